@@ -1,0 +1,65 @@
+// Rooms, who books them, and for when. `npm start` in the project's folder serves this file.
+import {
+  app,
+  choice,
+  datetime,
+  decimal,
+  entity,
+  everyone,
+  integer,
+  object,
+  ref,
+  signedIn,
+  text,
+} from 'takeback'
+
+export default app({
+  admins: 'admins', // members of this login type pass every rule
+
+  entities: {
+    admins: entity({
+      login: { userType: 'admin' }, // adds email (unique) and password (secret)
+      fields: { name: text({ optional: true }) },
+    }),
+
+    users: entity({
+      login: { userType: 'user' },
+      fields: { name: text({ max: 120 }) },
+      access: { create: everyone }, // anybody may sign up
+    }),
+
+    countries: entity({
+      fields: { code: text({ min: 2, max: 2, unique: true, example: 'DE' }) },
+      access: { read: everyone },
+    }),
+
+    rooms: entity({
+      fields: {
+        title: text({ min: 1, max: 200, unique: true, example: 'Room with a view' }),
+        beds: integer({ min: 1, example: 2 }),
+        price: decimal({ min: '0', default: '0' }),
+      },
+      access: { read: everyone },
+    }),
+
+    bookings: entity({
+      fields: {
+        room: ref('rooms'), // a room with bookings cannot be deleted: onDelete is 'restrict' unless told
+        owner: ref('users', { optional: true, onDelete: 'cascade' }), // goes with its owner, and comes back with it
+        starts_at: datetime({ example: '2026-12-31T15:00:00Z' }),
+        guests: integer({ min: 1, max: 20, default: 1 }),
+        status: choice(['open', 'held', 'paid'], { default: 'open' }),
+        address: object(
+          {
+            city: text({ example: 'Berlin' }),
+            zip: text({ pattern: '^[0-9]{5}$', example: '10115' }),
+            country: ref('countries', { optional: true, onDelete: 'clear' }), // a reference inside an object
+          },
+          { optional: true },
+        ),
+      },
+      unique: [['room.id', 'starts_at']], // among the live: a deleted booking frees its room
+      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+    }),
+  },
+})

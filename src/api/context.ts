@@ -1,0 +1,76 @@
+import type { Throttle } from '../auth/throttle.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import type { Action } from '../declare/define.ts'
+import type { Model } from '../declare/model.ts'
+import { Failure } from '../errors.ts'
+import { type Actor, nameOf } from '../plan/actor.ts'
+import type { Plan, Plans } from '../plan/compile.ts'
+import type { Bag, Row, Store } from '../store/store.ts'
+
+/** What every operation of the API works with. */
+export interface Context {
+  readonly model: Model
+  readonly plans: Plans
+  readonly store: Store
+  readonly tokens: Tokens
+  readonly throttle: Throttle
+}
+
+/** Who calls, by which token. */
+export interface Caller {
+  readonly actor: Actor
+  readonly session: string | undefined
+}
+
+/** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */
+export interface Answer {
+  readonly status: number
+  readonly body?: string
+  readonly headers?: Record<string, string>
+}
+
+export interface Preconditions {
+  /** Versions of `If-Match`, as `isVersion` takes them; `null` where there is no such header. */
+  readonly ifMatch: string | null
+}
+
+/** The bag of a new operation. */
+export function operationOf(
+  actor: Actor,
+  { ifMatch }: Preconditions = { ifMatch: null },
+): Bag & { $operation: string } {
+  const user = actor.kind === 'user' ? actor : undefined
+  return {
+    $operation: Bun.randomUUIDv7(),
+    $actor: user?.entity ?? nameOf(actor),
+    $actor_id: user?.id ?? null,
+    $versions: ifMatch,
+  }
+}
+
+/**
+ * Throws where the actor may not. What a rule hides from reading is not there; what can be read but not changed is
+ * forbidden; and whoever is nobody is asked to sign in.
+ */
+export function allow(plan: Plan, action: Action, actor: Actor, whole = false): void {
+  if (plan.may[action](actor)) return
+  if (actor.kind === 'nobody')
+    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  throw new Failure(whole || plan.may.read(actor) ? 'forbidden' : 'not_found')
+}
+
+/** An Entity's row (id, version, JSON) as an answer. */
+export function entityAnswer(status: number, row: Row | undefined, operation?: string): Answer {
+  if (row === undefined) throw new Failure('not_found')
+  const [, version, body] = row
+  const headers: Record<string, string> = { ETag: `"${version}"` }
+  if (operation !== undefined) headers['Takeback-Operation'] = operation
+  return { status, body: String(body), headers }
+}
+
+/** How often a write that was refused for a reason that has gone meanwhile is tried again. */
+export const TRIES = 5
+
+export function matches(ifMatch: string | null, version: unknown): boolean {
+  return ifMatch === null || ifMatch.includes(`|${version}|`)
+}

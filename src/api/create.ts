@@ -1,0 +1,27 @@
+import { Failure, invalid } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import { type Answer, allow, type Context, entityAnswer, operationOf, TRIES } from './context.ts'
+import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+
+/** `POST /api/<entity>/` */
+export async function create(context: Context, plan: Plan, actor: Actor, body: unknown): Promise<Answer> {
+  allow(plan, 'create', actor, true)
+  const errors = new Map<string, string[]>()
+  const bag = operationOf(actor)
+  plan.bind(plan.check('whole', body, errors), bag)
+  bindEmailKey(plan, bag)
+  await refuseFaulty(context, plan, bag, 0, actor, errors)
+  if (plan.secrets.length > 0) await hashSecrets(plan, bag)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const outcome = await context.store.write(plan.writes.create, bag)
+    if (outcome.done) {
+      const [row] = outcome.rows
+      const answer = entityAnswer(201, row, bag.$operation)
+      return { ...answer, headers: { ...answer.headers, Location: `/api/${plan.type.name}/${row?.[0]}/` } }
+    }
+    await noteFaults(context, plan, bag, 0, actor, errors)
+    if (errors.size > 0) throw invalid(errors)
+  }
+  throw new Failure('busy')
+}

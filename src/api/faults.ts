@@ -1,0 +1,50 @@
+import { emailKey } from '../auth/email-key.ts'
+import { hashSecret } from '../auth/passwords.ts'
+import { type Errors, invalid } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import { EMAIL_KEY } from '../plan/schema.ts'
+import type { Bag } from '../store/store.ts'
+import type { Context } from './context.ts'
+
+/** Adds what only the database knows: references to nothing, values that are taken. */
+export async function noteFaults(
+  context: Context,
+  plan: Plan,
+  bag: Bag,
+  self: number,
+  actor: Actor,
+  errors: Errors,
+): Promise<void> {
+  const known = { ...plan.withoutFaulty(bag, errors), $id: self }
+  if (bag[EMAIL_KEY] !== undefined && !errors.has('email'))
+    Object.assign(known, { [EMAIL_KEY]: bag[EMAIL_KEY] })
+  const rows = await context.store.read(plan.writes.faults(known), known)
+  plan.writes.explain(rows, errors, plan.may.read(actor))
+}
+
+/** Throws all failures of a body at once, the database's included. */
+export async function refuseFaulty(
+  context: Context,
+  plan: Plan,
+  bag: Bag,
+  self: number,
+  actor: Actor,
+  errors: Errors,
+): Promise<void> {
+  if (errors.size === 0) return
+  await noteFaults(context, plan, bag, self, actor, errors)
+  throw invalid(errors)
+}
+
+/** What is kept beside the body's own columns: the key of an e-mail, and hashes in the place of secrets. */
+export function bindEmailKey(plan: Plan, bag: Bag): void {
+  if (plan.login !== undefined && typeof bag.email === 'string') bag[EMAIL_KEY] = emailKey(bag.email)
+}
+
+export async function hashSecrets(plan: Plan, bag: Bag): Promise<void> {
+  for (const path of plan.secrets) {
+    const secret = bag[path]
+    if (typeof secret === 'string') bag[path] = await hashSecret(secret)
+  }
+}

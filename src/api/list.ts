@@ -1,0 +1,72 @@
+import { type Errors, invalid, note } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { ListQuery, Trashed } from '../plan/list.ts'
+import type { Bound } from '../store/store.ts'
+import { type Answer, allow, type Context } from './context.ts'
+import { parseFlag, type Query } from './query.ts'
+
+const LIMIT = 20
+const LIMIT_MAX = 200
+
+/** `GET /api/<entity>/` */
+export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
+  allow(plan, 'read', actor, true)
+  const errors: Errors = new Map()
+  const { count, ...asked } = parse(plan, query, errors)
+  if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
+  if (errors.size > 0) throw invalid(errors)
+
+  const { statement, bag } = plan.lists.page(asked)
+  const rows = await context.store.read(statement, bag)
+  const page = rows.slice(0, asked.limit)
+  const last = rows.length > asked.limit ? page.at(-1) : undefined
+  const next = last === undefined ? null : plan.lists.cursor(asked.sort, String(last[1]))
+  const total = count ? `,"total":${await totalOf(context, plan, asked)}` : ''
+  return {
+    status: 200,
+    body: `{"data":[${page.map(([json]) => json).join(',')}],"next":${JSON.stringify(next)}${total}}`,
+  }
+}
+
+async function totalOf(context: Context, plan: Plan, asked: ListQuery): Promise<Bound> {
+  const { statement, bag } = plan.lists.total(asked)
+  const [row] = await context.store.read(statement, bag)
+  return row?.[0] ?? 0
+}
+
+const defaultSort = [{ column: 'id', descending: false }]
+const parameters = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed'] as const
+
+function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: boolean } {
+  const { lists } = plan
+  const equals: { column: string; value: Bound }[] = []
+  const given = query.take(parameters, errors, (path, text) => {
+    const condition = lists.parse(path, text, errors)
+    if (condition !== undefined) equals.push(condition)
+  })
+  const sort = given.sort === undefined ? defaultSort : lists.parseSort(given.sort, errors)
+  return {
+    equals,
+    sort,
+    after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
+    trashed: parseTrashed(given.trashed, errors),
+    fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
+    limit: parseLimit(given.limit, errors),
+    count: parseFlag('count', given.count, errors),
+  }
+}
+
+function parseLimit(text: string | undefined, errors: Errors): number {
+  if (text === undefined) return LIMIT
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > LIMIT_MAX) note(errors, 'limit', `must be a whole number from 1 to ${LIMIT_MAX}`)
+  return limit
+}
+
+function parseTrashed(text: string | undefined, errors: Errors): Trashed {
+  if (text === undefined) return 'without'
+  if (text === 'only' || text === 'with') return text
+  note(errors, 'trashed', 'must be only or with')
+  return 'without'
+}

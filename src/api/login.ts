@@ -1,0 +1,117 @@
+import { emailKey } from '../auth/email-key.ts'
+import { verifyNobody, verifySecret } from '../auth/passwords.ts'
+import { newSession } from '../auth/tokens.ts'
+import type { EntityType } from '../declare/model.ts'
+import { type Errors, Failure, invalid, note } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import { EMAIL_KEY } from '../plan/schema.ts'
+import type { Answer, Context } from './context.ts'
+
+/** A member of a login type, found by e-mail and password. */
+interface Member {
+  readonly plan: Plan
+  readonly id: number
+  readonly epoch: number
+  readonly json: string
+}
+
+/** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
+export async function login(
+  context: Context,
+  body: unknown,
+  address: string,
+  alias: boolean,
+): Promise<Answer> {
+  const { email, password, types } = parse(context, body as Record<string, unknown>, alias)
+  const key = emailKey(email)
+  const member = await context.throttle.attempt(key, address, () => findMember(context, key, password, types))
+  if (member === undefined) throw new Failure('login_failed')
+  return signIn(context, member, newSession())
+}
+
+/** The token of a session, with the user that it stands for. */
+export async function signIn(
+  context: Context,
+  { plan, id, epoch, json }: Member,
+  session: string,
+): Promise<Answer> {
+  const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session, epoch })
+  return {
+    status: 200,
+    body: JSON.stringify({ token, user: describeUser(plan, json), expires_at: expiresAt }),
+  }
+}
+
+/** The user as an Entity, with its type: `id` and `email` come first. */
+export function describeUser(plan: Plan, json: string): object {
+  const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
+  return { id, email, user_type: plan.type.login?.userType, ...rest }
+}
+
+/**
+ * Looks at as many hashes for a wrong password as there are types to look in, whether or not anybody has that e-mail:
+ * neither the answer nor its time tells.
+ */
+async function findMember(
+  context: Context,
+  key: string,
+  password: string,
+  types: readonly EntityType[],
+): Promise<Member | undefined> {
+  let looked = 0
+  for (const type of types) {
+    const plan = context.plans.get(type.name)
+    if (plan?.login === undefined) continue
+    const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
+    if (row === undefined) continue
+    looked++
+    const [id, hash, epoch, json] = row
+    if (await verifySecret(password, String(hash)))
+      return { plan, id: Number(id), epoch: Number(epoch), json: String(json) }
+  }
+  for (; looked < types.length; looked++) await verifyNobody(password)
+  return undefined
+}
+
+function parse(
+  context: Context,
+  body: Record<string, unknown>,
+  alias: boolean,
+): { email: string; password: string; types: readonly EntityType[] } {
+  const errors: Errors = new Map()
+  const known = ['email', 'password', 'user_type', ...(alias ? ['username'] : [])]
+  for (const name of Object.keys(body))
+    if (!known.includes(name)) note(errors, name, 'is not a field of a login')
+  const name =
+    alias && !Object.hasOwn(body, 'email') && Object.hasOwn(body, 'username') ? 'username' : 'email'
+  const email = takeText(body, name, errors)
+  const password = takeText(body, 'password', errors)
+  const types = takeTypes(context, body.user_type, errors)
+  if (errors.size > 0) throw invalid(errors)
+  return { email, password, types }
+}
+
+/** Longer than any e-mail and any password: not worth a hash. */
+const TEXT_MAX = 1024
+
+export function takeText(body: Record<string, unknown>, name: string, errors: Errors): string {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined
+  if (value === undefined) note(errors, name, 'is required')
+  else if (typeof value !== 'string') note(errors, name, 'must be a text')
+  else if (value === '') note(errors, name, 'is required')
+  else if (value.includes('\0') || !value.isWellFormed())
+    note(errors, name, 'must not contain U+0000 or half of a surrogate pair')
+  else if (Buffer.byteLength(value) > TEXT_MAX) note(errors, name, `must have at most ${TEXT_MAX} bytes`)
+  else return value
+  return ''
+}
+
+/** Empty, `null` or left out: all login types, in the order of their declaration. */
+function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
+  if (userType === undefined || userType === null || userType === '') return model.logins
+  const type = model.logins.find(({ login }) => login?.userType === userType)
+  if (type !== undefined) return [type]
+  const names = model.logins.map((one) => one.login?.userType).join(', ')
+  note(errors, 'user_type', typeof userType === 'string' ? `must be one of ${names}` : 'must be a text')
+  return []
+}

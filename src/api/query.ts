@@ -1,0 +1,51 @@
+import { type Errors, invalid, note } from '../errors.ts'
+
+/** The parameters of a URL behind its `?`, the token left out. Nothing of it is silently ignored. */
+export class Query {
+  readonly #values: ReadonlyMap<string, string>
+  readonly #twice: readonly string[]
+
+  constructor(parameters: Iterable<[string, string]>) {
+    const values = new Map<string, string>()
+    const twice: string[] = []
+    for (const [name, value] of parameters) {
+      if (name === 'token') continue
+      if (values.has(name)) twice.push(name)
+      values.set(name, value)
+    }
+    this.#values = values
+    this.#twice = twice
+  }
+
+  /** Takes the named parameters; all others are noted, or handed to `others`. */
+  take<Name extends string>(
+    names: readonly Name[],
+    errors: Errors,
+    others: (name: string, value: string) => void = (name) => note(errors, name, 'is not a parameter here'),
+  ): Partial<Record<Name, string>> {
+    const taken: Partial<Record<Name, string>> = {}
+    for (const name of this.#twice) note(errors, name, 'is given more than once')
+    for (const [name, value] of this.#values) {
+      const known = names.find((one) => one === name)
+      if (known === undefined) others(name, value)
+      else taken[known] = value
+    }
+    return taken
+  }
+
+  /** For calls that take no parameters. */
+  refuseAll(): void {
+    if (this.#values.size === 0) return
+    const errors: Errors = new Map()
+    this.take([], errors)
+    throw invalid(errors)
+  }
+
+  static readonly empty = new Query([])
+}
+
+/** `1` is yes, `0` or nothing is no, all else is wrong. */
+export function parseFlag(name: string, value: string | undefined, errors: Errors): boolean {
+  if (value !== undefined && value !== '0' && value !== '1') note(errors, name, 'must be 1 or 0')
+  return value === '1'
+}

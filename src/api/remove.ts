@@ -1,0 +1,117 @@
+import { type Errors, Failure, invalid } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Bag, Row } from '../store/store.ts'
+import {
+  type Answer,
+  allow,
+  type Context,
+  entityAnswer,
+  matches,
+  operationOf,
+  type Preconditions,
+  TRIES,
+} from './context.ts'
+import { parseFlag, type Query } from './query.ts'
+
+interface Removal {
+  readonly id: number
+  readonly query: Query
+  readonly when: Preconditions
+}
+
+/** `DELETE /api/<entity>/<id>/`, with `?restore=1` and `?purge=1`. */
+export async function remove(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { id, query, when }: Removal,
+): Promise<Answer> {
+  const errors: Errors = new Map()
+  const given = query.take(['restore', 'purge'], errors)
+  const restore = parseFlag('restore', given.restore, errors)
+  const purge = parseFlag('purge', given.purge, errors)
+  if (restore && purge) errors.set('purge', ['does not go together with restore'])
+  allow(plan, purge ? 'purge' : restore ? 'restore' : 'delete', actor)
+  if (errors.size > 0) throw invalid(errors)
+  const act = purge ? purgeEntity : restore ? restoreEntity : deleteEntity
+  for (let tries = 0; tries < TRIES; tries++) {
+    const bag = { ...operationOf(actor, when), $id: id }
+    const answer = await act(context, plan, actor, bag)
+    if (answer !== undefined) return answer
+  }
+  throw new Failure('busy')
+}
+
+type Operation = Bag & { $operation: string; $id: number }
+
+/** An Entity in whatever state: id, version, JSON, the operation that deleted it. */
+async function stateOf(context: Context, plan: Plan, bag: Operation): Promise<Row> {
+  const [row] = await context.store.read(plan.lists.state, bag)
+  if (row === undefined) throw new Failure('not_found')
+  if (!matches(bag.$versions as string | null, row[1])) throw new Failure('stale')
+  return row
+}
+
+/** Undefined: others were faster, so look again. */
+async function deleteEntity(
+  context: Context,
+  plan: Plan,
+  _actor: Actor,
+  bag: Operation,
+): Promise<Answer | undefined> {
+  const outcome = await context.store.write(plan.removals.delete, bag)
+  if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
+  if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'delete')
+  const row = await stateOf(context, plan, bag)
+  return row[3] === null ? undefined : entityAnswer(200, row)
+}
+
+async function restoreEntity(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  bag: Operation,
+): Promise<Answer | undefined> {
+  const row = await stateOf(context, plan, bag)
+  if (row[3] === null) return entityAnswer(200, row)
+  bag.$deletion = row[3] ?? null
+  const outcome = await context.store.write(plan.removals.restore, bag)
+  if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
+  const errors: Errors = new Map()
+  if (outcome.step === 'dead') {
+    plan.removals.explainDead(outcome.rows, errors, bag.$id)
+    throw new Failure('target_deleted', { errors })
+  }
+  if (outcome.step === 'unique') {
+    const conflicts = await context.store.read(plan.removals.conflicts, bag)
+    const mayName = (type: string) => context.plans.get(type)?.may.read(actor) ?? false
+    plan.removals.explainConflicts(conflicts, errors, bag.$id, mayName)
+    if (errors.size > 0) throw invalid(errors)
+  }
+  return undefined
+}
+
+async function purgeEntity(
+  context: Context,
+  plan: Plan,
+  _actor: Actor,
+  bag: Operation,
+): Promise<Answer | undefined> {
+  const row = await stateOf(context, plan, bag)
+  if (row[3] === null) throw new Failure('not_deleted')
+  bag.$deletion = row[3] ?? null
+  const outcome = await context.store.write(plan.removals.purge, bag)
+  if (!outcome.done) {
+    if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'purge')
+    return undefined
+  }
+  await context.store.scrub()
+  return { status: 204, headers: { 'Takeback-Operation': bag.$operation } }
+}
+
+function heldBy(plan: Plan, rows: readonly Row[], action: 'delete' | 'purge'): Failure {
+  const errors: Errors = new Map()
+  plan.removals.explainHeld(rows, errors, action)
+  return new Failure('in_use', { errors })
+}

@@ -1,0 +1,113 @@
+import { emailKey } from '../auth/email-key.ts'
+import { verifySecret } from '../auth/passwords.ts'
+import type { Throttle } from '../auth/throttle.ts'
+import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import { compile, param, sql } from '../store/sql.ts'
+import type { Step, Store } from '../store/store.ts'
+import { type Answer, type Caller, type Context, operationOf } from './context.ts'
+import { hashSecrets } from './faults.ts'
+import { badToken } from './identify.ts'
+import { describeUser, signIn, takeText } from './login.ts'
+
+interface Self {
+  readonly plan: Plan
+  readonly id: number
+  readonly session: string
+  readonly hash: string
+  readonly epoch: number
+  readonly json: string
+}
+
+/** The user that calls, in full. */
+async function selfOf(context: Context, { actor, session }: Caller): Promise<Self> {
+  if (actor.kind !== 'user' || session === undefined)
+    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  const plan = context.plans.get(actor.entity)
+  const [row] = plan?.login === undefined ? [] : await context.store.read(plan.login.self, { $id: actor.id })
+  if (plan === undefined || row === undefined) throw badToken()
+  return { plan, id: actor.id, session, hash: String(row[0]), epoch: Number(row[1]), json: String(row[2]) }
+}
+
+/** `GET /api/auth/me` */
+export async function me(context: Context, caller: Caller): Promise<Answer> {
+  const { plan, json } = await selfOf(context, caller)
+  return { status: 200, body: JSON.stringify(describeUser(plan, json)) }
+}
+
+/** `POST /api/auth/refresh`: a new token of the same session. */
+export async function refresh(context: Context, caller: Caller): Promise<Answer> {
+  const self = await selfOf(context, caller)
+  return signIn(context, self, self.session)
+}
+
+/** `POST /api/auth/logout`: all tokens of this session die. */
+export async function logout(context: Context, caller: Caller): Promise<Answer> {
+  const { session } = await selfOf(context, caller)
+  const until = new Date(Date.now() + TOKEN_SECONDS * 1000).toISOString()
+  await context.store.write(endSession(context.store), { $session: session, $until: until })
+  return { status: 204 }
+}
+
+/** Sessions that ended so long ago that none of their tokens can be valid need not be known any more. */
+function endSession({ dialect }: Store): readonly Step[] {
+  const sources = [
+    sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$at')}`,
+    sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${param('$until')})
+      ON CONFLICT ("session") DO NOTHING`,
+  ]
+  return sources.map((source) => ({
+    name: 'session',
+    expect: 'any',
+    statement: compile(source, dialect.placeholder),
+  }))
+}
+
+/** `POST /api/auth/password`: all tokens of the user die, and a new one comes back. */
+export async function changePassword(
+  context: Context,
+  caller: Caller,
+  body: unknown,
+  address: string,
+): Promise<Answer> {
+  const self = await selfOf(context, caller)
+  const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
+  await confirm(context.throttle, self, password, address)
+  const bag = { ...operationOf(caller.actor), $id: self.id, password: fresh }
+  await hashSecrets(self.plan, bag)
+  const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
+  if (!outcome.done) throw badToken()
+  const next = await selfOf(context, caller)
+  const answer = await signIn(context, next, newSession())
+  return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
+}
+
+async function confirm(
+  throttle: Throttle,
+  { json, hash }: Self,
+  password: string,
+  address: string,
+): Promise<void> {
+  const { email } = JSON.parse(json) as { email: string }
+  const right = await throttle.attempt(
+    emailKey(email),
+    address,
+    async () => (await verifySecret(password, hash)) || undefined,
+  )
+  if (right === undefined) throw invalidAt('password', 'is wrong')
+}
+
+function parse(plan: Plan, body: Record<string, unknown>): { password: string; fresh: string } {
+  const errors: Errors = new Map()
+  for (const name of Object.keys(body))
+    if (name !== 'password' && name !== 'new_password')
+      note(errors, name, 'is not a field of a change of password')
+  const password = takeText(body, 'password', errors)
+  const fresh = takeText(body, 'new_password', errors)
+  const weak: Errors = new Map()
+  if (!errors.has('new_password')) plan.check('partial', { password: fresh }, weak)
+  for (const sentence of weak.get('password') ?? []) note(errors, 'new_password', sentence)
+  if (errors.size > 0) throw invalid(errors)
+  return { password, fresh }
+}

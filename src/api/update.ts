@@ -1,0 +1,103 @@
+import type { Values } from '../declare/values.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import { ownColumns } from '../plan/columns.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Bag } from '../store/store.ts'
+import {
+  type Answer,
+  allow,
+  type Context,
+  entityAnswer,
+  matches,
+  operationOf,
+  type Preconditions,
+  TRIES,
+} from './context.ts'
+import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+
+/** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
+export type Manner = 'partial' | 'replace'
+
+/** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
+export async function update(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { id, body, manner, when }: { id: number; body: unknown; manner: Manner; when: Preconditions },
+): Promise<Answer> {
+  allow(plan, 'update', actor)
+  const errors: Errors = new Map()
+  const bag: Bag & { $operation: string } = { ...operationOf(actor, when), $id: id }
+  const values = plan.check(manner, body, errors)
+  if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
+  plan.bind(values, bag)
+  bindEmailKey(plan, bag)
+  await refuseFaulty(context, plan, bag, id, actor, errors)
+  if (Object.keys(values).length === 0) return unchanged(context, plan, id, when)
+  if (plan.secrets.length > 0) await hashSecrets(plan, bag)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
+    if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
+    await refuse(context, plan, actor, id, { bag, values, manner, when })
+  }
+  throw new Failure('busy')
+}
+
+/** Whoever has a token but not the password must not get the account for good. */
+function refuseForeignPassword(plan: Plan, actor: Actor, errors: Errors): void {
+  const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
+  if (plan.login !== undefined && !admin) note(errors, 'password', 'is changed through /api/auth/password')
+}
+
+/** Nothing was sent, so nothing is written. */
+async function unchanged(context: Context, plan: Plan, id: number, when: Preconditions): Promise<Answer> {
+  const [row] = await context.store.read(plan.lists.read, { $id: id })
+  if (row !== undefined && !matches(when.ifMatch, row[1])) throw new Failure('stale')
+  return entityAnswer(200, row)
+}
+
+/** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
+async function refuse(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  id: number,
+  { bag, values, manner, when }: { bag: Bag; values: Values; manner: Manner; when: Preconditions },
+): Promise<void> {
+  const [row] = await context.store.read(plan.lists.read, { $id: id })
+  if (row === undefined) throw new Failure('not_found')
+  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
+  const errors: Errors = new Map()
+  if (manner === 'partial')
+    plan.check('replace', merge(withoutOwn(JSON.parse(String(row[2]))), values), errors)
+  await noteFaults(context, plan, bag, id, actor, errors)
+  if (errors.size > 0) throw invalid(errors)
+}
+
+function withoutOwn(entity: Values): Values {
+  return Object.fromEntries(Object.entries(entity).filter(([name]) => !Object.hasOwn(ownColumns, name)))
+}
+
+/** RFC 7396, over values that were checked already. */
+function merge(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? target : {}
+  const merged = new Map<string, unknown>(Object.entries(base))
+  for (const [key, value] of Object.entries(patch)) merged.set(key, merge(merged.get(key), value))
+  return Object.fromEntries(merged)
+}
+
+/** An id in a path; what is no id is not there. */
+export function parseId(text: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(text) || !Number.isSafeInteger(Number(text))) throw new Failure('not_found')
+  return Number(text)
+}
+
+/** `If-Match: "3", "4"` or `*`. Weak tags never match (RFC 9110, section 13.1.1). */
+export function parseIfMatch(header: string | null): string | null {
+  if (header === null || header.trim() === '*') return null
+  const tags = header.split(',').map((tag) => /^"(\d{1,16})"$/.exec(tag.trim())?.[1] ?? '')
+  if (header.length > 1000) throw invalidAt('If-Match', 'is too long')
+  return `|${tags.join('|')}|`
+}

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs'
+import type { Context } from './api/context.ts'
+import { Throttle } from './auth/throttle.ts'
+import { Tokens } from './auth/tokens.ts'
+import { type Config, secretOf } from './config.ts'
+import type { Model } from './declare/model.ts'
+import { resolve } from './declare/resolve.ts'
+import { StartError } from './errors.ts'
+import { Proxies } from './http/address.ts'
+import { Log } from './http/log.ts'
+import { htmlPage } from './http/pages.ts'
+import { routesOf } from './http/routes.ts'
+import { listen } from './http/server.ts'
+import { documentOf } from './openapi/document.ts'
+import { pageOf } from './openapi/page.ts'
+import { compilePlans } from './plan/compile.ts'
+import { tablesOf } from './plan/schema.ts'
+import { SqliteStore } from './store/sqlite/store.ts'
+import type { Store } from './store/store.ts'
+import * as takeback from './takeback.ts'
+
+/** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
+Bun.plugin({
+  name: 'takeback',
+  setup(build) {
+    build.module('takeback', () => ({ exports: takeback, loader: 'object' }))
+  },
+})
+
+/** The Model that a file declares. */
+export async function loadModel(file: string): Promise<Model> {
+  if (!existsSync(file))
+    throw new StartError(
+      `There is no ${file}: name another file with --config, or make one with "takeback init".`,
+    )
+  let declared: { default?: unknown }
+  try {
+    declared = await import(file)
+  } catch (error) {
+    throw new StartError(`${file} cannot be loaded: ${error instanceof Error ? error.message : error}`)
+  }
+  try {
+    return resolve(declared.default)
+  } catch (error) {
+    throw error instanceof StartError ? new StartError(`${file} has ${error.message}`) : error
+  }
+}
+
+export interface App {
+  readonly context: Context
+  close(): Promise<void>
+}
+
+/** resolve → open → migrate → compile: all but the listening. */
+export async function openApp(config: Config, onLost: (error: unknown) => void = () => {}): Promise<App> {
+  const model = await loadModel(config.file)
+  const store: Store = new SqliteStore(config.database.path, onLost)
+  await store.migrate(tablesOf(model, store.dialect))
+  const context = {
+    model,
+    plans: compilePlans(model, store.dialect),
+    store,
+    tokens: new Tokens(secretOf(config)),
+    throttle: new Throttle(store),
+  }
+  return { context, close: () => store.close() }
+}
+
+export interface Running extends App {
+  readonly url: string
+  readonly log: Log
+}
+
+/** The whole service. */
+export async function startApp(
+  config: Config,
+  onLost: (error: unknown) => void = () => {},
+): Promise<Running> {
+  const app = await openApp(config, onLost)
+  const { context } = app
+  const document = documentOf(context.model)
+  const log = new Log(config.log)
+  try {
+    const server = listen({
+      host: config.host,
+      port: config.port,
+      context,
+      routes: routesOf(context, JSON.stringify(document)),
+      pages: [htmlPage('/docs', pageOf(context.model)), htmlPage('/docs/', pageOf(context.model))],
+      proxies: new Proxies(config.trustedProxies),
+      log,
+    })
+    return {
+      context,
+      url: server.url,
+      log,
+      async close() {
+        await server.drain()
+        await app.close()
+        await log.close()
+      },
+    }
+  } catch (error) {
+    await app.close()
+    throw new StartError(refusal(error, config))
+  }
+}
+
+function refusal(error: unknown, { host, port }: Config): string {
+  const { code, message } = error as { code?: string; message: string }
+  if (code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken: choose another with --port, or 0 for a free one.`
+  if (code === 'EACCES')
+    return `Port ${port} on ${host} may not be used by this user: choose one above 1023 with --port.`
+  return `${host}:${port} cannot be listened on: ${message}`
+}

@@ -1,0 +1,49 @@
+import pkg from '../../package.json'
+import { closest } from '../declare/closest.ts'
+import { StartError } from '../errors.ts'
+import { type Command, helpOf, parseCommand } from './arguments.ts'
+import { init } from './init.ts'
+import { serve } from './serve.ts'
+import { userAdd } from './user.ts'
+
+const commands: readonly Command[] = [serve, init, userAdd]
+
+const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
+
+${commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`).join('\n')}
+
+  takeback <command> --help   more about a command
+  takeback --version          the version`
+
+async function main(args: readonly string[]): Promise<void> {
+  const [first = '--help'] = args
+  if (['--help', '-h', 'help'].includes(first)) return console.log(help)
+  if (['--version', '-v'].includes(first)) return console.log(pkg.version)
+  const command = commands.find(({ name }) => args.slice(0, name.split(' ').length).join(' ') === name)
+  if (command === undefined) throw new StartError(unknownCommand(args))
+  const rest = args.slice(command.name.split(' ').length)
+  if (rest.includes('--help') || rest.includes('-h')) return console.log(helpOf(command))
+  await command.run(parseCommand(command, rest))
+}
+
+function unknownCommand(args: readonly string[]): string {
+  const names = commands.map(({ name }) => name)
+  const said =
+    args
+      .filter((arg) => !arg.startsWith('-'))
+      .slice(0, 2)
+      .join(' ') ||
+    (args[0] ?? '')
+  const guess =
+    closest(said, names) ??
+    closest(
+      args[0] ?? '',
+      names.map((name) => name.split(' ')[0] ?? name),
+    )
+  return `There is no command "${said}"${guess === undefined ? '' : `; did you mean "${guess}"?`}. "takeback --help" lists them.`
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(error instanceof StartError ? error.message : error)
+  process.exit(1)
+})

@@ -1,0 +1,30 @@
+import type { Flags } from '../config.ts'
+import type { Given, Option } from './arguments.ts'
+
+export const helpOption = { help: { value: undefined, help: 'show this help' } } as const satisfies Record<
+  string,
+  Option
+>
+
+/** What every command that opens the database takes. */
+export const storeOptions = {
+  config: { value: 'FILE', help: 'the declaration (TAKEBACK_CONFIG; takeback.config.ts)' },
+  database: { value: 'URL', help: 'the database (TAKEBACK_DATABASE; sqlite:data/takeback.db)' },
+} as const satisfies Record<string, Option>
+
+export const serverOptions = {
+  host: { value: 'HOST', help: 'the address to listen on (HOST; 127.0.0.1)' },
+  port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },
+  log: { value: 'pretty|json', help: 'the form of the log (TAKEBACK_LOG; pretty on a terminal, else json)' },
+  'trusted-proxies': {
+    value: 'LIST',
+    help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',
+  },
+} as const satisfies Record<string, Option>
+
+export function flagsOf(given: Given): Flags {
+  const names = [...Object.keys(storeOptions), ...Object.keys(serverOptions)]
+  return Object.fromEntries(
+    names.flatMap((name) => (given.text(name) === undefined ? [] : [[name, given.text(name)]])),
+  )
+}

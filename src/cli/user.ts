@@ -1,0 +1,114 @@
+import { create } from '../api/create.ts'
+import { type App, openApp } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { closest } from '../declare/closest.ts'
+import { type EntityType, type Field, walk } from '../declare/model.ts'
+import { Failure, StartError } from '../errors.ts'
+import { system } from '../plan/actor.ts'
+import type { Command } from './arguments.ts'
+import { flagsOf, helpOption, storeOptions } from './options.ts'
+import { askPassword } from './password.ts'
+
+export const userAdd: Command = {
+  name: 'user add',
+  usage: 'takeback user add <entity> <email> [--password P] [--set name=value …]',
+  summary: 'Adds a member of a login type, whether or not a server is running.',
+  options: {
+    password: {
+      value: 'P',
+      help: 'the password; without it, it is asked for on a terminal or read from a pipe',
+    },
+    set: {
+      value: 'name=value',
+      many: true,
+      help: 'a field by its dot path; a value that is JSON is taken as such',
+    },
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    const [entity, email, ...more] = given.words
+    if (entity === undefined || email === undefined || more.length > 0)
+      throw new StartError('Say which type and which e-mail: takeback user add <entity> <email>.')
+    const app = await openApp(readConfig(flagsOf(given), process.env))
+    try {
+      const type = loginType(app, entity)
+      const values = assign(type, given.texts('set'))
+      const password = given.text('password') ?? (await askPassword())
+      console.log(`Added ${await addUser(app, entity, { ...values, email, password })}.`)
+    } finally {
+      await app.close()
+    }
+  },
+}
+
+/** Through the same operation as the API's own, so that the same rules hold. */
+export async function addUser(
+  { context }: Pick<App, 'context'>,
+  entity: string,
+  body: object,
+): Promise<string> {
+  const plan = context.plans.get(entity)
+  if (plan === undefined) throw new StartError(`There is no Entity type ${entity}.`)
+  try {
+    const { body: json } = await create(context, plan, system, body)
+    return `${entity}/${(JSON.parse(json ?? '{}') as { id: number }).id}`
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const lines = [...(error.errors ?? [])].map(([path, sentences]) => `  ${path} ${sentences.join(', ')}`)
+    throw new StartError([`The user was not added: ${error.message}.`, ...lines].join('\n'))
+  }
+}
+
+function loginType({ context }: App, entity: string): EntityType {
+  const names = context.model.logins.map(({ name }) => name)
+  const type = context.model.logins.find(({ name }) => name === entity)
+  if (type !== undefined) return type
+  const guess = closest(entity, names)
+  throw new StartError(
+    `"${entity}" is not a type that logs in${guess === undefined ? '' : `; did you mean "${guess}"?`} (there are: ${names.join(', ')}).`,
+  )
+}
+
+/** `--set address.city=Bonn --set seats=3`: texts stay texts where the field is one. */
+function assign(type: EntityType, pairs: readonly string[]): object {
+  const values: Record<string, unknown> = {}
+  const fields = new Map([...walk(type.fields)].map((field): [string, Field] => [field.path, field]))
+  for (const pair of pairs) {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new StartError(`--set takes name=value, not "${pair}".`)
+    const path = pair.slice(0, at)
+    const field = fields.get(path)
+    place(values, path.split('.'), isText(field) ? pair.slice(at + 1) : readValue(pair.slice(at + 1)))
+  }
+  return values
+}
+
+function isText(field: Field | undefined): boolean {
+  return field?.kind === 'value' && !['integer', 'number', 'boolean', 'json'].includes(field.column)
+}
+
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function place(
+  target: Record<string, unknown>,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): void {
+  if (['__proto__', 'constructor', 'prototype'].includes(name))
+    throw new StartError(`--set cannot set ${name}.`)
+  if (rest.length === 0) {
+    target[name] = value
+    return
+  }
+  const inner = target[name]
+  const object = (typeof inner === 'object' && inner !== null ? inner : {}) as Record<string, unknown>
+  target[name] = object
+  place(object, rest, value)
+}

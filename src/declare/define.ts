@@ -1,0 +1,164 @@
+import type { FieldOptions } from './fields/field.ts'
+import type {
+  DecimalDeclaration,
+  DecimalOptions,
+  IntegerDeclaration,
+  NumberDeclaration,
+  NumberOptions,
+} from './fields/number.ts'
+import type {
+  BooleanDeclaration,
+  BooleanOptions,
+  JsonDeclaration,
+  JsonOptions,
+  SecretDeclaration,
+  SecretOptions,
+} from './fields/plain.ts'
+import type {
+  AddressOptions,
+  ChoiceDeclaration,
+  ChoiceOptions,
+  EmailDeclaration,
+  TextDeclaration,
+  TextOptions,
+  UrlDeclaration,
+} from './fields/text.ts'
+import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields/time.ts'
+
+/** What happens to whoever refers to an Entity when that Entity is deleted. */
+export type OnDelete = 'restrict' | 'cascade' | 'clear'
+
+export interface ObjectOptions extends FieldOptions {}
+export interface ListOptions extends FieldOptions {
+  /** The least number of items. */
+  readonly min?: number
+  /** The greatest number of items. */
+  readonly max?: number
+  readonly default?: readonly unknown[]
+}
+export interface RefOptions extends FieldOptions {
+  readonly onDelete?: OnDelete
+  readonly unique?: boolean
+}
+
+export type Fields = Readonly<Record<string, FieldDeclaration>>
+
+export interface ObjectDeclaration extends ObjectOptions {
+  readonly type: 'object'
+  readonly fields: Fields
+}
+export interface ListDeclaration extends ListOptions {
+  readonly type: 'list'
+  readonly items: FieldDeclaration
+}
+export interface RefDeclaration extends RefOptions {
+  readonly type: 'ref'
+  readonly target: string
+}
+
+export type FieldDeclaration =
+  | TextDeclaration
+  | EmailDeclaration
+  | UrlDeclaration
+  | ChoiceDeclaration
+  | IntegerDeclaration
+  | NumberDeclaration
+  | DecimalDeclaration
+  | BooleanDeclaration
+  | DateDeclaration
+  | DatetimeDeclaration
+  | JsonDeclaration
+  | SecretDeclaration
+  | ObjectDeclaration
+  | ListDeclaration
+  | RefDeclaration
+
+/** Text. Length is counted in characters. */
+export const text = <const O extends TextOptions>(options?: O) => declare('text', options)
+/** An e-mail address. */
+export const email = <const O extends AddressOptions>(options?: O) => declare('email', options)
+/** An `http` or `https` address. */
+export const url = <const O extends AddressOptions>(options?: O) => declare('url', options)
+/** A whole number within ±(2^53 − 1). */
+export const integer = <const O extends NumberOptions>(options?: O) => declare('integer', options)
+/** A double-precision number. For money take `decimal`. */
+export const number = <const O extends NumberOptions>(options?: O) => declare('number', options)
+/** An exact decimal, a text in JSON: `"10.50"`. */
+export const decimal = <const O extends DecimalOptions>(options?: O) => declare('decimal', options)
+/** `true` or `false`. */
+export const boolean = <const O extends BooleanOptions>(options?: O) => declare('boolean', options)
+/** A calendar day: `"2026-12-31"`. */
+export const date = <const O extends TimeOptions>(options?: O) => declare('date', options)
+/** An instant, kept and shown in UTC with milliseconds: `"2026-12-31T18:00:00.000Z"`. */
+export const datetime = <const O extends TimeOptions>(options?: O) => declare('datetime', options)
+/** One of the given texts. */
+export const choice = <const V extends readonly string[], const O extends ChoiceOptions>(
+  values: V,
+  options?: O,
+) => declare('choice', { ...options, values } as O & { readonly values: V })
+/** Any JSON, kept as it is. */
+export const json = <const O extends JsonOptions>(options?: O) => declare('json', options)
+/** Can be written, is kept as a hash only, and never comes back. */
+export const secret = <const O extends SecretOptions>(options?: O) => declare('secret', options)
+/** Fields under a common name; each is a column of its own. */
+export const object = <const F extends Fields, const O extends ObjectOptions>(fields: F, options?: O) =>
+  declare('object', { ...options, fields } as O & { readonly fields: F })
+/** A list of values of one type. */
+export const list = <const I extends FieldDeclaration, const O extends ListOptions>(items: I, options?: O) =>
+  declare('list', { ...options, items } as O & { readonly items: I })
+/** A reference to an Entity of another type, or of the same: `{"id": 5}`. */
+export const ref = <const T extends string, const O extends RefOptions>(target: T, options?: O) =>
+  declare('ref', { ...options, target } as O & { readonly target: T })
+
+function declare<const T extends string, O extends object>(
+  type: T,
+  options: O | undefined,
+): O & { readonly type: T } {
+  return Object.freeze({ ...options, type }) as O & { readonly type: T }
+}
+
+export const actions = ['create', 'read', 'update', 'delete', 'restore', 'purge', 'history'] as const
+export type Action = (typeof actions)[number]
+
+/** Who may: a marker such as `everyone`. Without one, only admins may. */
+export interface Rule {
+  readonly rule: 'everyone' | 'signed-in'
+}
+
+/** Passes for anybody, signed in or not. */
+export const everyone: Rule = Object.freeze({ rule: 'everyone' })
+/** Passes for whoever is signed in, as any user type. */
+export const signedIn: Rule = Object.freeze({ rule: 'signed-in' })
+
+export interface LoginDeclaration {
+  /** What `user_type` says at login. */
+  readonly userType: string
+  /** The least number of characters of a password; 12 unless told, never under 8. */
+  readonly passwordMin?: number
+}
+
+export interface EntityDeclaration {
+  readonly fields: Fields
+  /** Makes this a type that logs in: adds `email`, unique, and `password`, secret. */
+  readonly login?: LoginDeclaration
+  /** Sets of dot paths whose values together must be unique among the live Entities. */
+  readonly unique?: readonly (readonly string[])[]
+  /** Rules by action. An action without one is for admins only. */
+  readonly access?: Readonly<Partial<Record<Action, Rule>>>
+}
+
+export interface AppDeclaration {
+  /** The login type whose members pass every rule. */
+  readonly admins?: string
+  readonly entities: Readonly<Record<string, EntityDeclaration>>
+}
+
+/** Declares one Entity type. */
+export function entity<const E extends EntityDeclaration>(declaration: E): E {
+  return Object.freeze(declaration)
+}
+
+/** Declares the whole backend: the default export of `takeback.config.ts`. */
+export function app<const A extends AppDeclaration>(declaration: A): A {
+  return Object.freeze(declaration)
+}

@@ -1,0 +1,61 @@
+import type { Errors } from '../../errors.ts'
+
+/** The kinds of column that a Store must be able to hold. */
+export type ColumnKind =
+  | 'text'
+  | 'integer'
+  | 'number'
+  | 'decimal'
+  | 'boolean'
+  | 'date'
+  | 'datetime'
+  | 'json'
+  | 'reference'
+  | 'presence'
+
+/** Looks at one value of a body: notes what is wrong, gives back the value in its one normal form. */
+export type Check = (value: unknown, path: string, errors: Errors) => unknown
+
+export type JsonSchema = { readonly [key: string]: unknown }
+
+export interface FieldOptions {
+  /** May be left out, and is `null` then. */
+  readonly optional?: boolean
+  /** A value that stands in the OpenAPI document, in the docs and in the first-start tour. */
+  readonly example?: unknown
+}
+
+/** Says what an option must be, where it is not that. */
+export type OptionCheck = (value: unknown) => string | undefined
+
+/** All there is to know about one type of field whose value is a single column. */
+export interface FieldType<Declaration> {
+  readonly column: ColumnKind
+  readonly options: Readonly<Record<string, OptionCheck>>
+  /** Options that do not go together. */
+  conflict?(declaration: Declaration): [option: string, sentence: string] | undefined
+  check(declaration: Declaration): Check
+  schema(declaration: Declaration): JsonSchema
+}
+
+export const aBoolean: OptionCheck = (value) =>
+  typeof value === 'boolean' ? undefined : 'must be true or false'
+
+export const aCount: OptionCheck = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : 'must be a whole number from 0'
+
+export const anInteger: OptionCheck = (value) =>
+  Number.isSafeInteger(value) ? undefined : 'must be a whole number within ±(2^53 - 1)'
+
+export const aNumber: OptionCheck = (value) => (Number.isFinite(value) ? undefined : 'must be a number')
+
+/** Defaults and examples are held against the field's own check, where the field is resolved. */
+export const aValue: OptionCheck = () => undefined
+
+export const common = { optional: aBoolean, example: aValue }
+
+export function minAboveMax(declaration: { min?: number; max?: number }): [string, string] | undefined {
+  return declaration.min !== undefined && declaration.max !== undefined && declaration.min > declaration.max
+    ? ['min', `must not be above max, which is ${declaration.max}`]
+    : undefined
+}

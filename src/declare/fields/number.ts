@@ -1,0 +1,134 @@
+import { note } from '../../errors.ts'
+import {
+  aBoolean,
+  aNumber,
+  anInteger,
+  aValue,
+  common,
+  type FieldOptions,
+  type FieldType,
+  minAboveMax,
+  type OptionCheck,
+} from './field.ts'
+
+export interface NumberOptions extends FieldOptions {
+  readonly min?: number
+  readonly max?: number
+  readonly unique?: boolean
+  readonly default?: number
+}
+export interface DecimalOptions extends FieldOptions {
+  /** Digits behind the point, 0 to 9; 2 unless told. */
+  readonly scale?: number
+  /** A decimal as a text, such as `'0.01'`. */
+  readonly min?: string
+  readonly max?: string
+  readonly unique?: boolean
+  readonly default?: string
+}
+export interface IntegerDeclaration extends NumberOptions {
+  readonly type: 'integer'
+}
+export interface NumberDeclaration extends NumberOptions {
+  readonly type: 'number'
+}
+export interface DecimalDeclaration extends DecimalOptions {
+  readonly type: 'decimal'
+}
+
+const numeric = { ...common, unique: aBoolean, default: aValue }
+
+function bounds(min: number | undefined, max: number | undefined): { minimum?: number; maximum?: number } {
+  return { ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) }
+}
+
+export const integerType: FieldType<IntegerDeclaration> = {
+  column: 'integer',
+  options: { ...numeric, min: anInteger, max: anInteger },
+  conflict: minAboveMax,
+  check:
+    ({ min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }) =>
+    (value, path, errors) => {
+      if (typeof value !== 'number' || !Number.isInteger(value)) note(errors, path, 'must be an integer')
+      else if (value < min) note(errors, path, `must be at least ${min}`)
+      else if (value > max) note(errors, path, `must be at most ${max}`)
+      else return value === 0 ? 0 : value // no -0
+      return undefined
+    },
+  schema: ({ min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }) => ({
+    type: 'integer',
+    ...bounds(min, max),
+  }),
+}
+
+export const numberType: FieldType<NumberDeclaration> = {
+  column: 'number',
+  options: { ...numeric, min: aNumber, max: aNumber },
+  conflict: minAboveMax,
+  check:
+    ({ min, max }) =>
+    (value, path, errors) => {
+      if (typeof value !== 'number' || !Number.isFinite(value)) note(errors, path, 'must be a number')
+      else if (min !== undefined && value < min) note(errors, path, `must be at least ${min}`)
+      else if (max !== undefined && value > max) note(errors, path, `must be at most ${max}`)
+      else return value === 0 ? 0 : value
+      return undefined
+    },
+  schema: ({ min, max }) => ({ type: 'number', ...bounds(min, max) }),
+}
+
+export const DEFAULT_SCALE = 2
+/** 18 digits are what a 64-bit integer always holds, and so what both databases keep, sort and add up exactly. */
+const DIGITS = 18
+const DECIMAL = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/
+
+/** `'12.5'` at scale 2 is `1250n`; undefined where it is no decimal that fits. */
+export function parseDecimal(value: unknown, scale: number): bigint | undefined {
+  if (typeof value !== 'string' || value.length > DIGITS + 3 || !DECIMAL.test(value)) return undefined
+  const [whole = '', fraction = ''] = value.split('.')
+  if (fraction.length > scale || whole.replace('-', '').length + scale > DIGITS) return undefined
+  return BigInt(whole + fraction.padEnd(scale, '0'))
+}
+
+export function formatDecimal(scaled: bigint, scale: number): string {
+  const digits = (scaled < 0n ? -scaled : scaled).toString().padStart(scale + 1, '0')
+  const point = digits.length - scale
+  return (scaled < 0n ? '-' : '') + digits.slice(0, point) + (scale === 0 ? '' : `.${digits.slice(point)}`)
+}
+
+const aScale: OptionCheck = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 9
+    ? undefined
+    : 'must be a whole number from 0 to 9'
+
+export const decimalType: FieldType<DecimalDeclaration> = {
+  column: 'decimal',
+  options: { ...numeric, scale: aScale, min: aValue, max: aValue },
+  conflict({ scale = DEFAULT_SCALE, min, max }) {
+    const sentence = `must be a decimal in a text with at most ${scale} digits behind the point, such as '10.5'`
+    const [least, most] = [parseDecimal(min, scale), parseDecimal(max, scale)]
+    if (min !== undefined && least === undefined) return ['min', sentence]
+    if (max !== undefined && most === undefined) return ['max', sentence]
+    return least !== undefined && most !== undefined && least > most
+      ? ['min', `must not be above max, which is ${max}`]
+      : undefined
+  },
+  check({ scale = DEFAULT_SCALE, min, max }) {
+    const [least, most] = [parseDecimal(min, scale), parseDecimal(max, scale)]
+    const whole = DIGITS - scale
+    const shape = `must be a decimal in a text, such as "10.50", with at most ${whole} digits before the point and ${scale} behind it`
+    return (value, path, errors) => {
+      const scaled = parseDecimal(value, scale)
+      if (scaled === undefined) note(errors, path, shape)
+      else if (least !== undefined && scaled < least) note(errors, path, `must be at least ${min}`)
+      else if (most !== undefined && scaled > most) note(errors, path, `must be at most ${max}`)
+      else return formatDecimal(scaled, scale)
+      return undefined
+    }
+  },
+  schema: ({ scale = DEFAULT_SCALE }) => ({
+    type: 'string',
+    pattern: `^-?(0|[1-9][0-9]{0,${DIGITS - scale - 1}})${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`,
+    examples: [formatDecimal(1050n, scale)],
+  }),
+}

@@ -1,0 +1,81 @@
+import { type Errors, note } from '../../errors.ts'
+import { aValue, common, type FieldOptions, type FieldType } from './field.ts'
+import { storable } from './text.ts'
+
+export interface BooleanOptions extends FieldOptions {
+  readonly default?: boolean
+}
+export interface JsonOptions extends FieldOptions {
+  readonly default?: unknown
+}
+export interface SecretOptions extends FieldOptions {
+  readonly optional?: boolean
+}
+export interface BooleanDeclaration extends BooleanOptions {
+  readonly type: 'boolean'
+}
+export interface JsonDeclaration extends JsonOptions {
+  readonly type: 'json'
+}
+export interface SecretDeclaration extends SecretOptions {
+  readonly type: 'secret'
+}
+
+export const booleanType: FieldType<BooleanDeclaration> = {
+  column: 'boolean',
+  options: { ...common, default: aValue },
+  check: () => (value, path, errors) => {
+    if (typeof value !== 'boolean') note(errors, path, 'must be true or false')
+    return value
+  },
+  schema: () => ({ type: 'boolean' }),
+}
+
+/** Any JSON that comes back as it was sent: a whole number beyond 2^53 would not, so it is refused. */
+function checkJson(value: unknown, path: string, errors: Errors): void {
+  if (typeof value === 'string') storable(value, path, errors)
+  else if (typeof value === 'number' && !Number.isFinite(value)) note(errors, path, 'must be a number')
+  else if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    note(
+      errors,
+      path,
+      'must not be a whole number beyond 2^53, which cannot be kept exactly; send it as a text',
+    )
+  else if (Array.isArray(value))
+    for (const [at, item] of value.entries()) checkJson(item, `${path}.${at}`, errors)
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      if (storable(key, path, errors)) checkJson(item, `${path}.${key}`, errors)
+    }
+}
+
+export const jsonType: FieldType<JsonDeclaration> = {
+  column: 'json',
+  options: { ...common, default: aValue },
+  check: () => (value, path, errors) => {
+    checkJson(value, path, errors)
+    return value
+  },
+  schema: () => ({ description: 'Any JSON.' }),
+}
+
+/** A secret longer than this would only cost time to hash. */
+export const SECRET_BYTES = 1024
+
+export const secretType: FieldType<SecretDeclaration> = {
+  column: 'text',
+  options: common,
+  check: () => (value, path, errors) => {
+    if (!storable(value, path, errors)) return undefined
+    if (value === '') note(errors, path, 'must have at least 1 character')
+    if (Buffer.byteLength(value) > SECRET_BYTES) note(errors, path, `must have at most ${SECRET_BYTES} bytes`)
+    return value
+  },
+  schema: () => ({
+    type: 'string',
+    format: 'password',
+    minLength: 1,
+    maxLength: SECRET_BYTES,
+    writeOnly: true,
+  }),
+}

@@ -1,0 +1,160 @@
+import { RE2JS } from 're2js'
+import { type Errors, note } from '../../errors.ts'
+import {
+  aBoolean,
+  aCount,
+  aValue,
+  common,
+  type FieldOptions,
+  type FieldType,
+  minAboveMax,
+  type OptionCheck,
+} from './field.ts'
+
+export interface TextOptions extends FieldOptions {
+  /** The least number of characters. */
+  readonly min?: number
+  /** The greatest number of characters. */
+  readonly max?: number
+  /** A regular expression in RE2's syntax, so that no value can make it slow. Not anchored by itself. */
+  readonly pattern?: string
+  readonly unique?: boolean
+  readonly default?: string
+}
+export interface AddressOptions extends FieldOptions {
+  readonly unique?: boolean
+  readonly default?: string
+}
+export interface ChoiceOptions extends FieldOptions {
+  readonly unique?: boolean
+  readonly default?: string
+}
+export interface TextDeclaration extends TextOptions {
+  readonly type: 'text'
+}
+export interface EmailDeclaration extends AddressOptions {
+  readonly type: 'email'
+}
+export interface UrlDeclaration extends AddressOptions {
+  readonly type: 'url'
+}
+export interface ChoiceDeclaration extends ChoiceOptions {
+  readonly type: 'choice'
+  readonly values: readonly string[]
+}
+
+/** A text that both databases can hold: no NUL, no half of a surrogate pair. */
+export function storable(value: unknown, path: string, errors: Errors): value is string {
+  if (typeof value !== 'string') note(errors, path, 'must be a text')
+  else if (value.includes('\0')) note(errors, path, 'must not contain the character U+0000')
+  else if (!value.isWellFormed()) note(errors, path, 'must not contain half of a surrogate pair')
+  else return true
+  return false
+}
+
+/** Characters are code points, as in JSON Schema; counted only where UTF-16 units leave it open. */
+function fits(value: string, min: number, max: number): 'short' | 'long' | undefined {
+  if (value.length < min) return 'short'
+  if (value.length <= max && value.length >= min * 2) return undefined
+  const length = value.length > max * 2 ? value.length : [...value].length
+  return length < min ? 'short' : length > max ? 'long' : undefined
+}
+
+const aPattern: OptionCheck = (value) => {
+  if (typeof value !== 'string') return 'must be a text that holds a regular expression'
+  try {
+    RE2JS.compile(value)
+    return undefined
+  } catch (error) {
+    return `is not a regular expression of RE2's syntax (no look-around, no back-references): ${(error as Error).message}`
+  }
+}
+
+const characters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
+
+export const textType: FieldType<TextDeclaration> = {
+  column: 'text',
+  options: { ...common, min: aCount, max: aCount, pattern: aPattern, unique: aBoolean, default: aValue },
+  conflict: minAboveMax,
+  check({ min = 0, max = Number.POSITIVE_INFINITY, pattern }) {
+    const matches = pattern === undefined ? undefined : RE2JS.compile(pattern)
+    return (value, path, errors) => {
+      if (!storable(value, path, errors)) return undefined
+      const misfit = fits(value, min, max)
+      if (misfit === 'short') note(errors, path, `must have at least ${characters(min)}`)
+      else if (misfit === 'long') note(errors, path, `must have at most ${characters(max)}`)
+      else if (matches !== undefined && !matches.matcher(value).find())
+        note(errors, path, `must match the pattern ${pattern}`)
+      return value
+    }
+  },
+  schema: ({ min, max, pattern }) => ({
+    type: 'string',
+    ...(min !== undefined && { minLength: min }),
+    ...(max !== undefined && { maxLength: max }),
+    ...(pattern !== undefined && { pattern }),
+  }),
+}
+
+const EMAIL_MAX = 254
+const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u
+
+/** One `@`, something plain before it, a host name behind it: what mail can be sent to, not all that RFC 5322 permits. */
+export function isEmail(value: string): boolean {
+  if (value.length > EMAIL_MAX) return false
+  const at = value.lastIndexOf('@')
+  const local = value.slice(0, at)
+  if (at < 1 || at > 64 || !/^[^\s@<>()[\]\\,;:"\p{Cc}\p{Cf}]+$/u.test(local)) return false
+  return value
+    .slice(at + 1)
+    .split('.')
+    .every((label) => LABEL.test(label))
+}
+
+export const emailType: FieldType<EmailDeclaration> = {
+  column: 'text',
+  options: { ...common, unique: aBoolean, default: aValue },
+  check: () => (value, path, errors) => {
+    if (!storable(value, path, errors)) return undefined
+    if (!isEmail(value)) note(errors, path, 'must be an e-mail address')
+    return value
+  },
+  schema: () => ({ type: 'string', format: 'email', maxLength: EMAIL_MAX }),
+}
+
+const URL_MAX = 2048
+
+export const urlType: FieldType<UrlDeclaration> = {
+  column: 'text',
+  options: { ...common, unique: aBoolean, default: aValue },
+  check: () => (value, path, errors) => {
+    if (!storable(value, path, errors)) return undefined
+    if (value.length > URL_MAX) note(errors, path, `must have at most ${URL_MAX} characters`)
+    else if (!/^https?:\/\/[^\s]+$/i.test(value) || !URL.canParse(value))
+      note(errors, path, 'must be an address that starts with http:// or https://')
+    return value
+  },
+  schema: () => ({ type: 'string', format: 'uri', maxLength: URL_MAX }),
+}
+
+const someTexts: OptionCheck = (value) =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => typeof one === 'string' && storable(one, '', new Map())) &&
+  new Set(value).size === value.length
+    ? undefined
+    : 'must be a list of one or more different texts'
+
+export const choiceType: FieldType<ChoiceDeclaration> = {
+  column: 'text',
+  options: { ...common, values: someTexts, unique: aBoolean, default: aValue },
+  check({ values }) {
+    const allowed = new Set<unknown>(values)
+    const sentence = `must be one of ${values.join(', ')}`
+    return (value, path, errors) => {
+      if (!allowed.has(value)) note(errors, path, sentence)
+      return value
+    }
+  },
+  schema: ({ values }) => ({ type: 'string', enum: values }),
+}

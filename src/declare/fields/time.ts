@@ -1,0 +1,67 @@
+import { note } from '../../errors.ts'
+import { aBoolean, aValue, common, type FieldOptions, type FieldType } from './field.ts'
+
+export interface TimeOptions extends FieldOptions {
+  readonly unique?: boolean
+  readonly default?: string
+}
+export interface DateDeclaration extends TimeOptions {
+  readonly type: 'date'
+}
+export interface DatetimeDeclaration extends TimeOptions {
+  readonly type: 'datetime'
+}
+
+const options = { ...common, unique: aBoolean, default: aValue }
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
+/** RFC 3339, section 5.6; finer than a millisecond only where it says zero. */
+const DATETIME =
+  /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3}0*)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+export function isDate(value: string): boolean {
+  const parts = DATE.exec(value)
+  if (parts === null) return false
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]
+  return year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
+}
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+/** The same instant in the one form that is kept: UTC, milliseconds. Undefined where it is none. */
+export function parseInstant(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const parts = DATETIME.exec(value)
+  if (parts === null || !isDate(parts[1] ?? '')) return undefined
+  const instant = new Date(value.toUpperCase())
+  const text = Number.isNaN(instant.getTime()) ? '' : instant.toISOString()
+  return text.length === 24 && text > '0001' ? text : undefined
+}
+
+export const dateType: FieldType<DateDeclaration> = {
+  column: 'date',
+  options,
+  check: () => (value, path, errors) => {
+    if (typeof value === 'string' && isDate(value)) return value
+    return note(errors, path, 'must be a date, such as "2026-12-31"')
+  },
+  schema: () => ({ type: 'string', format: 'date' }),
+}
+
+export const datetimeType: FieldType<DatetimeDeclaration> = {
+  column: 'datetime',
+  options,
+  check: () => (value, path, errors) => {
+    const instant = parseInstant(value)
+    if (instant === undefined)
+      note(
+        errors,
+        path,
+        'must be a time with a zone and at most milliseconds, such as "2026-12-31T18:00:00Z"',
+      )
+    return instant
+  },
+  schema: () => ({ type: 'string', format: 'date-time' }),
+}

@@ -1,0 +1,245 @@
+import type { Errors } from '../errors.ts'
+import { closest } from './closest.ts'
+import type { FieldDeclaration, ListDeclaration, ObjectDeclaration, RefDeclaration } from './define.ts'
+import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
+import { aBoolean, common, type OptionCheck } from './fields/field.ts'
+import { DEFAULT_SCALE } from './fields/number.ts'
+import type { Field, ValueField } from './model.ts'
+
+/** Every mistake found so far: the dot path in the declaration, and what would be right. */
+export type Problems = [path: string, sentence: string][]
+
+const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
+const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
+/** PostgreSQL cuts longer names off, so that two of them could meet. */
+const PATH_MAX = 60
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface Place {
+  /** Where in the declaration, for reports. */
+  readonly path: string
+  /** The dot path of the object that the fields are in; empty at the top. */
+  readonly dotPath: string
+  /** The declared Entity types, which a reference may name. */
+  readonly names: readonly string[]
+  readonly taken: readonly string[]
+  readonly inList: boolean
+}
+
+export function resolveFields(fields: unknown, place: Place, problems: Problems): Field[] {
+  if (!isRecord(fields)) {
+    problems.push([place.path, 'must be an object with a field for each name'])
+    return []
+  }
+  const seen = new Map<string, string>()
+  return Object.entries(fields).flatMap(([name, declaration]) => {
+    const at = { ...place, path: `${place.path}.${name}` }
+    const misnamed = nameProblem(name, place) ?? twinProblem(name, seen)
+    seen.set(name.toLowerCase(), name)
+    if (misnamed !== undefined) problems.push([at.path, misnamed])
+    const field = misnamed === undefined ? resolveField(name, declaration, at, problems) : undefined
+    return field === undefined ? [] : [Object.freeze(field)]
+  })
+}
+
+function nameProblem(name: string, place: Place): string | undefined {
+  const path = dotted(place.dotPath, name)
+  if (!NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
+  if (place.dotPath === '' && SERVER_OWNED.includes(name))
+    return 'is a name that every Entity has already; choose another'
+  if (place.dotPath === '' && place.taken.includes(name))
+    return 'is a name that login brings along; choose another'
+  if (['constructor', 'prototype'].includes(name))
+    return 'is a name that JavaScript uses itself; choose another'
+  if (path.length > PATH_MAX)
+    return `has the dot path "${path}", which is longer than ${PATH_MAX} characters; shorten it`
+  return undefined
+}
+
+/** SQL does not tell `Name` from `name`. */
+function twinProblem(name: string, seen: ReadonlyMap<string, string>): string | undefined {
+  const twin = seen.get(name.toLowerCase())
+  return twin === undefined ? undefined : `differs from ${twin} in capitals only; choose another`
+}
+
+function dotted(prefix: string, name: string): string {
+  return prefix === '' ? name : `${prefix}.${name}`
+}
+
+function resolveField(
+  name: string,
+  declaration: unknown,
+  place: Place,
+  problems: Problems,
+): Field | undefined {
+  if (!isRecord(declaration) || typeof declaration.type !== 'string') {
+    problems.push([place.path, 'must be made by one of text(), integer(), ref() and so on'])
+    return undefined
+  }
+  const field = declaration as unknown as FieldDeclaration
+  if (field.type === 'object') return resolveObject(name, field, place, problems)
+  if (field.type === 'ref') return resolveReference(name, field, place, problems)
+  if (field.type === 'list') return resolveList(name, field, place, problems)
+  if (field.type === 'secret' && place.inList) {
+    problems.push([place.path, 'cannot stand in a list; declare it outside'])
+    return undefined
+  }
+  return resolveValue(name, field, field, place, problems)
+}
+
+function resolveObject(
+  name: string,
+  declaration: ObjectDeclaration,
+  place: Place,
+  problems: Problems,
+): Field {
+  checkOptions(declaration, { ...common, fields: () => undefined }, place.path, problems)
+  const path = dotted(place.dotPath, name)
+  const fields = resolveFields(declaration.fields, { ...place, dotPath: path }, problems)
+  if (isRecord(declaration.fields) && Object.keys(declaration.fields).length === 0)
+    problems.push([place.path, 'must have at least one field'])
+  return {
+    kind: 'object',
+    name,
+    path,
+    optional: declaration.optional === true,
+    fields: Object.freeze(fields),
+  }
+}
+
+function resolveReference(
+  name: string,
+  declaration: RefDeclaration,
+  place: Place,
+  problems: Problems,
+): Field | undefined {
+  const { target, onDelete = 'restrict', optional = false, unique = false } = declaration
+  const problem = (option: string, sentence: string) => problems.push([`${place.path}${option}`, sentence])
+  checkOptions(
+    declaration,
+    { ...common, target: () => undefined, onDelete: () => undefined, unique: aBoolean },
+    place.path,
+    problems,
+  )
+  if (place.inList)
+    problem('', 'is a reference in a list, which is not served yet; declare a type for the link instead')
+  const guess = closest(String(target), place.names)
+  if (typeof target !== 'string' || !place.names.includes(target))
+    problem(
+      '',
+      `refers to "${target}", which is not declared${guess === undefined ? '' : `; did you mean "${guess}"?`}`,
+    )
+  if (!['restrict', 'cascade', 'clear'].includes(onDelete))
+    problem('.onDelete', "must be 'restrict', 'cascade' or 'clear'")
+  if (onDelete === 'clear' && !optional)
+    problem('.onDelete', "is 'clear', which leaves the reference empty: add optional: true")
+  return { kind: 'reference', name, path: dotted(place.dotPath, name), optional, target, onDelete, unique }
+}
+
+function resolveList(
+  name: string,
+  declaration: ListDeclaration,
+  place: Place,
+  problems: Problems,
+): Field | undefined {
+  const before = problems.length
+  const item = resolveField(
+    'items',
+    declaration.items,
+    { ...place, path: `${place.path}.items`, inList: true },
+    problems,
+  )
+  if (item === undefined || problems.length > before) return undefined
+  return resolveValue(name, declaration, { ...declaration, item }, place, problems)
+}
+
+function resolveValue(
+  name: string,
+  written: object,
+  declaration: ValueDeclaration,
+  place: Place,
+  problems: Problems,
+): Field | undefined {
+  const type = fieldTypeOf(declaration.type)
+  if (type === undefined || declaration.type === 'password') {
+    problems.push([place.path, `"${declaration.type}" is not a type of field`])
+    return undefined
+  }
+  const before = problems.length
+  checkOptions(written, type.options, place.path, problems)
+  if (problems.length > before) return undefined
+  const conflict = type.conflict?.(declaration)
+  if (conflict !== undefined) problems.push([`${place.path}.${conflict[0]}`, conflict[1]])
+  else {
+    const field = valueField(name, dotted(place.dotPath, name), declaration)
+    for (const option of ['default', 'example'] as const)
+      checkValue(option, declaration, field, place.path, problems)
+    return field
+  }
+  return undefined
+}
+
+function checkValue(
+  option: 'default' | 'example',
+  declaration: object,
+  field: ValueField,
+  path: string,
+  problems: Problems,
+): void {
+  const value = (declaration as Record<string, unknown>)[option]
+  if (value === undefined) return
+  const errors: Errors = new Map()
+  field.check(value, option, errors)
+  for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
+}
+
+function checkOptions(
+  declaration: object,
+  known: Readonly<Record<string, OptionCheck>>,
+  path: string,
+  problems: Problems,
+): void {
+  for (const [option, value] of Object.entries(declaration)) {
+    if (option === 'type' || value === undefined) continue
+    const check = Object.hasOwn(known, option) ? known[option] : undefined
+    const names = Object.keys(known)
+    const guess = closest(option, names)
+    const sentence =
+      check === undefined
+        ? `is not an option here${guess === undefined ? '' : `; did you mean "${guess}"?`}; the options are ${names.join(', ')}`
+        : check(value)
+    if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
+  }
+}
+
+/** A field of one column, with all that is compiled from its declaration. */
+export function valueField(name: string, path: string, declaration: ValueDeclaration): ValueField {
+  const type = fieldTypeOf(declaration.type)
+  if (type === undefined) throw new TypeError(`no field type ${declaration.type}`)
+  const options = declaration as {
+    optional?: boolean
+    unique?: boolean
+    default?: unknown
+    example?: unknown
+    scale?: number
+  }
+  const check = type.check(declaration)
+  return Object.freeze({
+    kind: 'value',
+    name,
+    path,
+    type: declaration.type,
+    column: type.column,
+    scale: options.scale ?? DEFAULT_SCALE,
+    optional: options.optional === true,
+    default: options.default === undefined ? undefined : check(options.default, 'default', new Map()),
+    secret: declaration.type === 'secret' || declaration.type === 'password',
+    unique: options.unique === true,
+    check,
+    schema: type.schema(declaration),
+    example: options.example,
+  })
+}

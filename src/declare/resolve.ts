@@ -1,0 +1,241 @@
+import { StartError } from '../errors.ts'
+import { closest } from './closest.ts'
+import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
+import { PASSWORD_MIN } from './fields/password.ts'
+import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
+import { isRecord, type Problems, resolveFields, valueField } from './resolve-fields.ts'
+
+/** Names that the API, the databases or the tables themselves have taken. */
+const TAKEN_ENTITIES = [
+  'api',
+  'auth',
+  'login',
+  'health',
+  'operations',
+  'batch',
+  'openapi',
+  'docs',
+  'metrics',
+  'console',
+  'system',
+]
+const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
+
+/** Turns declarations into the Model, or reports every mistake in them at once. */
+export function resolve(declaration: unknown): Model {
+  const problems: Problems = []
+  const model = resolveApp(declaration, problems)
+  if (problems.length > 0 || model === undefined) throw new StartError(report(problems))
+  return model
+}
+
+function report(problems: Problems): string {
+  const count = problems.length === 1 ? '1 mistake' : `${problems.length} mistakes`
+  return `${count} in the declaration:\n${problems.map(([path, sentence]) => `  ${path}: ${sentence}`).join('\n')}`
+}
+
+function resolveApp(declaration: unknown, problems: Problems): Model | undefined {
+  if (!isRecord(declaration) || !isRecord(declaration.entities)) {
+    problems.push(['app', "must be the file's default export, made by app({ entities: { … } })"])
+    return undefined
+  }
+  refuseUnknown(declaration, ['admins', 'entities'], '', problems)
+  const names = Object.keys(declaration.entities)
+  if (names.length === 0) problems.push(['entities', 'must declare at least one Entity type'])
+  const entities = new Map<string, EntityType>()
+  for (const [name, one] of Object.entries(declaration.entities)) {
+    const path = `entities.${name}`
+    if (!ENTITY_NAME.test(name))
+      problems.push([
+        path,
+        'must be named with small letters, digits and _, starting with a letter, 63 characters at most',
+      ])
+    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_/.test(name))
+      problems.push([path, 'is a name that Takeback uses itself; choose another'])
+    else if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
+    else entities.set(name, resolveEntity(name, one as unknown as EntityDeclaration, path, names, problems))
+  }
+  const model = {
+    entities,
+    admins: undefined,
+    logins: loginsOf(entities, problems),
+    edges: edgesOf(entities),
+  }
+  return Object.freeze({
+    ...model,
+    admins: adminsOf(declaration as unknown as AppDeclaration, entities, problems),
+  })
+}
+
+function resolveEntity(
+  name: string,
+  declaration: EntityDeclaration,
+  path: string,
+  names: readonly string[],
+  problems: Problems,
+): EntityType {
+  refuseUnknown(declaration, ['fields', 'login', 'unique', 'access'], path, problems)
+  const taken = declaration.login === undefined ? [] : ['email', 'password', 'email_key', 'token_epoch']
+  const declared = resolveFields(
+    declaration.fields,
+    { path: `${path}.fields`, dotPath: '', names, taken, inList: false },
+    problems,
+  )
+  const fields = [...loginFields(declaration, path, problems), ...declared]
+  const single = [...walk(fields)]
+    .filter((field) => field.kind !== 'object' && field.unique)
+    .map((field) => [columnOf(field)])
+  return Object.freeze({
+    name,
+    fields: Object.freeze(fields),
+    login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
+    uniques: Object.freeze([...single, ...compositeUniques(declaration, fields, path, problems)]),
+    access: resolveAccess(declaration, path, problems),
+  })
+}
+
+function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
+  const { login } = declaration
+  if (login === undefined) return []
+  if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
+    problems.push([`${path}.login.userType`, "must be a word of small letters, such as 'user'"])
+    return []
+  }
+  refuseUnknown(login, ['userType', 'passwordMin'], `${path}.login`, problems)
+  const min = login.passwordMin ?? PASSWORD_MIN
+  if (!Number.isSafeInteger(min) || min < 8 || min > 128)
+    problems.push([`${path}.login.passwordMin`, 'must be a whole number from 8 to 128'])
+  return [
+    valueField('email', 'email', { type: 'email' }),
+    valueField('password', 'password', { type: 'password', min }),
+  ]
+}
+
+function compositeUniques(
+  declaration: EntityDeclaration,
+  fields: readonly Field[],
+  path: string,
+  problems: Problems,
+): string[][] {
+  const sets: unknown = declaration.unique ?? []
+  const columns = [...walk(fields)].filter((field) => field.kind !== 'object').map(columnOf)
+  const plain = [...walk(fields)]
+    .filter((f) => f.kind === 'value' && (f.secret || f.column === 'json'))
+    .map(columnOf)
+  if (!Array.isArray(sets) || !sets.every((set) => Array.isArray(set) && set.length > 0)) {
+    problems.push([
+      `${path}.unique`,
+      "must be a list of lists of dot paths, such as [['room.id', 'starts_at']]",
+    ])
+    return []
+  }
+  for (const [at, set] of sets.entries())
+    for (const column of set) {
+      const where = `${path}.unique.${at}`
+      if (typeof column !== 'string' || !columns.includes(column))
+        problems.push([
+          where,
+          `"${column}" is not a value of this type${didYouMean(String(column), columns)}`,
+        ])
+      else if (plain.includes(column))
+        problems.push([where, `"${column}" is of a type that cannot be unique`])
+    }
+  return sets
+}
+
+function resolveAccess(
+  declaration: EntityDeclaration,
+  path: string,
+  problems: Problems,
+): Partial<Record<Action, Rule>> {
+  const access: unknown = declaration.access ?? {}
+  if (!isRecord(access)) {
+    problems.push([
+      `${path}.access`,
+      'must be an object with a rule for each action, such as { read: everyone }',
+    ])
+    return {}
+  }
+  for (const [action, rule] of Object.entries(access)) {
+    const where = `${path}.access.${action}`
+    if (action === 'list')
+      problems.push([where, 'is not an action of its own: lists follow the rule of read'])
+    else if (!(actions as readonly string[]).includes(action))
+      problems.push([
+        where,
+        `is not an action${didYouMean(action, actions)}; the actions are ${actions.join(', ')}`,
+      ])
+    else if (!isRecord(rule) || (rule.rule !== 'everyone' && rule.rule !== 'signed-in'))
+      problems.push([
+        where,
+        'must be everyone or signedIn, or be left out, which is for admins only; rules in CEL are not served yet',
+      ])
+  }
+  return Object.freeze({ ...access }) as Partial<Record<Action, Rule>>
+}
+
+function loginsOf(entities: ReadonlyMap<string, EntityType>, problems: Problems): EntityType[] {
+  const logins = [...entities.values()].filter((one) => one.login !== undefined)
+  const seen = new Map<string, string>()
+  for (const { name, login } of logins) {
+    const userType = login?.userType ?? ''
+    const other = seen.get(userType)
+    if (other !== undefined)
+      problems.push([
+        `entities.${name}.login.userType`,
+        `is "${userType}", as that of ${other} is; each needs its own`,
+      ])
+    seen.set(userType, name)
+  }
+  return logins
+}
+
+function adminsOf(
+  declaration: AppDeclaration,
+  entities: ReadonlyMap<string, EntityType>,
+  problems: Problems,
+): string | undefined {
+  const { admins } = declaration
+  if (admins === undefined) return undefined
+  const type = typeof admins === 'string' ? entities.get(admins) : undefined
+  if (type === undefined)
+    problems.push([
+      'admins',
+      `must name a declared Entity type${didYouMean(String(admins), [...entities.keys()])}`,
+    ])
+  else if (type.login === undefined)
+    problems.push(['admins', `names ${admins}, which has no login; give it login: { userType: 'admin' }`])
+  return admins
+}
+
+function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
+  return [...entities.values()].flatMap((type) =>
+    [...walk(type.fields)].flatMap((field) =>
+      field.kind === 'reference'
+        ? [
+            {
+              from: type.name,
+              path: field.path,
+              column: columnOf(field),
+              to: field.target,
+              onDelete: field.onDelete,
+            },
+          ]
+        : [],
+    ),
+  )
+}
+
+function refuseUnknown(value: object, known: readonly string[], path: string, problems: Problems): void {
+  for (const key of Object.keys(value))
+    if (!known.includes(key))
+      problems.push([
+        path === '' ? key : `${path}.${key}`,
+        `is not an option${didYouMean(key, known)}; the options are ${known.join(', ')}`,
+      ])
+}
+
+function didYouMean(word: string, known: readonly string[]): string {
+  const guess = closest(word, known)
+  return guess === undefined ? '' : `; did you mean "${guess}"?`
+}

@@ -1,0 +1,135 @@
+import { type Errors, note } from '../errors.ts'
+import type { Check, JsonSchema } from './fields/field.ts'
+import type { Field, ReferenceField } from './model.ts'
+
+/**
+ * `whole`: a body that stands for a whole new Entity; what is missing is a default, `null` or an error.
+ * `replace`: the same for one that is there already; a secret that is left out stays, since nobody can read it to send it back.
+ * `partial`: a body to be merged in (RFC 7396); what is missing stays, `null` takes away.
+ */
+export type Mode = 'whole' | 'replace' | 'partial'
+
+export type Values = { readonly [key: string]: unknown }
+
+/** The check of a field's value when it is there and not `null`. */
+export function checkOf(field: Field, mode: Mode): Check {
+  switch (field.kind) {
+    case 'value':
+      return field.check
+    case 'reference':
+      return checkReference
+    case 'object':
+      return objectCheck(field.fields, mode, () => `is not a field of ${field.path}`)
+  }
+}
+
+/** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
+export function objectCheck(fields: readonly Field[], mode: Mode, unknown: (key: string) => string): Check {
+  const entries = fields.map((field) => ({ field, name: field.name, check: checkOf(field, mode) }))
+  const names = new Set(fields.map((field) => field.name))
+  const partial = mode === 'partial'
+  return (value, path, errors) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return note(errors, path, 'must be an object')
+    const input = value as Values
+    const prefix = path === '' ? '' : `${path}.`
+    const output: Record<string, unknown> = {}
+    for (const { field, name, check } of entries) {
+      const given = Object.hasOwn(input, name) ? input[name] : undefined
+      if (given === undefined) {
+        if (partial || (mode === 'replace' && isSecret(field))) continue
+        output[name] = missing(field, prefix + name, errors)
+      } else if (given === null) {
+        output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
+      } else {
+        output[name] = check(given, prefix + name, errors)
+      }
+    }
+    for (const key in input) if (!names.has(key)) note(errors, prefix + key, unknown(key))
+    return output
+  }
+}
+
+/** A default is for what is left out; a `null` that merges in leaves it out, a `null` in a whole body is just wrong. */
+function cleared(field: Field, path: string, partial: boolean, errors: Errors): unknown {
+  if (partial && field.kind === 'value' && field.default !== undefined) return field.default
+  return refuse(field, path, errors, partial ? 'is required' : 'must not be null')
+}
+
+function missing(field: Field, path: string, errors: Errors): unknown {
+  if (field.kind === 'value' && field.default !== undefined) return field.default
+  return field.optional ? null : refuse(field, path, errors, 'is required')
+}
+
+function refuse(field: Field, path: string, errors: Errors, sentence: string): undefined {
+  note(errors, path, sentence)
+  if (field.kind === 'reference') note(errors, `${path}.id`, sentence)
+}
+
+/** A failing reference has two keys, its own and its id's: clients show one beside the field, one beside the picker. */
+export function noteReference(errors: Errors, path: string, sentence: string): undefined {
+  note(errors, path, sentence)
+  note(errors, `${path}.id`, sentence)
+}
+
+const checkReference: Check = (value, path, errors) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return noteReference(errors, path, 'must be a reference, such as {"id": 5}')
+  const { id } = value as { id?: unknown }
+  if (!Object.hasOwn(value, 'id')) noteReference(errors, path, 'is required')
+  else if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1)
+    noteReference(errors, path, 'must be a whole number from 1')
+  for (const key in value) if (key !== 'id') note(errors, `${path}.${key}`, 'is not a field of a reference')
+  return { id }
+}
+
+export const referenceSchema: JsonSchema = {
+  type: 'object',
+  properties: { id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
+  required: ['id'],
+  additionalProperties: false,
+}
+
+/** JSON Schema 2020-12 of the fields: `in` as they are sent, `out` as they come back. */
+export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'in' | 'out'): JsonSchema {
+  const shown = fields.filter((field) => direction === 'in' || !isSecret(field))
+  const required = shown
+    .filter((field) => direction === 'out' || (mode === 'whole' && isRequired(field)))
+    .map((field) => field.name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(shown.map((field) => [field.name, fieldSchema(field, mode, direction)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  }
+}
+
+function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
+  const schema = bareSchema(field, mode, direction)
+  const resets = mode === 'partial' && field.kind === 'value' && field.default !== undefined
+  return field.optional || (resets && direction === 'in') ? { anyOf: [schema, { type: 'null' }] } : schema
+}
+
+function bareSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
+  if (field.kind === 'object') return objectSchema(field.fields, mode, direction)
+  if (field.kind === 'reference') return describeReference(field)
+  const examples = field.example === undefined ? {} : { examples: [field.example] }
+  return {
+    ...field.schema,
+    ...examples,
+    ...(field.default !== undefined && direction === 'in' && { default: field.default }),
+  }
+}
+
+function describeReference(field: ReferenceField): JsonSchema {
+  return { ...referenceSchema, description: `Refers to one of ${field.target}.` }
+}
+
+export function isSecret(field: Field): boolean {
+  return field.kind === 'value' && field.secret
+}
+
+/** Must be there in a whole body. An object whose fields all have something to fall back on must be there all the same. */
+export function isRequired(field: Field): boolean {
+  return !field.optional && !(field.kind === 'value' && field.default !== undefined)
+}

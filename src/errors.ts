@@ -1,0 +1,66 @@
+/** Every way in which a request can fail. `docs/errors.md` and the OpenAPI document are held against it by a test. */
+export const catalogue = {
+  malformed_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
+  not_an_object: { status: 400, message: 'The body must be a JSON object.' },
+  too_deep: { status: 400, message: 'The body is nested more than 64 levels deep.' },
+  unauthenticated: { status: 401, message: 'Sign in first: this needs a token.' },
+  invalid_token: { status: 401, message: 'The token is invalid, expired or revoked.' },
+  forbidden: { status: 403, message: 'You may not do this.' },
+  not_found: { status: 404, message: 'There is nothing here.' },
+  method_not_allowed: { status: 405, message: 'This path does not take that method.' },
+  not_acceptable: { status: 406, message: 'The Accept header must be there and admit application/json.' },
+  in_use: { status: 409, message: 'Something still refers to it.' },
+  target_deleted: { status: 409, message: 'It refers to something that is deleted.' },
+  not_deleted: { status: 409, message: 'Only what is deleted can be purged.' },
+  busy: { status: 409, message: 'It is being changed by others right now. Try again.' },
+  stale: { status: 412, message: 'It has changed since you read it.' },
+  too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
+  unsupported_media_type: { status: 415, message: 'A body must be sent as application/json.' },
+  invalid_data: { status: 422, message: 'Invalid Data' },
+  login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
+  too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
+  internal: { status: 500, message: 'Something went wrong on our side.' },
+  unavailable: { status: 503, message: 'The database cannot be reached right now. Try again.' },
+  disk_full: { status: 507, message: 'The disk is full: nothing was written.' },
+} as const
+
+export type Code = keyof typeof catalogue
+
+/** What is wrong with an input: dot path → sentences. A Map, so that a key named `__proto__` is a key like any other. */
+export type Errors = Map<string, string[]>
+
+/** Gives nothing back, so that a check can end with it. */
+export function note(errors: Errors, path: string, sentence: string): undefined {
+  const known = errors.get(path)
+  if (known === undefined) errors.set(path, [sentence])
+  else if (!known.includes(sentence)) known.push(sentence)
+}
+
+/** A failure of the catalogue, thrown by whoever finds it and answered in one place. */
+export class Failure extends Error {
+  readonly code: Code
+  readonly errors: Errors | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: Code,
+    detail: { errors?: Errors; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(catalogue[code].message, { cause: detail.cause })
+    this.code = code
+    this.errors = detail.errors
+    this.headers = detail.headers ?? {}
+  }
+}
+
+export function invalid(errors: Errors): Failure {
+  return new Failure('invalid_data', { errors })
+}
+
+/** One failing path, the commonest case. */
+export function invalidAt(path: string, sentence: string): Failure {
+  return invalid(new Map([[path, [sentence]]]))
+}
+
+/** A mistake of the person who starts Takeback: shown as its sentences, without a stack, with exit code 1. */
+export class StartError extends Error {}

@@ -1,0 +1,71 @@
+export type LogFormat = 'pretty' | 'json'
+
+/** One request, as it stands in the log. */
+export interface Entry {
+  readonly method: string
+  /** With its query, but never with a token. */
+  readonly path: string
+  readonly status: number
+  readonly ms: number
+  readonly requestId: string
+  readonly actor: string | null
+}
+
+/** Structured lines on standard output, gathered for a moment so that a busy server does not write for each of them. */
+export class Log {
+  readonly #format: LogFormat
+  #lines: string[] = []
+
+  constructor(format: LogFormat) {
+    this.#format = format
+  }
+
+  request({ method, path, status, ms, requestId, actor }: Entry): void {
+    const time = new Date().toISOString()
+    const took = ms.toFixed(1)
+    this.#put(
+      this.#format === 'json'
+        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)}}`
+        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${requestId}`,
+    )
+  }
+
+  error(message: string, cause: unknown, requestId?: string): void {
+    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    const time = new Date().toISOString()
+    this.#put(
+      this.#format === 'json'
+        ? JSON.stringify({
+            time,
+            level: 'error',
+            message,
+            ...(requestId !== undefined && { request_id: requestId }),
+            detail,
+          })
+        : `${time.slice(11, 23)}  error  ${message}${requestId === undefined ? '' : `  ${requestId}`}\n${detail}`,
+    )
+  }
+
+  flush(): void {
+    const lines = this.#lines
+    if (lines.length === 0) return
+    this.#lines = []
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+
+  /** Resolves when everything has left. */
+  close(): Promise<void> {
+    this.flush()
+    return new Promise((done) => process.stdout.write('', () => done()))
+  }
+
+  #put(line: string): void {
+    if (this.#lines.push(line) === 1) setTimeout(() => this.flush(), 50)
+    else if (this.#lines.length >= 500) this.flush()
+  }
+}
+
+/** A terminal must not be steered by what stands in a path. */
+function clean(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
+}

@@ -1,0 +1,18 @@
+/** A page for people, served as it is. */
+export interface Page {
+  readonly path: string
+  respond(): Response
+}
+
+/** Nothing from elsewhere is loaded, nothing inline is run but what the page brings along. */
+export function htmlPage(path: string, html: string): Page {
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy':
+      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+  }
+  return { path, respond: () => new Response(html, { headers }) }
+}

@@ -1,0 +1,25 @@
+import type { Answer, Caller, Preconditions } from '../api/context.ts'
+import type { Query } from '../api/query.ts'
+
+/** A request as an operation sees it: checked, and free of HTTP. */
+export interface Call {
+  readonly caller: Caller
+  readonly id: string
+  readonly query: Query
+  readonly body: object
+  readonly when: Preconditions
+  readonly address: string
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Handler {
+  readonly body: boolean
+  run(call: Call): Answer | Promise<Answer>
+}
+
+/** A path, without its trailing `/`, and what each method does there. */
+export interface Route {
+  readonly path: string
+  readonly methods: Readonly<Partial<Record<Method, Handler>>>
+}

@@ -1,0 +1,193 @@
+import type { Server } from 'bun'
+import type { Answer, Caller, Context } from '../api/context.ts'
+import { identify } from '../api/identify.ts'
+import { Query } from '../api/query.ts'
+import { parseIfMatch } from '../api/update.ts'
+import { catalogue, Failure } from '../errors.ts'
+import { nameOf } from '../plan/actor.ts'
+import { admitsJson } from './accept.ts'
+import type { Proxies } from './address.ts'
+import { readBody } from './body.ts'
+import type { Log } from './log.ts'
+import type { Page } from './pages.ts'
+import type { Handler, Method, Route } from './route.ts'
+
+export interface HttpOptions {
+  readonly host: string
+  readonly port: number
+  readonly context: Context
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+  readonly proxies: Proxies
+  readonly log: Log
+}
+
+export interface Listening {
+  readonly url: string
+  /** Takes no more connections, answers what is under way, closes. */
+  drain(): Promise<void>
+}
+
+const DRAIN_MS = 10_000
+const NONE: object = Object.freeze({})
+
+/** Listens. From here on nothing is made, only run. */
+export function listen(options: HttpOptions): Listening {
+  const { context, proxies, log } = options
+  const prefix = Bun.randomUUIDv7().slice(-12)
+  let count = 0
+  let underWay = 0
+  let draining = false
+
+  /** The whole way of a request, top to bottom. */
+  async function serve(
+    route: Route | undefined,
+    request: BunRequest,
+    server: Server<undefined>,
+  ): Promise<Response> {
+    const started = performance.now()
+    const requestId = `${prefix}-${(++count).toString(36)}`
+    const asked = splitUrl(request.url)
+    let caller: Caller | undefined
+    let answer: Answer
+    underWay++
+    try {
+      const handler = handlerOf(route, request.method)
+      if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
+      const parameters = asked.query === '' ? undefined : new URLSearchParams(asked.query)
+      caller = await identify(context, tokenOf(request.headers.get('authorization'), parameters))
+      const body = handler.body ? await readBody(request) : NONE
+      answer = await handler.run({
+        caller,
+        body,
+        id: request.params?.id ?? '',
+        query: parameters === undefined ? Query.empty : new Query(parameters),
+        when: { ifMatch: parseIfMatch(request.headers.get('if-match')) },
+        address: proxies.clientOf(
+          server.requestIP(request)?.address ?? '',
+          request.headers.get('x-forwarded-for'),
+        ),
+      })
+    } catch (error) {
+      answer = answerFailure(error, requestId, log)
+    }
+    underWay--
+    const unchanged = isUnchanged(request, answer)
+    log.request({
+      method: request.method,
+      path: asked.query === '' ? asked.path : asked.path + withoutToken(asked.query),
+      status: unchanged ? 304 : answer.status,
+      ms: performance.now() - started,
+      requestId,
+      actor: caller === undefined ? null : nameOf(caller.actor),
+    })
+    return respond(unchanged ? { ...answer, status: 304, body: '' } : answer, requestId, draining)
+  }
+
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    idleTimeout: 30,
+    maxRequestBodySize: 16 * 1024 * 1024,
+    development: false,
+    routes: {
+      ...Object.fromEntries(options.pages.map(({ path, respond }) => [path, respond])),
+      ...Object.fromEntries(
+        options.routes.flatMap((route) => {
+          const run = (request: BunRequest, server: Server<undefined>) => serve(route, request, server)
+          return [
+            [route.path, run],
+            [`${route.path}/`, run],
+          ]
+        }),
+      ),
+    },
+    fetch: (request, server) => serve(undefined, request as BunRequest, server),
+    error: (error) => {
+      log.error('A request failed outside of its handler', error)
+      return respond(answerFailure(error, '', log), '', true)
+    },
+  })
+
+  return {
+    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${server.port}`,
+    async drain() {
+      draining = true
+      const stopped = server.stop()
+      const deadline = Date.now() + DRAIN_MS
+      while (underWay > 0 && Date.now() < deadline) await Bun.sleep(5)
+      await Promise.race([stopped, Bun.sleep(underWay > 0 ? 0 : 100)])
+      await server.stop(true)
+    },
+  }
+}
+
+type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
+
+function handlerOf(route: Route | undefined, method: string): Handler {
+  if (route === undefined) throw new Failure('not_found')
+  const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
+  if (handler !== undefined) return handler
+  const allowed = Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
+  throw new Failure('method_not_allowed', { headers: { Allow: allowed.join(', ') } })
+}
+
+/** The header wins; one that is no Bearer token is a bad token, not none. */
+function tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
+  if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1] ?? ''
+  return parameters?.get('token') ?? undefined
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const start = url.indexOf('/', 8)
+  const mark = url.indexOf('?', start)
+  return mark < 0
+    ? { path: url.slice(start), query: '' }
+    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
+}
+
+/** However the parameter's name is spelled: it is decoded first, as it is for use. */
+function withoutToken(query: string): string {
+  const parameters = new URLSearchParams(query)
+  parameters.delete('token')
+  const rest = parameters.toString()
+  return rest === '' ? '' : `?${rest}`
+}
+
+function answerFailure(error: unknown, requestId: string, log: Log): Answer {
+  const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
+  const { status, message } = catalogue[failure.code]
+  if (status >= 500) log.error(message, failure.cause ?? failure, requestId)
+  const body = {
+    message,
+    ...(failure.errors !== undefined && { errors: Object.fromEntries(failure.errors) }),
+    code: failure.code,
+    ...(status >= 500 && { request_id: requestId }),
+  }
+  return { status, body: JSON.stringify(body), headers: { ...failure.headers } }
+}
+
+/** `If-None-Match` (RFC 9110, section 13.1.2): weak comparison, on reads only. */
+function isUnchanged(request: Request, { status, headers }: Answer): boolean {
+  const header =
+    status === 200 && (request.method === 'GET' || request.method === 'HEAD')
+      ? request.headers.get('if-none-match')
+      : null
+  if (header === null || headers?.ETag === undefined) return false
+  return (
+    header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.ETag)
+  )
+}
+
+function respond({ status, body, headers }: Answer, requestId: string, last: boolean): Response {
+  const all: Record<string, string> = {
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Request-Id': requestId,
+    ...headers,
+  }
+  if (body !== undefined && body !== '') all['Content-Type'] = 'application/json'
+  if (last) all.Connection = 'close'
+  return new Response(body === '' ? undefined : body, { status, headers: all })
+}

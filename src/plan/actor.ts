@@ -1,0 +1,13 @@
+/** Who acts. */
+export type Actor =
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'system' }
+  | { readonly kind: 'user'; readonly entity: string; readonly id: number; readonly admin: boolean }
+
+export const nobody: Actor = Object.freeze({ kind: 'nobody' })
+/** The command line and Takeback itself. */
+export const system: Actor = Object.freeze({ kind: 'system' })
+
+export function nameOf(actor: Actor): string | null {
+  return actor.kind === 'user' ? `${actor.entity}/${actor.id}` : actor.kind === 'system' ? 'system' : null
+}

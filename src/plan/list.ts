@@ -1,0 +1,190 @@
+import type { EntityType } from '../declare/model.ts'
+import { type Errors, note } from '../errors.ts'
+import { and, compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import type { Bag, Bound, Dialect } from '../store/store.ts'
+import { renderEntity } from './columns.ts'
+import {
+  bindJson,
+  comparablesOf,
+  encodeFor,
+  openCursor,
+  parseText,
+  readablePaths,
+  type SortKey,
+  shapes,
+  signatureOf,
+} from './query.ts'
+
+export type Trashed = 'without' | 'only' | 'with'
+
+/** A list as it was asked for, checked: what the statement's text depends on, and the values to bind. */
+export interface ListQuery {
+  readonly equals: readonly { readonly column: string; readonly value: Bound }[]
+  readonly sort: readonly SortKey[]
+  /** The sort values of the last row that the client has seen. */
+  readonly after: readonly Bound[] | undefined
+  readonly trashed: Trashed
+  readonly fields: ReadonlySet<string> | undefined
+  readonly limit: number
+}
+
+export interface ListPlan {
+  /** Rows of (JSON of the Entity, JSON array of its sort values), one more than the limit. */
+  page(query: ListQuery): { statement: Statement; bag: Bag }
+  total(query: ListQuery): { statement: Statement; bag: Bag }
+  /** One Entity by `$id`, live: id, version, JSON. */
+  readonly read: Statement
+  readOnly(fields: ReadonlySet<string>): Statement
+  /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it. */
+  readonly state: Statement
+  /** The value that a query parameter stands for; undefined, and a note, where it is none. */
+  parse(path: string, text: string, errors: Errors): { column: string; value: Bound } | undefined
+  parseSort(text: string, errors: Errors): SortKey[]
+  parseFields(text: string, errors: Errors): ReadonlySet<string>
+  parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
+  cursor(sort: readonly SortKey[], values: string): string
+}
+
+const TEXTS_MAX = 500
+
+export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
+  const comparables = comparablesOf(type)
+  const readable = readablePaths(type.fields)
+  const texts = new Map<string, Statement>()
+  const compiled = (key: string, make: () => Sql): Statement => {
+    const known = texts.get(key)
+    if (known !== undefined) return known
+    if (texts.size >= TEXTS_MAX) texts.clear()
+    const made = compile(make(), dialect.placeholder)
+    texts.set(key, made)
+    return made
+  }
+  const whole = renderEntity(type, dialect)
+  const readOf = (json: Sql) =>
+    sql`SELECT t."id", t."version", ${json} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`
+
+  function select(query: ListQuery): Sql {
+    const json = query.fields === undefined ? whole : renderEntity(type, dialect, query.fields)
+    const sortValues = query.sort.map(({ column }) => {
+      const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
+      return dialect.render(kind, sql`t.${id(column)}`, scale)
+    })
+    const order = query.sort.map(({ column, descending }) => orderBy(column, descending))
+    const where = and([
+      ...conditions(query),
+      ...(query.after === undefined ? [] : [isBehind(query.sort, query.after)]),
+    ])
+    return sql`SELECT ${json}, ${dialect.array(sortValues)} FROM ${id(type.name)} t WHERE ${where} ORDER BY ${join(order)} LIMIT ${param('$limit')}`
+  }
+
+  return {
+    page(query) {
+      const key = `page|${shapeOf(query)}`
+      return { statement: compiled(key, () => select(query)), bag: bagOf(query) }
+    },
+    total(query) {
+      const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [] })}`
+      const make = () => sql`SELECT count(*) FROM ${id(type.name)} t WHERE ${and(conditions(query))}`
+      return { statement: compiled(key, make), bag: bagOf(query) }
+    },
+    read: compile(readOf(whole), dialect.placeholder),
+    state: compile(
+      sql`SELECT t."id", t."version", ${whole}, t."deletion" FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
+      dialect.placeholder,
+    ),
+    readOnly: (fields) =>
+      compiled(`read|${[...fields].join(',')}`, () => readOf(renderEntity(type, dialect, fields))),
+    parse(path, text, errors) {
+      const target = comparables.get(path)
+      if (target === undefined) return note(errors, path, `is not a parameter, nor a value of ${type.name}`)
+      const value = parseText(text, target)
+      if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
+      return { column: path, value: value === null ? null : encodeFor(target, dialect)(value) }
+    },
+    parseSort(text, errors) {
+      const keys = text.split(',').map((part) => {
+        const descending = part.startsWith('-')
+        return { column: descending ? part.slice(1) : part, descending }
+      })
+      for (const { column } of keys)
+        if (!comparables.has(column))
+          note(errors, 'sort', `"${column}" is not a value of ${type.name} that can be sorted by`)
+      if (new Set(keys.map(({ column }) => column)).size < keys.length)
+        note(errors, 'sort', 'names a value twice')
+      return keys.some(({ column }) => column === 'id')
+        ? keys
+        : [...keys, { column: 'id', descending: keys[0]?.descending ?? false }]
+    },
+    parseFields(text, errors) {
+      const chosen = new Set(text.split(','))
+      for (const path of chosen)
+        if (!readable.has(path)) note(errors, 'fields', `"${path}" is not a field of ${type.name}`)
+      return chosen
+    },
+    parseCursor(text, sort, errors) {
+      const values = openCursor(text, signatureOf(type, sort))
+      const bound = values?.map((value, at) => {
+        const target = comparables.get(sort[at]?.column ?? '')
+        return target === undefined ? undefined : bindJson(value, target, dialect)
+      })
+      if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
+      return note(errors, 'cursor', 'is not a cursor of this list with this sort')
+    },
+    cursor: (sort, values) => Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url'),
+  }
+}
+
+/** Everything that the text of the statement depends on, and nothing else. */
+function shapeOf({ equals, sort, after, trashed, fields }: ListQuery): string {
+  const conditions = equals.map(({ column, value }) => `${column}${value === null ? '!' : '='}`).join('&')
+  const order = sort.map(({ column, descending }) => `${descending ? '-' : '+'}${column}`).join(',')
+  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
+  return [trashed, conditions, order, behind, fields === undefined ? '*' : [...fields].join(',')].join('|')
+}
+
+function bagOf({ equals, after, limit }: ListQuery): Bag {
+  const bag: Bag = { $limit: limit + 1 }
+  for (const { column, value } of equals) bag[`=${column}`] = value
+  for (const [at, value] of (after ?? []).entries()) bag[`>${at}`] = value
+  return bag
+}
+
+function conditions({ equals, trashed }: ListQuery): Sql[] {
+  const state = {
+    without: sql`t."deleted_at" IS NULL`,
+    only: sql`t."deleted_at" IS NOT NULL`,
+    with: sql`1 = 1`,
+  }[trashed]
+  const same = equals.map(({ column, value }) =>
+    value === null ? sql`t.${id(column)} IS NULL` : sql`t.${id(column)} = ${param(`=${column}`)}`,
+  )
+  return [state, ...same]
+}
+
+/** `null` is less than any value, on every database. */
+function orderBy(column: string, descending: boolean): Sql {
+  return descending ? sql`t.${id(column)} DESC NULLS LAST` : sql`t.${id(column)} ASC NULLS FIRST`
+}
+
+/** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
+function isBehind(sort: readonly SortKey[], after: readonly Bound[]): Sql {
+  const same = (at: number) => {
+    const column = sql`t.${id(sort[at]?.column ?? '')}`
+    return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${param(`>${at}`)}`
+  }
+  const ways = sort.flatMap(({ column, descending }, at) => {
+    const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, param(`>${at}`))
+    return beyond === undefined ? [] : [and([...sort.slice(0, at).map((_, before) => same(before)), beyond])]
+  })
+  return ways.length === 0
+    ? sql`1 = 0`
+    : sql`(${join(
+        ways.map((way) => sql`(${way})`),
+        sql` OR `,
+      )})`
+}
+
+function isBeyond(column: Sql, descending: boolean, value: Bound, bound: Sql): Sql | undefined {
+  if (value === null) return descending ? undefined : sql`${column} IS NOT NULL`
+  return descending ? sql`(${column} < ${bound} OR ${column} IS NULL)` : sql`${column} > ${bound}`
+}

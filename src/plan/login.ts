@@ -1,0 +1,38 @@
+import type { EntityType } from '../declare/model.ts'
+import { compile, id, param, type Statement, sql } from '../store/sql.ts'
+import type { Dialect } from '../store/store.ts'
+import { renderEntity } from './columns.ts'
+import { EMAIL_KEY, TOKEN_EPOCH } from './schema.ts'
+
+/** What a login type adds to a Plan: finding its members, and whether they still are. */
+export interface LoginPlan {
+  /** By `email_key`: id, password hash, token epoch, JSON. */
+  readonly byEmail: Statement
+  /** By `$id` and `$session`: token epoch, and 1 where that session was ended. No row where the user is gone. */
+  readonly state: Statement
+  /** By `$id`: password hash, token epoch, JSON. */
+  readonly self: Statement
+  /** Whether there was ever one of it, the deleted included. */
+  readonly any: Statement
+}
+
+export function compileLogin(type: EntityType, dialect: Dialect): LoginPlan {
+  const table = id(type.name)
+  const json = renderEntity(type, dialect)
+  const statement = (source: Parameters<typeof compile>[0]) => compile(source, dialect.placeholder)
+  return {
+    byEmail: statement(
+      sql`SELECT t."id", t."password", t.${id(TOKEN_EPOCH)}, ${json} FROM ${table} t
+        WHERE t.${id(EMAIL_KEY)} = ${param(EMAIL_KEY)} AND t."deleted_at" IS NULL`,
+    ),
+    state: statement(
+      sql`SELECT t.${id(TOKEN_EPOCH)}, (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" = ${param('$session')})
+        FROM ${table} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
+    ),
+    self: statement(
+      sql`SELECT t."password", t.${id(TOKEN_EPOCH)}, ${json} FROM ${table} t
+        WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
+    ),
+    any: statement(sql`SELECT 1 FROM ${table} t LIMIT 1`),
+  }
+}

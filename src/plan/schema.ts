@@ -1,0 +1,46 @@
+import { columnOf, type EntityType, type Model, walk } from '../declare/model.ts'
+import { isRequired } from '../declare/values.ts'
+import type { Column, Dialect, Index, Table } from '../store/store.ts'
+import { bodyColumns } from './columns.ts'
+
+/** What `login` adds to a table: never in a body, never rendered. */
+export const EMAIL_KEY = 'email_key'
+export const TOKEN_EPOCH = 'token_epoch'
+
+/** The tables that hold the Model: one per Entity type, a column per dot path. */
+export function tablesOf(model: Model, dialect: Dialect): Table[] {
+  return [...model.entities.values()].map((type) => ({
+    name: type.name,
+    columns: [...columnsOf(type, dialect), ...(type.login === undefined ? [] : loginColumns)],
+    indexes: indexesOf(type),
+  }))
+}
+
+const loginColumns: readonly Column[] = [
+  { name: EMAIL_KEY, kind: 'text' },
+  { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
+]
+
+function columnsOf(type: EntityType, dialect: Dialect): Column[] {
+  return bodyColumns(type.fields).map(({ name, kind, scale, field, within }) => {
+    const required = within === undefined && isRequired(field) && field.kind !== 'object'
+    const column = { name, kind, ...(required && { required }) }
+    if (field.kind === 'reference') return { ...column, references: field.target }
+    if (field.kind === 'object' || field.default === undefined) return column
+    const encode = dialect.encode(kind, scale)
+    return { ...column, fill: encode === undefined ? (field.default as string) : encode(field.default) }
+  })
+}
+
+function indexesOf(type: EntityType): Index[] {
+  const uniques = uniquesOf(type).map((columns) => ({ columns, unique: true }))
+  const references = [...walk(type.fields)]
+    .filter((field) => field.kind === 'reference')
+    .map((field) => ({ columns: [columnOf(field)], unique: false }))
+  return [...uniques, ...references]
+}
+
+/** Sets of columns that are unique among the live, the login's own included. */
+export function uniquesOf(type: EntityType): readonly (readonly string[])[] {
+  return type.login === undefined ? type.uniques : [[EMAIL_KEY], ...type.uniques]
+}

@@ -1,0 +1,177 @@
+import type { EntityType } from '../declare/model.ts'
+import { isRequired, noteReference } from '../declare/values.ts'
+import { type Errors, note } from '../errors.ts'
+import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import type { Bag, Dialect, Row, Step } from '../store/store.ts'
+import { type BodyColumn, bodyColumns } from './columns.ts'
+import { journalAndReturn } from './journal.ts'
+import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+
+/** The steps that create and update Entities of one type, and the statement that says why they were refused. */
+export interface WritePlan {
+  readonly create: readonly Step[]
+  /** For the columns that stand in the bag; the text for a set of columns is made once. */
+  update(bag: Bag, partial: boolean): readonly Step[]
+  /** What of the bag refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
+  faults(bag: Bag): Statement
+  explain(rows: readonly Row[], errors: Errors, nameHolder: boolean): void
+}
+
+/** How many texts of updates are kept: a client that sends ever new sets of keys cannot fill the memory. */
+const TEXTS_MAX = 500
+
+export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
+  const columns = bodyColumns(type.fields)
+  const defaults = defaultsOf(columns, dialect)
+  const steps = (change: Sql, which: Sql | 'last', kind: 'create' | 'update') =>
+    dialect
+      .journalled(change, type.name, which, (source) => journalAndReturn(type, kind, dialect, source))
+      .map(
+        (source): Step => ({
+          name: 'change',
+          statement: compile(source, dialect.placeholder),
+          expect: 'some',
+        }),
+      )
+  const updates = new Map<string, readonly Step[]>()
+  return {
+    create: steps(insert(type, columns), 'last', 'create'),
+    update(bag, partial) {
+      const sent = columns.filter(({ name }) => Object.hasOwn(bag, name))
+      const key = `${partial}|${sent.map(({ name }) => name).join('|')}`
+      if (partial) Object.assign(bag, defaults)
+      const known = updates.get(key)
+      if (known !== undefined) return known
+      if (updates.size >= TEXTS_MAX) updates.clear()
+      const made = steps(updateOf(type, columns, sent, partial), sql`t."id" = ${param('$id')}`, 'update')
+      updates.set(key, made)
+      return made
+    },
+    ...compileFaults(type, columns, dialect),
+  }
+}
+
+/** Bound under names of their own, for objects that a merge makes. */
+const defaultOf = (name: string) => `$default ${name}`
+
+function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
+  const bag: Bag = {}
+  for (const { name, kind, scale, field, within } of columns) {
+    if (within === undefined || field.kind !== 'value' || field.default === undefined) continue
+    bag[defaultOf(name)] = dialect.encode(kind, scale)?.(field.default) ?? (field.default as string)
+  }
+  return bag
+}
+
+function insert(type: EntityType, columns: readonly BodyColumn[]): Sql {
+  const values: (readonly [Sql, Sql])[] = [
+    ...columns.map(({ name }) => [id(name), param(name)] as const),
+    ...(type.login === undefined
+      ? []
+      : [[id(EMAIL_KEY), param(EMAIL_KEY)] as const, [id(TOKEN_EPOCH), sql`0`] as const]),
+    [id('version'), sql`1`],
+    [id('created_at'), param('$at')],
+    [id('updated_at'), param('$at')],
+  ]
+  const guards = columns.filter(({ kind }) => kind === 'reference').map(isLive)
+  return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
+    SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
+}
+
+/** The reference is empty, or its target is there and live. */
+function isLive({ name, field }: BodyColumn): Sql {
+  const target = field.kind === 'reference' ? field.target : ''
+  const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${param(name)} AND "deleted_at" IS NULL)`
+  return field.optional || field.kind !== 'reference' ? sql`(${param(name)} IS NULL OR ${live})` : live
+}
+
+function updateOf(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  sent: readonly BodyColumn[],
+  partial: boolean,
+): Sql {
+  const names = new Set(sent.map(({ name }) => name))
+  const untouched = columns.filter(
+    ({ within, name }) => within !== undefined && names.has(within) && !names.has(name),
+  )
+  const merged = partial ? untouched : []
+  const sets = [
+    ...sent.map(({ name }) => sql`${id(name)} = ${param(name)}`),
+    ...merged.filter(({ field }) => field.kind === 'value' && field.default !== undefined).map(fillWhenNew),
+    ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
+    ...(type.login !== undefined && names.has('password')
+      ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
+      : []),
+    sql`"version" = "version" + 1`,
+    sql`"updated_at" = ${param('$at')}`,
+  ]
+  const conditions = [
+    sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
+    ...sent.filter(({ kind }) => kind === 'reference').map(isLive),
+    ...merged
+      .filter(({ field }) => isRequired(field))
+      .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
+  ]
+  return sql`UPDATE ${id(type.name)} SET ${join(sets)} WHERE ${and(conditions)}`
+}
+
+/** Merging into an optional object that was not there makes it: what has a default then gets it. */
+function fillWhenNew({ name, within }: BodyColumn): Sql {
+  return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name))} ELSE ${id(name)} END`
+}
+
+/** `If-Match`: the version is one of those, a text such as `|3|7|`; `null` takes any. */
+export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || "version" || '|%')`
+
+function compileFaults(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  dialect: Dialect,
+): Pick<WritePlan, 'faults' | 'explain'> {
+  const references = columns.filter(({ kind }) => kind === 'reference')
+  const uniques = uniquesOf(type)
+  return {
+    faults(bag) {
+      const dead = references.flatMap((one, at) =>
+        bag[one.name] == null ? [] : [sql`SELECT 'reference', ${count(at)}, NULL WHERE NOT ${isLive(one)}`],
+      )
+      const taken = uniques.flatMap((set, at) =>
+        set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, set, at, bag)] : [],
+      )
+      const none = sql`SELECT NULL, NULL, NULL WHERE 1 = 0`
+      return compile(join([none, ...dead, ...taken], sql` UNION ALL `), dialect.placeholder)
+    },
+    explain(rows, errors, nameHolder) {
+      for (const [kind, at, holder] of rows) {
+        const field = kind === 'reference' ? references[Number(at)]?.field : undefined
+        if (field !== undefined) noteReference(errors, field.path, 'refers to nothing')
+        else noteTaken(errors, uniques[Number(at)] ?? [], nameHolder ? `${type.name}/${holder}` : undefined)
+      }
+    },
+  }
+}
+
+/** Who else has these values. Those that the bag does not say are the Entity's own. */
+function holderOf(type: EntityType, set: readonly string[], at: number, bag: Bag): Sql {
+  const same = set.map((name) => {
+    const own = sql`(SELECT own.${id(name)} FROM ${id(type.name)} own WHERE own."id" = ${param('$id')})`
+    return sql`t.${id(name)} = ${Object.hasOwn(bag, name) ? param(name) : own}`
+  })
+  return sql`SELECT 'unique', ${count(at)}, t."id" FROM ${id(type.name)} t
+    WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`
+}
+
+/** A set of columns that is taken is noted at each of them, the login's key at the e-mail that it is made from. */
+export function noteTaken(
+  errors: Errors,
+  set: readonly string[],
+  holder: string | undefined,
+  prefix = '',
+): void {
+  const by = holder === undefined ? '' : ` by ${holder}`
+  const others =
+    set.length === 1 ? '' : `, together with ${set.length === 2 ? 'the other value' : 'the other values'}`
+  for (const name of set)
+    note(errors, prefix + (name === EMAIL_KEY ? 'email' : name), `is taken${by}${others}`)
+}

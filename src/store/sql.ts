@@ -1,0 +1,55 @@
+/** SQL text as a value, put together at start. Identifiers come from the Model, values are only ever bound. */
+export interface Sql {
+  readonly parts: readonly (string | Param)[]
+}
+
+interface Param {
+  readonly param: string
+}
+
+/** What is prepared: the text, and the names of the values to bind, in the order of the placeholders. */
+export interface Statement {
+  readonly text: string
+  readonly params: readonly string[]
+}
+
+export function sql(strings: TemplateStringsArray, ...values: readonly Sql[]): Sql {
+  return { parts: strings.flatMap((string, at) => [string, ...(values[at]?.parts ?? [])]) }
+}
+
+/** A table or a column. A dot in it is part of the name: a column is called by its dot path. */
+export function id(name: string): Sql {
+  return { parts: [`"${name.replaceAll('"', '""')}"`] }
+}
+
+/** A word of the Model, such as an Entity type's name, as a text constant. */
+export function word(text: string): Sql {
+  return { parts: [`'${text.replaceAll("'", "''")}'`] }
+}
+
+export function count(value: number): Sql {
+  return { parts: [String(Math.trunc(value))] }
+}
+
+export function param(name: string): Sql {
+  return { parts: [{ param: name }] }
+}
+
+export function join(list: readonly Sql[], separator: Sql = sql`, `): Sql {
+  return { parts: list.flatMap((one, at) => (at === 0 ? one.parts : [...separator.parts, ...one.parts])) }
+}
+
+export function and(conditions: readonly Sql[]): Sql {
+  return join(conditions, sql` AND `)
+}
+
+/** A name that stands twice is bound once. */
+export function compile(source: Sql, placeholder: (position: number) => string): Statement {
+  const params: string[] = []
+  const text = source.parts.map((part) => {
+    if (typeof part === 'string') return part
+    const known = params.indexOf(part.param)
+    return placeholder(known >= 0 ? known + 1 : params.push(part.param))
+  })
+  return Object.freeze({ text: text.join(''), params: Object.freeze(params) })
+}

@@ -1,0 +1,170 @@
+import type { Database, Statement as Prepared } from 'bun:sqlite'
+import { Failure } from '../../errors.ts'
+import type { Statement } from '../sql.ts'
+import type { Bag, Bound, Outcome, Row, Step, Store, Table } from '../store.ts'
+import { dialect } from './dialect.ts'
+import { meaningOf, thrown } from './errors.ts'
+import { openDatabase } from './open.ts'
+import { migrate } from './schema.ts'
+
+interface Waiting {
+  readonly steps: readonly Step[]
+  readonly bag: Bag
+  resolve(outcome: Outcome): void
+  reject(error: unknown): void
+}
+
+/** What became of one transaction in a group, not to be told before the group's commit. */
+type Verdict = { readonly outcome: Outcome } | { readonly error: unknown }
+
+const PREPARED_MAX = 1000
+
+/**
+ * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
+ * event loop share one commit: a savepoint each, one fsync for all, and nobody is answered before it.
+ */
+export class SqliteStore implements Store {
+  readonly dialect = dialect
+  readonly #database: Database
+  readonly #prepared = new Map<string, { run: Prepared; returns: boolean }>()
+  readonly #onLost: (error: unknown) => void
+  #queue: Waiting[] = []
+  #lost: unknown
+  #lastAt = 0
+
+  constructor(path: string, onLost: (error: unknown) => void) {
+    this.#database = openDatabase(path)
+    this.#onLost = onLost
+  }
+
+  async migrate(tables: readonly Table[]): Promise<void> {
+    migrate(this.#database, tables)
+  }
+
+  async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+    try {
+      return this.#execute(statement, bag).rows
+    } catch (error) {
+      throw thrown(error)
+    }
+  }
+
+  write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      if (this.#queue.push({ steps, bag, resolve, reject }) === 1) setImmediate(() => this.#flush())
+    })
+  }
+
+  async scrub(): Promise<void> {
+    this.#database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  async ping(): Promise<void> {
+    if (this.#lost !== undefined) throw new Failure('unavailable')
+    this.#database.query('SELECT 1').get()
+  }
+
+  async close(): Promise<void> {
+    this.#flush()
+    this.#database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    for (const { run } of this.#prepared.values()) run.finalize()
+    this.#database.close()
+  }
+
+  #flush(): void {
+    const group = this.#queue
+    if (group.length === 0) return
+    this.#queue = []
+    let verdicts: Verdict[]
+    try {
+      if (this.#lost !== undefined) throw this.#lost
+      verdicts = this.#commit(group)
+    } catch (error) {
+      const meaning = meaningOf(error)
+      if (meaning.kind === 'lost') this.#lose(error)
+      for (const waiting of group) waiting.reject('failure' in meaning ? meaning.failure : error)
+      return
+    }
+    for (const [at, verdict] of verdicts.entries()) {
+      if ('outcome' in verdict) group[at]?.resolve(verdict.outcome)
+      else group[at]?.reject(verdict.error)
+    }
+  }
+
+  /** A failed write or fsync is never tried again: what is on disk is only known after a new start. */
+  #lose(error: unknown): void {
+    if (this.#lost !== undefined) return
+    this.#lost = error
+    this.#onLost(error)
+  }
+
+  #commit(group: readonly Waiting[]): Verdict[] {
+    const database = this.#database
+    const at = this.#now()
+    database.run('BEGIN IMMEDIATE')
+    try {
+      const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
+      const written = verdicts.some((verdict) => 'outcome' in verdict && verdict.outcome.done)
+      database.run(written ? 'COMMIT' : 'ROLLBACK')
+      return verdicts
+    } catch (error) {
+      if (database.inTransaction) database.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** One transaction of the group. What fails in it stays its own, unless SQLite gave up the whole group. */
+  #attempt({ steps, bag }: Waiting, at: string, shared: boolean): Verdict {
+    const database = this.#database
+    bag.$at = at
+    if (shared) database.run('SAVEPOINT one')
+    try {
+      const outcome = this.#run(steps, bag)
+      if (shared) database.run(outcome.done ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+      return { outcome }
+    } catch (error) {
+      const meaning = meaningOf(error)
+      if (!database.inTransaction || meaning.kind === 'lost') throw error
+      if (shared) database.run('ROLLBACK TO one; RELEASE one')
+      if (meaning.kind === 'unique') return { outcome: { done: false, step: 'unique', rows: [] } }
+      return { error: 'failure' in meaning ? meaning.failure : error }
+    }
+  }
+
+  #run(steps: readonly Step[], bag: Bag): Outcome {
+    let rows: readonly Row[] = []
+    for (const { name, statement, expect } of steps) {
+      const found = this.#execute(statement, bag)
+      rows = found.rows
+      if (expect !== 'any' && found.any !== (expect === 'some')) return { done: false, step: name, rows }
+    }
+    return { done: true, rows }
+  }
+
+  #execute(statement: Statement, bag: Bag): { rows: readonly Row[]; any: boolean } {
+    const { run, returns } = this.#prepare(statement.text)
+    const values = statement.params.map((name): Bound => bag[name] ?? null)
+    if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
+    const rows = run.values(...values) as Bound[][]
+    return { rows, any: rows.length > 0 }
+  }
+
+  #prepare(text: string): { run: Prepared; returns: boolean } {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    if (this.#prepared.size >= PREPARED_MAX) {
+      for (const { run } of this.#prepared.values()) run.finalize()
+      this.#prepared.clear()
+    }
+    const run = this.#database.prepare(text)
+    const made = { run, returns: run.columnNames.length > 0 }
+    this.#prepared.set(text, made)
+    return made
+  }
+
+  /** Never goes back, whatever the clock does: reads as of a time rely on it. */
+  #now(): string {
+    this.#lastAt = Math.max(Date.now(), this.#lastAt)
+    return new Date(this.#lastAt).toISOString()
+  }
+}

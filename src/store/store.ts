@@ -1,0 +1,96 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
+import type { Sql, Statement } from './sql.ts'
+
+/** A value as it is bound to a statement, or as it comes back. */
+export type Bound = string | number | bigint | null
+export type Row = readonly Bound[]
+
+/**
+ * The values of one transaction by name: dot paths for an Entity's own, `$…` for the rest.
+ * `$at` is the Store's to fill in, when the transaction runs.
+ */
+export type Bag = Record<string, Bound>
+
+/**
+ * One step of a transaction. `some`: it must find or change a row; `none`: it must find none;
+ * otherwise the whole transaction is refused, and nothing of it stays.
+ */
+export interface Step {
+  readonly name: string
+  readonly statement: Statement
+  readonly expect: 'some' | 'none' | 'any'
+}
+
+/** `unique` as the step: a value that must be unique is taken. */
+export type Outcome =
+  | { readonly done: true; readonly rows: readonly Row[] }
+  | { readonly done: false; readonly step: string; readonly rows: readonly Row[] }
+
+/** One way on from what was reached: rows of `table` whose `column` points at a reached row of type `from`. */
+export interface Arm {
+  readonly from: number
+  readonly to: number
+  readonly table: string
+  readonly column: string
+  /** What a row, called `c`, must fulfil besides. */
+  readonly condition: Sql
+}
+
+/** What differs between databases in the text of a statement. */
+export interface Dialect {
+  placeholder(position: number): string
+  /** From a value's normal form to what is bound; undefined where they are the same. */
+  encode(kind: ColumnKind, scale: number): ((value: unknown) => Bound) | undefined
+  /** A column's value as JSON, for `object`. */
+  render(kind: ColumnKind, column: Sql, scale: number): Sql
+  object(members: readonly (readonly [key: string, value: Sql])[]): Sql
+  array(items: readonly Sql[]): Sql
+  /** The integer at a dot path of a JSON document. */
+  extract(document: Sql, path: string): Sql
+  /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
+  journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
+  /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
+  closure(root: Sql, arms: readonly Arm[]): Sql
+  /** A scratch table (`type`, `id`) of the running transaction, and how to empty it. */
+  readonly extent: Sql
+  readonly emptyExtent: Sql
+  /** Lets rows of one transaction go in any order. */
+  readonly deferReferences: Sql
+}
+
+export interface Column {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly references?: string
+  /** Every Entity must have a value here. */
+  readonly required?: boolean
+  /** The value that rows which are already there get, when the column is new. */
+  readonly fill?: Bound
+}
+
+export interface Index {
+  readonly columns: readonly string[]
+  /** Unique among the live. */
+  readonly unique: boolean
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+  readonly indexes: readonly Index[]
+}
+
+/** A database that executes what was planned. */
+export interface Store {
+  readonly dialect: Dialect
+  /** Brings the database to these tables, or refuses with a StartError and changes nothing. */
+  migrate(tables: readonly Table[]): Promise<void>
+  read(statement: Statement, bag: Bag): Promise<readonly Row[]>
+  /** One transaction. When the promise is fulfilled with `done`, it is on disk. */
+  write(steps: readonly Step[], bag: Bag): Promise<Outcome>
+  /** After values were erased: leaves no copy of them in files that only the Store knows. */
+  scrub(): Promise<void>
+  /** Throws where the database does not answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,31 @@
+/** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
+export type {
+  Action,
+  AppDeclaration,
+  EntityDeclaration,
+  FieldDeclaration,
+  LoginDeclaration,
+  OnDelete,
+  Rule,
+} from './declare/define.ts'
+export {
+  app,
+  boolean,
+  choice,
+  date,
+  datetime,
+  decimal,
+  email,
+  entity,
+  everyone,
+  integer,
+  json,
+  list,
+  number,
+  object,
+  ref,
+  secret,
+  signedIn,
+  text,
+  url,
+} from './declare/define.ts'

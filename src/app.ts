@@ -7,8 +7,8 @@ import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
 import { Proxies } from './http/address.ts'
-import { Log } from './http/log.ts'
-import { htmlPage } from './http/pages.ts'
+import type { Log } from './http/log.ts'
+import { htmlPage, type Page } from './http/pages.ts'
 import { routesOf } from './http/routes.ts'
 import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
@@ -51,59 +51,69 @@ export interface App {
   close(): Promise<void>
 }
 
-/** resolve → open → migrate → compile: all but the listening. */
-export async function openApp(config: Config, onLost: (error: unknown) => void = () => {}): Promise<App> {
-  const model = await loadModel(config.file)
+/** open → migrate → compile: all but the listening. */
+export async function openApp(
+  config: Config,
+  model: Model,
+  onLost: (error: unknown) => void = () => {},
+): Promise<App> {
   const store: Store = new SqliteStore(config.database.path, onLost)
-  await store.migrate(tablesOf(model, store.dialect))
-  const context = {
-    model,
-    plans: compilePlans(model, store.dialect),
-    store,
-    tokens: new Tokens(secretOf(config)),
-    throttle: new Throttle(store),
+  try {
+    await store.migrate(tablesOf(model, store.dialect))
+    const context = {
+      model,
+      plans: compilePlans(model, store.dialect),
+      store,
+      tokens: new Tokens(secretOf(config)),
+      throttle: new Throttle(store),
+    }
+    return { context, close: () => store.close() }
+  } catch (error) {
+    await store.close()
+    throw error
   }
-  return { context, close: () => store.close() }
 }
 
 export interface Running extends App {
   readonly url: string
-  readonly log: Log
 }
 
-/** The whole service. */
+/** The whole service: what the file declares, served. */
 export async function startApp(
   config: Config,
-  onLost: (error: unknown) => void = () => {},
+  model: Model,
+  log: Log,
+  onLost?: (error: unknown) => void,
 ): Promise<Running> {
-  const app = await openApp(config, onLost)
+  const app = await openApp(config, model, onLost)
   const { context } = app
-  const document = documentOf(context.model)
-  const log = new Log(config.log)
   try {
     const server = listen({
       host: config.host,
       port: config.port,
       context,
-      routes: routesOf(context, JSON.stringify(document)),
-      pages: [htmlPage('/docs', pageOf(context.model)), htmlPage('/docs/', pageOf(context.model))],
+      routes: routesOf(context, JSON.stringify(documentOf(model))),
+      pages: docsPages(model),
       proxies: new Proxies(config.trustedProxies),
       log,
     })
     return {
       context,
       url: server.url,
-      log,
       async close() {
         await server.drain()
         await app.close()
-        await log.close()
       },
     }
   } catch (error) {
     await app.close()
     throw new StartError(refusal(error, config))
   }
+}
+
+function docsPages(model: Model): Page[] {
+  const html = pageOf(model)
+  return ['/docs', '/docs/'].map((path) => htmlPage(path, html))
 }
 
 function refusal(error: unknown, { host, port }: Config): string {

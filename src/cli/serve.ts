@@ -1,5 +1,6 @@
-import { type Running, startApp } from '../app.ts'
+import { loadModel, type Running, startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
+import { Log } from '../http/log.ts'
 import type { Command } from './arguments.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
@@ -12,23 +13,23 @@ export const serve: Command = {
   details: 'TAKEBACK_SECRET signs the tokens; without it one is made and kept beside the database.',
   async run(given) {
     const config = readConfig(flagsOf(given), process.env)
-    let running: Running | undefined
+    const log = new Log(config.log)
     const lost = (error: unknown) => {
-      running?.log.error(
-        'The database could not be written to. Takeback stops here: what is on disk is read anew at the next start',
+      log.error(
+        'The database could not be written to: Takeback stops, and reads what is on disk at the next start',
         error,
       )
-      running?.log.flush()
+      log.flush()
       // Long enough for the answers that say so, too short for anything else.
       setTimeout(() => process.exit(1), 100)
     }
-    running = await startApp(config, lost)
-    await welcome(running, config)
-    stopOn(['SIGTERM', 'SIGINT'], running)
+    const running = await startApp(config, await loadModel(config.file), log, lost)
+    stopOn(['SIGTERM', 'SIGINT'], running, log)
+    await welcome(running, config, log)
   },
 }
 
-function stopOn(signals: readonly NodeJS.Signals[], running: Running): void {
+function stopOn(signals: readonly NodeJS.Signals[], running: Running, log: Log): void {
   let stopping = false
   for (const signal of signals)
     process.on(signal, async () => {
@@ -36,6 +37,7 @@ function stopOn(signals: readonly NodeJS.Signals[], running: Running): void {
       if (stopping) process.exit(1)
       stopping = true
       await running.close()
+      await log.close()
       process.exit(0)
     })
 }

@@ -1,5 +1,5 @@
 import { create } from '../api/create.ts'
-import { type App, openApp } from '../app.ts'
+import { type App, loadModel, openApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { closest } from '../declare/closest.ts'
 import { type EntityType, type Field, walk } from '../declare/model.ts'
@@ -30,7 +30,8 @@ export const userAdd: Command = {
     const [entity, email, ...more] = given.words
     if (entity === undefined || email === undefined || more.length > 0)
       throw new StartError('Say which type and which e-mail: takeback user add <entity> <email>.')
-    const app = await openApp(readConfig(flagsOf(given), process.env))
+    const config = readConfig(flagsOf(given), process.env)
+    const app = await openApp(config, await loadModel(config.file))
     try {
       const type = loginType(app, entity)
       const values = assign(type, given.texts('set'))

@@ -1,5 +1,44 @@
 import type { Running } from '../app.ts'
+import { randomPassword } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
-export async function welcome(running: Running, _config: Config): Promise<void> {
-  console.log(`Takeback is ready at ${running.url}`)
+import { StartError } from '../errors.ts'
+import type { Log } from '../http/log.ts'
+import { tourOf } from './tour.ts'
+import { addUser } from './user.ts'
+
+/** Says where it listens; at the first start also makes an admin, and shows the way round. */
+export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
+  const first = await makeFirstAdmin(running)
+  log.say(`Takeback is ready at ${running.url} (its reference is at ${running.url}/docs)`, {
+    url: running.url,
+  })
+  if (first !== undefined) process.stdout.write(`${first}\n`)
+  else if (config.log === 'pretty') process.stdout.write('Press Ctrl-C to stop.\n')
+}
+
+/** Only where there never was one: a deleted admin is not replaced behind anybody's back. */
+async function makeFirstAdmin({ context, url }: Running): Promise<string | undefined> {
+  const { admins } = context.model
+  const plan = admins === undefined ? undefined : context.plans.get(admins)
+  if (admins === undefined || plan?.login === undefined) return undefined
+  const [any] = await context.store.read(plan.login.any, {})
+  if (any !== undefined) return undefined
+  const email = 'admin@example.com'
+  const password = randomPassword()
+  try {
+    await addUser({ context }, admins, { email, password })
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return `\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`
+  }
+  return `
+This is the first start, so there is an admin now. The password is shown once:
+
+  e-mail    ${email}
+  password  ${password}
+
+Paste this into another terminal to try it:
+
+${tourOf(context.model, url, { email, password })}
+`
 }

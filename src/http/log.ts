@@ -14,10 +14,24 @@ export interface Entry {
 /** Structured lines on standard output, gathered for a moment so that a busy server does not write for each of them. */
 export class Log {
   readonly #format: LogFormat
+  readonly #write: (text: string, done?: () => void) => void
   #lines: string[] = []
 
-  constructor(format: LogFormat) {
+  constructor(
+    format: LogFormat,
+    write = (text: string, done?: () => void): void => {
+      process.stdout.write(text, done)
+    },
+  ) {
     this.#format = format
+    this.#write = write
+  }
+
+  /** Something to say that is about no request. */
+  say(message: string, fields: Readonly<Record<string, string>>): void {
+    const time = new Date().toISOString()
+    this.#put(this.#format === 'json' ? JSON.stringify({ time, message, ...fields }) : message)
+    this.flush()
   }
 
   request({ method, path, status, ms, requestId, actor }: Entry): void {
@@ -50,13 +64,13 @@ export class Log {
     const lines = this.#lines
     if (lines.length === 0) return
     this.#lines = []
-    process.stdout.write(`${lines.join('\n')}\n`)
+    this.#write(`${lines.join('\n')}\n`)
   }
 
   /** Resolves when everything has left. */
   close(): Promise<void> {
     this.flush()
-    return new Promise((done) => process.stdout.write('', () => done()))
+    return new Promise((done) => this.#write('', done))
   }
 
   #put(line: string): void {

@@ -1,0 +1,319 @@
+import { expect, test } from 'bun:test'
+import { SignJWT } from 'jose'
+import { app, entity, text } from '../../src/takeback.ts'
+import { bookings } from '../declarations.ts'
+import { ADMIN, expectInvalid, onEveryStore } from '../harness.ts'
+
+const PASSWORD = 'a long enough password'
+
+onEveryStore('login', bookings, (server) => {
+  const login = (body: unknown, headers = {}) =>
+    server.call('POST', '/api/auth/login', { body, token: null, headers })
+
+  test('answers with a token, the user and when it ends', async () => {
+    await server.expect(
+      201,
+      'POST',
+      '/api/users/',
+      { email: 'One@Example.com', password: PASSWORD, name: 'One' },
+      { token: null },
+    )
+    const { status, body } = await login({ email: 'one@example.COM', password: PASSWORD })
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['token', 'user', 'expires_at'])
+    expect(body.user).toMatchObject({ email: 'One@Example.com', user_type: 'user', name: 'One' })
+    expect(Object.keys(body.user).slice(0, 2)).toEqual(['id', 'email'])
+    expect(body.user.password).toBeUndefined()
+    expect(new Date(body.expires_at).getTime()).toBeGreaterThan(Date.now())
+    expect((await server.call('GET', '/api/auth/me', { token: body.token })).body).toEqual(body.user)
+  })
+
+  test('finds the user type by itself, or takes the named one', async () => {
+    for (const user_type of [undefined, null, '']) {
+      const { body } = await login({ ...ADMIN, ...(user_type !== undefined && { user_type }) })
+      expect(body.user.user_type).toBe('admin')
+    }
+    expect((await login({ ...ADMIN, user_type: 'admin' })).status).toBe(200)
+    expect((await login({ ...ADMIN, user_type: 'user' })).body.code).toBe('login_failed')
+    expectInvalid(await login({ ...ADMIN, user_type: 'wizard' }), {
+      user_type: ['must be one of admin, user'],
+    })
+    expectInvalid(await login({ ...ADMIN, user_type: 3 }), { user_type: ['must be a text'] })
+  })
+
+  test('one e-mail in two types: the first type whose password fits', async () => {
+    await server.expect(201, 'POST', '/api/users/', { email: ADMIN.email, password: PASSWORD })
+    expect((await login({ email: ADMIN.email, password: PASSWORD })).body.user.user_type).toBe('user')
+    expect((await login(ADMIN)).body.user.user_type).toBe('admin')
+  })
+
+  test('keys that are missing, ill-typed or unknown', async () => {
+    expectInvalid(await login({}), { email: ['is required'], password: ['is required'] })
+    expectInvalid(await login({ email: ['a', 'b'], password: { $ne: 1 } }), {
+      email: ['must be a text'],
+      password: ['must be a text'],
+    })
+    expectInvalid(await login({ ...ADMIN, username: 'x' }), { username: ['is not a field of a login'] })
+    expectInvalid(await login({ email: '', password: null }), {
+      email: ['is required'],
+      password: ['must be a text'],
+    })
+    expect((await login({ email: 'a\u0000b', password: 'x' })).status).toBe(422)
+  })
+
+  test('the alias also takes username', async () => {
+    const alias = (body: unknown) => server.call('POST', '/api/login', { body, token: null })
+    expect((await alias({ username: ADMIN.email, password: ADMIN.password })).body.user.user_type).toBe(
+      'admin',
+    )
+    expect((await alias(ADMIN)).status).toBe(200)
+    expectInvalid(await alias({ password: 'x' }), { email: ['is required'] })
+  })
+
+  test('unknown, wrong and deleted are one and the same answer', async () => {
+    const gone = await server.expect(201, 'POST', '/api/users/', {
+      email: 'gone@example.com',
+      password: PASSWORD,
+    })
+    await server.expect(201, 'POST', '/api/users/', { email: 'here@example.com', password: PASSWORD })
+    await server.expect(200, 'DELETE', `/api/users/${gone.id}/`)
+    const answers = await Promise.all([
+      login({ email: 'nobody@example.com', password: PASSWORD }),
+      login({ email: 'here@example.com', password: 'a wrong password' }),
+      login({ email: 'gone@example.com', password: PASSWORD }),
+    ])
+    const seen = answers.map(({ status, text, headers }) => {
+      const names = [...headers.keys()].filter((name) => name !== 'date' && name !== 'request-id').sort()
+      return JSON.stringify([status, text, names.map((name) => [name, headers.get(name)])])
+    })
+    expect(new Set(seen).size).toBe(1)
+    expect(answers[0]?.body).toEqual({
+      message: 'The e-mail or the password is wrong.',
+      code: 'login_failed',
+    })
+  })
+
+  test('a token in the header or in the query; the header wins', async () => {
+    const { body } = await login(ADMIN)
+    expect((await server.call('GET', `/api/users?token=${body.token}`, { token: null })).status).toBe(200)
+    expect((await server.call('GET', '/api/users?token=nonsense', { token: body.token })).status).toBe(200)
+    expect((await server.call('GET', `/api/users?token=${body.token}`, { token: 'nonsense' })).status).toBe(
+      401,
+    )
+  })
+
+  test('a bad token is 401 everywhere, even where none is needed', async () => {
+    const secret = new TextEncoder().encode('another secret that is long enough')
+    const foreign = await new SignJWT({ use: 'access', ses: 'x', epo: 0 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject('admins/1')
+      .setExpirationTime('1h')
+      .sign(secret)
+    const [head, payload] = foreign.split('.')
+    const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`
+    for (const token of [
+      'x',
+      foreign,
+      none,
+      `${head}.${payload}.`,
+      `${server.adminToken}x`,
+      'a.b.c',
+      'x'.repeat(10_000),
+    ])
+      for (const [method, path] of [
+        ['GET', '/api/health'],
+        ['GET', '/api/rooms/'],
+        ['POST', '/api/auth/login'],
+        ['GET', '/api/notes/'],
+      ] as const) {
+        const { status, headers, body } = await server.call(method, path, {
+          token,
+          ...(method === 'POST' && { body: ADMIN }),
+        })
+        expect([status, headers.get('WWW-Authenticate'), body.code]).toEqual([
+          401,
+          'Bearer error="invalid_token"',
+          'invalid_token',
+        ])
+      }
+    expect(
+      (await server.call('GET', '/api/rooms/', { token: null, headers: { Authorization: 'Basic YTpi' } }))
+        .status,
+    ).toBe(401)
+    const { status, headers } = await server.call('GET', '/api/notes/', { token: null })
+    expect([status, headers.get('WWW-Authenticate')]).toEqual([401, 'Bearer'])
+  })
+
+  test('logout ends this session and no other; a refreshed token is of the same session', async () => {
+    const [one, two] = [
+      await server.user('users', { email: 'sessions@example.com' }),
+      await login({ email: 'sessions@example.com', password: ADMIN.password }),
+    ]
+    const fresh = await server.expect(200, 'POST', '/api/auth/refresh', undefined, { token: one.token })
+    expect(fresh.user.email).toBe('sessions@example.com')
+    expect((await server.call('POST', '/api/auth/logout', { token: fresh.token })).status).toBe(204)
+    expect((await server.call('GET', '/api/auth/me', { token: one.token })).status).toBe(401)
+    expect((await server.call('GET', '/api/auth/me', { token: fresh.token })).status).toBe(401)
+    expect((await server.call('POST', '/api/auth/refresh', { token: fresh.token })).status).toBe(401)
+    expect((await server.call('GET', '/api/auth/me', { token: two.body.token })).status).toBe(200)
+    expect((await server.call('POST', '/api/auth/logout', { token: null })).status).toBe(401)
+  })
+
+  test('tokens die with their user, and stay dead when it is restored', async () => {
+    const { id, token } = await server.user('users', { email: 'mortal@example.com' })
+    await server.expect(200, 'DELETE', `/api/users/${id}/`)
+    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+    await server.expect(200, 'DELETE', `/api/users/${id}/?restore=1`)
+    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+    expect((await login({ email: 'mortal@example.com', password: ADMIN.password })).status).toBe(200)
+  })
+
+  test('changing the password ends all tokens and gives a new one', async () => {
+    const { token } = await server.user('users', { email: 'change@example.com', password: PASSWORD })
+    const change = (body: unknown) => server.call('POST', '/api/auth/password', { body, token })
+    expectInvalid(await change({ password: 'wrong', new_password: 'another long password' }), {
+      password: ['is wrong'],
+    })
+    expectInvalid(await change({ password: PASSWORD, new_password: 'short' }), {
+      new_password: ['must have at least 12 characters'],
+    })
+    expectInvalid(await change({ password: PASSWORD, new_password: 'passwordpassword' }), {
+      new_password: ['is one of the commonest passwords; choose another'],
+    })
+    const { status, body, headers } = await change({
+      password: PASSWORD,
+      new_password: 'another long password',
+    })
+    expect([status, headers.has('Takeback-Operation')]).toEqual([200, true])
+    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+    expect((await server.call('GET', '/api/auth/me', { token: body.token })).status).toBe(200)
+    expect((await login({ email: 'change@example.com', password: PASSWORD })).body.code).toBe('login_failed')
+    expect((await login({ email: 'change@example.com', password: 'another long password' })).status).toBe(200)
+  })
+
+  test('an admin sets a password; that ends the tokens too', async () => {
+    const { id, token } = await server.user('users', { email: 'reset@example.com' })
+    await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'set by the admin' })
+    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+    expect((await login({ email: 'reset@example.com', password: 'set by the admin' })).status).toBe(200)
+  })
+
+  test('more than 72 bytes of a password count, and it is stored as argon2id only', async () => {
+    const long = 'x'.repeat(80) + 'y'.repeat(80)
+    await server.expect(201, 'POST', '/api/users/', { email: 'long@example.com', password: long })
+    expect((await login({ email: 'long@example.com', password: `${long.slice(0, 100)}` })).body.code).toBe(
+      'login_failed',
+    )
+    expect((await login({ email: 'long@example.com', password: long })).status).toBe(200)
+    const [row] = server.query('SELECT password FROM users WHERE email = ?1', 'long@example.com')
+    expect(row?.password).toStartWith('$argon2id$')
+    expectInvalid(
+      await server.call('POST', '/api/users/', {
+        body: { email: 'l2@example.com', password: 'ü'.repeat(513) },
+      }),
+      { password: ['must have at most 1024 bytes'] },
+    )
+  })
+
+  test('an e-mail is unique in whatever capitals', async () => {
+    await server.expect(201, 'POST', '/api/users/', { email: 'Twice@example.com', password: PASSWORD })
+    const { status, body } = await server.call('POST', '/api/users/', {
+      body: { email: 'tWICE@EXAMPLE.com', password: PASSWORD },
+      token: null,
+    })
+    expect([status, body.errors]).toEqual([422, { email: ['is taken'] }])
+  })
+})
+
+const throttled = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ login: { userType: 'user' }, fields: { name: text({ optional: true }) } }),
+  },
+})
+
+onEveryStore(
+  'the throttle',
+  throttled,
+  (server) => {
+    const from = (address: string, email: string, password = 'a wrong password', extra = {}) =>
+      server.call('POST', '/api/auth/login', {
+        body: { email, password, ...extra },
+        token: null,
+        headers: { 'X-Forwarded-For': address },
+      })
+
+    test('five failures of one e-mail from one address, then 429, for the right password too', async () => {
+      await server.expect(201, 'POST', '/api/users/', { email: 'v@example.com', password: PASSWORD })
+      const spellings = ['v@example.com', 'V@Example.com', 'ｖ@example.com', 'v@EXAMPLE.COM', 'V@EXAMPLE.COM']
+      for (const [at, email] of spellings.entries())
+        expect([
+          at,
+          (await from('192.0.2.1', email, 'nope nope nope', at === 2 ? { user_type: 'user' } : {})).status,
+        ]).toEqual([at, 422])
+      const { status, headers, body } = await from('192.0.2.1', 'v@example.com', PASSWORD)
+      expect([status, body.code]).toEqual([429, 'too_many_attempts'])
+      expect(Number(headers.get('Retry-After'))).toBeWithin(1, 61)
+      expect(
+        (
+          await server.call('POST', '/api/login/', {
+            body: { username: 'v@example.com', password: PASSWORD },
+            token: null,
+            headers: { 'X-Forwarded-For': '192.0.2.1' },
+          })
+        ).status,
+      ).toBe(429)
+      expect((await from('192.0.2.2', 'v@example.com', PASSWORD)).status).toBe(200)
+    })
+
+    test('a restart does not reset it', async () => {
+      await server.stop()
+      await server.start()
+      expect((await from('192.0.2.1', 'v@example.com', PASSWORD)).status).toBe(429)
+    })
+
+    test('many at once do not slip through', async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => from('192.0.2.3', 'w@example.com')))
+      expect(answers.filter(({ status }) => status === 422)).toHaveLength(5)
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(15)
+    }, 30_000)
+
+    test('thirty failures from one address', async () => {
+      for (let at = 0; at < 30; at++)
+        expect((await from('2001:db8::1', `n${at}@example.com`)).status).toBe(422)
+      expect((await from('2001:db8::2', 'fresh@example.com')).status).toBe(429)
+      expect((await from('2001:db8:1::1', 'fresh@example.com')).status).toBe(422)
+    }, 30_000)
+
+    test('a forged X-Forwarded-For behind the proxy changes nothing', async () => {
+      for (let at = 0; at < 5; at++) await from(`10.9.8.${at}, 192.0.2.4`, 'forged@example.com')
+      expect((await from('10.9.8.77, 192.0.2.4', 'forged@example.com')).status).toBe(429)
+    })
+
+    test('many right ones at once are all let in', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => from('192.0.2.5', 'v@example.com', PASSWORD)),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200))
+    }, 30_000)
+  },
+  { 'trusted-proxies': '127.0.0.1' },
+)
+
+onEveryStore('the throttle without a proxy', throttled, (server) => {
+  test('believes no X-Forwarded-For at all', async () => {
+    const answers: number[] = []
+    for (let at = 0; at < 6; at++)
+      answers.push(
+        (
+          await server.call('POST', '/api/auth/login', {
+            body: { email: 'x@example.com', password: 'wrong wrong' },
+            token: null,
+            headers: { 'X-Forwarded-For': `192.0.2.${at}` },
+          })
+        ).status,
+      )
+    expect(answers).toEqual([422, 422, 422, 422, 422, 429])
+  })
+})

@@ -1,0 +1,227 @@
+import { expect, test } from 'bun:test'
+import { bookings } from '../declarations.ts'
+import { expectInvalid, onEveryStore } from '../harness.ts'
+
+onEveryStore('requests', bookings, (server) => {
+  test('every path works with and without its trailing slash', async () => {
+    for (const path of [
+      '/api/rooms',
+      '/api/rooms/',
+      '/api/health',
+      '/api/health/',
+      '/api/auth/me',
+      '/api/auth/me/',
+    ])
+      expect((await server.call('GET', path)).status).toBe(200)
+    const { id } = await server.expect(201, 'POST', '/api/rooms', { title: 'slash', beds: 1 })
+    expect((await server.call('GET', `/api/rooms/${id}`)).body.title).toBe('slash')
+    expect((await server.call('GET', `/api/rooms/${id}/`)).body.title).toBe('slash')
+  })
+
+  test('Accept must be there and admit JSON', async () => {
+    const admitted = [
+      'application/json',
+      'APPLICATION/JSON',
+      'application/*',
+      '*/*',
+      'text/html, */*;q=0.1',
+      'text/html, application/json;q=0.5',
+    ]
+    const refused = [
+      'text/html',
+      'application/xml',
+      '',
+      'application/json;q=0',
+      '*/*, application/json;q=0',
+      'application/jsonp',
+    ]
+    for (const accept of admitted)
+      expect([
+        accept,
+        (await server.call('GET', '/api/health', { headers: { Accept: accept } })).status,
+      ]).toEqual([accept, 200])
+    for (const accept of refused) {
+      const { status, body } = await server.call('GET', '/api/health', { headers: { Accept: accept } })
+      expect([accept, status, body.code]).toEqual([accept, 406, 'not_acceptable'])
+    }
+  })
+
+  test('a body must say that it is JSON, in whatever spelling', async () => {
+    const spelled = async (type: string) =>
+      (await server.call('POST', '/api/rooms/', { raw: '{"title":1}', headers: { 'Content-Type': type } }))
+        .status
+    for (const type of [
+      'application/json',
+      'Application/JSON',
+      'application/json; charset=utf-8',
+      'application/json;x=y',
+    ])
+      expect([type, await spelled(type)]).toEqual([type, 422])
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json, text/plain',
+      'application/jsonx',
+      'application/ld+json',
+      'application/json; charset=latin1',
+      ' ',
+      'multipart/form-data',
+      'application /json',
+      'json',
+      'application/json\t,a',
+      '*/*',
+    ])
+      expect([type, await spelled(type)]).toEqual([type, 415])
+  })
+
+  test('what is not a JSON object is 400, and writes nothing', async () => {
+    const before = server.rows('rooms')
+    for (const [raw, code] of [
+      ['', 'malformed_json'],
+      ['{', 'malformed_json'],
+      ['{"title": "a",}', 'malformed_json'],
+      ['\uFEFF{}', 'malformed_json'],
+      ['[]', 'not_an_object'],
+      ['null', 'not_an_object'],
+      ['"text"', 'not_an_object'],
+      [`{"title":${'['.repeat(64)}${']'.repeat(64)}}`, 'too_deep'],
+      ['['.repeat(100_000), 'too_deep'],
+    ] as const) {
+      const { status, body } = await server.call('POST', '/api/rooms/', { raw })
+      expect([raw.slice(0, 20), status, body.code]).toEqual([raw.slice(0, 20), 400, code])
+    }
+    const invalidUtf8 = new Uint8Array([
+      ...new TextEncoder().encode('{"title":"'),
+      0xff,
+      0xfe,
+      ...new TextEncoder().encode('","beds":1}'),
+    ])
+    expect((await server.call('POST', '/api/rooms/', { raw: invalidUtf8 })).body.code).toBe('malformed_json')
+    expect(
+      (
+        await server.call('POST', '/api/rooms/', {
+          raw: `{"title":${'['.repeat(63)}${']'.repeat(63)},"beds":1}`,
+        })
+      ).status,
+    ).toBe(422)
+    expect(server.rows('rooms')).toBe(before)
+  })
+
+  test('more than 1 MiB is 413, declared or chunked', async () => {
+    const raw = `{"title":"${'x'.repeat(1024 * 1024)}"}`
+    expect((await server.call('POST', '/api/rooms/', { raw })).status).toBe(413)
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < 40; at++) controller.enqueue(new TextEncoder().encode('x'.repeat(32 * 1024)))
+        controller.close()
+      },
+    })
+    const response = await fetch(`${server.url}/api/rooms/`, {
+      method: 'POST',
+      body: stream,
+      headers: {
+        Accept: '*/*',
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${server.adminToken}`,
+      },
+    })
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([413, 'too_large'])
+  })
+
+  test('unknown paths are 404, wrong methods 405 with Allow', async () => {
+    for (const path of [
+      '/',
+      '/api',
+      '/api/',
+      '/api/nothing/',
+      '/api/rooms/1/x/',
+      '/api/auth/',
+      '/api/auth/nothing',
+      '/API/rooms/',
+      '/api//rooms/',
+      '/api/rooms/1//',
+    ])
+      expect([path, (await server.call('GET', path)).status]).toEqual([path, 404])
+    const { status, headers, body } = await server.call('PATCH', '/api/rooms/', { body: {} })
+    expect([status, headers.get('Allow'), body.code]).toEqual([405, 'GET, HEAD, POST', 'method_not_allowed'])
+    expect((await server.call('GET', '/api/auth/login')).headers.get('Allow')).toBe('POST')
+    expect((await server.call('POST', '/api/rooms/1/', { body: {} })).headers.get('Allow')).toBe(
+      'GET, HEAD, PATCH, PUT, DELETE',
+    )
+  })
+
+  test('ids that are none are 404, not errors', async () => {
+    for (const id of [
+      '0',
+      '-1',
+      'abc',
+      '1.0',
+      '01',
+      '1e3',
+      '9007199254740993',
+      '99999999999999999999',
+      '%00',
+      "1'",
+      'NaN',
+      '__proto__',
+    ])
+      expect([id, (await server.call('GET', `/api/rooms/${id}/`)).status]).toEqual([id, 404])
+  })
+
+  test('nothing in a query is silently ignored', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/rooms/', { title: 'query', beds: 1 })
+    expectInvalid(await server.call('GET', `/api/rooms/${id}/?x=1`), { x: ['is not a parameter here'] })
+    expectInvalid(await server.call('GET', '/api/rooms/?nothing=1'), {
+      nothing: ['is not a parameter, nor a value of rooms'],
+    })
+    expectInvalid(await server.call('GET', '/api/rooms/?limit=1&limit=2'), {
+      limit: ['is given more than once'],
+    })
+    expectInvalid(await server.call('POST', '/api/rooms/?a=1', { body: { title: 'n', beds: 1 } }), {
+      a: ['is not a parameter here'],
+    })
+    expectInvalid(await server.call('GET', '/api/rooms/?__proto__=1'), {
+      ['__proto__']: ['is not a parameter, nor a value of rooms'],
+    })
+    expectInvalid(await server.call('GET', '/api/health?x'), { x: ['is not a parameter here'] })
+  })
+
+  test('every answer carries the headers that all answers carry', async () => {
+    const seen = new Set<string>()
+    for (const path of ['/api/health', '/api/nothing', '/api/bookings/', '/api/rooms/999/']) {
+      const { headers } = await server.call('GET', path)
+      expect(headers.get('Cache-Control')).toBe('no-store')
+      expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+      expect(headers.get('Referrer-Policy')).toBe('no-referrer')
+      expect(headers.get('Content-Type')).toBe('application/json')
+      seen.add(headers.get('Request-Id') ?? '')
+    }
+    expect(seen.size).toBe(4)
+  })
+
+  test('HEAD answers as GET, without the body', async () => {
+    const { status, text, headers } = await server.call('HEAD', '/api/rooms/')
+    expect([status, text, headers.get('Content-Type')]).toEqual([200, '', 'application/json'])
+  })
+
+  test('checks come in order: path, Accept, token, body, rule, validation', async () => {
+    const bad = { headers: { Accept: 'text/html' }, raw: '{' }
+    expect((await server.call('POST', '/api/nothing/', bad)).status).toBe(404)
+    expect((await server.call('POST', '/api/notes/', { ...bad, token: 'x' })).status).toBe(406)
+    expect((await server.call('POST', '/api/notes/', { raw: '{', token: 'x' })).status).toBe(401)
+    expect((await server.call('POST', '/api/notes/', { raw: '{', token: null })).status).toBe(400)
+    expect((await server.call('POST', '/api/notes/', { raw: '{}', token: null })).status).toBe(401)
+    expect((await server.call('POST', '/api/notes/', { raw: '{}' })).status).toBe(422)
+  })
+
+  test('health needs no token; its log line never shows one', async () => {
+    expect((await server.call('GET', '/api/health', { token: null })).body).toEqual({ status: 'ok' })
+    await server.call('GET', `/api/rooms/?token=${server.adminToken}&limit=1`, { token: null })
+    await server.call('GET', `/api/rooms/?%74oken=${server.adminToken}`, { token: null })
+    await Bun.sleep(80)
+    const log = server.logged.join('')
+    expect(log).toContain('"path":"/api/rooms/?limit=1","status":200')
+    expect(log).toContain('"actor":"admins/1"')
+    expect(log).not.toContain(server.adminToken)
+  })
+})

@@ -11,7 +11,7 @@ export type Problems = [path: string, sentence: string][]
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
-/** PostgreSQL cuts longer names off, so that two of them could meet. */
+/** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -29,6 +29,7 @@ export interface Listening {
 }
 
 const DRAIN_MS = 10_000
+const HOLD_MS = 50
 const NONE: object = Object.freeze({})
 
 /** Listens. From here on nothing is made, only run. */
@@ -37,7 +38,7 @@ export function listen(options: HttpOptions): Listening {
   const prefix = Bun.randomUUIDv7().slice(-12)
   let count = 0
   let underWay = 0
-  let draining = false
+  let released: Promise<void> | undefined
 
   /** The whole way of a request, top to bottom. */
   async function serve(
@@ -71,6 +72,7 @@ export function listen(options: HttpOptions): Listening {
     } catch (error) {
       answer = answerFailure(error, requestId, log)
     }
+    if (released !== undefined) await released
     underWay--
     const unchanged = isUnchanged(request, answer)
     log.request({
@@ -81,7 +83,7 @@ export function listen(options: HttpOptions): Listening {
       requestId,
       actor: caller === undefined ? null : nameOf(caller.actor),
     })
-    return respond(unchanged ? { ...answer, status: 304, body: '' } : answer, requestId, draining)
+    return respond(unchanged ? { ...answer, status: 304, body: '' } : answer, requestId, released !== undefined)
   }
 
   const server = Bun.serve({
@@ -90,6 +92,8 @@ export function listen(options: HttpOptions): Listening {
     idleTimeout: 30,
     maxRequestBodySize: 16 * 1024 * 1024,
     development: false,
+    // Without this a second server could take half of the requests of the first.
+    reusePort: false,
     routes: {
       ...Object.fromEntries(options.pages.map(({ path, respond }) => [path, respond])),
       ...Object.fromEntries(
@@ -112,11 +116,16 @@ export function listen(options: HttpOptions): Listening {
   return {
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${server.port}`,
     async drain() {
-      draining = true
+      // Stopping closes idle connections at once. Answers are held back for a moment before, so that whoever is
+      // about to ask again has not got an answer yet, and only the truly idle are closed.
+      const { promise, resolve } = Promise.withResolvers<void>()
+      released = promise
+      await Bun.sleep(HOLD_MS)
       const stopped = server.stop()
+      resolve()
       const deadline = Date.now() + DRAIN_MS
       while (underWay > 0 && Date.now() < deadline) await Bun.sleep(5)
-      await Promise.race([stopped, Bun.sleep(underWay > 0 ? 0 : 100)])
+      await Promise.race([stopped, Bun.sleep(DRAIN_MS / 10)])
       await server.stop(true)
     },
   }

@@ -1,4 +1,83 @@
+import pkg from '../../package.json'
 import type { Model } from '../declare/model.ts'
-export function documentOf(_model: Model): object {
-  return {}
+import { type Operation, operationsOf, SERVICE, SESSIONS } from './operations.ts'
+import { shared } from './parameters.ts'
+import { failuresOf, headers, responsesOf } from './responses.ts'
+import { schemasOf } from './schemas.ts'
+
+const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and restored in the same way.
+
+- Every request says \`Accept: application/json\`; a body is sent as \`Content-Type: application/json\`, 1 MiB at most, 64 levels deep.
+- Every path works with and without its trailing \`/\`, and \`HEAD\` wherever \`GET\` does. Another method is answered with 405, \`method_not_allowed\`.
+- Keys and parameters that are not known are refused, not ignored.
+- Times are RFC 3339, in UTC with milliseconds. A reference is \`{"id": 5}\`, in and out.
+- A token that is invalid, expired or revoked is refused even where none is needed.
+- Every failure is an \`Error\`; its \`code\` is for programs, the rest is for people.`
+
+/** The OpenAPI 3.1 document of all that is served. */
+export function documentOf(model: Model): object {
+  const operations = operationsOf(model)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Takeback', version: pkg.version, description: DESCRIPTION },
+    servers: [{ url: '/' }],
+    tags: tagsOf(model),
+    paths: pathsOf(operations),
+    components: {
+      schemas: schemasOf(model),
+      parameters: shared,
+      headers,
+      responses: failuresOf(operations),
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'The `token` that login gives.',
+        },
+        token: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'token',
+          description: 'The same in the URL, for where no header can be set. The header wins.',
+        },
+      },
+    },
+  }
+}
+
+function tagsOf(model: Model): object[] {
+  return [
+    { name: SESSIONS, description: 'Logging in and out.' },
+    ...[...model.entities.keys()].map((name) => ({ name, description: `Entities of the type ${name}.` })),
+    { name: SERVICE, description: 'About the service itself.' },
+  ]
+}
+
+function pathsOf(operations: readonly Operation[]): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations)
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operation),
+    }
+  return paths
+}
+
+/** Either way of sending the token; an empty one first where none is needed. */
+const withToken = [{ bearer: [] }, { token: [] }]
+const withoutToken = [{}, ...withToken]
+
+function describe(operation: Operation): object {
+  const { id, tag, summary, description, open, parameters, body } = operation
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    security: open ? withoutToken : withToken,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': body } } }),
+    responses: responsesOf(operation),
+  }
 }

@@ -1,0 +1,173 @@
+import { expect, test } from 'bun:test'
+import {
+  app,
+  choice,
+  decimal,
+  entity,
+  everyone,
+  integer,
+  list,
+  object,
+  ref,
+  secret,
+  signedIn,
+  text,
+} from '../takeback.ts'
+import { resolve } from './resolve.ts'
+
+/** The problems of a declaration: its lines without the first. */
+function problemsOf(declaration: unknown): string[] {
+  try {
+    resolve(declaration)
+    return []
+  } catch (error) {
+    return (error as Error).message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim())
+  }
+}
+
+const inRooms = (fields: Record<string, unknown>, more = {}) => ({ entities: { rooms: { fields, ...more } } })
+
+test('every mistake has its dot path and what would be right', () => {
+  for (const [declaration, line] of [
+    [undefined, "app: must be the file's default export, made by app({ entities: { … } })"],
+    [{ entities: {} }, 'entities: must declare at least one Entity type'],
+    [
+      { entities: { Rooms: { fields: {} } } },
+      'entities.Rooms: must be named with small letters, digits and _, starting with a letter, 63 characters at most',
+    ],
+    [
+      { entities: { auth: { fields: {} } } },
+      'entities.auth: is a name that Takeback uses itself; choose another',
+    ],
+    [{ entities: { rooms: 5 } }, 'entities.rooms: must be made by entity({ … })'],
+    [
+      inRooms({ id: text() }),
+      'entities.rooms.fields.id: is a name that every Entity has already; choose another',
+    ],
+    [
+      inRooms({ 'a.b': text() }),
+      'entities.rooms.fields.a.b: must be named with letters, digits and _, starting with a letter',
+    ],
+    [
+      inRooms({ name: text(), Name: text() }),
+      'entities.rooms.fields.Name: differs from name in capitals only; choose another',
+    ],
+    [
+      inRooms({ a: 'text' }),
+      'entities.rooms.fields.a: must be made by one of text(), integer(), ref() and so on',
+    ],
+    [inRooms({ a: { type: 'txt' } }), 'entities.rooms.fields.a: "txt" is not a type of field'],
+    [
+      inRooms({ a: text({ min: 5, max: 2 }) }),
+      'entities.rooms.fields.a.min: must not be above max, which is 2',
+    ],
+    [inRooms({ a: text({ max: -1 }) }), 'entities.rooms.fields.a.max: must be a whole number from 0'],
+    [inRooms({ a: integer({ default: 3, max: 2 }) }), 'entities.rooms.fields.a.default: must be at most 2'],
+    [
+      inRooms({ a: choice([]) }),
+      'entities.rooms.fields.a.values: must be a list of one or more different texts',
+    ],
+    [
+      inRooms({ a: decimal({ scale: 12 }) }),
+      'entities.rooms.fields.a.scale: must be a whole number from 0 to 9',
+    ],
+    [
+      inRooms({ a: decimal({ min: '1', max: '0.001' }) }),
+      "entities.rooms.fields.a.max: must be a decimal in a text with at most 2 digits behind the point, such as '10.5'",
+    ],
+    [inRooms({ a: object({}) }), 'entities.rooms.fields.a: must have at least one field'],
+    [
+      inRooms({ a: object({ b: text({ pattern: '(' }) }) }),
+      "entities.rooms.fields.a.b.pattern: is not a regular expression of RE2's syntax",
+    ],
+    [
+      inRooms({ a: text({ pattern: '(?=x)' }) }),
+      "entities.rooms.fields.a.pattern: is not a regular expression of RE2's syntax",
+    ],
+    [
+      inRooms({ a: list(ref('rooms')) }),
+      'entities.rooms.fields.a.items: is a reference in a list, which is not served yet; declare a type for the link instead',
+    ],
+    [
+      inRooms({ a: list(secret()) }),
+      'entities.rooms.fields.a.items: cannot stand in a list; declare it outside',
+    ],
+    [
+      inRooms({ a: ref('rooms', { onDelete: 'clear' }) }),
+      "entities.rooms.fields.a.onDelete: is 'clear', which leaves the reference empty: add optional: true",
+    ],
+    [
+      inRooms({ a: { type: 'ref', target: 'rooms', onDelete: 'explode' } }),
+      "entities.rooms.fields.a.onDelete: must be 'restrict', 'cascade' or 'clear'",
+    ],
+    [inRooms({ a: text() }, { unique: [['b']] }), 'entities.rooms.unique.0: "b" is not a value of this type'],
+    [
+      inRooms({ room: ref('rooms') }, { unique: [['room']] }),
+      'entities.rooms.unique.0: "room" is not a value of this type',
+    ],
+    [
+      inRooms({ a: secret() }, { unique: [['a']] }),
+      'entities.rooms.unique.0: "a" is of a type that cannot be unique',
+    ],
+    [
+      inRooms({ a: text() }, { access: { raed: everyone } }),
+      'entities.rooms.access.raed: is not an action; did you mean "read"?',
+    ],
+    [inRooms({ a: text() }, { acess: {} }), 'entities.rooms.acess: is not an option; did you mean "access"?'],
+    [
+      inRooms({ a: text() }, { access: { read: 'a == 1' } }),
+      'entities.rooms.access.read: must be everyone or signedIn, or be left out',
+    ],
+    [
+      inRooms({ email: text() }, { login: { userType: 'user' } }),
+      'entities.rooms.fields.email: is a name that login brings along; choose another',
+    ],
+    [
+      inRooms({ a: text() }, { login: { userType: 'A b' } }),
+      "entities.rooms.login.userType: must be a word of small letters, such as 'user'",
+    ],
+    [
+      inRooms({ a: text() }, { login: { userType: 'a', passwordMin: 3 } }),
+      'entities.rooms.login.passwordMin: must be a whole number from 8 to 128',
+    ],
+    [
+      { ...inRooms({ a: text() }), admins: 'rooms' },
+      "admins: names rooms, which has no login; give it login: { userType: 'admin' }",
+    ],
+    [inRooms({ ['x'.repeat(70)]: text() }), 'which is longer than 60 characters; shorten it'],
+  ] as const)
+    expect(problemsOf(declaration).join('\n')).toContain(line)
+})
+
+test('two login types cannot have one user type', () => {
+  const login = { userType: 'user' }
+  expect(problemsOf({ entities: { a: { fields: {}, login }, b: { fields: {}, login } } })).toEqual([
+    'entities.b.login.userType: is "user", as that of a is; each needs its own',
+  ])
+})
+
+test('what is right becomes a Model that nobody can change', () => {
+  const model = resolve(
+    app({
+      admins: 'admins',
+      entities: {
+        admins: entity({ login: { userType: 'admin' }, fields: {} }),
+        rooms: entity({
+          fields: { title: text({ unique: true }) },
+          access: { read: everyone, create: signedIn },
+        }),
+        bookings: entity({ fields: { at: object({ room: ref('rooms', { onDelete: 'cascade' }) }) } }),
+      },
+    }),
+  )
+  expect(model.edges).toEqual([
+    { from: 'bookings', path: 'at.room', column: 'at.room.id', to: 'rooms', onDelete: 'cascade' },
+  ])
+  expect(model.logins.map(({ name }) => name)).toEqual(['admins'])
+  expect(model.entities.get('rooms')?.uniques).toEqual([['title']])
+  expect(Object.isFrozen(model)).toBe(true)
+  expect(Object.isFrozen(model.entities.get('rooms')?.fields[0])).toBe(true)
+})

@@ -1,0 +1,216 @@
+import type { Action } from '../declare/define.ts'
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType, Model } from '../declare/model.ts'
+import type { Code } from '../errors.ts'
+import { reachOf } from '../plan/graph.ts'
+import { audienceOf, nameAudience, refusalsOf } from './access.ts'
+import type { Operation, Success } from './operations.ts'
+import { equalityParameters, fieldsParameter, share, sortParameter } from './parameters.ts'
+import { answerOf, sampleOf } from './sample.ts'
+import { refTo, type SchemaKind, schemaName } from './schemas.ts'
+
+/** The calls that one Entity type brings along. */
+export function entityOperations(type: EntityType, model: Model): Operation[] {
+  const about = aboutOf(type, model)
+  return [
+    listOperation(about),
+    createOperation(about),
+    readOperation(about),
+    ...updateOperations(about),
+    removeOperation(about),
+  ]
+}
+
+/** What the operations of a type are made of. */
+interface About {
+  readonly type: EntityType
+  readonly model: Model
+  readonly collection: string
+  readonly one: string
+  /** `order_lines` → `OrderLines`; names have no capitals of their own, so no two types get the same. */
+  readonly label: string
+  schema(kind: SchemaKind): JsonSchema
+  /** Who may do what, a sentence each. */
+  access(...actions: readonly Action[]): string
+}
+
+function aboutOf(type: EntityType, model: Model): About {
+  const capital = (letter: string) => letter.toUpperCase()
+  return {
+    type,
+    model,
+    collection: `/api/${type.name}/`,
+    one: `/api/${type.name}/{id}/`,
+    label: type.name.replace(/^[a-z]/, capital).replace(/_([a-z])/g, (_, letter: string) => capital(letter)),
+    schema: (kind) => refTo(schemaName(model, type, kind)),
+    access: (...actions) =>
+      actions
+        .map((action) => `Who may ${action}: ${nameAudience(audienceOf(type, action), model)}.`)
+        .join(' '),
+  }
+}
+
+const isOpen = (type: EntityType, ...actions: readonly Action[]) =>
+  actions.some((action) => audienceOf(type, action) === 'everyone')
+
+function entitySuccess({ type, model }: About, status: number, description: string): Success {
+  return {
+    status,
+    description,
+    headers: ['ETag'],
+    schema: refTo(type.name),
+    example: answerOf(type, model),
+  }
+}
+
+function written(success: Success): Success {
+  return { ...success, headers: [...success.headers, 'Takeback-Operation'] }
+}
+
+function listOperation(about: About): Operation {
+  const { type, model } = about
+  return {
+    method: 'GET',
+    path: about.collection,
+    id: `list${about.label}`,
+    tag: type.name,
+    summary: `List ${type.name}`,
+    description: `A page at a time, the deleted ones left out. ${about.access('read')} The deleted ones are listed for those who may restore: ${nameAudience(audienceOf(type, 'restore'), model)}.`,
+    open: isOpen(type, 'read'),
+    parameters: [
+      ...share('limit', 'cursor', 'count', 'trashed'),
+      sortParameter(type),
+      fieldsParameter(type),
+      ...equalityParameters(type),
+    ],
+    body: undefined,
+    answers: [
+      {
+        status: 200,
+        description: 'A page.',
+        headers: [],
+        schema: about.schema('list'),
+        example: { data: [answerOf(type, model)], next: null },
+      },
+    ],
+    codes: [...refusalsOf(type, 'read', true), ...refusalsOf(type, 'restore', true)],
+  }
+}
+
+function createOperation(about: About): Operation {
+  const { type, model } = about
+  const created = written(entitySuccess(about, 201, 'It is there now.'))
+  return {
+    method: 'POST',
+    path: about.collection,
+    id: `create${about.label}`,
+    tag: type.name,
+    summary: `Create one of ${type.name}`,
+    description: about.access('create'),
+    open: isOpen(type, 'create'),
+    parameters: [],
+    body: { schema: about.schema('create'), example: sampleOf(type, model) },
+    answers: [{ ...created, headers: [...created.headers, 'Location'] }],
+    codes: [...refusalsOf(type, 'create', true), 'busy', 'disk_full'],
+  }
+}
+
+function readOperation(about: About): Operation {
+  const { type } = about
+  const found = entitySuccess(about, 200, 'The Entity.')
+  return {
+    method: 'GET',
+    path: about.one,
+    id: `read${about.label}`,
+    tag: type.name,
+    summary: `Read one of ${type.name}`,
+    description: `What is deleted is not found. ${about.access('read')}`,
+    open: isOpen(type, 'read'),
+    parameters: [...share('id', 'If-None-Match'), fieldsParameter(type)],
+    body: undefined,
+    answers: [
+      { ...found, schema: { anyOf: [refTo(type.name), about.schema('part')] } },
+      { status: 304, description: 'It is still as `If-None-Match` says.', headers: ['ETag'] },
+    ],
+    codes: [...refusalsOf(type, 'read', false), 'not_found'],
+  }
+}
+
+function updateOperations(about: About): Operation[] {
+  const { type, model } = about
+  const common = {
+    path: about.one,
+    tag: type.name,
+    open: isOpen(type, 'update'),
+    parameters: share('id', 'If-Match'),
+    answers: [written(entitySuccess(about, 200, 'The Entity as it stands now.'))],
+    codes: [...refusalsOf(type, 'update', false), 'not_found', 'busy', 'stale', 'disk_full'] satisfies Code[],
+  }
+  const password =
+    type.login === undefined
+      ? ''
+      : ' Only admins may set a password here; others change their own through `/api/auth/password`.'
+  return [
+    {
+      ...common,
+      method: 'PATCH',
+      id: `patch${about.label}`,
+      summary: `Change one of ${type.name}`,
+      description: `The keys that are sent are merged in (RFC 7396): what is left out stays, \`null\` takes away.${password} ${about.access('update')}`,
+      body: { schema: about.schema('patch'), example: firstOf(sampleOf(type, model)) },
+    },
+    {
+      ...common,
+      method: 'PUT',
+      id: `replace${about.label}`,
+      summary: `Replace one of ${type.name}`,
+      description: `What is left out becomes its default or \`null\`; secrets stay.${password} ${about.access('update')}`,
+      body: { schema: about.schema('replace'), example: withoutPassword(type, sampleOf(type, model)) },
+    },
+  ]
+}
+
+function removeOperation(about: About): Operation {
+  const { type, model } = about
+  const actions = ['delete', 'restore', 'purge'] as const
+  const { into, out } = reachOf(type, model)
+  const gone = { ...answerOf(type, model), version: 2, deleted_at: '2026-06-02T17:00:00.000Z' }
+  return {
+    method: 'DELETE',
+    path: about.one,
+    id: `delete${about.label}`,
+    tag: type.name,
+    summary: `Delete, restore or purge one of ${type.name}`,
+    description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. ${about.access(...actions)}`,
+    open: isOpen(type, ...actions),
+    parameters: share('id', 'restore', 'purge', 'If-Match'),
+    body: undefined,
+    answers: [
+      {
+        ...written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.')),
+        example: gone,
+      },
+      { status: 204, description: 'It is purged.', headers: ['Takeback-Operation'] },
+    ],
+    codes: [
+      ...actions.flatMap((action) => refusalsOf(type, action, false)),
+      'not_found',
+      ...(into.length > 0 ? (['in_use'] as const) : []),
+      ...(out.length > 0 ? (['target_deleted'] as const) : []),
+      'not_deleted',
+      'busy',
+      'stale',
+      'disk_full',
+    ],
+  }
+}
+
+/** A PATCH is for a part, so its example has one key. */
+function firstOf(sample: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(sample).slice(0, 1))
+}
+
+function withoutPassword(type: EntityType, sample: Readonly<Record<string, unknown>>): object {
+  const { password: _, ...rest } = sample
+  return type.login === undefined ? sample : rest
+}

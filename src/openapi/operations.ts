@@ -1,0 +1,176 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { Model } from '../declare/model.ts'
+import type { Code } from '../errors.ts'
+import type { Method } from '../http/route.ts'
+import { entityOperations } from './entity-operations.ts'
+import type { Parameter, SharedParameter } from './parameters.ts'
+import type { HeaderName } from './responses.ts'
+import { refTo } from './schemas.ts'
+
+/** One call of the API: all that the document and the reference page say about it. */
+export interface Operation {
+  readonly method: Method
+  /** As it is written in the document: with `{id}`, and with its trailing `/` where the seed has one. */
+  readonly path: string
+  readonly id: string
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  /** Whether it can be called without a token. */
+  readonly open: boolean
+  readonly parameters: readonly (Parameter | SharedParameter)[]
+  readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined
+  readonly answers: readonly Success[]
+  readonly codes: readonly Code[]
+}
+
+export interface Success {
+  readonly status: number
+  readonly description: string
+  readonly headers: readonly HeaderName[]
+  readonly schema?: JsonSchema
+  readonly example?: unknown
+}
+
+export const SESSIONS = 'Sessions'
+export const SERVICE = 'Service'
+
+/** What can happen to any call, whatever it does. */
+const ANYWHERE: readonly Code[] = [
+  'invalid_token',
+  'not_acceptable',
+  'invalid_data',
+  'internal',
+  'unavailable',
+]
+const WITH_BODY: readonly Code[] = [
+  'malformed_json',
+  'not_an_object',
+  'too_deep',
+  'too_large',
+  'unsupported_media_type',
+]
+
+/** Every call, in the order in which they are shown. */
+export function operationsOf(model: Model): Operation[] {
+  const entities = [...model.entities.values()].flatMap((type) => entityOperations(type, model))
+  return [...sessionOperations(), ...entities, ...serviceOperations()].map((operation) => ({
+    ...operation,
+    codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
+  }))
+}
+
+function sessionOperations(): Operation[] {
+  const plain = { tag: SESSIONS, open: false, parameters: [], body: undefined }
+  const signedIn: Success = {
+    status: 200,
+    description: 'The token and its user.',
+    headers: [],
+    schema: refTo('LoginAnswer'),
+  }
+  const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
+  const loginCodes: Code[] = ['login_failed', 'too_many_attempts', 'disk_full']
+  return [
+    {
+      ...plain,
+      method: 'POST',
+      path: '/api/auth/login',
+      id: 'login',
+      summary: 'Log in',
+      description:
+        'Gives a token for an e-mail and a password. A wrong e-mail and a wrong password are answered alike.',
+      open: true,
+      body: { schema: refTo('Login'), example: credentials },
+      answers: [signedIn],
+      codes: loginCodes,
+    },
+    {
+      ...plain,
+      method: 'POST',
+      path: '/api/login',
+      id: 'loginByUsername',
+      summary: 'Log in, with the e-mail as username',
+      description: 'The same as `/api/auth/login`, for clients that say `username` for the e-mail.',
+      open: true,
+      body: {
+        schema: refTo('LoginByUsername'),
+        example: { username: credentials.email, password: credentials.password },
+      },
+      answers: [signedIn],
+      codes: loginCodes,
+    },
+    {
+      ...plain,
+      method: 'GET',
+      path: '/api/auth/me',
+      id: 'getUser',
+      summary: 'Who the token stands for',
+      description: 'The user that is signed in.',
+      answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
+      codes: ['unauthenticated'],
+    },
+    {
+      ...plain,
+      method: 'POST',
+      path: '/api/auth/refresh',
+      id: 'refreshToken',
+      summary: 'A new token for a live one',
+      description: 'The new token is of the same session: a logout ends both.',
+      answers: [signedIn],
+      codes: ['unauthenticated'],
+    },
+    {
+      ...plain,
+      method: 'POST',
+      path: '/api/auth/logout',
+      id: 'logout',
+      summary: 'Log out',
+      description: 'Ends the session: its tokens are refused from now on, on every instance.',
+      answers: [{ status: 204, description: 'The session has ended.', headers: [] }],
+      codes: ['unauthenticated', 'disk_full'],
+    },
+    {
+      ...plain,
+      method: 'POST',
+      path: '/api/auth/password',
+      id: 'changePassword',
+      summary: 'Change the password',
+      description: 'Ends all sessions of the user, and gives a token of a new one.',
+      body: {
+        schema: refTo('PasswordChange'),
+        example: { password: credentials.password, new_password: 'a longer and better password' },
+      },
+      answers: [{ ...signedIn, headers: ['Takeback-Operation'] }],
+      codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
+    },
+  ]
+}
+
+function serviceOperations(): Operation[] {
+  const plain = {
+    method: 'GET',
+    tag: SERVICE,
+    open: true,
+    parameters: [],
+    body: undefined,
+    codes: [],
+  } as const
+  return [
+    {
+      ...plain,
+      path: '/api/health',
+      id: 'getHealth',
+      summary: 'Whether it is well',
+      description: 'Answers once the database does.',
+      answers: [{ status: 200, description: 'It is well.', headers: [], schema: refTo('Health') }],
+    },
+    {
+      ...plain,
+      path: '/api/openapi.json',
+      id: 'getDocument',
+      summary: 'This document',
+      description: 'OpenAPI 3.1, made from the declarations.',
+      answers: [{ status: 200, description: 'The document.', headers: [], schema: { type: 'object' } }],
+    },
+  ]
+}

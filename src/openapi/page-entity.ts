@@ -1,0 +1,139 @@
+import type { Action } from '../declare/define.ts'
+import type { Edge, EntityType, Model } from '../declare/model.ts'
+import { audienceOf, nameAudience } from './access.ts'
+import { type Content, code, figure, Html, html, join, jsonCode, nameCode, table } from './html.ts'
+import type { Operation } from './operations.ts'
+import type { Section } from './page.ts'
+import { anchorOf, fieldRows, typeLink } from './page-fields.ts'
+import { answerOf, sampleOf } from './sample.ts'
+
+/** All about one Entity type. */
+export function entitySection(type: EntityType, model: Model, operations: readonly Operation[]): Section {
+  const own = operations.filter(({ tag }) => tag === type.name)
+  return {
+    id: anchorOf(type.name),
+    title: type.name,
+    body: html`${about(type, model)}
+<h3>Fields</h3>
+${table(`Fields of ${type.name}`, ['Field', 'Needed', 'What it takes'], fieldRows(type), 'fields')}
+${uniqueness(type)}
+<p class="note">The server adds ${join(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
+<h3>Who may do what</h3>
+${table(`Who may do what with ${type.name}`, ['Who', 'May'], accessRows(type, model), 'access')}
+<h3>Endpoints</h3>
+${endpoints(own)}
+${onDelete(type, model)}
+<h3>Example</h3>
+${example(type, model)}`,
+  }
+}
+
+/** What it is, as far as the declaration tells: whether it logs in, and what it has to do with others. */
+function about({ name, login }: EntityType, { edges }: Model): Content {
+  const targets = new Set(edges.filter(({ from }) => from === name).map(({ to }) => to))
+  const sources = new Set(edges.filter(({ to }) => to === name).map(({ from }) => from))
+  const links = (types: ReadonlySet<string>) => join([...types].map(typeLink), ', ')
+  const sentences = [
+    ...(login === undefined
+      ? []
+      : [html`Can log in, with the <code>user_type</code> ${code(login.userType)}.`]),
+    ...(targets.size === 0 ? [] : [html`Refers to ${links(targets)}.`]),
+    ...(sources.size === 0 ? [] : [html`Referred to by ${links(sources)}.`]),
+  ]
+  return sentences.length === 0 ? '' : html`<p>${join(sentences, ' ')}</p>`
+}
+
+/** Single fields say so themselves; here are the sets that are unique only together. */
+function uniqueness({ uniques }: EntityType): Content {
+  return uniques
+    .filter((set) => set.length > 1)
+    .map(
+      (
+        set,
+      ) => html`<p class="note">Unique together, among those that are not deleted: ${join(set.map(nameCode), ' and ')}.</p>
+`,
+    )
+}
+
+const served: readonly (readonly [Action, string])[] = [
+  ['create', 'create'],
+  ['read', 'read and list'],
+  ['update', 'change and replace'],
+  ['delete', 'delete'],
+  ['restore', 'restore and list deleted ones'],
+  ['purge', 'purge'],
+]
+
+/** By who may, those with the fewest conditions first: that is shorter than by what they may. */
+function accessRows(type: EntityType, model: Model): Content[][] {
+  const audiences = ['everyone', 'signed-in', 'admins'] as const
+  return audiences.flatMap((audience) => {
+    const may = served.filter(([action]) => audienceOf(type, action) === audience).map(([, words]) => words)
+    const [first = '', ...rest] = nameAudience(audience, model)
+    const who = html`<span class="who ${audience}">${first.toUpperCase()}${rest.join('')}</span>`
+    return may.length === 0 ? [] : [[who, may.join(', ')]]
+  })
+}
+
+export function endpoints(operations: readonly Operation[]): Html {
+  return html`<ul class="endpoints">
+${operations.map(
+  ({
+    method,
+    path,
+    summary,
+  }) => html`<li><span class="method ${method.toLowerCase()}">${method}</span> ${nameCode(path)} <span class="summary">${summary}</span></li>
+`,
+)}</ul>`
+}
+
+function onDelete(type: EntityType, model: Model): Content {
+  const into = model.edges.filter(({ to }) => to === type.name)
+  if (into.length === 0) return ''
+  return html`<h3>When one is deleted</h3>
+<ul>
+${into.map(
+  (edge) => html`<li>${effectOf(edge)}</li>
+`,
+)}</ul>`
+}
+
+function effectOf({ from, path, onDelete }: Edge): Html {
+  const who = html`${typeLink(from)} that refer to it (${nameCode(path)})`
+  switch (onDelete) {
+    case 'restrict':
+      return html`As long as there are ${who}, the delete is refused with 409.`
+    case 'cascade':
+      return html`All ${who} are deleted with it, and come back with it.`
+    case 'clear':
+      return html`All ${who} lose the reference, and get it again when it is restored.`
+  }
+}
+
+function example(type: EntityType, model: Model): Html {
+  const open = audienceOf(type, 'create') === 'everyone'
+  return html`<div class="pair">
+${figure(
+  html`<span class="method post">POST</span> Create one`,
+  curl(`/api/${type.name}/`, { token: !open, body: sampleOf(type, model) }),
+)}${figure('201 Created', jsonCode(answerOf(type, model)))}</div>
+`
+}
+
+/** A call as it can be pasted into a shell that knows `BASE` and `TOKEN`. */
+export function curl(path: string, { token, body }: { token: boolean; body?: unknown }): Html {
+  const lines: Content[] = [
+    html`curl "$BASE${path}"`,
+    ...(token ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    '-H "Accept: application/json"',
+    ...(body === undefined
+      ? []
+      : ['-H "Content-Type: application/json"', html`-d '${inQuotes(jsonCode(body, '  '))}'`]),
+  ]
+  return html`${join(lines, ' \\\n  ')}`
+}
+
+/** A `'` would end the shell's quotes; in JSON it can be written otherwise. */
+function inQuotes({ text }: Html): Html {
+  return new Html(text.replaceAll('&#39;', '\\u0027'))
+}

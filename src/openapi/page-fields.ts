@@ -1,0 +1,156 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType, Field, ReferenceField, ValueField } from '../declare/model.ts'
+import { isRecord } from '../declare/resolve-fields.ts'
+import { isRequired } from '../declare/values.ts'
+import { type Content, code, type Html, html, join, nameCode } from './html.ts'
+
+export function anchorOf(type: string): string {
+  return `type-${type}`
+}
+
+export function typeLink(type: string): Html {
+  return html`<a href="#${anchorOf(type)}">${type}</a>`
+}
+
+/** A row for each dot path: its name and type, whether it must be there, what it takes. */
+export function fieldRows(type: EntityType): Content[][] {
+  return rowsOf(type.fields, type)
+}
+
+/** `within` is the optional object that the fields are in, if any: only with it must they be there. */
+function rowsOf(fields: readonly Field[], type: EntityType, within?: string): Content[][] {
+  return fields.flatMap((field) => {
+    const need = presence(field, within)
+    switch (field.kind) {
+      case 'value':
+        return [row(field.path, typeName(field), need, valueNotes(type, field)), ...itemRows(field)]
+      case 'reference':
+        return [row(field.path, 'reference', need, referenceNotes(field))]
+      case 'object':
+        return [
+          row(field.path, 'object', need, ['the fields below']),
+          ...rowsOf(field.fields, type, field.optional ? field.path : within),
+        ]
+    }
+  })
+}
+
+function row(path: string, type: string, need: Content, notes: readonly Content[]): Content[] {
+  return [html`${nameCode(path)}<span class="type">${type}</span>`, need, join(notes, html`<br>`)]
+}
+
+function presence(field: Field, within: string | undefined): Content {
+  if (isRequired(field))
+    return html`<strong>required</strong>${within === undefined ? '' : html` in ${nameCode(within)}`}`
+  if (field.kind === 'value' && field.default !== undefined)
+    return html`<span class="default">default</span> ${code(JSON.stringify(field.default))}`
+  return 'optional'
+}
+
+function typeName({ type, schema }: ValueField): string {
+  return type === 'list' ? `list of ${nameSchema(schema.items)}` : type
+}
+
+/** The items of a list are known by their schema alone. */
+function nameSchema(schema: unknown): string {
+  if (!isRecord(schema)) return 'values'
+  if (Array.isArray(schema.anyOf)) return nameSchema(schema.anyOf[0])
+  if (Array.isArray(schema.enum)) return 'choices'
+  const names: Record<string, string> = {
+    string: 'texts',
+    integer: 'integers',
+    number: 'numbers',
+    boolean: 'booleans',
+    object: 'objects',
+    array: 'lists',
+  }
+  return names[String(schema.type)] ?? 'values'
+}
+
+function itemRows({ path, schema }: { path: string; schema: JsonSchema }): Content[][] {
+  const items = isRecord(schema.items) ? schema.items : {}
+  const properties = isRecord(items.properties) ? items.properties : {}
+  const required = Array.isArray(items.required) ? items.required : []
+  return Object.entries(properties).map(([name, one]) => {
+    const inner = isRecord(one) ? one : {}
+    const [bare] = Array.isArray(inner.anyOf) ? inner.anyOf : [inner]
+    const need = required.includes(name)
+      ? html`<strong>required</strong>`
+      : inner.default === undefined
+        ? 'optional'
+        : html`<span class="default">default</span> ${code(JSON.stringify(inner.default))}`
+    return row(
+      `${path}.N.${name}`,
+      nameSchema(bare).replace(/s$/, ''),
+      need,
+      limits(isRecord(bare) ? bare : {}),
+    )
+  })
+}
+
+function valueNotes(type: EntityType, field: ValueField): Content[] {
+  return [
+    ...limits(field.schema),
+    ...(field.type === 'decimal' ? [`a text, with ${field.scale} digits behind the point`] : []),
+    ...(field.secret ? ['kept as a hash, never comes back'] : []),
+    ...(isUnique(type, field) ? ['unique among those that are not deleted'] : []),
+    ...(field.example === undefined ? [] : [html`such as ${code(JSON.stringify(field.example))}`]),
+  ]
+}
+
+/** The e-mail of a login is unique without being declared so. */
+function isUnique(type: EntityType, { path, unique }: ValueField): boolean {
+  return unique || (type.login !== undefined && path === 'email')
+}
+
+function limits(schema: JsonSchema): Content[] {
+  const { pattern, format, description } = schema
+  return [
+    ...(Array.isArray(schema.enum)
+      ? [
+          html`one of ${join(
+            schema.enum.map((one) => code(String(one))),
+            ', ',
+          )}`,
+        ]
+      : []),
+    ...range(schema.minLength, schema.maxLength, 'character'),
+    ...range(bound(schema.minimum), bound(schema.maximum)),
+    ...range(schema.minItems, schema.maxItems, 'item'),
+    // A decimal's pattern says no more than its type does.
+    ...(typeof pattern === 'string' && schema.examples === undefined ? [html`matches ${code(pattern)}`] : []),
+    ...(typeof description === 'string' ? [description] : []),
+    ...(typeof format === 'string' ? (formats.get(format) ?? []) : []),
+  ]
+}
+
+const formats = new Map<string, Content[]>([
+  ['date', [html`a day: <code>2026-12-31</code>`]],
+  ['date-time', ['a time with its zone (RFC 3339)']],
+  ['uri', ['starts with http:// or https://']],
+])
+
+/** The greatest and the least safe integer are everybody's, so they go without saying. */
+function bound(value: unknown): unknown {
+  return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value
+}
+
+function range(min: unknown, max: unknown, unit?: string): string[] {
+  const units = (count: unknown) => (unit === undefined ? '' : ` ${unit}${count === 1 ? '' : 's'}`)
+  if (min === undefined && max === undefined) return []
+  if (max === undefined) return [`at least ${min}${units(min)}`]
+  if (min === undefined) return [`at most ${max}${units(max)}`]
+  return min === max ? [`exactly ${min}${units(min)}`] : [`${min} to ${max}${units(max)}`]
+}
+
+function referenceNotes({ target, onDelete, unique }: ReferenceField): Content[] {
+  const effects = {
+    restrict: ', which cannot be deleted meanwhile',
+    cascade: ': deleted with it, and restored with it',
+    clear: ': cleared when it is deleted, set again when it is restored',
+  }
+  return [
+    html`one of ${typeLink(target)}${effects[onDelete]}`,
+    ...(unique ? ['unique among those that are not deleted'] : []),
+  ]
+}

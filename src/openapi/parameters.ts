@@ -1,0 +1,117 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType } from '../declare/model.ts'
+import { type Comparable, comparablesOf, readablePaths, shapes } from '../plan/query.ts'
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description: string
+  readonly required?: boolean
+  readonly style?: 'form'
+  readonly explode?: boolean
+  readonly schema: JsonSchema
+}
+
+/** A parameter that all types share, by its key in `shared`. */
+export interface SharedParameter {
+  readonly $ref: string
+}
+
+export const LIMIT = 20
+export const LIMIT_MAX = 200
+
+const flag: JsonSchema = { type: 'string', enum: ['0', '1'], default: '0' }
+
+function query(name: string, description: string, schema: JsonSchema): Parameter {
+  return { name, in: 'query', description, schema }
+}
+
+function header(name: string, description: string): Parameter {
+  return { name, in: 'header', description, schema: { type: 'string', examples: ['"3"'] } }
+}
+
+/** `components.parameters` */
+export const shared = {
+  id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of the Entity.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] },
+  },
+  'If-Match': header(
+    'If-Match',
+    'One or more ETags: the write is made only where the Entity is still at one of these versions.',
+  ),
+  'If-None-Match': header('If-None-Match', 'One or more ETags: answers 304 where one of them still holds.'),
+  limit: query('limit', 'How many on a page.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: LIMIT_MAX,
+    default: LIMIT,
+  }),
+  cursor: query('cursor', 'The `next` of the page before, sent with the same `sort`.', { type: 'string' }),
+  count: query('count', '`1` adds `total`: how many there are in all.', flag),
+  trashed: query('trashed', 'The deleted ones: `only` these, or `with` the live ones.', {
+    type: 'string',
+    enum: ['only', 'with'],
+  }),
+  restore: query('restore', '`1` takes the delete back.', flag),
+  purge: query('purge', '`1` erases for good what is deleted already.', flag),
+} as const satisfies Record<string, Parameter>
+
+export function share(...names: readonly (keyof typeof shared)[]): SharedParameter[] {
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+}
+
+/** Several in one parameter, with commas between them. */
+function severalOf(name: string, description: string, values: readonly string[]): Parameter {
+  const schema = { type: 'array', items: { type: 'string', enum: values }, minItems: 1, uniqueItems: true }
+  return { ...query(name, description, schema), style: 'form', explode: false }
+}
+
+export function fieldsParameter(type: EntityType): Parameter {
+  const paths = [...readablePaths(type.fields)]
+  return severalOf('fields', 'The dot paths to answer with; all of them unless told.', paths)
+}
+
+export function sortParameter(type: EntityType): Parameter {
+  const paths = [...comparablesOf(type).keys()].flatMap((path) => [path, `-${path}`])
+  return severalOf('sort', 'The dot paths to sort by, `-` for descending; `id` unless told.', paths)
+}
+
+/** Names that mean something else in a list's URL: a field that is called so cannot be asked for in this way. */
+const TAKEN = new Set(['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'token'])
+
+/** `?customer.id=5`: one for each dot path that can be compared. */
+export function equalityParameters(type: EntityType): Parameter[] {
+  return [...comparablesOf(type).values()]
+    .filter(({ column }) => !TAKEN.has(column))
+    .map((one) => query(one.column, `Only those where it is this: ${shapeOf(one)}.`, textSchema(one)))
+}
+
+function shapeOf({ kind, field }: Comparable): string {
+  if (field?.type === 'choice') return 'one of its values'
+  return kind === 'text' ? 'a text' : `${shapes[kind]}, or \`null\``
+}
+
+/** A text is taken as it is, so that only other values can be asked for by the word `null`. */
+function textSchema({ kind, field }: Comparable): JsonSchema {
+  const nullable = (schema: JsonSchema) => ({ anyOf: [schema, { const: 'null' }] })
+  switch (kind) {
+    case 'integer':
+    case 'reference':
+      return nullable({ type: 'integer' })
+    case 'number':
+    case 'boolean':
+      return nullable({ type: kind })
+    case 'date':
+      return nullable({ type: 'string', format: 'date' })
+    case 'datetime':
+      return nullable({ type: 'string', format: 'date-time' })
+    case 'decimal':
+      return nullable({ type: 'string', pattern: field?.schema.pattern })
+    default:
+      return field?.type === 'choice' ? { type: 'string', enum: field.schema.enum } : { type: 'string' }
+  }
+}

@@ -1,0 +1,110 @@
+import { type Code, catalogue } from '../errors.ts'
+import type { Operation, Success } from './operations.ts'
+import { refTo } from './schemas.ts'
+
+/** `components.headers` */
+export const headers = {
+  'Request-Id': header('Names this request in the log.'),
+  ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
+  Location: header('The path of the new Entity.'),
+  'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
+  'Retry-After': header('In how many seconds to try again.', 'integer'),
+  'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
+} as const
+
+export type HeaderName = keyof typeof headers
+
+function header(description: string, type = 'string'): object {
+  return { description, schema: { type } }
+}
+
+function headersOf(names: readonly HeaderName[]): object {
+  const all: HeaderName[] = ['Request-Id', ...names]
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** The answers of a call, by status. Failures are shared, since many calls fail in the same ways. */
+export function responsesOf(operation: Operation): object {
+  return Object.fromEntries([
+    ...operation.answers.map((answer) => [String(answer.status), successOf(answer)] as const),
+    ...groupCodes(operation.codes).map(
+      ([status, codes]) => [String(status), { $ref: `#/components/responses/${nameOf(codes)}` }] as const,
+    ),
+  ])
+}
+
+function successOf({ description, headers, schema, example }: Success): object {
+  return {
+    description,
+    headers: headersOf(headers),
+    ...(schema !== undefined && {
+      content: { 'application/json': { schema, ...(example !== undefined && { example }) } },
+    }),
+  }
+}
+
+/** `components.responses`: one for each set of codes that any call can fail with under one status. */
+export function failuresOf(operations: readonly Operation[]): object {
+  const groups = operations.flatMap(({ codes }) => groupCodes(codes))
+  return Object.fromEntries(groups.map(([status, codes]) => [nameOf(codes), failureOf(status, codes)]))
+}
+
+function groupCodes(codes: readonly Code[]): [status: number, codes: Code[]][] {
+  const wanted = new Set(codes)
+  const groups = new Map<number, Code[]>()
+  // In the catalogue's order, so that the same set always has the same name.
+  for (const [code, { status }] of entriesOf(catalogue))
+    if (wanted.has(code)) groups.set(status, [...(groups.get(status) ?? []), code])
+  return [...groups]
+}
+
+function entriesOf<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
+  return Object.entries(record) as [K, V][]
+}
+
+function nameOf(codes: readonly Code[]): string {
+  return codes.join('.')
+}
+
+const failureHeaders: Readonly<Partial<Record<number, HeaderName>>> = {
+  401: 'WWW-Authenticate',
+  429: 'Retry-After',
+  503: 'Retry-After',
+}
+
+function failureOf(status: number, codes: readonly Code[]): object {
+  const more = failureHeaders[status]
+  return {
+    description: codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n'),
+    headers: headersOf(more === undefined ? [] : [more]),
+    content: {
+      'application/json': {
+        schema: { allOf: [refTo('Error'), { type: 'object', properties: { code: { enum: codes } } }] },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      },
+    },
+    'x-codes': codes,
+  }
+}
+
+/** Codes whose failures say where, with what they say. */
+const where: Readonly<Partial<Record<Code, Record<string, string[]>>>> = {
+  invalid_data: {
+    'address.zip': ['must match the pattern ^[0-9]{5}$'],
+    customer: ['is required'],
+    'customer.id': ['is required'],
+  },
+  in_use: { 'bookings.customer': ['12 bookings refer to it'] },
+  target_deleted: { 'customer.id': ['refers to customers/5, which is deleted'] },
+}
+
+export function exampleOf(code: Code): object {
+  const { status, message } = catalogue[code]
+  const errors = where[code]
+  return {
+    message,
+    ...(errors !== undefined && { errors }),
+    code,
+    ...(status >= 500 && { request_id: '0c6f2a9d41be-7x' }),
+  }
+}

@@ -1,0 +1,201 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType, Field, Model, ValueField } from '../declare/model.ts'
+import { isRecord } from '../declare/resolve-fields.ts'
+import { isSecret, objectCheck } from '../declare/values.ts'
+import type { Errors } from '../errors.ts'
+
+export type Sample = Readonly<Record<string, unknown>>
+
+/**
+ * A plausible body that creates an Entity. Optional references that lead back to the type itself are left out: the
+ * first of its kind could not have them.
+ */
+export function sampleOf(type: EntityType, model: Model): Sample {
+  const returns = (target: string) => leadsTo(target, type.name, model)
+  return sampleFields(type.fields, (field) => field.optional && returns(field.target))
+}
+
+/** A value that the field takes; undefined where none was found. */
+export function sampleValue(field: Field): unknown {
+  switch (field.kind) {
+    case 'value':
+      return sampleColumn(field)
+    case 'reference':
+      return { id: 1 }
+    case 'object':
+      return sampleFields(field.fields, () => false)
+  }
+}
+
+/** The sample as it comes back. */
+export function answerOf(type: EntityType, model: Model): Sample {
+  const at = '2026-06-01T09:30:00.000Z'
+  const normal = objectCheck(visible(type.fields), 'whole', String)(sampleOf(type, model), '', new Map())
+  return {
+    id: 1,
+    ...(isRecord(normal) ? normal : {}),
+    version: 1,
+    created_at: at,
+    updated_at: at,
+    deleted_at: null,
+  }
+}
+
+function visible(fields: readonly Field[]): Field[] {
+  return fields
+    .filter((field) => !isSecret(field))
+    .map((field) => (field.kind === 'object' ? { ...field, fields: visible(field.fields) } : field))
+}
+
+type LeaveOut = (field: Extract<Field, { kind: 'reference' }>) => boolean
+
+function sampleFields(fields: readonly Field[], leaveOut: LeaveOut): Sample {
+  const entries = fields.flatMap((field): [string, unknown][] => {
+    if (field.kind === 'reference' && leaveOut(field)) return []
+    const value = field.kind === 'object' ? sampleFields(field.fields, leaveOut) : sampleValue(field)
+    return value === undefined ? [] : [[field.name, value]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function leadsTo(from: string, to: string, model: Model): boolean {
+  const reached = [from]
+  for (const name of reached)
+    for (const edge of model.edges)
+      if (edge.from === name && !reached.includes(edge.to)) reached.push(edge.to)
+  return reached.includes(to)
+}
+
+function sampleColumn(field: ValueField): unknown {
+  const { name, type, schema, example } = field
+  if (example !== undefined) return example
+  if (field.default !== undefined) return field.default
+  // Not held against its check, which loads a list of half a megabyte that a server may never need.
+  if (type === 'password') return samplePassword(Number(schema.minLength))
+  for (const candidate of candidates(name, schema)) if (passes(field, candidate)) return candidate
+  return undefined
+}
+
+function passes(field: ValueField, value: unknown): boolean {
+  const errors: Errors = new Map()
+  field.check(value, '', errors)
+  return errors.size === 0
+}
+
+function samplePassword(min: number): string {
+  let password = 'correct horse battery staple'
+  while (password.length < min) password += ' and one more word'
+  return password
+}
+
+/** Values that the schema may take, the most plausible first. */
+function* candidates(name: string, schema: JsonSchema): Generator<unknown> {
+  if (Array.isArray(schema.examples)) yield* schema.examples
+  if (schema.default !== undefined) yield schema.default
+  if (Array.isArray(schema.enum)) yield* schema.enum
+  if (Array.isArray(schema.anyOf)) for (const one of schema.anyOf) yield* candidates(name, one)
+  switch (schema.type) {
+    case 'string':
+      return yield* texts(name, schema)
+    case 'integer':
+    case 'number':
+      return yield* numbers(schema)
+    case 'boolean':
+      return yield true
+    case 'array':
+      return yield* lists(name, schema)
+    case 'object':
+      return yield membersOf(schema)
+    case undefined:
+      return yield { any: 'JSON' }
+  }
+}
+
+function* numbers({ minimum, maximum }: JsonSchema): Generator<number> {
+  const [min, max] = [Number(minimum ?? -1e6), Number(maximum ?? 1e6)]
+  for (const one of [1, 10, 100]) if (one >= min && one <= max) yield one
+  yield min > 0 ? min : max
+}
+
+function* lists(name: string, { items, minItems }: JsonSchema): Generator<unknown[]> {
+  const item = isRecord(items) ? first(name, items) : undefined
+  if (item !== undefined) yield Array.from({ length: Math.max(1, Number(minItems ?? 1)) }, () => item)
+  yield []
+}
+
+function membersOf({ properties }: JsonSchema): object {
+  const entries = Object.entries(isRecord(properties) ? properties : {})
+  return Object.fromEntries(
+    entries.flatMap(([name, one]) => (isRecord(one) ? [[name, first(name, one)]] : [])),
+  )
+}
+
+/** In a list there is no check of its own to ask, but the pattern can be. */
+function first(name: string, schema: JsonSchema): unknown {
+  for (const candidate of candidates(name, schema)) if (matches(candidate, schema.pattern)) return candidate
+  return undefined
+}
+
+function matches(value: unknown, pattern: unknown): boolean {
+  if (typeof value !== 'string' || typeof pattern !== 'string') return true
+  try {
+    return new RegExp(pattern, 'u').test(value)
+  } catch {
+    return false
+  }
+}
+
+const byFormat = new Map(
+  Object.entries({
+    email: 'ada@example.com',
+    uri: 'https://example.com/',
+    date: '2026-12-31',
+    'date-time': '2026-12-31T18:00:00Z',
+    password: 'a secret',
+  }),
+)
+
+const byName = new Map(
+  Object.entries({
+    name: 'Ada Lovelace',
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    title: 'A good title',
+    description: 'A few words about it.',
+    city: 'Berlin',
+    street: '1 Main Street',
+    zip: '10115',
+    country: 'Germany',
+    code: 'AB12',
+    phone: '+49 30 123456',
+  }),
+)
+
+const shapes = [
+  '#336699',
+  'AB-1234',
+  'ABC-123',
+  'AB12',
+  'a-b',
+  'de-DE',
+  '1.0.0',
+  '12:30',
+  '2026-12-31',
+  '+4930123456',
+  '0',
+  '-1',
+]
+const alphabets = ['1234567890', 'ABCDEFGHIJ', 'abcdefghij']
+const LONGEST = 20
+
+function* texts(name: string, { format, pattern, minLength, maxLength }: JsonSchema): Generator<string> {
+  const known = typeof format === 'string' ? byFormat.get(format) : byName.get(name)
+  const text = (known ?? `Some ${name.replaceAll('_', ' ')}`).padEnd(Number(minLength ?? 0), ' and so on')
+  const fitting = maxLength === undefined ? text : text.slice(0, Number(maxLength))
+  yield fitting.trimEnd()
+  yield fitting
+  if (typeof pattern !== 'string') return
+  yield* shapes
+  for (const alphabet of alphabets)
+    for (let length = 1; length <= LONGEST; length++) yield alphabet.repeat(2).slice(0, length)
+}

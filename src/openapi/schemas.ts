@@ -1,0 +1,215 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType, Model } from '../declare/model.ts'
+import { isRecord } from '../declare/resolve-fields.ts'
+import { objectSchema } from '../declare/values.ts'
+import { catalogue } from '../errors.ts'
+
+/** What an Entity type has schemas for besides itself. `part` is what `fields` leaves of it, `self` what login shows. */
+export type SchemaKind = 'create' | 'patch' | 'replace' | 'list' | 'part' | 'self'
+
+/** The name of a schema. A declared type may be called `bookings_create` itself, and keeps its name then. */
+export function schemaName(model: Model, type: EntityType, kind: SchemaKind): string {
+  let name = `${type.name}_${kind}`
+  while (model.entities.has(name)) name += '_'
+  return name
+}
+
+export function refTo(schema: string): JsonSchema {
+  return { $ref: `#/components/schemas/${schema}` }
+}
+
+/** All component schemas: those of each type by its name, those of Takeback itself with a capital, so that they cannot meet. */
+export function schemasOf(model: Model): Record<string, JsonSchema> {
+  const types = [...model.entities.values()]
+  return {
+    Error: errorSchema(),
+    Login: loginSchema(model),
+    LoginByUsername: loginByUsernameSchema(model),
+    LoginAnswer: loginAnswerSchema,
+    User: userSchema(model),
+    PasswordChange: passwordChangeSchema,
+    Health: object({ status: { const: 'ok' } }, ['status']),
+    ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
+  }
+}
+
+function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
+  const named = (kind: SchemaKind) => schemaName(model, type, kind)
+  const whole = entitySchema(type)
+  const sent = portable(objectSchema(type.fields, 'whole', 'in'))
+  const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
+  return {
+    [type.name]: { description: `One of ${type.name}, as it comes back.`, ...whole },
+    [named('part')]: { description: `The chosen \`fields\` of one of ${type.name}.`, ...part },
+    [named('create')]: { description: `A new one of ${type.name}.`, ...sent },
+    [named('patch')]: {
+      description: 'What is to change: the keys are merged in (RFC 7396), and `null` takes away.',
+      ...portable(objectSchema(type.fields, 'partial', 'in')),
+    },
+    [named('replace')]: {
+      description: 'All that is to stand there from now on. A secret that is left out stays as it is.',
+      ...mapSchema(sent, withoutSecrets),
+    },
+    [named('list')]: listSchema(model, type),
+    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
+  }
+}
+
+const time: JsonSchema = { type: 'string', format: 'date-time' }
+const serverTime = (description: string): JsonSchema => ({ ...time, description, readOnly: true })
+
+/** An Entity as it comes back: every key is there, `null` where there is nothing. */
+function entitySchema(type: EntityType, more: Record<string, JsonSchema> = {}): JsonSchema {
+  const { properties } = portable(objectSchema(type.fields, 'whole', 'out'))
+  const all = {
+    id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, readOnly: true },
+    ...more,
+    ...(isRecord(properties) ? properties : {}),
+    version: { type: 'integer', minimum: 1, readOnly: true, description: 'One more with every change.' },
+    created_at: serverTime('When it was created.'),
+    updated_at: serverTime('When it was last changed.'),
+    deleted_at: {
+      anyOf: [time, { type: 'null' }],
+      readOnly: true,
+      description: 'When it was deleted; `null` for what is live.',
+    },
+  }
+  return object(all, Object.keys(all))
+}
+
+function listSchema(model: Model, type: EntityType): JsonSchema {
+  const items = { anyOf: [refTo(type.name), refTo(schemaName(model, type, 'part'))] }
+  return object(
+    {
+      data: { type: 'array', items },
+      next: {
+        type: ['string', 'null'],
+        description: 'The `cursor` of the next page; `null` on the last one.',
+      },
+      total: { type: 'integer', minimum: 0, description: 'How many there are in all; only with `count=1`.' },
+    },
+    ['data', 'next'],
+  )
+}
+
+function selfSchema(type: EntityType, userType: string): JsonSchema {
+  return {
+    description: `One of ${type.name}, with its user type.`,
+    ...entitySchema(type, { user_type: { const: userType } }),
+  }
+}
+
+function errorSchema(): JsonSchema {
+  const sentences = { type: 'array', items: { type: 'string' }, minItems: 1 }
+  return {
+    description: 'Every failure has this shape.',
+    ...object(
+      {
+        message: { type: 'string', description: 'What went wrong, for people.' },
+        errors: {
+          type: 'object',
+          additionalProperties: sentences,
+          description: 'What is wrong where: the dot path, and one or more sentences.',
+        },
+        code: { type: 'string', enum: Object.keys(catalogue), description: 'What went wrong, for programs.' },
+        request_id: { type: 'string', description: 'Stands in the log beside the cause; from 500 on.' },
+      },
+      ['message', 'code'],
+    ),
+    'x-codes': catalogue,
+  }
+}
+
+const someText: JsonSchema = { type: 'string', minLength: 1, maxLength: 1024 }
+const password: JsonSchema = { ...someText, format: 'password', writeOnly: true }
+
+function userTypeSchema({ logins }: Model): JsonSchema {
+  return {
+    enum: [...logins.map(({ login }) => login?.userType), '', null],
+    description: 'Left out, empty or `null`: it is found by itself.',
+  }
+}
+
+function loginSchema(model: Model): JsonSchema {
+  return object({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
+}
+
+function loginByUsernameSchema(model: Model): JsonSchema {
+  return {
+    ...object({ username: someText, email: someText, password, user_type: userTypeSchema(model) }, [
+      'password',
+    ]),
+    anyOf: [{ required: ['username'] }, { required: ['email'] }],
+  }
+}
+
+const loginAnswerSchema = object(
+  {
+    token: { type: 'string', description: 'A JWT, to be sent with the calls that follow.' },
+    user: refTo('User'),
+    expires_at: time,
+  },
+  ['token', 'user', 'expires_at'],
+)
+
+function userSchema(model: Model): JsonSchema {
+  const named = model.logins.map(
+    (type) => [type.login?.userType, refTo(schemaName(model, type, 'self'))] as const,
+  )
+  // An empty `oneOf` would be no schema, and without types that log in there is no user.
+  if (named.length === 0) return { not: {} }
+  return {
+    description: 'The user that a token stands for.',
+    oneOf: named.map(([, ref]) => ref),
+    discriminator: {
+      propertyName: 'user_type',
+      mapping: Object.fromEntries(named.map(([userType, { $ref }]) => [userType, $ref])),
+    },
+  }
+}
+
+const passwordChangeSchema = object({ password, new_password: password }, ['password', 'new_password'])
+
+function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+/** Applies a change to a schema and to those in it; not to defaults and examples, which may look like schemas. */
+function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema): JsonSchema {
+  const map = (one: unknown) => (isRecord(one) ? mapSchema(one, change) : one)
+  const { properties, items, anyOf, ...rest } = change(schema)
+  return {
+    ...rest,
+    ...(isRecord(properties) && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, map(one)])),
+    }),
+    ...(items !== undefined && { items: map(items) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(map) }),
+  }
+}
+
+/** Nobody can read a secret to send it back, so a body that replaces need not have it. */
+function withoutSecrets(schema: JsonSchema): JsonSchema {
+  const { properties, required, ...rest } = schema
+  if (!isRecord(properties) || !Array.isArray(required)) return schema
+  const secret = (name: string) => isRecord(properties[name]) && properties[name].writeOnly === true
+  const left = required.filter((name) => !secret(String(name)))
+  return { ...rest, properties, ...(left.length > 0 && { required: left }) }
+}
+
+/** Patterns are RE2's; one that JSON Schema's own dialect (ECMA-262) cannot read is told in words instead. */
+function portable(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (one) => {
+    const { pattern, ...rest } = one
+    if (typeof pattern !== 'string' || isEcma(pattern)) return one
+    return { ...rest, description: `Matches the RE2 pattern ${pattern}` }
+  })
+}
+
+function isEcma(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}

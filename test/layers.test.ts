@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { Glob } from 'bun'
+
+const src = join(import.meta.dir, '..', 'src')
+const files = [...new Glob('**/*.ts').scanSync(src)].filter((file) => !file.endsWith('.test.ts'))
+
+/** What each part may import from. Whatever is not listed here it may not. */
+const allowed: Record<string, readonly string[]> = {
+  errors: [],
+  declare: ['errors'],
+  takeback: ['declare'],
+  store: ['declare', 'errors'],
+  plan: ['declare', 'errors', 'store'],
+  auth: ['errors', 'plan', 'store'],
+  openapi: ['declare', 'errors', 'plan'],
+  api: ['auth', 'declare', 'errors', 'plan', 'store'],
+  http: ['api', 'errors', 'plan'],
+  config: ['auth', 'errors', 'http'],
+  app: ['api', 'auth', 'config', 'declare', 'errors', 'http', 'openapi', 'plan', 'store', 'takeback'],
+  cli: ['api', 'app', 'auth', 'config', 'declare', 'errors', 'http', 'openapi', 'plan'],
+}
+
+const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8')
+  const paths = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, path]) => path ?? '')
+  return paths.map((path) => relative(src, join(src, dirname(file), path)))
+}
+
+test('imports run one way', () => {
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => !target.startsWith('..') && partOf(target) !== partOf(file))
+      .filter((target) => !allowed[partOf(file)]?.includes(partOf(target)))
+      .map((target) => `${file} imports ${target}`),
+  )
+  expect(files.length).toBeGreaterThan(50)
+  expect(wrong).toEqual([])
+})
+
+test('no file imports itself in a circle', () => {
+  const graph = new Map(
+    files.map((file) => [file, importsOf(file).filter((target) => files.includes(target))]),
+  )
+  const circles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    else for (const target of graph.get(file) ?? []) if (!seen.has(target)) visit(target, [...path, file])
+    seen.add(file)
+  }
+  const seen = new Set<string>()
+  for (const file of files) visit(file, [])
+  expect(circles).toEqual([])
+})
+
+test('only a Store knows which database it is', () => {
+  const wrong = files
+    .filter((file) => !file.startsWith('store/') && file !== 'config.ts')
+    .flatMap((file) =>
+      readFileSync(join(src, file), 'utf8')
+        .split('\n')
+        .filter(
+          (line) =>
+            /sqlite|postgres/i.test(line) &&
+            !/^import .* from '\.\/store\/sqlite\/store\.ts'|new SqliteStore|sqlite:data|sqlite\|pg/.test(
+              line.trim(),
+            ),
+        )
+        .map((line) => `${file}: ${line.trim()}`),
+    )
+  expect(wrong).toEqual([])
+})
+
+test('files stay within what a reader can hold', () => {
+  const long = files.filter((file) => readFileSync(join(src, file), 'utf8').split('\n').length > 400)
+  expect(long).toEqual([])
+})

@@ -1,0 +1,79 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '..', '..')
+
+export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
+
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'takeback-process-'))
+}
+
+/** The command line as a process of its own, as a user starts it; `direct` without the launcher in between, so that its pid is the server's. */
+export function takeback(
+  args: readonly string[],
+  {
+    cwd = root,
+    env = {},
+    stdin = '',
+    direct = false,
+  }: { cwd?: string; env?: Record<string, string>; stdin?: string; direct?: boolean } = {},
+) {
+  return Bun.spawn(
+    [
+      ...(direct
+        ? [process.execPath, join(root, 'src', 'cli', 'main.ts')]
+        : ['node', join(root, 'bin', 'takeback.js')]),
+      ...args,
+    ],
+    {
+      cwd,
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+      stdin: new TextEncoder().encode(stdin),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  )
+}
+
+/** Runs to the end: what it said, and how it ended. */
+export async function run(
+  args: readonly string[],
+  options: Parameters<typeof takeback>[1] = {},
+): Promise<{ code: number; out: string; err: string }> {
+  const child = takeback(args, options)
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { code, out, err }
+}
+
+/** Starts a server and waits for its ready line. */
+export async function serve(args: readonly string[], options: Parameters<typeof takeback>[1] = {}) {
+  const child = takeback(['serve', '--port', '0', ...args], options)
+  const reader = child.stdout.getReader()
+  let out = ''
+  while (!/http:\/\/127\.0\.0\.1:\d+/.test(out)) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`no ready line: ${out}${await child.stderr.text()}`)
+    out += new TextDecoder().decode(value)
+  }
+  const gather = (async () => {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      out += new TextDecoder().decode(value)
+    }
+  })()
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(out)?.[0] ?? ''
+  return {
+    url,
+    child,
+    said: () => out,
+    async end(signal: NodeJS.Signals = 'SIGTERM') {
+      child.kill(signal)
+      await child.exited
+      await gather
+      return child.exitCode
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { SignJWT } from 'jose'
+import { readClaims, Tokens, verifySignature } from '../src/auth/tokens.ts'
+import { vectors } from './vectors.ts'
+
+interface Group {
+  readonly private?: { readonly k?: string; readonly alg?: string; readonly kty?: string }
+  readonly tests: readonly { readonly tcId: number; readonly jws: string; readonly result: string }[]
+}
+
+const wycheproof = vectors('wycheproof/json_web_signature_test.json')
+
+/**
+ * Where the data contradict themselves: 367 and 370 are called invalid but are, byte for byte, the valid 357;
+ * 372 and 373 are called valid but have a `?` in them, which is not base64url (RFC 7515, section 2).
+ */
+const mislabelled = new Map([
+  [367, true],
+  [370, true],
+  [372, false],
+  [373, false],
+])
+
+test.skipIf(wycheproof === undefined)(
+  'Wycheproof: what HS256 signed is accepted, all else is refused',
+  async () => {
+    const { testGroups }: { testGroups: Group[] } = JSON.parse(readFileSync(wycheproof ?? '', 'utf8'))
+    const counts = { accepted: 0, refused: 0 }
+    for (const { private: key, tests } of testGroups) {
+      const symmetric = key?.kty === 'oct' && key.alg === 'HS256'
+      const secret = Buffer.from(
+        symmetric ? (key.k ?? '') : 'some other secret of thirty-two b',
+        symmetric ? 'base64url' : 'utf8',
+      )
+      for (const { tcId, jws, result } of tests) {
+        const accepted = typeof jws === 'string' && (await verifySignature(jws, secret)) !== undefined
+        const right = mislabelled.get(tcId) ?? (symmetric && result === 'valid')
+        expect([tcId, accepted]).toEqual([tcId, right])
+        counts[accepted ? 'accepted' : 'refused']++
+      }
+    }
+    const [valid, ...same] = [357, 367, 370].map(
+      (id) => testGroups.flatMap(({ tests }) => tests).find(({ tcId }) => tcId === id)?.jws,
+    )
+    expect(same).toEqual([valid, valid])
+    expect(counts.accepted).toBeGreaterThan(5)
+    expect(counts.refused).toBeGreaterThan(300)
+  },
+)
+
+const SECRET = 'a secret of more than thirty-two bytes'
+const key = new TextEncoder().encode(SECRET)
+
+test('a token that was issued says who it is for', async () => {
+  const tokens = new Tokens(SECRET)
+  const { token, expiresAt } = await tokens.issue({ entity: 'users', id: 7, session: 's', epoch: 3 })
+  expect(await tokens.verify(token)).toMatchObject({ entity: 'users', id: 7, session: 's', epoch: 3 })
+  expect(new Date(expiresAt).getTime()).toBeGreaterThan(Date.now())
+  expect(await new Tokens(`${SECRET}!`).verify(token)).toBeUndefined()
+})
+
+test('signed but wrong: another purpose, no expiry, expired, other algorithm, crit, not an object', async () => {
+  const tokens = new Tokens(SECRET)
+  const base = { use: 'access', ses: 's', epo: 0, sub: 'users/1', exp: Math.floor(Date.now() / 1000) + 60 }
+  const sign = (claims: object, header: object = {}) =>
+    new SignJWT(claims as Record<string, unknown>).setProtectedHeader({ alg: 'HS256', ...header }).sign(key)
+  expect(await tokens.verify(await sign(base))).toMatchObject({ id: 1 })
+  for (const wrong of [
+    { use: 'reset' },
+    { use: undefined },
+    { exp: undefined },
+    { exp: 'never' },
+    { exp: 1 },
+    { sub: 'users/0' },
+    { sub: 'users/1x' },
+    { sub: ['users/1'] },
+    { ses: 1 },
+    { epo: '0' },
+  ])
+    expect([wrong, await tokens.verify(await sign({ ...base, ...wrong }))]).toEqual([wrong, undefined])
+  expect(await tokens.verify(await sign(base, { alg: 'HS512' }))).toBeUndefined()
+  const critical = Buffer.from(JSON.stringify({ alg: 'HS256', crit: ['x'], x: 1 })).toString('base64url')
+  expect(await tokens.verify([critical, ...(await sign(base)).split('.').slice(1)].join('.'))).toBeUndefined()
+  for (const payload of ['[]', 'null', '"x"', '{', '\xff'])
+    expect(readClaims(Buffer.from(payload, 'latin1'))).toBeUndefined()
+})
+
+test('a token that was verified before still ends when it ends', async () => {
+  const tokens = new Tokens(SECRET)
+  const exp = Math.floor(Date.now() / 1000) + 1
+  const token = await new SignJWT({ use: 'access', ses: 's', epo: 0, sub: 'users/1', exp })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(key)
+  expect(await tokens.verify(token)).toBeDefined()
+  await Bun.sleep(exp * 1000 - Date.now() + 20)
+  expect(await tokens.verify(token)).toBeUndefined()
+})

@@ -1,0 +1,12 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+const folder = join(import.meta.dir, '..', '..', 'shared', 'vectors')
+
+/** Public test data that lies beside the project; undefined, and said so, where it does not. */
+export function vectors(name: string): string | undefined {
+  const path = join(folder, name)
+  if (existsSync(path)) return path
+  console.warn(`skipped: the test vectors ${name} are not there (${path})`)
+  return undefined
+}

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Ajv from 'ajv/dist/2020.js'
+import { type App, loadModel, openApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import type { AppDeclaration } from '../src/declare/define.ts'
+import type { Model } from '../src/declare/model.ts'
+import { resolve } from '../src/declare/resolve.ts'
+import { catalogue } from '../src/errors.ts'
+import { routesOf } from '../src/http/routes.ts'
+import { documentOf } from '../src/openapi/document.ts'
+import { answerOf, sampleOf } from '../src/openapi/sample.ts'
+import { compilePlans } from '../src/plan/compile.ts'
+import { dialect } from '../src/store/sqlite/dialect.ts'
+import { app, entity, list, object, secret, text } from '../src/takeback.ts'
+import { bookings, everything, graph } from './declarations.ts'
+import { ADMIN, onEveryStore, type Received, TestServer } from './harness.ts'
+
+const EXAMPLE = join(import.meta.dir, '../examples/bookings/takeback.config.ts')
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+
+/** Names and patterns that could trip the document up. */
+const awkward = app({
+  entities: {
+    orders: entity({
+      fields: {
+        limit: text({ optional: true }),
+        token: text(),
+        toString: text(),
+        code: text({ pattern: '^(?i)[[:alpha:]]{3}\\z' }),
+        pin: secret(),
+        rows: list(object({ zip: text({ pattern: '^[A-Z]{2}$' }) }), { min: 2 }),
+      },
+    }),
+    orders_create: entity({ fields: { name: text() } }),
+    order__lines: entity({ fields: { name: text() } }),
+    order_lines: entity({ fields: { name: text() } }),
+  },
+})
+
+const models: [string, Model][] = [
+  ['the example', await loadModel(EXAMPLE)],
+  ['everything', resolve(everything)],
+  ['a graph', resolve(graph)],
+  ['awkward names', resolve(awkward)],
+]
+
+/** Every object in a document, with the JSON pointer to it. */
+function* nodes(value: unknown, pointer = '#'): Generator<[pointer: string, node: Record<string, any>]> {
+  if (typeof value !== 'object' || value === null) return
+  yield [pointer, value as Record<string, any>]
+  for (const [key, inner] of Object.entries(value))
+    yield* nodes(inner, `${pointer}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+}
+
+function follow(document: any, node: any): any {
+  if (node?.$ref === undefined) return node
+  const keys = node.$ref.slice(2).split('/')
+  return keys.reduce((at: any, key: string) => at?.[key], document)
+}
+
+function operationsIn(document: any): { path: string; method: string; operation: any }[] {
+  return Object.entries<any>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+}
+
+function compilerOf(document: object): (pointer: string) => (value: unknown) => string[] {
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  for (const format of ['date', 'date-time', 'email', 'uri', 'password']) ajv.addFormat(format, true)
+  ajv.addSchema({ ...document, $id: 'document' })
+  return (pointer) => {
+    const validate = ajv.compile({ $ref: `document${pointer}` })
+    return (value) =>
+      validate(value) ? [] : (validate.errors ?? []).map((one) => `${one.instancePath} ${one.message}`)
+  }
+}
+
+for (const [name, model] of models)
+  describe(`the OpenAPI document of ${name}`, () => {
+    const document: any = JSON.parse(JSON.stringify(documentOf(model)))
+    const operations = operationsIn(document)
+
+    test('has no reference to nothing', () => {
+      for (const [pointer, node] of nodes(document))
+        if (typeof node.$ref === 'string')
+          expect(follow(document, node), `${pointer}: ${node.$ref}`).toBeDefined()
+    })
+
+    test('declares what its paths take, each once', () => {
+      for (const { path, operation } of operations) {
+        const parameters = (operation.parameters ?? []).map((one: any) => follow(document, one))
+        const keys = parameters.map((one: any) => `${one.in} ${one.name}`)
+        expect(new Set(keys).size, path).toBe(keys.length)
+        const inPath = parameters.filter((one: any) => one.in === 'path' && one.required)
+        expect(inPath.map((one: any) => one.name)).toEqual(
+          [...path.matchAll(/\{(\w+)\}/g)].map((one) => one[1]),
+        )
+      }
+    })
+
+    test('names each operation once, and only what is declared', () => {
+      const ids = operations.map(({ operation }) => operation.operationId)
+      expect(new Set(ids).size).toBe(ids.length)
+      const tags = document.tags.map((tag: any) => tag.name)
+      for (const { method, operation } of operations) {
+        expect(METHODS).toContain(method)
+        expect(tags).toContain(operation.tags[0])
+        for (const way of operation.security.flatMap(Object.keys))
+          expect(document.components.securitySchemes).toHaveProperty(way)
+      }
+      for (const key of Object.values<object>(document.components).flatMap(Object.keys))
+        expect(key).toMatch(/^[a-zA-Z0-9._-]+$/)
+    })
+
+    test('has schemas that compile, and examples that fit them', () => {
+      const compile = compilerOf(document)
+      for (const key of Object.keys(document.components.schemas)) compile(`#/components/schemas/${key}`)
+      for (const [pointer, node] of nodes(document)) {
+        if (node.schema === undefined) continue
+        const check = compile(`${pointer}/schema`)
+        const examples = [
+          ...(node.example === undefined ? [] : [node.example]),
+          ...Object.values<any>(node.examples ?? {}).map((one) => one.value),
+        ]
+        for (const example of examples) expect(check(example), pointer).toEqual([])
+      }
+    })
+
+    test('shows samples that its types take', () => {
+      const plans = compilePlans(model, dialect)
+      for (const type of model.entities.values()) {
+        const errors = new Map()
+        plans.get(type.name)?.check('whole', sampleOf(type, model), errors)
+        if (type.name !== 'orders') expect([type.name, ...errors]).toEqual([type.name])
+        expect(Object.keys(answerOf(type, model)).slice(0, 1)).toEqual(['id'])
+      }
+    })
+  })
+
+describe('the OpenAPI document', () => {
+  const document: any = documentOf(models[0][1])
+
+  test('has every code of the catalogue, under its own status', () => {
+    expect(document.components.schemas.Error.properties.code.enum).toEqual(Object.keys(catalogue))
+    const found = new Set<string>()
+    for (const { operation } of operationsIn(document))
+      for (const [status, response] of Object.entries<any>(operation.responses))
+        for (const code of follow(document, response)['x-codes'] ?? []) {
+          expect(`${code} ${status}`).toBe(`${code} ${catalogue[code as keyof typeof catalogue].status}`)
+          found.add(code)
+        }
+    // A method that a path does not take is no operation of it.
+    expect(found.add('method_not_allowed')).toEqual(new Set(Object.keys(catalogue)))
+  })
+
+  test('says who needs no token', () => {
+    const open = operationsIn(document).filter(({ operation }) =>
+      operation.security.some((way: object) => Object.keys(way).length === 0),
+    )
+    expect(open.map(({ operation }) => operation.operationId)).toEqual([
+      'login',
+      'loginByUsername',
+      'createUsers',
+      'listCountries',
+      'readCountries',
+      'listRooms',
+      'readRooms',
+      'getHealth',
+      'getDocument',
+    ])
+  })
+
+  test('asks for all that a replacement needs, but for secrets', () => {
+    expect(document.components.schemas.users_create.required).toEqual(['email', 'password', 'name'])
+    expect(document.components.schemas.users_replace.required).toEqual(['email', 'name'])
+    expect(document.components.schemas.users_patch.required).toBeUndefined()
+  })
+
+  test('tells a pattern that only RE2 can read in words', () => {
+    const { properties } = (documentOf(resolve(awkward)) as any).components.schemas.orders_create_
+    expect(properties.code).toEqual({
+      type: 'string',
+      description: 'Matches the RE2 pattern ^(?i)[[:alpha:]]{3}\\z',
+    })
+  })
+})
+
+describe('the routes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'takeback-openapi-'))
+  let opened: App
+  beforeAll(async () => {
+    opened = await openApp(readConfig({ database: `sqlite:${folder}/test.db` }, {}), models[0][1])
+  })
+  afterAll(async () => {
+    await opened.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('and the document are the same', () => {
+    const served = routesOf(opened.context, '').flatMap(({ path, methods }) =>
+      Object.keys(methods).map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
+    )
+    const documented = operationsIn(documentOf(models[0][1])).map(
+      ({ path, method }) => `${method.toUpperCase()} ${path.replace(/\/$/, '')}`,
+    )
+    expect(documented.sort()).toEqual(served.sort())
+  })
+})

@@ -118,6 +118,7 @@ export const graph = app({
         name: text(),
         company: ref('companies', { optional: true, onDelete: 'cascade' }),
         boss: ref('people', { optional: true, onDelete: 'clear' }),
+        mentor: ref('people', { optional: true, onDelete: 'clear' }),
         twin: ref('people', { optional: true, onDelete: 'cascade' }),
       },
     }),

@@ -5,7 +5,10 @@ import { catalogue } from '../src/errors.ts'
 
 test('docs/errors.md has every code of the catalogue, with its status, and no other', () => {
   const text = readFileSync(join(import.meta.dir, '..', 'docs', 'errors.md'), 'utf8')
-  const rows = [...text.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
+  const rows = [...text.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [
+    code,
+    Number(status),
+  ])
   expect(rows).toEqual(Object.entries(catalogue).map(([code, { status }]) => [code, status]))
 })
 

@@ -1,0 +1,222 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { Edge } from '../../src/declare/model.ts'
+import { resolve } from '../../src/declare/resolve.ts'
+import { graph } from '../declarations.ts'
+import { onEveryStore, type TestServer } from '../harness.ts'
+
+const { edges } = resolve(graph)
+const TYPES = ['companies', 'people', 'papers'] as const
+type Type = (typeof TYPES)[number]
+
+interface Thing {
+  readonly type: Type
+  readonly id: number
+  readonly name: string
+  readonly references: Record<string, number | null>
+  deletion: number | null
+}
+
+/** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
+class World {
+  readonly things: Thing[] = []
+  readonly #cleared: { deletion: number; thing: Thing; edge: Edge; target: number }[] = []
+  #operations = 0
+
+  find(type: string, id: number | null | undefined): Thing | undefined {
+    return this.things.find((thing) => thing.type === type && thing.id === id)
+  }
+
+  edgesOf(type: string): Edge[] {
+    return edges.filter((edge) => edge.from === type)
+  }
+
+  /** What hangs from a thing by cascades, as far as `reaches` says. */
+  extent(root: Thing, reaches: (thing: Thing) => boolean): Thing[] {
+    const found = [root]
+    for (const one of found)
+      for (const edge of edges.filter(({ to, onDelete }) => to === one.type && onDelete === 'cascade'))
+        for (const thing of this.things)
+          if (
+            thing.type === edge.from &&
+            thing.references[edge.path] === one.id &&
+            reaches(thing) &&
+            !found.includes(thing)
+          )
+            found.push(thing)
+    return found
+  }
+
+  remove(root: Thing): number {
+    if (root.deletion !== null) return 200
+    const extent = this.extent(root, ({ deletion }) => deletion === null)
+    const outside = this.things.filter((thing) => thing.deletion === null && !extent.includes(thing))
+    const pointing = outside.flatMap((thing) =>
+      this.edgesOf(thing.type).flatMap((edge) => {
+        const target = this.find(edge.to, thing.references[edge.path])
+        return target !== undefined && extent.includes(target) ? [{ thing, edge, target: target.id }] : []
+      }),
+    )
+    if (pointing.some(({ edge }) => edge.onDelete === 'restrict')) return 409
+    const deletion = ++this.#operations
+    for (const thing of extent) thing.deletion = deletion
+    for (const { thing, edge, target } of pointing) {
+      this.#cleared.push({ deletion, thing, edge, target })
+      thing.references[edge.path] = null
+    }
+    return 200
+  }
+
+  restore(root: Thing): number {
+    const { deletion } = root
+    if (deletion === null) return 200
+    const extent = this.extent(root, (thing) => thing.deletion === deletion)
+    const dead = extent.some((thing) =>
+      this.edgesOf(thing.type).some((edge) => {
+        const target = this.find(edge.to, thing.references[edge.path])
+        return target !== undefined && target.deletion !== null && !extent.includes(target)
+      }),
+    )
+    if (dead) return 409
+    const taken = extent.some(
+      ({ type, name }) =>
+        type !== 'people' &&
+        this.things.some((other) => other.type === type && other.name === name && other.deletion === null),
+    )
+    if (taken) return 422
+    for (const { thing, edge, target } of this.#cleared.filter((one) => one.deletion === deletion))
+      if (
+        thing.references[edge.path] === null &&
+        extent.some(({ type, id }) => type === edge.to && id === target)
+      )
+        thing.references[edge.path] = target
+    for (const thing of extent) thing.deletion = null
+    return 200
+  }
+}
+
+/** Each is a few small numbers, so that a failing sequence can be shrunk. */
+type Move =
+  | {
+      readonly kind: 'create'
+      readonly type: Type
+      readonly name: number
+      readonly targets: readonly number[]
+    }
+  | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
+  | { readonly kind: 'remove' | 'restore'; readonly thing: number }
+
+const small = fc.nat({ max: 11 })
+const move: fc.Arbitrary<Move> = fc.oneof(
+  fc.record({
+    kind: fc.constant('create' as const),
+    type: fc.constantFrom(...TYPES),
+    name: fc.nat({ max: 30 }),
+    targets: fc.array(small, { minLength: 4, maxLength: 4 }),
+  }),
+  fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: small }),
+  fc.record({ kind: fc.constant('remove' as const), thing: small }),
+  fc.record({ kind: fc.constant('restore' as const), thing: small }),
+)
+
+/** A body that sets one reference, wherever it stands. */
+function bodyOf(path: string, id: number | null): Record<string, unknown> {
+  const [first = '', ...rest] = path.split('.')
+  return { [first]: rest.length > 0 ? bodyOf(rest.join('.'), id) : id === null ? null : { id } }
+}
+
+async function perform(server: TestServer, world: World, one: Move): Promise<void> {
+  if (one.kind === 'create') return create(server, world, one)
+  const thing = world.things[one.thing % Math.max(1, world.things.length)]
+  if (thing === undefined) return
+  const path = `/api/${thing.type}/${thing.id}/`
+  if (one.kind === 'point') {
+    const edge = world.edgesOf(thing.type)[one.edge % world.edgesOf(thing.type).length]
+    const candidates = world.things.filter(({ type, deletion }) => type === edge?.to && deletion === null)
+    const target = candidates[one.target % (candidates.length + 1)]?.id ?? null
+    const { status } = await server.call('PATCH', path, { body: bodyOf(edge?.path ?? '', target) })
+    expect(status).toBe(thing.deletion === null ? 200 : 404)
+    if (status === 200 && edge !== undefined) thing.references[edge.path] = target
+    return
+  }
+  const expected = one.kind === 'remove' ? world.remove(thing) : world.restore(thing)
+  const { status, text } = await server.call('DELETE', one.kind === 'remove' ? path : `${path}?restore=1`)
+  expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
+}
+
+async function create(
+  server: TestServer,
+  world: World,
+  { type, name, targets }: Extract<Move, { kind: 'create' }>,
+): Promise<void> {
+  const references: Record<string, number | null> = {}
+  let body: Record<string, unknown> = {
+    [type === 'papers' ? 'title' : 'name']: `n${name}`,
+    ...(type === 'papers' && { meta: {} }),
+  }
+  for (const [at, edge] of world.edgesOf(type).entries()) {
+    const candidates = world.things.filter((thing) => thing.type === edge.to && thing.deletion === null)
+    references[edge.path] = candidates[(targets[at] ?? 0) % (candidates.length * 2 + 1)]?.id ?? null
+    body = { ...body, ...bodyOf(edge.path, references[edge.path] ?? null) }
+  }
+  const taken =
+    type !== 'people' &&
+    world.things.some((thing) => thing.type === type && thing.name === `n${name}` && thing.deletion === null)
+  const { status, body: made } = await server.call('POST', `/api/${type}/`, { body })
+  expect(status).toBe(taken ? 422 : 201)
+  if (status === 201) world.things.push({ type, id: made.id, name: `n${name}`, references, deletion: null })
+}
+
+/** All that the server has of these things, said as the world says it. */
+async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
+  const lists = await Promise.all(
+    TYPES.map((type) => server.expect(200, 'GET', `/api/${type}/?trashed=with&limit=200&sort=-id`)),
+  )
+  const rows = new Map(
+    TYPES.flatMap((type, at) => lists[at].data.map((row: { id: number }) => [`${type}/${row.id}`, row])),
+  )
+  return world.things.map(({ type, id }) => {
+    const row = rows.get(`${type}/${id}`) as Record<string, any>
+    const references = world
+      .edgesOf(type)
+      .map(({ path }) => path.split('.').reduce((at, part) => at?.[part], row as any)?.id ?? null)
+    return [`${type}/${id}`, row.deleted_at !== null, references]
+  })
+}
+
+onEveryStore('random deletions and restores', graph, (server) => {
+  test('do what a plain model of them does', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 30 }), async (moves) => {
+        const world = new World()
+        for (const one of moves) {
+          await perform(server, world, one)
+          const expected = world.things.map(({ type, id, deletion, references }) => [
+            `${type}/${id}`,
+            deletion !== null,
+            world.edgesOf(type).map(({ path }) => references[path] ?? null),
+          ])
+          expect(await stateOf(server, world)).toEqual(expected)
+        }
+        for (const { type, id } of world.things) {
+          const [row] = server.query(
+            'SELECT data FROM takeback_journal WHERE entity = ?1 AND entity_id = ?2 ORDER BY version DESC LIMIT 1',
+            type,
+            id,
+          )
+          const { data } = await server.expect(200, 'GET', `/api/${type}/?trashed=with&id=${id}`)
+          expect(JSON.parse(String(row?.data))).toEqual(data[0])
+        }
+        await forget(server)
+      }),
+      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 150) },
+    )
+    expect(server.query('PRAGMA foreign_key_check')).toEqual([])
+  }, 3_600_000)
+})
+
+/** Each run starts from nothing, so that names and lists are its own. */
+async function forget(server: TestServer): Promise<void> {
+  for (const { from, column } of edges) server.query(`UPDATE "${from}" SET "${column}" = NULL`)
+  for (const table of TYPES) server.query(`DELETE FROM "${table}"`)
+}

@@ -110,7 +110,7 @@ const small = fc.nat({ max: 11 })
 const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({
     kind: fc.constant('create' as const),
-    type: fc.constantFrom(...TYPES),
+    type: fc.constantFrom<Type>('people', 'people', 'people', 'companies', 'papers'),
     name: fc.nat({ max: 30 }),
     targets: fc.array(small, { minLength: 4, maxLength: 4 }),
   }),
@@ -156,7 +156,7 @@ async function create(
   }
   for (const [at, edge] of world.edgesOf(type).entries()) {
     const candidates = world.things.filter((thing) => thing.type === edge.to && thing.deletion === null)
-    references[edge.path] = candidates[(targets[at] ?? 0) % (candidates.length * 2 + 1)]?.id ?? null
+    references[edge.path] = candidates[(targets[at] ?? 0) % (candidates.length + 1)]?.id ?? null
     body = { ...body, ...bodyOf(edge.path, references[edge.path] ?? null) }
   }
   const taken =
@@ -187,7 +187,7 @@ async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
 onEveryStore('random deletions and restores', graph, (server) => {
   test('do what a plain model of them does', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 30 }), async (moves) => {
+      fc.asyncProperty(fc.array(move, { minLength: 12, maxLength: 40 }), async (moves) => {
         const world = new World()
         for (const one of moves) {
           await perform(server, world, one)

@@ -29,7 +29,7 @@ const open = {
   restore: signedIn,
 } as const
 
-/** The seed's own examples: users that log in, and bookings with nested objects and references. */
+/** Users that log in, and bookings with nested objects and references. */
 export const bookings = app({
   admins: 'admins',
   entities: {

@@ -14,7 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   store: ['declare', 'errors'],
   plan: ['declare', 'errors', 'store'],
   auth: ['errors', 'plan', 'store'],
-  openapi: ['declare', 'errors', 'plan'],
+  openapi: ['auth', 'declare', 'errors', 'http', 'plan'],
   api: ['auth', 'declare', 'errors', 'plan', 'store'],
   http: ['api', 'errors', 'plan'],
   config: ['auth', 'errors', 'http'],

@@ -3,10 +3,18 @@ import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Answer, allow, type Context, entityAnswer, operationOf, TRIES } from './context.ts'
 import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+import { Query } from './query.ts'
 
 /** `POST /api/<entity>/` */
-export async function create(context: Context, plan: Plan, actor: Actor, body: unknown): Promise<Answer> {
+export async function create(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  body: unknown,
+  query = Query.empty,
+): Promise<Answer> {
   allow(plan, 'create', actor, true)
+  query.refuseAll()
   const errors = new Map<string, string[]>()
   const bag = operationOf(actor)
   plan.bind(plan.check('whole', body, errors), bag)

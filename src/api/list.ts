@@ -1,13 +1,10 @@
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { ListQuery, Trashed } from '../plan/list.ts'
+import { LIMIT, LIMIT_MAX, type ListQuery, type Trashed } from '../plan/list.ts'
 import type { Bound } from '../store/store.ts'
 import { type Answer, allow, type Context } from './context.ts'
 import { parseFlag, type Query } from './query.ts'
-
-const LIMIT = 20
-const LIMIT_MAX = 200
 
 /** `GET /api/<entity>/` */
 export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {

@@ -6,6 +6,7 @@ import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/schema.ts'
 import type { Answer, Context } from './context.ts'
+import type { Query } from './query.ts'
 
 /** A member of a login type, found by e-mail and password. */
 interface Member {
@@ -20,8 +21,9 @@ export async function login(
   context: Context,
   body: unknown,
   address: string,
-  alias: boolean,
+  { alias, query }: { alias: boolean; query: Query },
 ): Promise<Answer> {
+  query.refuseAll()
   const { email, password, types } = parse(context, body as Record<string, unknown>, alias)
   const key = emailKey(email)
   const member = await context.throttle.attempt(key, address, () => findMember(context, key, password, types))

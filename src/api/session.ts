@@ -10,6 +10,7 @@ import { type Answer, type Caller, type Context, operationOf } from './context.t
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
+import { Query } from './query.ts'
 
 interface Self {
   readonly plan: Plan
@@ -21,9 +22,10 @@ interface Self {
 }
 
 /** The user that calls, in full. */
-async function selfOf(context: Context, { actor, session }: Caller): Promise<Self> {
+async function selfOf(context: Context, { actor, session }: Caller, query = Query.empty): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined)
     throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  query.refuseAll()
   const plan = context.plans.get(actor.entity)
   const [row] = plan?.login === undefined ? [] : await context.store.read(plan.login.self, { $id: actor.id })
   if (plan === undefined || row === undefined) throw badToken()
@@ -31,20 +33,20 @@ async function selfOf(context: Context, { actor, session }: Caller): Promise<Sel
 }
 
 /** `GET /api/auth/me` */
-export async function me(context: Context, caller: Caller): Promise<Answer> {
-  const { plan, json } = await selfOf(context, caller)
+export async function me(context: Context, caller: Caller, query: Query): Promise<Answer> {
+  const { plan, json } = await selfOf(context, caller, query)
   return { status: 200, body: JSON.stringify(describeUser(plan, json)) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session. */
-export async function refresh(context: Context, caller: Caller): Promise<Answer> {
-  const self = await selfOf(context, caller)
+export async function refresh(context: Context, caller: Caller, query: Query): Promise<Answer> {
+  const self = await selfOf(context, caller, query)
   return signIn(context, self, self.session)
 }
 
 /** `POST /api/auth/logout`: all tokens of this session die. */
-export async function logout(context: Context, caller: Caller): Promise<Answer> {
-  const { session } = await selfOf(context, caller)
+export async function logout(context: Context, caller: Caller, query: Query): Promise<Answer> {
+  const { session } = await selfOf(context, caller, query)
   const until = new Date(Date.now() + TOKEN_SECONDS * 1000).toISOString()
   await context.store.write(endSession(context.store), { $session: session, $until: until })
   return { status: 204 }
@@ -68,10 +70,9 @@ function endSession({ dialect }: Store): readonly Step[] {
 export async function changePassword(
   context: Context,
   caller: Caller,
-  body: unknown,
-  address: string,
+  { body, address, query }: { body: unknown; address: string; query: Query },
 ): Promise<Answer> {
-  const self = await selfOf(context, caller)
+  const self = await selfOf(context, caller, query)
   const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
   await confirm(context.throttle, self, password, address)
   const bag = { ...operationOf(caller.actor), $id: self.id, password: fresh }

@@ -28,7 +28,10 @@ import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields
 /** What happens to whoever refers to an Entity when that Entity is deleted. */
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
 
-export interface ObjectOptions extends FieldOptions {}
+export interface ObjectOptions {
+  /** May be left out, and is `null` then. */
+  readonly optional?: boolean
+}
 export interface ListOptions extends FieldOptions {
   /** The least number of items. */
   readonly min?: number
@@ -36,7 +39,9 @@ export interface ListOptions extends FieldOptions {
   readonly max?: number
   readonly default?: readonly unknown[]
 }
-export interface RefOptions extends FieldOptions {
+export interface RefOptions {
+  /** May be left out, and is `null` then. */
+  readonly optional?: boolean
   readonly onDelete?: OnDelete
   readonly unique?: boolean
 }

@@ -2,7 +2,7 @@ import type { Errors } from '../errors.ts'
 import { closest } from './closest.ts'
 import type { FieldDeclaration, ListDeclaration, ObjectDeclaration, RefDeclaration } from './define.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
-import { aBoolean, common, type OptionCheck } from './fields/field.ts'
+import { aBoolean, type OptionCheck } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
 
@@ -96,7 +96,7 @@ function resolveObject(
   place: Place,
   problems: Problems,
 ): Field {
-  checkOptions(declaration, { ...common, fields: () => undefined }, place.path, problems)
+  checkOptions(declaration, { optional: aBoolean, fields: () => undefined }, place.path, problems)
   const path = dotted(place.dotPath, name)
   const fields = resolveFields(declaration.fields, { ...place, dotPath: path }, problems)
   if (isRecord(declaration.fields) && Object.keys(declaration.fields).length === 0)
@@ -120,7 +120,7 @@ function resolveReference(
   const problem = (option: string, sentence: string) => problems.push([`${place.path}${option}`, sentence])
   checkOptions(
     declaration,
-    { ...common, target: () => undefined, onDelete: () => undefined, unique: aBoolean },
+    { optional: aBoolean, target: () => undefined, onDelete: () => undefined, unique: aBoolean },
     place.path,
     problems,
   )

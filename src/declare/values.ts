@@ -97,7 +97,8 @@ export const referenceSchema: JsonSchema = {
 /** JSON Schema 2020-12 of the fields: `in` as they are sent, `out` as they come back. */
 export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'in' | 'out'): JsonSchema {
   const shown = fields.filter((field) => direction === 'in' || !isSecret(field))
-  const needed = (field: Field) => mode !== 'partial' && isRequired(field) && !(mode === 'replace' && isSecret(field))
+  const needed = (field: Field) =>
+    mode !== 'partial' && isRequired(field) && !(mode === 'replace' && isSecret(field))
   const required = shown.filter((field) => direction === 'out' || needed(field)).map((field) => field.name)
   return {
     type: 'object',

@@ -1,7 +1,7 @@
 /** A page for people, served as it is. */
 export interface Page {
   readonly path: string
-  respond(): Response
+  respond(request: Request): Response
 }
 
 /** Nothing from elsewhere is loaded, nothing inline is run but what the page brings along. */
@@ -14,5 +14,11 @@ export function htmlPage(path: string, html: string): Page {
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-cache',
   }
-  return { path, respond: () => new Response(html, { headers }) }
+  return {
+    path,
+    respond: ({ method }) =>
+      method === 'GET' || method === 'HEAD'
+        ? new Response(html, { headers })
+        : new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } }),
+  }
 }

@@ -21,21 +21,21 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
     {
       path,
       methods: {
-        GET: withQuery(({ caller, query }) => list(context, plan, caller.actor, query)),
-        POST: withBody(({ caller, body }) => create(context, plan, caller.actor, body)),
+        GET: plain(({ caller, query }) => list(context, plan, caller.actor, query)),
+        POST: withBody(({ caller, body, query }) => create(context, plan, caller.actor, body, query)),
       },
     },
     {
       path: `${path}/:id`,
       methods: {
-        GET: withQuery(({ caller, id, query }) => read(context, plan, caller.actor, parseId(id), query)),
-        PATCH: withBody(({ caller, id, body, when }) =>
-          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when }),
+        GET: plain(({ caller, id, query }) => read(context, plan, caller.actor, parseId(id), query)),
+        PATCH: withBody(({ caller, id, body, when, query }) =>
+          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when, query }),
         ),
-        PUT: withBody(({ caller, id, body, when }) =>
-          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when }),
+        PUT: withBody(({ caller, id, body, when, query }) =>
+          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when, query }),
         ),
-        DELETE: withQuery(({ caller, id, query, when }) =>
+        DELETE: plain(({ caller, id, query, when }) =>
           remove(context, plan, caller.actor, { id: parseId(id), query, when }),
         ),
       },
@@ -48,24 +48,26 @@ function authRoutes(context: Context): Route[] {
   return [
     post(
       '/api/auth/login',
-      withBody(({ body, address }) => login(context, body, address, false)),
+      withBody(({ body, address, query }) => login(context, body, address, { alias: false, query })),
     ),
     post(
       '/api/login',
-      withBody(({ body, address }) => login(context, body, address, true)),
+      withBody(({ body, address, query }) => login(context, body, address, { alias: true, query })),
     ),
-    { path: '/api/auth/me', methods: { GET: plain(({ caller }) => me(context, caller)) } },
+    { path: '/api/auth/me', methods: { GET: plain(({ caller, query }) => me(context, caller, query)) } },
     post(
       '/api/auth/refresh',
-      plain(({ caller }) => refresh(context, caller)),
+      plain(({ caller, query }) => refresh(context, caller, query)),
     ),
     post(
       '/api/auth/logout',
-      plain(({ caller }) => logout(context, caller)),
+      plain(({ caller, query }) => logout(context, caller, query)),
     ),
     post(
       '/api/auth/password',
-      withBody(({ caller, body, address }) => changePassword(context, caller, body, address)),
+      withBody(({ caller, body, address, query }) =>
+        changePassword(context, caller, { body, address, query }),
+      ),
     ),
   ]
 }
@@ -75,30 +77,29 @@ function aroundRoutes(context: Context, openapi: string): Route[] {
     {
       path: '/api/health',
       methods: {
-        GET: plain(async () => {
+        GET: plain(async ({ query }) => {
+          query.refuseAll()
           await context.store.ping()
           return { status: 200, body: '{"status":"ok"}' }
         }),
       },
     },
-    { path: '/api/openapi.json', methods: { GET: plain(() => ({ status: 200, body: openapi })) } },
+    {
+      path: '/api/openapi.json',
+      methods: {
+        GET: plain(({ query }) => {
+          query.refuseAll()
+          return { status: 200, body: openapi }
+        }),
+      },
+    },
   ]
 }
 
-/** Takes neither a body nor a parameter. */
 function plain(run: Handler['run']): Handler {
-  return { body: false, run: (call) => refuseQuery(call, run) }
-}
-
-function withBody(run: Handler['run']): Handler {
-  return { body: true, run: (call) => refuseQuery(call, run) }
-}
-
-function withQuery(run: Handler['run']): Handler {
   return { body: false, run }
 }
 
-function refuseQuery(call: Parameters<Handler['run']>[0], run: Handler['run']): ReturnType<Handler['run']> {
-  call.query.refuseAll()
-  return run(call)
+function withBody(run: Handler['run']): Handler {
+  return { body: true, run }
 }

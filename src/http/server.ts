@@ -83,7 +83,11 @@ export function listen(options: HttpOptions): Listening {
       requestId,
       actor: caller === undefined ? null : nameOf(caller.actor),
     })
-    return respond(unchanged ? { ...answer, status: 304, body: '' } : answer, requestId, released !== undefined)
+    return respond(
+      unchanged ? { ...answer, status: 304, body: '' } : answer,
+      requestId,
+      released !== undefined,
+    )
   }
 
   const server = Bun.serve({

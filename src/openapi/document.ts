@@ -1,8 +1,10 @@
 import pkg from '../../package.json'
 import type { Model } from '../declare/model.ts'
-import { type Operation, operationsOf, SERVICE, SESSIONS } from './operations.ts'
+import type { Operation } from './operation.ts'
+import { headers } from './operation.ts'
+import { operationsOf, SERVICE, SESSIONS } from './operations.ts'
 import { shared } from './parameters.ts'
-import { failuresOf, headers, responsesOf } from './responses.ts'
+import { failuresOf, responsesOf } from './responses.ts'
 import { schemasOf } from './schemas.ts'
 
 const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and restored in the same way.

@@ -86,3 +86,10 @@ export function jsonCode(value: unknown, indent = ''): Html {
 }
 
 const ONE_LINE = 40
+
+/** A chapter of the page, as it stands in the table of contents. */
+export interface Section {
+  readonly id: string
+  readonly title: string
+  readonly body: Html
+}

@@ -1,36 +1,8 @@
-import type { JsonSchema } from '../declare/fields/field.ts'
 import type { Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
-import type { Method } from '../http/route.ts'
 import { entityOperations } from './entity-operations.ts'
-import type { Parameter, SharedParameter } from './parameters.ts'
-import type { HeaderName } from './responses.ts'
+import type { Operation, Success } from './operation.ts'
 import { refTo } from './schemas.ts'
-
-/** One call of the API: all that the document and the reference page say about it. */
-export interface Operation {
-  readonly method: Method
-  /** As it is written in the document: with `{id}`, and with its trailing `/` where the seed has one. */
-  readonly path: string
-  readonly id: string
-  readonly tag: string
-  readonly summary: string
-  readonly description: string
-  /** Whether it can be called without a token. */
-  readonly open: boolean
-  readonly parameters: readonly (Parameter | SharedParameter)[]
-  readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined
-  readonly answers: readonly Success[]
-  readonly codes: readonly Code[]
-}
-
-export interface Success {
-  readonly status: number
-  readonly description: string
-  readonly headers: readonly HeaderName[]
-  readonly schema?: JsonSchema
-  readonly example?: unknown
-}
 
 export const SESSIONS = 'Sessions'
 export const SERVICE = 'Service'
@@ -54,53 +26,59 @@ const WITH_BODY: readonly Code[] = [
 /** Every call, in the order in which they are shown. */
 export function operationsOf(model: Model): Operation[] {
   const entities = [...model.entities.values()].flatMap((type) => entityOperations(type, model))
-  return [...sessionOperations(), ...entities, ...serviceOperations()].map((operation) => ({
-    ...operation,
-    codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
-  }))
+  return [...loginOperations(), ...tokenOperations(), ...entities, ...serviceOperations()].map(
+    (operation) => ({
+      ...operation,
+      codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
+    }),
+  )
 }
 
-function sessionOperations(): Operation[] {
-  const plain = { tag: SESSIONS, open: false, parameters: [], body: undefined }
-  const signedIn: Success = {
-    status: 200,
-    description: 'The token and its user.',
-    headers: [],
-    schema: refTo('LoginAnswer'),
-  }
-  const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
-  const loginCodes: Code[] = ['login_failed', 'too_many_attempts', 'disk_full']
+const session = { tag: SESSIONS, open: false, parameters: [], body: undefined } as const
+const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
+const signedIn: Success = {
+  status: 200,
+  description: 'The token and its user.',
+  headers: [],
+  schema: refTo('LoginAnswer'),
+}
+
+function loginOperations(): Operation[] {
+  const login = {
+    ...session,
+    method: 'POST',
+    open: true,
+    answers: [signedIn],
+    codes: ['login_failed', 'too_many_attempts', 'disk_full'],
+  } as const
   return [
     {
-      ...plain,
-      method: 'POST',
+      ...login,
       path: '/api/auth/login',
       id: 'login',
       summary: 'Log in',
       description:
         'Gives a token for an e-mail and a password. A wrong e-mail and a wrong password are answered alike.',
-      open: true,
       body: { schema: refTo('Login'), example: credentials },
-      answers: [signedIn],
-      codes: loginCodes,
     },
     {
-      ...plain,
-      method: 'POST',
+      ...login,
       path: '/api/login',
       id: 'loginByUsername',
       summary: 'Log in, with the e-mail as username',
       description: 'The same as `/api/auth/login`, for clients that say `username` for the e-mail.',
-      open: true,
       body: {
         schema: refTo('LoginByUsername'),
         example: { username: credentials.email, password: credentials.password },
       },
-      answers: [signedIn],
-      codes: loginCodes,
     },
+  ]
+}
+
+function tokenOperations(): Operation[] {
+  return [
     {
-      ...plain,
+      ...session,
       method: 'GET',
       path: '/api/auth/me',
       id: 'getUser',
@@ -110,7 +88,7 @@ function sessionOperations(): Operation[] {
       codes: ['unauthenticated'],
     },
     {
-      ...plain,
+      ...session,
       method: 'POST',
       path: '/api/auth/refresh',
       id: 'refreshToken',
@@ -120,7 +98,7 @@ function sessionOperations(): Operation[] {
       codes: ['unauthenticated'],
     },
     {
-      ...plain,
+      ...session,
       method: 'POST',
       path: '/api/auth/logout',
       id: 'logout',
@@ -130,7 +108,7 @@ function sessionOperations(): Operation[] {
       codes: ['unauthenticated', 'disk_full'],
     },
     {
-      ...plain,
+      ...session,
       method: 'POST',
       path: '/api/auth/password',
       id: 'changePassword',
@@ -168,8 +146,8 @@ function serviceOperations(): Operation[] {
       ...plain,
       path: '/api/openapi.json',
       id: 'getDocument',
-      summary: 'This document',
-      description: 'OpenAPI 3.1, made from the declarations.',
+      summary: 'The OpenAPI document',
+      description: 'This document: OpenAPI 3.1, made from the declarations.',
       answers: [{ status: 200, description: 'The document.', headers: [], schema: { type: 'object' } }],
     },
   ]

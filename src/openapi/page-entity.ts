@@ -1,9 +1,9 @@
 import type { Action } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { audienceOf, nameAudience } from './access.ts'
+import type { Section } from './html.ts'
 import { type Content, code, figure, Html, html, join, jsonCode, nameCode, table } from './html.ts'
-import type { Operation } from './operations.ts'
-import type { Section } from './page.ts'
+import type { Operation } from './operation.ts'
 import { anchorOf, fieldRows, typeLink } from './page-fields.ts'
 import { answerOf, sampleOf } from './sample.ts'
 
@@ -31,7 +31,9 @@ ${example(type, model)}`,
 /** What it is, as far as the declaration tells: whether it logs in, and what it has to do with others. */
 function about({ name, login }: EntityType, { edges }: Model): Content {
   const targets = new Set(edges.filter(({ from }) => from === name).map(({ to }) => to))
-  const sources = new Set(edges.filter(({ to }) => to === name).map(({ from }) => from))
+  const sources = new Set(
+    edges.filter(({ from, to }) => to === name && from !== name).map(({ from }) => from),
+  )
   const links = (types: ReadonlySet<string>) => join([...types].map(typeLink), ', ')
   const sentences = [
     ...(login === undefined

@@ -21,17 +21,11 @@ export function fieldRows(type: EntityType): Content[][] {
 function rowsOf(fields: readonly Field[], type: EntityType, within?: string): Content[][] {
   return fields.flatMap((field) => {
     const need = presence(field, within)
-    switch (field.kind) {
-      case 'value':
-        return [row(field.path, typeName(field), need, valueNotes(type, field)), ...itemRows(field)]
-      case 'reference':
-        return [row(field.path, 'reference', need, referenceNotes(field))]
-      case 'object':
-        return [
-          row(field.path, 'object', need, ['the fields below']),
-          ...rowsOf(field.fields, type, field.optional ? field.path : within),
-        ]
-    }
+    if (field.kind === 'value')
+      return [row(field.path, typeName(field), need, valueNotes(type, field)), ...itemRows(field)]
+    if (field.kind === 'reference') return [row(field.path, 'reference', need, referenceNotes(field))]
+    const inner = rowsOf(field.fields, type, field.optional ? field.path : within)
+    return [row(field.path, 'object', need, ['the fields below']), ...inner]
   })
 }
 

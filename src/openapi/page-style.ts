@@ -5,7 +5,7 @@ const css = `
 :root {
   color-scheme: light dark;
   --paper: #fdfdfc; --raised: #f5f5f2; --line: #e2e2dc; --ink: #1d2124; --soft: #5a6268;
-  --accent: #0b6e5f; --mark: #e3f1ee;
+  --accent: #0b6e5f;
   --get: #1c5fa8; --post: #1b7340; --patch: #8a5a00; --delete: #b3261e;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "Liberation Mono", monospace;
@@ -13,7 +13,7 @@ const css = `
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #14171a; --raised: #1c2024; --line: #30363b; --ink: #e4e6e7; --soft: #9ba4aa;
-    --accent: #5cc9b4; --mark: #173631;
+    --accent: #5cc9b4;
     --get: #7db4f0; --post: #6fcf97; --patch: #e3b259; --delete: #f28b82;
   }
 }

@@ -1,11 +1,12 @@
 import { TOKEN_SECONDS } from '../auth/tokens.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'
+import { LIMIT, LIMIT_MAX } from '../plan/list.ts'
+import type { Section } from './html.ts'
 import { type Content, code, figure, html, join, jsonCode, nameCode, table } from './html.ts'
-import { type Operation, SERVICE, SESSIONS } from './operations.ts'
-import type { Section } from './page.ts'
+import type { Operation } from './operation.ts'
+import { SERVICE, SESSIONS } from './operations.ts'
 import { curl, endpoints } from './page-entity.ts'
-import { LIMIT, LIMIT_MAX } from './parameters.ts'
 import { exampleOf } from './responses.ts'
 
 export function requestsSection(operations: readonly Operation[]): Section {
@@ -81,7 +82,6 @@ export function listsSection(model: Model): Section {
     title: 'Lists',
     body: html`<p>A list comes a page at a time. <code>next</code> is the cursor of the page that follows, and
 <code>null</code> on the last one.</p>
-<div class="pair">
 ${figure(
   html`<span class="method get">GET</span> The newest two`,
   curl(`/api/${name}/?sort=-id&limit=2&fields=id,version`, { token: true }),
@@ -94,8 +94,7 @@ ${figure(
     ],
     next: 'Ym9va2luZ3MtaWQgWzdd',
   }),
-)}</div>
-${table('Parameters of lists', ['Parameter', 'Meaning'], listParameters(reference?.column))}
+)}${table('Parameters of lists', ['Parameter', 'Meaning'], listParameters(reference?.column))}
 `,
   }
 }

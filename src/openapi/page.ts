@@ -1,6 +1,6 @@
 import pkg from '../../package.json'
 import type { Model } from '../declare/model.ts'
-import { type Content, type Html, html } from './html.ts'
+import { type Content, type Html, html, type Section } from './html.ts'
 import { operationsOf } from './operations.ts'
 import { entitySection } from './page-entity.ts'
 import { style } from './page-style.ts'
@@ -12,13 +12,6 @@ import {
   requestsSection,
   sessionsSection,
 } from './page-topics.ts'
-
-/** A chapter of the page, as it stands in the table of contents. */
-export interface Section {
-  readonly id: string
-  readonly title: string
-  readonly body: Html
-}
 
 /** The reference for people: one page, without scripts, made from the declarations. */
 export function pageOf(model: Model): string {

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
+import { LIMIT, LIMIT_MAX } from '../plan/list.ts'
 import { type Comparable, comparablesOf, readablePaths, shapes } from '../plan/query.ts'
 
 export interface Parameter {
@@ -17,9 +18,6 @@ export interface SharedParameter {
   readonly $ref: string
 }
 
-export const LIMIT = 20
-export const LIMIT_MAX = 200
-
 const flag: JsonSchema = { type: 'string', enum: ['0', '1'], default: '0' }
 
 function query(name: string, description: string, schema: JsonSchema): Parameter {
@@ -27,7 +25,7 @@ function query(name: string, description: string, schema: JsonSchema): Parameter
 }
 
 function header(name: string, description: string): Parameter {
-  return { name, in: 'header', description, schema: { type: 'string', examples: ['"3"'] } }
+  return { name, in: 'header', description, schema: { type: 'string' } }
 }
 
 /** `components.parameters` */
@@ -41,16 +39,22 @@ export const shared = {
   },
   'If-Match': header(
     'If-Match',
-    'One or more ETags: the write is made only where the Entity is still at one of these versions.',
+    'One or more ETags, such as `"3"`: the write is made only where the Entity is still at one of these versions.',
   ),
-  'If-None-Match': header('If-None-Match', 'One or more ETags: answers 304 where one of them still holds.'),
+  'If-None-Match': header(
+    'If-None-Match',
+    'One or more ETags, such as `"3"`: answers 304 where one of them still holds.',
+  ),
   limit: query('limit', 'How many on a page.', {
     type: 'integer',
     minimum: 1,
     maximum: LIMIT_MAX,
     default: LIMIT,
   }),
-  cursor: query('cursor', 'The `next` of the page before, sent with the same `sort`.', { type: 'string' }),
+  cursor: query('cursor', 'The `next` of the page before, sent with the same `sort`.', {
+    type: 'string',
+    minLength: 1,
+  }),
   count: query('count', '`1` adds `total`: how many there are in all.', flag),
   trashed: query('trashed', 'The deleted ones: `only` these, or `with` the live ones.', {
     type: 'string',
@@ -66,7 +70,7 @@ export function share(...names: readonly (keyof typeof shared)[]): SharedParamet
 
 /** Several in one parameter, with commas between them. */
 function severalOf(name: string, description: string, values: readonly string[]): Parameter {
-  const schema = { type: 'array', items: { type: 'string', enum: values }, minItems: 1, uniqueItems: true }
+  const schema = { type: 'array', items: { type: 'string', enum: values }, minItems: 1 }
   return { ...query(name, description, schema), style: 'form', explode: false }
 }
 
@@ -77,7 +81,12 @@ export function fieldsParameter(type: EntityType): Parameter {
 
 export function sortParameter(type: EntityType): Parameter {
   const paths = [...comparablesOf(type).keys()].flatMap((path) => [path, `-${path}`])
-  return severalOf('sort', 'The dot paths to sort by, `-` for descending; `id` unless told.', paths)
+  const parameter = severalOf(
+    'sort',
+    'The dot paths to sort by, `-` for descending; `id` unless told.',
+    paths,
+  )
+  return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }
 
 /** Names that mean something else in a list's URL: a field that is called so cannot be asked for in this way. */

@@ -1,22 +1,6 @@
 import { type Code, catalogue } from '../errors.ts'
-import type { Operation, Success } from './operations.ts'
+import type { HeaderName, Operation, Success } from './operation.ts'
 import { refTo } from './schemas.ts'
-
-/** `components.headers` */
-export const headers = {
-  'Request-Id': header('Names this request in the log.'),
-  ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
-  Location: header('The path of the new Entity.'),
-  'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
-  'Retry-After': header('In how many seconds to try again.', 'integer'),
-  'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
-} as const
-
-export type HeaderName = keyof typeof headers
-
-function header(description: string, type = 'string'): object {
-  return { description, schema: { type } }
-}
 
 function headersOf(names: readonly HeaderName[]): object {
   const all: HeaderName[] = ['Request-Id', ...names]
@@ -49,17 +33,16 @@ export function failuresOf(operations: readonly Operation[]): object {
   return Object.fromEntries(groups.map(([status, codes]) => [nameOf(codes), failureOf(status, codes)]))
 }
 
-function groupCodes(codes: readonly Code[]): [status: number, codes: Code[]][] {
-  const wanted = new Set(codes)
-  const groups = new Map<number, Code[]>()
-  // In the catalogue's order, so that the same set always has the same name.
-  for (const [code, { status }] of entriesOf(catalogue))
-    if (wanted.has(code)) groups.set(status, [...(groups.get(status) ?? []), code])
-  return [...groups]
-}
+/** In the catalogue's order, so that the same set always has the same name. */
+const order: readonly string[] = Object.keys(catalogue)
 
-function entriesOf<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
-  return Object.entries(record) as [K, V][]
+function groupCodes(codes: readonly Code[]): [status: number, codes: Code[]][] {
+  const groups = new Map<number, Code[]>()
+  for (const code of [...new Set(codes)].sort((a, b) => order.indexOf(a) - order.indexOf(b))) {
+    const { status } = catalogue[code]
+    groups.set(status, [...(groups.get(status) ?? []), code])
+  }
+  return [...groups]
 }
 
 function nameOf(codes: readonly Code[]): string {

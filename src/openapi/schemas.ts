@@ -48,7 +48,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     },
     [named('replace')]: {
       description: 'All that is to stand there from now on. A secret that is left out stays as it is.',
-      ...mapSchema(sent, withoutSecrets),
+      ...portable(objectSchema(type.fields, 'replace', 'in')),
     },
     [named('list')]: listSchema(model, type),
     ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
@@ -186,15 +186,6 @@ function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema):
     ...(items !== undefined && { items: map(items) }),
     ...(Array.isArray(anyOf) && { anyOf: anyOf.map(map) }),
   }
-}
-
-/** Nobody can read a secret to send it back, so a body that replaces need not have it. */
-function withoutSecrets(schema: JsonSchema): JsonSchema {
-  const { properties, required, ...rest } = schema
-  if (!isRecord(properties) || !Array.isArray(required)) return schema
-  const secret = (name: string) => isRecord(properties[name]) && properties[name].writeOnly === true
-  const left = required.filter((name) => !secret(String(name)))
-  return { ...rest, properties, ...(left.length > 0 && { required: left }) }
 }
 
 /** Patterns are RE2's; one that JSON Schema's own dialect (ECMA-262) cannot read is told in words instead. */

@@ -15,6 +15,10 @@ import {
   signatureOf,
 } from './query.ts'
 
+/** How many Entities a page has unless told, and at most. */
+export const LIMIT = 20
+export const LIMIT_MAX = 200
+
 export type Trashed = 'without' | 'only' | 'with'
 
 /** A list as it was asked for, checked: what the statement's text depends on, and the values to bind. */

@@ -211,6 +211,8 @@ onEveryStore('requests', bookings, (server) => {
     expect((await server.call('POST', '/api/notes/', { raw: '{', token: 'x' })).status).toBe(401)
     expect((await server.call('POST', '/api/notes/', { raw: '{', token: null })).status).toBe(400)
     expect((await server.call('POST', '/api/notes/', { raw: '{}', token: null })).status).toBe(401)
+    expect((await server.call('POST', '/api/notes/?x=1', { raw: '{}', token: null })).status).toBe(401)
+    expect((await server.call('GET', '/api/auth/me?x=1', { token: null })).status).toBe(401)
     expect((await server.call('POST', '/api/notes/', { raw: '{}' })).status).toBe(422)
   })
 

@@ -126,9 +126,15 @@ export const decimalType: FieldType<DecimalDeclaration> = {
       return undefined
     }
   },
-  schema: ({ scale = DEFAULT_SCALE }) => ({
+  schema: ({ scale = DEFAULT_SCALE, min, max }) => ({
     type: 'string',
     pattern: `^-?(0|[1-9][0-9]{0,${DIGITS - scale - 1}})${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`,
-    examples: [formatDecimal(1050n, scale)],
+    ...(limits(min, max) !== '' && { description: limits(min, max) }),
   }),
+}
+
+/** JSON Schema has no words for the limits of a number in a text. */
+function limits(min: string | undefined, max: string | undefined): string {
+  const sentences = [min === undefined ? '' : `At least ${min}.`, max === undefined ? '' : `At most ${max}.`]
+  return sentences.filter((sentence) => sentence !== '').join(' ')
 }

@@ -1,0 +1,45 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { Code } from '../errors.ts'
+import type { Method } from '../http/route.ts'
+import type { Parameter, SharedParameter } from './parameters.ts'
+
+/** One call of the API: all that the document and the reference page say about it. */
+export interface Operation {
+  readonly method: Method
+  /** As it is written in the document: with `{id}`, and with its trailing `/` for Entities. */
+  readonly path: string
+  readonly id: string
+  readonly tag: string
+  readonly summary: string
+  readonly description: string
+  /** Whether it can be called without a token. */
+  readonly open: boolean
+  readonly parameters: readonly (Parameter | SharedParameter)[]
+  readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined
+  readonly answers: readonly Success[]
+  readonly codes: readonly Code[]
+}
+
+export interface Success {
+  readonly status: number
+  readonly description: string
+  readonly headers: readonly HeaderName[]
+  readonly schema?: JsonSchema
+  readonly example?: unknown
+}
+
+/** `components.headers` */
+export const headers = {
+  'Request-Id': header('Names this request in the log.'),
+  ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
+  Location: header('The path of the new Entity.'),
+  'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
+  'Retry-After': header('In how many seconds to try again.', 'integer'),
+  'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
+} as const
+
+export type HeaderName = keyof typeof headers
+
+function header(description: string, type = 'string'): object {
+  return { description, schema: { type } }
+}

@@ -8,6 +8,7 @@ import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
 import { Proxies } from './http/address.ts'
 import type { Log } from './http/log.ts'
+import { Origins } from './http/origins.ts'
 import { htmlPage, type Page } from './http/pages.ts'
 import { routesOf } from './http/routes.ts'
 import { listen } from './http/server.ts'
@@ -95,6 +96,7 @@ export async function startApp(
       routes: routesOf(context, JSON.stringify(documentOf(model))),
       pages: docsPages(model),
       proxies: new Proxies(config.trustedProxies),
+      origins: new Origins(config.allowedOrigins),
       log,
     })
     return {

@@ -14,11 +14,14 @@ export interface Config {
   readonly port: number
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
+  readonly allowedOrigins: readonly string[]
   readonly secret: string | undefined
 }
 
 export type Flags = Readonly<
-  Partial<Record<'config' | 'database' | 'host' | 'port' | 'log' | 'trusted-proxies', string>>
+  Partial<
+    Record<'config' | 'database' | 'host' | 'port' | 'log' | 'trusted-proxies' | 'allow-origins', string>
+  >
 >
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -31,6 +34,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     port: readPort(setting('port', 'PORT') ?? '3000'),
     log: readLog(setting('log', 'TAKEBACK_LOG')),
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
+    allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
     secret: checkSecret(environment.TAKEBACK_SECRET),
   })
 }
@@ -59,10 +63,7 @@ function readLog(text: string | undefined): LogFormat {
 }
 
 function readProxies(text: string | undefined): readonly string[] {
-  const networks = (text ?? '')
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
+  const networks = listOf(text)
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
     const most = isIP(address) === 6 ? 128 : 32
@@ -72,6 +73,23 @@ function readProxies(text: string | undefined): readonly string[] {
       )
   }
   return networks
+}
+
+function readOrigins(text: string | undefined): readonly string[] {
+  const origins = listOf(text)
+  for (const origin of origins)
+    if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin))
+      throw new StartError(
+        `--allow-origins must be * or origins such as https://example.com, not "${origin}".`,
+      )
+  return origins
+}
+
+function listOf(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
 }
 
 function checkSecret(secret: string | undefined): string | undefined {

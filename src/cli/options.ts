@@ -16,6 +16,10 @@ export const serverOptions = {
   host: { value: 'HOST', help: 'the address to listen on (HOST; 127.0.0.1)' },
   port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },
   log: { value: 'pretty|json', help: 'the form of the log (TAKEBACK_LOG; pretty on a terminal, else json)' },
+  'allow-origins': {
+    value: 'LIST',
+    help: 'origins whose pages may call from a browser, * for all (TAKEBACK_ALLOW_ORIGINS; none)',
+  },
   'trusted-proxies': {
     value: 'LIST',
     help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',

@@ -9,6 +9,7 @@ import { admitsJson } from './accept.ts'
 import type { Proxies } from './address.ts'
 import { readBody } from './body.ts'
 import type { Log } from './log.ts'
+import type { Origins } from './origins.ts'
 import type { Page } from './pages.ts'
 import type { Handler, Method, Route } from './route.ts'
 
@@ -19,6 +20,7 @@ export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   readonly proxies: Proxies
+  readonly origins: Origins
   readonly log: Log
 }
 
@@ -34,7 +36,7 @@ const NONE: object = Object.freeze({})
 
 /** Listens. From here on nothing is made, only run. */
 export function listen(options: HttpOptions): Listening {
-  const { context, proxies, log } = options
+  const { context, proxies, origins, log } = options
   const prefix = Bun.randomUUIDv7().slice(-12)
   let count = 0
   let underWay = 0
@@ -46,6 +48,8 @@ export function listen(options: HttpOptions): Listening {
     request: BunRequest,
     server: Server<undefined>,
   ): Promise<Response> {
+    const preflight = route === undefined ? undefined : origins.preflight(request, methodsOf(route))
+    if (preflight !== undefined) return preflight
     const started = performance.now()
     const requestId = `${prefix}-${(++count).toString(36)}`
     const asked = splitUrl(request.url)
@@ -83,11 +87,9 @@ export function listen(options: HttpOptions): Listening {
       requestId,
       actor: caller === undefined ? null : nameOf(caller.actor),
     })
-    return respond(
-      unchanged ? { ...answer, status: 304, body: '' } : answer,
-      requestId,
-      released !== undefined,
-    )
+    const headers = { ...origins.headersFor(request), ...answer.headers }
+    const sent = unchanged ? { headers, status: 304 } : { ...answer, headers }
+    return respond(sent, requestId, released !== undefined)
   }
 
   const server = Bun.serve({
@@ -141,8 +143,11 @@ function handlerOf(route: Route | undefined, method: string): Handler {
   if (route === undefined) throw new Failure('not_found')
   const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
   if (handler !== undefined) return handler
-  const allowed = Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
-  throw new Failure('method_not_allowed', { headers: { Allow: allowed.join(', ') } })
+  throw new Failure('method_not_allowed', { headers: { Allow: methodsOf(route).join(', ') } })
+}
+
+function methodsOf(route: Route): string[] {
+  return Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
 }
 
 /** The header wins; one that is no Bearer token is a bad token, not none. */
@@ -200,7 +205,7 @@ function respond({ status, body, headers }: Answer, requestId: string, last: boo
     'Request-Id': requestId,
     ...headers,
   }
-  if (body !== undefined && body !== '') all['Content-Type'] = 'application/json'
+  if (body !== undefined) all['Content-Type'] = 'application/json'
   if (last) all.Connection = 'close'
-  return new Response(body === '' ? undefined : body, { status, headers: all })
+  return new Response(body, { status, headers: all })
 }

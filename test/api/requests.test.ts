@@ -2,7 +2,49 @@ import { expect, test } from 'bun:test'
 import { bookings } from '../declarations.ts'
 import { expectInvalid, onEveryStore } from '../harness.ts'
 
+onEveryStore(
+  'pages of other origins',
+  bookings,
+  (server) => {
+    const ask = (origin: string) =>
+      server.call('OPTIONS', '/api/rooms/', {
+        token: null,
+        headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' },
+      })
+
+    test('may call where they are allowed, and are not told so elsewhere', async () => {
+      const asked = await ask('https://app.example.com')
+      expect([
+        asked.status,
+        asked.headers.get('Access-Control-Allow-Origin'),
+        asked.headers.get('Access-Control-Allow-Methods'),
+      ]).toEqual([204, 'https://app.example.com', 'GET, HEAD, POST'])
+      const called = await server.call('GET', '/api/rooms/', {
+        headers: { Origin: 'https://app.example.com' },
+      })
+      expect([called.status, called.headers.get('Access-Control-Allow-Origin')]).toEqual([
+        200,
+        'https://app.example.com',
+      ])
+      expect(called.headers.get('Access-Control-Expose-Headers')).toContain('ETag')
+      const foreign = await ask('https://evil.example.com')
+      expect([
+        foreign.status,
+        foreign.headers.get('Access-Control-Allow-Origin'),
+        foreign.headers.get('Vary'),
+      ]).toEqual([405, null, 'Origin'])
+    })
+  },
+  { 'allow-origins': 'https://app.example.com' },
+)
+
 onEveryStore('requests', bookings, (server) => {
+  test('no other origin may call unless it is allowed', async () => {
+    const headers = { Origin: 'https://app.example.com', 'Access-Control-Request-Method': 'POST' }
+    const { status, headers: answered } = await server.call('OPTIONS', '/api/rooms/', { headers })
+    expect([status, answered.get('Access-Control-Allow-Origin')]).toEqual([405, null])
+  })
+
   test('every path works with and without its trailing slash', async () => {
     for (const path of [
       '/api/rooms',

@@ -1,0 +1,38 @@
+/** Which web pages of other origins may call the API from a browser (CORS). None unless configured. */
+export class Origins {
+  readonly #allowed: ReadonlySet<string>
+
+  constructor(allowed: readonly string[]) {
+    this.#allowed = new Set(allowed)
+  }
+
+  /** What an answer to this request says about it. No cookies are ever used, so `*` gives nobody anything that is not public. */
+  headersFor(request: Request): Record<string, string> {
+    const origin = request.headers.get('origin')
+    if (this.#allowed.size === 0 || origin === null) return {}
+    const any = this.#allowed.has('*')
+    if (!any && !this.#allowed.has(origin)) return { Vary: 'Origin' }
+    return {
+      'Access-Control-Allow-Origin': any ? '*' : origin,
+      'Access-Control-Expose-Headers': 'ETag, Location, Retry-After, Request-Id, Takeback-Operation',
+      ...(!any && { Vary: 'Origin' }),
+    }
+  }
+
+  /** The answer to a browser that asks before it calls; undefined where this is no such question. */
+  preflight(request: Request, methods: readonly string[]): Response | undefined {
+    if (this.#allowed.size === 0 || request.method !== 'OPTIONS') return undefined
+    if (!request.headers.has('access-control-request-method')) return undefined
+    const headers = this.headersFor(request)
+    if (headers['Access-Control-Allow-Origin'] === undefined) return undefined
+    return new Response(null, {
+      status: 204,
+      headers: {
+        ...headers,
+        'Access-Control-Allow-Methods': methods.join(', '),
+        'Access-Control-Allow-Headers': 'Accept, Authorization, Content-Type, If-Match, If-None-Match',
+        'Access-Control-Max-Age': '7200',
+      },
+    })
+  }
+}

@@ -68,6 +68,10 @@ export const bookings = app({
       access: open,
     }),
     notes: entity({ fields: { text: text() } }),
+    seats: entity({
+      fields: { name: text(), country: ref('countries', { optional: true, onDelete: 'clear' }) },
+      unique: [['name', 'country.id']],
+    }),
   },
 })
 

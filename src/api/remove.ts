@@ -40,7 +40,8 @@ export async function remove(
     const answer = await act(context, plan, actor, bag)
     if (answer !== undefined) return answer
   }
-  throw new Failure('busy')
+  if (restore) plan.removals.explainSetAgain(errors)
+  throw errors.size > 0 ? new Failure('in_use', { errors }) : new Failure('busy')
 }
 
 type Operation = Bag & { $operation: string; $id: number }

@@ -21,6 +21,8 @@ export interface RemovePlan {
   readonly conflicts: Statement
   explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
+  /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
+  explainSetAgain(errors: Errors): void
   explainConflicts(
     rows: readonly Row[],
     errors: Errors,
@@ -96,7 +98,7 @@ export function compileRemovals(type: EntityType, model: Model, dialect: Dialect
         ${union(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
-    ...explanations(reach),
+    ...explanations(reach, model),
   }
 }
 
@@ -195,7 +197,10 @@ function conflictOf(type: EntityType, code: number, set: readonly string[], at: 
     WHERE b."type" = ${count(code)} AND h."deleted_at" IS NULL`
 }
 
-function explanations(reach: Reach): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainConflicts'> {
+function explanations(
+  reach: Reach,
+  model: Model,
+): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
   const prefix = (type: string, member: unknown, own: number) =>
     type === self?.name && member === own ? '' : `${type}/${member}.`
@@ -220,6 +225,12 @@ function explanations(reach: Reach): Pick<RemovePlan, 'explainHeld' | 'explainDe
           `refers to ${edge.to}/${target}, which is deleted`,
         )
       }
+    },
+    explainSetAgain(errors) {
+      for (const { type, edges } of byType(reach.clears, model))
+        for (const set of uniquesOf(type))
+          if (edges.some(({ column }) => set.includes(column)))
+            note(errors, `${type.name}.${set.join('+')}`, 'would no longer be unique if it were set again')
     },
     explainConflicts(rows, errors, own, mayName) {
       for (const [place, member, holder] of rows) {

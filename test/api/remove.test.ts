@@ -197,6 +197,23 @@ onEveryStore('delete and restore', bookings, (server) => {
     })
   })
 
+  test('references that cannot be set again, since they would no longer be unique, stand against a restore', async () => {
+    const country = await server.expect(201, 'POST', '/api/countries/', { code: 'XX' })
+    const make = (name: string) =>
+      server.expect(201, 'POST', '/api/seats/', { name, country: { id: country.id } })
+    const [first, second] = [await make('a'), await make('b')]
+    await remove(`countries/${country.id}`)
+    await server.expect(200, 'PATCH', `/api/seats/${second.id}/`, { name: 'a' })
+    const { status, body } = await server.call('DELETE', `/api/countries/${country.id}/?restore=1`)
+    expect([status, body.errors]).toEqual([
+      409,
+      { 'seats.name+country.id': ['would no longer be unique if it were set again'] },
+    ])
+    await server.expect(200, 'PATCH', `/api/seats/${first.id}/`, { name: 'c' })
+    await restore(`countries/${country.id}`)
+    expect((await server.expect(200, 'GET', `/api/seats/${second.id}/`)).country).toEqual({ id: country.id })
+  })
+
   test('purge: only what is deleted, only where nothing refers to it, and then without a trace', async () => {
     const where = await room('canary-of-the-room')
     await server.expect(200, 'PATCH', `/api/rooms/${where.id}/`, { title: 'canary-renamed' })

@@ -18,7 +18,7 @@ export async function list(context: Context, plan: Plan, actor: Actor, query: Qu
   const rows = await context.store.read(statement, bag)
   const page = rows.slice(0, asked.limit)
   const last = rows.length > asked.limit ? page.at(-1) : undefined
-  const next = last === undefined ? null : plan.lists.cursor(asked.sort, String(last[1]))
+  const next = last === undefined ? null : plan.lists.cursor(asked.sort, last[1] ?? null)
   const total = count ? `,"total":${await totalOf(context, plan, asked)}` : ''
   return {
     status: 200,

@@ -16,6 +16,7 @@ export class Log {
   readonly #format: LogFormat
   readonly #write: (text: string, done?: () => void) => void
   #lines: string[] = []
+  #time = { at: 0, text: '' }
 
   constructor(
     format: LogFormat,
@@ -35,8 +36,8 @@ export class Log {
   }
 
   request({ method, path, status, ms, requestId, actor }: Entry): void {
-    const time = new Date().toISOString()
-    const took = ms.toFixed(1)
+    const time = this.#now()
+    const took = Math.round(ms * 10) / 10
     this.#put(
       this.#format === 'json'
         ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)}}`
@@ -71,6 +72,13 @@ export class Log {
   close(): Promise<void> {
     this.flush()
     return new Promise((done) => this.#write('', done))
+  }
+
+  /** Many requests fall into one millisecond. */
+  #now(): string {
+    const now = Date.now()
+    if (now !== this.#time.at) this.#time = { at: now, text: new Date(now).toISOString() }
+    return this.#time.text
   }
 
   #put(line: string): void {

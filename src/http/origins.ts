@@ -1,15 +1,18 @@
 /** Which web pages of other origins may call the API from a browser (CORS). None unless configured. */
 export class Origins {
   readonly #allowed: ReadonlySet<string>
+  /** Whether there is anything to say at all. */
+  readonly any: boolean
 
   constructor(allowed: readonly string[]) {
     this.#allowed = new Set(allowed)
+    this.any = allowed.length > 0
   }
 
   /** What an answer to this request says about it. No cookies are ever used, so `*` gives nobody anything that is not public. */
   headersFor(request: Request): Record<string, string> {
     const origin = request.headers.get('origin')
-    if (this.#allowed.size === 0 || origin === null) return {}
+    if (!this.any || origin === null) return {}
     const any = this.#allowed.has('*')
     if (!any && !this.#allowed.has(origin)) return { Vary: 'Origin' }
     return {
@@ -21,8 +24,7 @@ export class Origins {
 
   /** The answer to a browser that asks before it calls; undefined where this is no such question. */
   preflight(request: Request, methods: readonly string[]): Response | undefined {
-    if (this.#allowed.size === 0 || request.method !== 'OPTIONS') return undefined
-    if (!request.headers.has('access-control-request-method')) return undefined
+    if (!this.any || !request.headers.has('access-control-request-method')) return undefined
     const headers = this.headersFor(request)
     if (headers['Access-Control-Allow-Origin'] === undefined) return undefined
     return new Response(null, {

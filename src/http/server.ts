@@ -2,12 +2,12 @@ import type { Server } from 'bun'
 import type { Answer, Caller, Context } from '../api/context.ts'
 import { identify } from '../api/identify.ts'
 import { Query } from '../api/query.ts'
-import { parseIfMatch } from '../api/update.ts'
 import { catalogue, Failure } from '../errors.ts'
 import { nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
 import type { Proxies } from './address.ts'
 import { readBody } from './body.ts'
+import { type BunRequest, Incoming } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
 import type { Page } from './pages.ts'
@@ -48,8 +48,9 @@ export function listen(options: HttpOptions): Listening {
     request: BunRequest,
     server: Server<undefined>,
   ): Promise<Response> {
-    const preflight = route === undefined ? undefined : origins.preflight(request, methodsOf(route))
-    if (preflight !== undefined) return preflight
+    const preflight =
+      request.method === 'OPTIONS' && route !== undefined && origins.preflight(request, methodsOf(route))
+    if (preflight) return preflight
     const started = performance.now()
     const requestId = `${prefix}-${(++count).toString(36)}`
     const asked = splitUrl(request.url)
@@ -62,17 +63,8 @@ export function listen(options: HttpOptions): Listening {
       const parameters = asked.query === '' ? undefined : new URLSearchParams(asked.query)
       caller = await identify(context, tokenOf(request.headers.get('authorization'), parameters))
       const body = handler.body ? await readBody(request) : NONE
-      answer = await handler.run({
-        caller,
-        body,
-        id: request.params?.id ?? '',
-        query: parameters === undefined ? Query.empty : new Query(parameters),
-        when: { ifMatch: parseIfMatch(request.headers.get('if-match')) },
-        address: proxies.clientOf(
-          server.requestIP(request)?.address ?? '',
-          request.headers.get('x-forwarded-for'),
-        ),
-      })
+      const query = parameters === undefined ? Query.empty : new Query(parameters)
+      answer = await handler.run(new Incoming(request, { server, proxies }, { caller, query, body }))
     } catch (error) {
       answer = answerFailure(error, requestId, log)
     }
@@ -87,9 +79,12 @@ export function listen(options: HttpOptions): Listening {
       requestId,
       actor: caller === undefined ? null : nameOf(caller.actor),
     })
-    const headers = { ...origins.headersFor(request), ...answer.headers }
-    const sent = unchanged ? { headers, status: 304 } : { ...answer, headers }
-    return respond(sent, requestId, released !== undefined)
+    const headers = headersOf(answer, requestId)
+    if (origins.any) Object.assign(headers, origins.headersFor(request))
+    if (released !== undefined) headers.Connection = 'close'
+    return unchanged
+      ? new Response(null, { status: 304, headers })
+      : new Response(answer.body, { status: answer.status, headers })
   }
 
   const server = Bun.serve({
@@ -115,7 +110,8 @@ export function listen(options: HttpOptions): Listening {
     fetch: (request, server) => serve(undefined, request as BunRequest, server),
     error: (error) => {
       log.error('A request failed outside of its handler', error)
-      return respond(answerFailure(error, '', log), '', true)
+      const { status, body, ...answer } = answerFailure(error, '', log)
+      return new Response(body, { status, headers: headersOf({ status, ...answer }, '') })
     },
   })
 
@@ -137,8 +133,6 @@ export function listen(options: HttpOptions): Listening {
   }
 }
 
-type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
-
 function handlerOf(route: Route | undefined, method: string): Handler {
   if (route === undefined) throw new Failure('not_found')
   const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
@@ -152,7 +146,7 @@ function methodsOf(route: Route): string[] {
 
 /** The header wins; one that is no Bearer token is a bad token, not none. */
 function tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
-  if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization.trim())?.[1] ?? ''
+  if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
   return parameters?.get('token') ?? undefined
 }
 
@@ -197,15 +191,12 @@ function isUnchanged(request: Request, { status, headers }: Answer): boolean {
   )
 }
 
-function respond({ status, body, headers }: Answer, requestId: string, last: boolean): Response {
-  const all: Record<string, string> = {
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Request-Id': requestId,
-    ...headers,
-  }
-  if (body !== undefined) all['Content-Type'] = 'application/json'
-  if (last) all.Connection = 'close'
-  return new Response(body, { status, headers: all })
+/** The headers that all answers have, put to those of this one: an answer is made for one request, so nobody else sees it. */
+function headersOf({ body, headers = {} }: Answer, requestId: string): Record<string, string> {
+  headers['Cache-Control'] = 'no-store'
+  headers['X-Content-Type-Options'] = 'nosniff'
+  headers['Referrer-Policy'] = 'no-referrer'
+  headers['Request-Id'] = requestId
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  return headers
 }

@@ -1,6 +1,6 @@
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
-import { and, compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import type { Bag, Bound, Dialect } from '../store/store.ts'
 import { renderEntity } from './columns.ts'
 import {
@@ -33,7 +33,7 @@ export interface ListQuery {
 }
 
 export interface ListPlan {
-  /** Rows of (JSON of the Entity, JSON array of its sort values), one more than the limit. */
+  /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. */
   page(query: ListQuery): { statement: Statement; bag: Bag }
   total(query: ListQuery): { statement: Statement; bag: Bag }
   /** One Entity by `$id`, live: id, version, JSON. */
@@ -46,7 +46,8 @@ export interface ListPlan {
   parseSort(text: string, errors: Errors): SortKey[]
   parseFields(text: string, errors: Errors): ReadonlySet<string>
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
-  cursor(sort: readonly SortKey[], values: string): string
+  /** The cursor that goes on behind a row, from what `page` gave besides its JSON. */
+  cursor(sort: readonly SortKey[], place: Bound): string
 }
 
 const TEXTS_MAX = 500
@@ -78,7 +79,9 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       ...conditions(query),
       ...(query.after === undefined ? [] : [isBehind(query.sort, query.after)]),
     ])
-    return sql`SELECT ${json}, ${dialect.array(sortValues)} FROM ${id(type.name)} t WHERE ${where} ORDER BY ${join(order)} LIMIT ${param('$limit')}`
+    // By id alone, as most lists are, the id says it all.
+    const place = query.sort.length === 1 ? sql`t."id"` : dialect.array(sortValues)
+    return sql`SELECT ${json}, ${place} FROM ${id(type.name)} t WHERE ${where} ORDER BY ${join(order)} LIMIT ${count(query.limit + 1)}`
   }
 
   return {
@@ -87,7 +90,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       return { statement: compiled(key, () => select(query)), bag: bagOf(query) }
     },
     total(query) {
-      const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [] })}`
+      const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [], limit: 0 })}`
       const make = () => sql`SELECT count(*) FROM ${id(type.name)} t WHERE ${and(conditions(query))}`
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
@@ -134,20 +137,25 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
       return note(errors, 'cursor', 'is not a cursor of this list with this sort')
     },
-    cursor: (sort, values) => Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url'),
+    cursor(sort, place) {
+      const values = sort.length === 1 ? `[${place}]` : place
+      return Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url')
+    },
   }
 }
 
-/** Everything that the text of the statement depends on, and nothing else. */
-function shapeOf({ equals, sort, after, trashed, fields }: ListQuery): string {
+/** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
+function shapeOf({ equals, sort, after, trashed, fields, limit }: ListQuery): string {
   const conditions = equals.map(({ column, value }) => `${column}${value === null ? '!' : '='}`).join('&')
   const order = sort.map(({ column, descending }) => `${descending ? '-' : '+'}${column}`).join(',')
   const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
-  return [trashed, conditions, order, behind, fields === undefined ? '*' : [...fields].join(',')].join('|')
+  return [trashed, conditions, order, behind, limit, fields === undefined ? '*' : [...fields].join(',')].join(
+    '|',
+  )
 }
 
-function bagOf({ equals, after, limit }: ListQuery): Bag {
-  const bag: Bag = { $limit: limit + 1 }
+function bagOf({ equals, after }: ListQuery): Bag {
+  const bag: Bag = {}
   for (const { column, value } of equals) bag[`=${column}`] = value
   for (const [at, value] of (after ?? []).entries()) bag[`>${at}`] = value
   return bag

@@ -1,0 +1,45 @@
+import type { Server } from 'bun'
+import type { Caller, Preconditions } from '../api/context.ts'
+import type { Query } from '../api/query.ts'
+import { parseIfMatch } from '../api/update.ts'
+import type { Proxies } from './address.ts'
+import type { Call } from './route.ts'
+
+/** A request of Bun's router. */
+export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
+
+/** A request as an operation sees it. What few operations ask for is looked up only when they do. */
+export class Incoming implements Call {
+  readonly caller: Caller
+  readonly query: Query
+  readonly body: object
+  readonly #request: BunRequest
+  readonly #server: Server<undefined>
+  readonly #proxies: Proxies
+
+  constructor(
+    request: BunRequest,
+    { server, proxies }: { server: Server<undefined>; proxies: Proxies },
+    checked: { caller: Caller; query: Query; body: object },
+  ) {
+    this.caller = checked.caller
+    this.query = checked.query
+    this.body = checked.body
+    this.#request = request
+    this.#server = server
+    this.#proxies = proxies
+  }
+
+  get id(): string {
+    return this.#request.params?.id ?? ''
+  }
+
+  get when(): Preconditions {
+    return { ifMatch: parseIfMatch(this.#request.headers.get('if-match')) }
+  }
+
+  get address(): string {
+    const peer = this.#server.requestIP(this.#request)?.address ?? ''
+    return this.#proxies.clientOf(peer, this.#request.headers.get('x-forwarded-for'))
+  }
+}

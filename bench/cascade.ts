@@ -1,0 +1,48 @@
+import { countRows } from './fill.ts'
+import { time } from './generator.ts'
+import type { Options } from './options.ts'
+import { startLimit, startTakeback } from './processes.ts'
+import { copyDatabase, logIn, makeDatabase } from './setup.ts'
+import { judge, type Line, median, milliseconds, whole } from './table.ts'
+
+const CHILDREN = 100_000
+const ROUNDS_MAX = 3
+const BAR = { most: 2 }
+
+/** Milliseconds, round by round. */
+interface Found {
+  readonly ours: number[]
+  readonly theirs: number[]
+}
+
+/** One request that deletes a customer with all its orders, and one that brings all of them back. */
+export async function measureCascade({ rounds }: Options): Promise<Line[]> {
+  const database = await makeDatabase('cascade', { orders: CHILDREN })
+  const copy = copyDatabase(database, 'cascade-limit')
+  const [takeback, limit] = [await startTakeback(database), await startLimit(copy)]
+  const token = await logIn(takeback)
+  const acts = ['delete', 'restore'] as const
+  const before = countRows(database).journal
+  const found = acts.map((): Found => ({ ours: [], theirs: [] }))
+  for (let round = 0; round < Math.min(rounds, ROUNDS_MAX); round++)
+    for (const [at, act] of acts.entries()) {
+      const call = { method: 'DELETE', path: `/api/customers/1/${act === 'restore' ? '?restore=1' : ''}` }
+      found[at]?.ours.push(...(await time(takeback, token, [call])))
+      found[at]?.theirs.push(...(await time(limit, token, [call])))
+    }
+  await Promise.all([takeback.stop(), limit.stop()])
+  const written = found.reduce((sum, { ours }) => sum + ours.length, 0) * (CHILDREN + 1)
+  for (const path of [database, copy])
+    if (countRows(path).journal - before !== written)
+      throw new Error(`${written} changes were acknowledged, and the journal of ${path} has others.`)
+  return acts.map((act, at) => {
+    const [ours, theirs] = [median(found[at]?.ours ?? []), median(found[at]?.theirs ?? [])]
+    return {
+      what: `${act} with ${whole(CHILDREN)} children`,
+      takeback: milliseconds(ours),
+      against: `${milliseconds(theirs)} limit`,
+      ratio: (ours / theirs).toFixed(2),
+      ...judge(ours / theirs, BAR),
+    }
+  })
+}

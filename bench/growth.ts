@@ -1,0 +1,75 @@
+import { type Call, time } from './generator.ts'
+import type { Options } from './options.ts'
+import { type Server, startTakeback } from './processes.ts'
+import { bookingOf } from './rates.ts'
+import { logIn, makeDatabase } from './setup.ts'
+import { judge, type Line, median, milliseconds, whole } from './table.ts'
+
+const SMALL = 10_000
+const LARGE = 1_000_000
+/** Of one turn. Turns are short, so that whatever else this machine does meets both alike. */
+const READS = 300
+const WRITES = 75
+const WARMING = 100
+const TURNS = 2
+const BAR = { most: 1.5 }
+
+const kinds = ['read by id', 'create', 'delete', 'restore'] as const
+type Kind = (typeof kinds)[number]
+
+interface Subject {
+  readonly rows: number
+  readonly server: Server
+  readonly token: string
+  readonly latencies: Readonly<Record<Kind, number[]>>
+}
+
+/** Latencies of one client among few rows and among many: what a request takes must not depend on what else there is. */
+export async function measureGrowth({ rounds }: Options, say: (what: string) => void): Promise<Line[]> {
+  const subjects: Subject[] = []
+  for (const rows of [SMALL, LARGE]) {
+    say(`growth: filling ${whole(rows)} rows`)
+    const server = await startTakeback(await makeDatabase(`growth-${rows}`, { bookings: rows }))
+    const latencies = { 'read by id': [], create: [], delete: [], restore: [] }
+    subjects.push({ rows, server, token: await logIn(server), latencies })
+  }
+  say('growth: requests')
+  for (let round = 0; round <= rounds * TURNS; round++)
+    for (const subject of subjects) await measureRound(subject, round > 0)
+  await Promise.all(subjects.map(({ server }) => server.stop()))
+  const [small, large] = subjects
+  if (small === undefined || large === undefined) return []
+  return kinds.map((kind) => compare(kind, small, large))
+}
+
+/** All kinds in one go, the reads first: by the time that it writes, the client is warm. */
+async function measureRound({ rows, server, token, latencies }: Subject, keep: boolean): Promise<void> {
+  const anyId = () => 1 + Math.floor(Math.random() * rows)
+  const ids = [...new Set(Array.from({ length: WRITES }, anyId))]
+  const readCall = (): Call => ({ method: 'GET', path: `/api/bookings/${anyId()}/` })
+  const calls: Readonly<Record<Kind, readonly Call[]>> = {
+    'read by id': Array.from({ length: READS }, readCall),
+    create: ids.map((id) => ({ method: 'POST', path: '/api/bookings/', body: bookingOf(id) })),
+    delete: ids.map((id) => ({ method: 'DELETE', path: `/api/bookings/${id}/` })),
+    restore: ids.map((id) => ({ method: 'DELETE', path: `/api/bookings/${id}/?restore=1` })),
+  }
+  const warming = Array.from({ length: WARMING }, readCall)
+  const took = await time(server, token, [...warming, ...kinds.flatMap((kind) => calls[kind])])
+  if (!keep) return
+  let at = WARMING
+  for (const kind of kinds) {
+    latencies[kind].push(...took.slice(at, at + calls[kind].length))
+    at += calls[kind].length
+  }
+}
+
+function compare(kind: Kind, small: Subject, large: Subject): Line {
+  const [few, many] = [median(small.latencies[kind]), median(large.latencies[kind])]
+  return {
+    what: `${kind}, ${whole(LARGE)} rows`,
+    takeback: milliseconds(many),
+    against: `${milliseconds(few)}, ${whole(SMALL)} rows`,
+    ratio: (many / few).toFixed(2),
+    ...judge(many / few, BAR),
+  }
+}

@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+
+export const parts = [
+  'creates',
+  'reads',
+  'lists',
+  'pairs',
+  'logins',
+  'memory',
+  'start',
+  'growth',
+  'cascade',
+] as const
+export type Part = (typeof parts)[number]
+
+export interface Options {
+  readonly parts: ReadonlySet<Part>
+  /** How long a round of load takes. */
+  readonly seconds: number
+  /** Many short ones in turns, so that whatever else this machine does meets both servers alike. */
+  readonly rounds: number
+}
+
+export const help = `npm run bench -- [--quick] [--growth] [--seconds N] [--only part,part]
+
+  --quick        a third of the rounds, and no growth
+  --growth       growth only
+  --seconds N    how long a round of load takes
+  --only LIST    of ${parts.join(', ')}
+  --help         this`
+
+/** Undefined where help is asked for. */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      growth: { type: 'boolean', default: false },
+      seconds: { type: 'string' },
+      only: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return undefined
+  const { quick, growth, only } = values
+  if (growth && only !== undefined) throw new Error('--growth is --only growth: give one of the two.')
+  const chosen = growth
+    ? ['growth']
+    : (only?.split(',') ?? parts.filter((part) => !quick || part !== 'growth'))
+  return {
+    parts: readParts(chosen),
+    seconds: readSeconds(values.seconds ?? '1'),
+    rounds: quick ? 3 : 9,
+  }
+}
+
+/** The memory that a load takes can only be seen under that load. */
+const loads: readonly Part[] = ['creates', 'reads', 'lists']
+
+function readParts(names: readonly string[]): ReadonlySet<Part> {
+  const chosen = names.map((name) => {
+    const part = parts.find((one) => one === name)
+    if (part === undefined) throw new Error(`--only takes ${parts.join(', ')}, not "${name}".`)
+    return part
+  })
+  return new Set(chosen.includes('memory') ? [...loads, ...chosen] : chosen)
+}
+
+function readSeconds(text: string): number {
+  const seconds = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  if (seconds < 1 || seconds > 60)
+    throw new Error(`--seconds takes a whole number from 1 to 60, not "${text}".`)
+  return seconds
+}

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '..')
+const READY_MS = 20_000
+const STOP_MS = 15_000
+
+/** Everything that a run writes: gone at its end, and so are the processes that it has started. */
+export const folder = mkdtempSync(join(tmpdir(), 'takeback-bench-'))
+const running = new Set<Bun.Subprocess>()
+
+export function cleanUp(): void {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Where there are two cores, servers have one and the load has the other: neither takes the other's time. */
+export const pinned =
+  process.platform === 'linux' &&
+  availableParallelism() >= 2 &&
+  ['0', '1'].every((core) => spawnSync('taskset', ['-c', core, 'true']).status === 0)
+
+export function onCore(core: 'load' | 'server', command: readonly string[]): string[] {
+  return pinned ? ['taskset', '-c', core === 'load' ? '0' : '1', ...command] : [...command]
+}
+
+/** Runs a command to its end, and hands back what it said. Longer than `seconds` it may not take. */
+export async function run(command: readonly string[], seconds: number, input = ''): Promise<string> {
+  const child = Bun.spawn([...command], {
+    cwd: root,
+    stdin: new Blob([input]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: seconds * 1000,
+  })
+  running.add(child)
+  const [output, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  const code = await child.exited
+  running.delete(child)
+  if (code !== 0) throw new Error(`"${command.join(' ')}" ended with ${code}: ${complaint || output}`)
+  return output
+}
+
+export interface Server {
+  readonly url: string
+  readonly pid: number
+  /** From the start of the process to its being ready. */
+  readonly startedMs: number
+  /** A log that is cut short never gets as far as the disk, where it would slow down everybody's fsync. */
+  cutLog(): void
+  stop(): Promise<void>
+}
+
+export function startTakeback(database: string, free = false): Promise<Server> {
+  const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database)]
+  const whole = [...command, '--host', '127.0.0.1', '--port', '0', '--log', 'json']
+  return start(free ? whole : onCore('server', whole))
+}
+
+export function startLimit(database: string): Promise<Server> {
+  return start(onCore('server', [process.execPath, 'bench/limit.ts', database]))
+}
+
+export function storeFlags(database: string): string[] {
+  return ['--config', 'bench/takeback.config.ts', '--database', `sqlite:${database}`]
+}
+
+let count = 0
+
+async function start(command: readonly string[]): Promise<Server> {
+  const log = join(folder, `${++count}.log`)
+  const output = openSync(log, 'a')
+  const began = performance.now()
+  const child = Bun.spawn([...command], { cwd: root, stdin: 'ignore', stdout: output, stderr: output })
+  closeSync(output)
+  running.add(child)
+  const url = await ready(child, log)
+  return {
+    url,
+    pid: child.pid,
+    startedMs: performance.now() - began,
+    cutLog: () => truncateSync(log),
+    async stop() {
+      child.kill('SIGTERM')
+      const ended = await Promise.race([child.exited, Bun.sleep(STOP_MS)])
+      if (ended === undefined) child.kill('SIGKILL')
+      await child.exited
+      running.delete(child)
+    },
+  }
+}
+
+async function ready(child: Bun.Subprocess, log: string): Promise<string> {
+  const until = performance.now() + READY_MS
+  while (performance.now() < until) {
+    const said = readFileSync(log, 'utf8')
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+    if (url !== undefined) return url
+    if (child.exitCode !== null) throw new Error(`A server ended with ${child.exitCode}: ${said}`)
+    await Bun.sleep(1)
+  }
+  throw new Error(`A server was not ready in ${READY_MS / 1000} seconds: ${readFileSync(log, 'utf8')}`)
+}
+
+/** Resident memory in megabytes: now, and the most that there ever was where the system tells. */
+export function memoryOf(pid: number): { now: number; peak: number } {
+  if (process.platform === 'linux') {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const of = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
+    return { now: of('VmRSS'), peak: of('VmHWM') }
+  }
+  const now = Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)]).stdout.toString()) / 1024
+  return { now, peak: now }
+}

@@ -1,0 +1,173 @@
+import { type Counts, countRows, ROOMS } from './fill.ts'
+import { type Call, drive, type Load } from './generator.ts'
+import type { Options, Part } from './options.ts'
+import { memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
+import { compareAnswers, copyDatabase, logIn, makeDatabase, member } from './setup.ts'
+import { judge, type Line, median, whole } from './table.ts'
+
+const BOOKINGS = 100_000
+const CONNECTIONS = 64
+/** Takeback lets five logins of an account run at once. More than it lets run would measure how long it lets wait. */
+const LOGINS = 4
+const RATIO = { least: 0.5 }
+const MEMORY = { most: 150, unit: ' MB' }
+
+type Rate = Extract<Part, 'creates' | 'reads' | 'lists' | 'pairs' | 'logins'>
+
+interface Row {
+  readonly name: Rate
+  readonly what: string
+  /** What one round sends; each round may have Entities of its own. */
+  load(round: number): Load
+  /** How many requests make one of what is counted. */
+  readonly requests: number
+  /** Rows that a request must have left behind. */
+  readonly leaves?: keyof Counts
+  readonly bar?: typeof RATIO
+}
+
+export function bookingOf(index: number): object {
+  return {
+    room: { id: 1 + (index % ROOMS) },
+    starts_at: '2027-02-03T15:00:00.000Z',
+    guests: 1 + (index % 20),
+    status: 'held',
+    address: { city: 'Hamburg', zip: String(20_000 + (index % 1000)) },
+  }
+}
+
+const many = (length: number, call: (index: number) => Call) => Array.from({ length }, (_, at) => call(at))
+const shared = (calls: readonly Call[]) => () => ({ calls, connections: CONNECTIONS })
+
+/** Blocks far longer than there are connections: each deletion is answered before its restoration is sent. */
+const BLOCK = 500
+const BLOCKS = 8
+
+/** Each round has its own Entities, as the one before may have left some of its own deleted. */
+function pairs(round: number): Load {
+  const first = 1 + ((round * BLOCKS * BLOCK) % (BOOKINGS - BLOCKS * BLOCK))
+  const starts = Array.from({ length: BLOCKS }, (_, at) => first + at * BLOCK)
+  const calls = starts.flatMap((start) =>
+    ['', '?restore=1'].flatMap((query) =>
+      many(BLOCK, (at) => ({ method: 'DELETE', path: `/api/bookings/${start + at}/${query}` })),
+    ),
+  )
+  return { calls, connections: CONNECTIONS }
+}
+
+const rows: readonly Row[] = [
+  {
+    name: 'creates',
+    what: 'durable creates',
+    load: shared(many(200, (at) => ({ method: 'POST', path: '/api/bookings/', body: bookingOf(at) }))),
+    requests: 1,
+    leaves: 'bookings',
+    bar: RATIO,
+  },
+  {
+    name: 'reads',
+    what: 'reads by id',
+    // A step that shares no factor with the number of rows goes all over the table.
+    load: shared(
+      many(2000, (at) => ({ method: 'GET', path: `/api/bookings/${1 + ((at * 7919) % BOOKINGS)}/` })),
+    ),
+    requests: 1,
+    bar: RATIO,
+  },
+  {
+    name: 'lists',
+    what: 'lists of 20',
+    load: shared([{ method: 'GET', path: '/api/bookings/' }]),
+    requests: 1,
+    bar: RATIO,
+  },
+  { name: 'pairs', what: 'delete + restore pairs', load: pairs, requests: 2, leaves: 'journal' },
+  {
+    name: 'logins',
+    what: 'logins',
+    load: () => ({ calls: [{ method: 'POST', path: '/api/auth/login', body: member }], connections: LOGINS }),
+    requests: 1,
+  },
+]
+
+/** A server under load, with the database that must show for it. */
+interface Subject {
+  readonly server: Server
+  readonly database: string
+}
+
+/** Requests in a second of Takeback and of the limit, in turns, and the memory that Takeback takes for it. */
+export async function measureRates(options: Options, say: (what: string) => void): Promise<Line[]> {
+  const chosen = rows.filter(({ name }) => options.parts.has(name))
+  if (chosen.length === 0) return []
+  const database = await makeDatabase('rates', { bookings: BOOKINGS })
+  const copy = copyDatabase(database, 'limit')
+  const takeback = { server: await startTakeback(database), database }
+  const limit = { server: await startLimit(copy), database: copy }
+  await Bun.sleep(1000)
+  const idle = memoryOf(takeback.server.pid).now
+  const token = await logIn(takeback.server)
+  await compareAnswers(takeback.server, limit.server, token, bookingOf(0))
+  const lines: Line[] = []
+  let peak = 0
+  for (const row of chosen) {
+    say(row.what)
+    lines.push(await measureRow(row, options, takeback, limit, token))
+    // What hashes of passwords take is not the memory that is asked for.
+    if (row.bar !== undefined) peak = Math.max(peak, memoryOf(takeback.server.pid).peak)
+  }
+  await Promise.all([takeback.server.stop(), limit.server.stop()])
+  if (!options.parts.has('memory')) return lines
+  const memory = (what: string, size: number) => ({
+    what,
+    takeback: `${whole(size)} MB`,
+    ...judge(size, MEMORY),
+  })
+  return [...lines, memory('memory, idle', idle), memory('memory, creates + reads + lists', peak)]
+}
+
+async function measureRow(
+  row: Row,
+  { rounds, seconds }: Options,
+  takeback: Subject,
+  limit: Subject,
+  token: string,
+): Promise<Line> {
+  const rates = new Map<Subject, number[]>([
+    [takeback, []],
+    [limit, []],
+  ])
+  for (let round = 0; round <= rounds; round++)
+    for (const [subject, found] of rates) {
+      const rate = await measureRound(row, round, seconds, subject, token)
+      // The first is to get warm.
+      if (round > 0) found.push(rate)
+    }
+  const [ours = 0, theirs = 0] = [...rates.values()].map(median)
+  const ratio = ours / theirs
+  return {
+    what: row.what,
+    takeback: `${whole(ours)} /s`,
+    against: `${whole(theirs)} /s limit`,
+    ratio: ratio.toFixed(2),
+    ...(row.bar !== undefined && judge(ratio, row.bar)),
+  }
+}
+
+async function measureRound(
+  { load, requests, leaves, what }: Row,
+  round: number,
+  seconds: number,
+  { server, database }: Subject,
+  token: string,
+): Promise<number> {
+  const before = leaves === undefined ? 0 : countRows(database)[leaves]
+  const done = await drive(server, token, load(round), round === 0 ? 1 : seconds)
+  server.cutLog()
+  if (leaves !== undefined) {
+    const left = countRows(database)[leaves] - before
+    if (left < done.requests)
+      throw new Error(`${done.requests} ${what} were acknowledged, and ${left} are in the database.`)
+  }
+  return done.requests / done.seconds / requests
+}

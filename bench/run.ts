@@ -1,0 +1,84 @@
+// npm run bench: Takeback against what this machine can do without it, in one table.
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { measureCascade } from './cascade.ts'
+import { generator } from './generator.ts'
+import { measureGrowth } from './growth.ts'
+import { help, type Options, parseOptions } from './options.ts'
+import { cleanUp, folder, pinned } from './processes.ts'
+import { measureRates } from './rates.ts'
+import { measureStart } from './start.ts'
+import { type Line, median, milliseconds, tableOf, whole } from './table.ts'
+
+/** What nothing but the load takes: past that, something hangs. */
+const MINUTES_MAX = 10
+
+/** What goes on, where somebody looks on; the table alone where nobody does. */
+function say(what: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`${what} ...\n`)
+}
+
+/** How long this disk takes to have a page for sure: creates cannot be faster than that allows. */
+function fsyncTime(): number {
+  const file = openSync(join(folder, 'fsync'), 'w')
+  const page = Buffer.alloc(4096)
+  const took = Array.from({ length: 50 }, () => {
+    writeSync(file, page)
+    const began = performance.now()
+    fsyncSync(file)
+    return performance.now() - began
+  })
+  closeSync(file)
+  return median(took)
+}
+
+function describeMachine(): string {
+  const cores = cpus()
+  const memory = `${whole(totalmem() / 1024 ** 3)} GB`
+  const apart = pinned ? 'server and load on a core each' : 'server and load share the cores'
+  return `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'}), ${memory}, fsync ${milliseconds(fsyncTime())}, Bun ${Bun.version}; load by ${generator}, ${apart}`
+}
+
+async function measure(options: Options): Promise<void> {
+  console.log(describeMachine())
+  const lines: Line[] = await measureRates(options, say)
+  if (options.parts.has('start')) {
+    say('start')
+    lines.push(...(await measureStart()))
+  }
+  if (options.parts.has('growth')) lines.push(...(await measureGrowth(options, say)))
+  if (options.parts.has('cascade')) {
+    say('cascade')
+    lines.push(...(await measureCascade(options)))
+  }
+  console.log(`\n${tableOf(lines)}`)
+}
+
+/** Five loads on two servers each. */
+function leaveInTime({ rounds, seconds }: Options): void {
+  const minutes = MINUTES_MAX + Math.ceil((5 * 2 * (rounds + 1) * seconds) / 60)
+  setTimeout(() => {
+    console.error(`The bench was not done in ${minutes} minutes.`)
+    leave(1)
+  }, minutes * 60_000)
+}
+
+function leave(code: number): never {
+  cleanUp()
+  process.exit(code)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => leave(1))
+try {
+  const options = parseOptions(process.argv.slice(2))
+  if (options === undefined) console.log(help)
+  else {
+    leaveInTime(options)
+    await measure(options)
+  }
+  leave(0)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  leave(1)
+}

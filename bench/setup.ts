@@ -1,0 +1,78 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fill } from './fill.ts'
+import { folder, run, type Server, storeFlags } from './processes.ts'
+
+export const member = { email: 'bench@example.com', password: 'slow-Kettle-47-harbour' } as const
+
+/** A database with one admin and so many rows. Its copies have the same tables, indexes and rows to the byte. */
+export async function makeDatabase(name: string, rows: Parameters<typeof fill>[1]): Promise<string> {
+  const path = join(folder, `${name}.db`)
+  const add = ['user', 'add', 'admins', member.email, '--password', member.password]
+  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(path)], 30)
+  fill(path, rows)
+  return path
+}
+
+export function copyDatabase(path: string, name: string): string {
+  const copy = join(folder, `${name}.db`)
+  copyFileSync(path, copy)
+  return copy
+}
+
+const PATIENCE_MS = 10_000
+
+async function ask(
+  server: Server,
+  method: string,
+  path: string,
+  token: string,
+  body?: object,
+): Promise<string> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: {
+      Accept: 'application/json',
+      'Content-Type': 'application/json',
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${server.url}${path} was answered ${response.status}: ${text}`)
+  return text
+}
+
+export async function logIn(server: Server): Promise<string> {
+  const answer = JSON.parse(await ask(server, 'POST', '/api/auth/login', '', member)) as { token: string }
+  return answer.token
+}
+
+/** A yardstick that answers something else measures something else: both must say the same, but for times and tokens. */
+export async function compareAnswers(
+  takeback: Server,
+  limit: Server,
+  token: string,
+  booking: object,
+): Promise<void> {
+  const calls = [
+    ['POST', '/api/bookings/', booking],
+    ['GET', '/api/bookings/7/'],
+    ['GET', '/api/bookings/'],
+    ['DELETE', '/api/bookings/7/'],
+    ['DELETE', '/api/bookings/7/?restore=1'],
+    ['POST', '/api/auth/login', member],
+  ] as const
+  for (const [method, path, body] of calls) {
+    const [ours, bare] = await Promise.all(
+      [takeback, limit].map(async (server) => blank(await ask(server, method, path, token, body))),
+    )
+    if (ours !== bare)
+      throw new Error(`bench/limit.ts does not answer ${method} ${path} as Takeback does:\n${ours}\n${bare}`)
+  }
+}
+
+function blank(json: string): string {
+  return json.replace(/"token":"[^"]+"/, '"token":""').replace(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
+}

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
+import { Identities } from './api/identify.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
 import { type Config, secretOf } from './config.ts'
@@ -9,13 +10,13 @@ import { StartError } from './errors.ts'
 import { Proxies } from './http/address.ts'
 import type { Log } from './http/log.ts'
 import { Origins } from './http/origins.ts'
-import { htmlPage, type Page } from './http/pages.ts'
+import { htmlPage } from './http/pages.ts'
 import { routesOf } from './http/routes.ts'
 import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compilePlans } from './plan/compile.ts'
-import { tablesOf } from './plan/schema.ts'
+import { asideEdges, tablesOf } from './plan/schema.ts'
 import { SqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
 import * as takeback from './takeback.ts'
@@ -60,14 +61,11 @@ export async function openApp(
 ): Promise<App> {
   const store: Store = new SqliteStore(config.database.path, onLost)
   try {
-    await store.migrate(tablesOf(model, store.dialect))
-    const context = {
-      model,
-      plans: compilePlans(model, store.dialect),
-      store,
-      tokens: new Tokens(secretOf(config)),
-      throttle: new Throttle(store),
-    }
+    const held = await store.migrate(tablesOf(model, store.dialect))
+    const plans = compilePlans(model, store.dialect, asideEdges(held, model))
+    const tokens = new Tokens(secretOf(config))
+    const identities = new Identities(model, plans, store, tokens)
+    const context = { model, plans, store, tokens, identities, throttle: new Throttle(store) }
     return { context, close: () => store.close() }
   } catch (error) {
     await store.close()
@@ -94,7 +92,7 @@ export async function startApp(
       port: config.port,
       context,
       routes: routesOf(context, JSON.stringify(documentOf(model))),
-      pages: docsPages(model),
+      pages: [htmlPage('/docs', pageOf(model))],
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
       log,
@@ -111,11 +109,6 @@ export async function startApp(
     await app.close()
     throw new StartError(refusal(error, config))
   }
-}
-
-function docsPages(model: Model): Page[] {
-  const html = pageOf(model)
-  return ['/docs', '/docs/'].map((path) => htmlPage(path, html))
 }
 
 function refusal(error: unknown, { host, port }: Config): string {

@@ -57,7 +57,7 @@ export class TestServer {
   readonly query: Query
   readonly logged: string[] = []
   readonly #database: string
-  readonly #declaration: AppDeclaration
+  #declaration: AppDeclaration
   readonly #flags: Record<string, string>
   #running: Running | undefined
   adminToken = ''
@@ -91,6 +91,14 @@ export class TestServer {
 
   async stop(): Promise<void> {
     await this.#running?.close()
+  }
+
+  /** Starts anew, with another declaration. */
+  async restart(declaration: AppDeclaration = this.#declaration): Promise<void> {
+    await this.stop()
+    this.#running = undefined
+    this.#declaration = declaration
+    await this.start()
   }
 
   async remove(): Promise<void> {
@@ -172,6 +180,11 @@ export function onEveryStore(
       afterAll(() => server.remove())
       tests(server)
     })
+}
+
+/** For tests that start servers of their own on it. */
+export function onEveryStoreByHand(feature: string, tests: (store: string) => void): void {
+  for (const store of Object.keys(stores)) describe(`${feature} on ${store}`, () => tests(store))
 }
 
 /** The errors of a 422, and nothing else. */

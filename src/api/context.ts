@@ -6,6 +6,7 @@ import { Failure } from '../errors.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import type { Bag, Row, Store } from '../store/store.ts'
+import type { Identities } from './identify.ts'
 
 /** What every operation of the API works with. */
 export interface Context {
@@ -13,13 +14,8 @@ export interface Context {
   readonly plans: Plans
   readonly store: Store
   readonly tokens: Tokens
+  readonly identities: Identities
   readonly throttle: Throttle
-}
-
-/** Who calls, by which token. */
-export interface Caller {
-  readonly actor: Actor
-  readonly session: string | undefined
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

@@ -1,24 +1,67 @@
-import type { Claims } from '../auth/tokens.ts'
+import type { Claims, Tokens } from '../auth/tokens.ts'
+import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
-import { nobody } from '../plan/actor.ts'
-import type { Caller, Context } from './context.ts'
+import { type Actor, type Caller, nobody } from '../plan/actor.ts'
+import type { Plans } from '../plan/compile.ts'
+import type { Store } from '../store/store.ts'
 
-const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined })
+export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined })
 
-/** Who a token stands for, looked up anew each time: the user must still be there, and the token must not have been revoked. */
-export async function identify(context: Context, token: string | undefined): Promise<Caller> {
-  if (token === undefined) return anonymous
-  const claims = await context.tokens.verify(token)
-  if (claims === undefined || !(await isLive(context, claims))) throw badToken()
-  const { entity, id, session } = claims
-  return { actor: { kind: 'user', entity, id, admin: entity === context.model.admins }, session }
+/** How long a look at a user may be relied on while this process writes nothing: others may have written. */
+const RELIED_MS = 250
+const KNOWN_MAX = 10_000
+
+interface Known {
+  readonly caller: Caller
+  readonly commits: number
+  readonly until: number
 }
 
-async function isLive(context: Context, { entity, id, session, epoch }: Claims): Promise<boolean> {
-  const login = context.plans.get(entity)?.login
-  if (login === undefined) return false
-  const [row] = await context.store.read(login.state, { $id: id, $session: session })
-  return row !== undefined && row[0] === epoch && row[1] === null
+/**
+ * Who a token stands for. The user must still be there, and the token must not have been revoked. That is looked up
+ * anew after every commit of this process, so what it ends is over at once, and after a moment in any case.
+ */
+export class Identities {
+  readonly #model: Model
+  readonly #plans: Plans
+  readonly #store: Store
+  readonly #tokens: Tokens
+  readonly #known = new Map<string, Known>()
+
+  constructor(model: Model, plans: Plans, store: Store, tokens: Tokens) {
+    this.#model = model
+    this.#plans = plans
+    this.#store = store
+    this.#tokens = tokens
+  }
+
+  /** The caller, where a fresh look is at hand. */
+  recall(token: string): Caller | undefined {
+    const known = this.#known.get(token)
+    if (known === undefined) return undefined
+    if (known.commits === this.#store.commits && known.until > Date.now()) return known.caller
+    this.#known.delete(token)
+    return undefined
+  }
+
+  async identify(token: string): Promise<Caller> {
+    const { commits } = this.#store
+    const claims = await this.#tokens.verify(token)
+    if (claims === undefined || !(await this.#isLive(claims))) throw badToken()
+    const { entity, id, session, expires } = claims
+    const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
+    const caller = Object.freeze({ actor, session })
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
+    this.#known.set(token, { caller, commits, until: Math.min(Date.now() + RELIED_MS, expires * 1000) })
+    return caller
+  }
+
+  async #isLive({ entity, id, session, epoch }: Claims): Promise<boolean> {
+    const login = this.#plans.get(entity)?.login
+    if (login === undefined) return false
+    const [row] = await this.#store.read(login.state, { $id: id, $session: session })
+    return row !== undefined && Number(row[0]) === epoch && row[1] === null
+  }
 }
 
 export function badToken(): Failure {

@@ -86,6 +86,8 @@ function parse(
     if (!known.includes(name)) note(errors, name, 'is not a field of a login')
   const name =
     alias && !Object.hasOwn(body, 'email') && Object.hasOwn(body, 'username') ? 'username' : 'email'
+  if (name === 'email' && Object.hasOwn(body, 'username') && alias)
+    note(errors, 'username', 'does not go together with email')
   const email = takeText(body, name, errors)
   const password = takeText(body, 'password', errors)
   const types = takeTypes(context, body.user_type, errors)

@@ -8,10 +8,11 @@ export class Query {
   constructor(parameters: Iterable<[string, string]>) {
     const values = new Map<string, string>()
     const twice: string[] = []
+    const seen = new Set<string>()
     for (const [name, value] of parameters) {
-      if (name === 'token') continue
-      if (values.has(name)) twice.push(name)
-      values.set(name, value)
+      if (seen.has(name)) twice.push(name)
+      seen.add(name)
+      if (name !== 'token') values.set(name, value)
     }
     this.#values = values
     this.#twice = twice
@@ -35,7 +36,7 @@ export class Query {
 
   /** For calls that take no parameters. */
   refuseAll(): void {
-    if (this.#values.size === 0) return
+    if (this.#values.size === 0 && this.#twice.length === 0) return
     const errors: Errors = new Map()
     this.take([], errors)
     throw invalid(errors)

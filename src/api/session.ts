@@ -3,10 +3,11 @@ import { verifySecret } from '../auth/passwords.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
+import type { Caller } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { compile, param, sql } from '../store/sql.ts'
 import type { Step, Store } from '../store/store.ts'
-import { type Answer, type Caller, type Context, operationOf } from './context.ts'
+import { type Answer, type Context, operationOf } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
@@ -75,7 +76,7 @@ export async function changePassword(
   const self = await selfOf(context, caller, query)
   const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
   await confirm(context.throttle, self, password, address)
-  const bag = { ...operationOf(caller.actor), $id: self.id, password: fresh }
+  const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
   await hashSecrets(self.plan, bag)
   const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
   if (!outcome.done) throw badToken()

@@ -15,6 +15,7 @@ import {
   TRIES,
 } from './context.ts'
 import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+import { isObject, mergePatch, mergeValues, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
@@ -44,12 +45,34 @@ export async function update(
   await refuseFaulty(context, plan, bag, id, actor, errors)
   if (Object.keys(values).length === 0) return unchanged(context, plan, id, when)
   if (plan.secrets.length > 0) await hashSecrets(plan, bag)
+  const documents =
+    manner === 'partial' ? plan.documents.filter((path) => isObject(valueAt(values, path))) : []
   for (let tries = 0; tries < TRIES; tries++) {
+    if (documents.length > 0) await mergeDocuments(context, plan, documents, { bag, values, when })
     const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
     if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
     await refuse(context, plan, actor, id, { bag, values, manner, when })
   }
   throw new Failure('busy')
+}
+
+/** Any JSON merges too. What it merges into must be read first, and must still be the same when it is written. */
+async function mergeDocuments(
+  context: Context,
+  plan: Plan,
+  documents: readonly string[],
+  { bag, values, when }: { bag: Bag; values: Values; when: Preconditions },
+): Promise<void> {
+  const [row] = await context.store.read(plan.lists.read, bag)
+  if (row === undefined) throw new Failure('not_found')
+  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
+  const current: unknown = JSON.parse(String(row[2]))
+  const merged = documents.reduce(
+    (all: unknown, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
+    values,
+  )
+  plan.bind(merged as Values, bag)
+  bag.$versions = `|${row[1]}|`
 }
 
 /** Whoever has a token but not the password must not get the account for good. */
@@ -78,22 +101,13 @@ async function refuse(
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const errors: Errors = new Map()
   if (manner === 'partial')
-    plan.check('replace', merge(withoutOwn(JSON.parse(String(row[2]))), values), errors)
+    plan.check('replace', mergeValues(withoutOwn(JSON.parse(String(row[2]))), values), errors)
   await noteFaults(context, plan, bag, id, actor, errors)
   if (errors.size > 0) throw invalid(errors)
 }
 
 function withoutOwn(entity: Values): Values {
   return Object.fromEntries(Object.entries(entity).filter(([name]) => !Object.hasOwn(ownColumns, name)))
-}
-
-/** RFC 7396, over values that were checked already. */
-function merge(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
-  const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? target : {}
-  const merged = new Map<string, unknown>(Object.entries(base))
-  for (const [key, value] of Object.entries(patch)) merged.set(key, merge(merged.get(key), value))
-  return Object.fromEntries(merged)
 }
 
 /** An id in a path; what is no id is not there. */

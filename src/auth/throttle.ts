@@ -82,7 +82,7 @@ export class Throttle {
       if (verdict === 'free') return bag
       await this.#store.write(this.#withdraw, bag)
       if (verdict !== 'wait') throw tooMany(verdict.seconds)
-      if (now > until) throw tooMany(1)
+      if (now > until) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
       await Bun.sleep(20 + Math.random() * 80)
     }
   }

@@ -19,16 +19,12 @@ export function checkOf(field: Field, mode: Mode): Check {
     case 'reference':
       return checkReference
     case 'object':
-      return objectCheck(field.fields, mode, (_, path) => `is not a field of ${path}`)
+      return objectCheck(field.fields, mode, () => 'is not a field here')
   }
 }
 
 /** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
-export function objectCheck(
-  fields: readonly Field[],
-  mode: Mode,
-  unknown: (key: string, path: string) => string,
-): Check {
+export function objectCheck(fields: readonly Field[], mode: Mode, unknown: (key: string) => string): Check {
   const entries = fields.map((field) => ({ field, name: field.name, check: checkOf(field, mode) }))
   const names = new Set(fields.map((field) => field.name))
   const partial = mode === 'partial'
@@ -49,7 +45,7 @@ export function objectCheck(
         output[name] = check(given, prefix + name, errors)
       }
     }
-    for (const key in input) if (!names.has(key)) note(errors, prefix + key, unknown(key, path))
+    for (const key in input) if (!names.has(key)) note(errors, prefix + key, unknown(key))
     return output
   }
 }

@@ -7,7 +7,10 @@ const DEPTH_MAX = 64
 /** The body as a JSON object; every way in which it is none has its own answer. */
 export async function readBody(request: Request): Promise<object> {
   if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
-  const bytes = await readBytes(request)
+  const bytes = await readBytes(request).catch((cause) => {
+    // Cut off, or badly framed: whoever sent it, not we.
+    throw cause instanceof Failure ? cause : new Failure('malformed_json', { cause })
+  })
   if (tooDeep(bytes)) throw new Failure('too_deep')
   const value = parse(bytes)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Failure('not_an_object')

@@ -1,7 +1,8 @@
 import type { Server } from 'bun'
-import type { Caller, Preconditions } from '../api/context.ts'
+import type { Preconditions } from '../api/context.ts'
 import type { Query } from '../api/query.ts'
 import { parseIfMatch } from '../api/update.ts'
+import type { Caller } from '../plan/actor.ts'
 import type { Proxies } from './address.ts'
 import type { Call } from './route.ts'
 

@@ -1,3 +1,5 @@
+import type { Answer } from '../api/context.ts'
+
 /** Which web pages of other origins may call the API from a browser (CORS). None unless configured. */
 export class Origins {
   readonly #allowed: ReadonlySet<string>
@@ -23,18 +25,16 @@ export class Origins {
   }
 
   /** The answer to a browser that asks before it calls; undefined where this is no such question. */
-  preflight(request: Request, methods: readonly string[]): Response | undefined {
+  preflight(request: Request, methods: readonly string[]): Answer | undefined {
     if (!this.any || !request.headers.has('access-control-request-method')) return undefined
-    const headers = this.headersFor(request)
-    if (headers['Access-Control-Allow-Origin'] === undefined) return undefined
-    return new Response(null, {
+    if (this.headersFor(request)['Access-Control-Allow-Origin'] === undefined) return undefined
+    return {
       status: 204,
       headers: {
-        ...headers,
         'Access-Control-Allow-Methods': methods.join(', '),
         'Access-Control-Allow-Headers': 'Accept, Authorization, Content-Type, If-Match, If-None-Match',
         'Access-Control-Max-Age': '7200',
       },
-    })
+    }
   }
 }

@@ -1,5 +1,6 @@
-import type { Answer, Caller, Preconditions } from '../api/context.ts'
+import type { Answer, Preconditions } from '../api/context.ts'
 import type { Query } from '../api/query.ts'
+import type { Caller } from '../plan/actor.ts'
 
 /** A request as an operation sees it: checked, and free of HTTP. */
 export interface Call {
@@ -15,6 +16,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Handler {
   readonly body: boolean
+  /** For a browser: needs neither `Accept` nor a token. */
+  readonly page?: boolean
   run(call: Call): Answer | Promise<Answer>
 }
 

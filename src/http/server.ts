@@ -1,24 +1,24 @@
 import type { Server } from 'bun'
-import type { Answer, Caller, Context } from '../api/context.ts'
-import { identify } from '../api/identify.ts'
+import type { Answer, Context } from '../api/context.ts'
+import { anonymous } from '../api/identify.ts'
 import { Query } from '../api/query.ts'
 import { catalogue, Failure } from '../errors.ts'
-import { nameOf } from '../plan/actor.ts'
+import { type Caller, nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
 import type { Proxies } from './address.ts'
 import { readBody } from './body.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
-import type { Page } from './pages.ts'
 import type { Handler, Method, Route } from './route.ts'
+import { shownPath } from './shown-path.ts'
 
 export interface HttpOptions {
   readonly host: string
   readonly port: number
   readonly context: Context
   readonly routes: readonly Route[]
-  readonly pages: readonly Page[]
+  readonly pages: readonly Route[]
   readonly proxies: Proxies
   readonly origins: Origins
   readonly log: Log
@@ -33,72 +33,82 @@ export interface Listening {
 const DRAIN_MS = 10_000
 const HOLD_MS = 50
 const NONE: object = Object.freeze({})
+const nothing = { caller: anonymous, query: Query.empty, body: NONE }
 
 /** Listens. From here on nothing is made, only run. */
 export function listen(options: HttpOptions): Listening {
   const { context, proxies, origins, log } = options
+  const { identities } = context
   const prefix = Bun.randomUUIDv7().slice(-12)
   let count = 0
   let underWay = 0
   let released: Promise<void> | undefined
 
   /** The whole way of a request, top to bottom. */
+  async function perform(
+    route: Route | undefined,
+    request: BunRequest,
+    { server, search, seen }: { server: Server<undefined>; search: string; seen: { caller?: Caller } },
+  ): Promise<Answer> {
+    const handler = handlerOf(route, request.method)
+    if (handler.page) return handler.run(new Incoming(request, { server, proxies }, nothing))
+    if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
+    const parameters = search === '' ? undefined : new URLSearchParams(search)
+    const token = tokenOf(request.headers.get('authorization'), parameters)
+    seen.caller = await callerOf(token)
+    const body = handler.body ? await readBody(request) : NONE
+    // A body may take its time, and the token may have died meanwhile.
+    const caller = handler.body ? await callerOf(token) : seen.caller
+    const query = parameters === undefined ? Query.empty : new Query(parameters)
+    return handler.run(new Incoming(request, { server, proxies }, { caller, query, body }))
+  }
+
+  function callerOf(token: string | undefined): Caller | Promise<Caller> {
+    return token === undefined ? anonymous : (identities.recall(token) ?? identities.identify(token))
+  }
+
+  /** Around that: whatever happens is answered, and stands in the log. */
   async function serve(
     route: Route | undefined,
     request: BunRequest,
     server: Server<undefined>,
   ): Promise<Response> {
-    const preflight =
-      request.method === 'OPTIONS' && route !== undefined && origins.preflight(request, methodsOf(route))
-    if (preflight) return preflight
     const started = performance.now()
     const requestId = `${prefix}-${(++count).toString(36)}`
-    const asked = splitUrl(request.url)
-    let caller: Caller | undefined
+    const { path, search } = splitUrl(request.url)
+    const seen: { caller?: Caller } = {}
     let answer: Answer
     underWay++
     try {
-      const handler = handlerOf(route, request.method)
-      if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
-      const parameters = asked.query === '' ? undefined : new URLSearchParams(asked.query)
-      caller = await identify(context, tokenOf(request.headers.get('authorization'), parameters))
-      const body = handler.body ? await readBody(request) : NONE
-      const query = parameters === undefined ? Query.empty : new Query(parameters)
-      answer = await handler.run(new Incoming(request, { server, proxies }, { caller, query, body }))
+      const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
+      answer = preflight || (await perform(route, request, { server, search, seen }))
     } catch (error) {
       answer = answerFailure(error, requestId, log)
     }
     if (released !== undefined) await released
     underWay--
-    const unchanged = isUnchanged(request, answer)
-    log.request({
-      method: request.method,
-      path: asked.query === '' ? asked.path : asked.path + withoutToken(asked.query),
-      status: unchanged ? 304 : answer.status,
-      ms: performance.now() - started,
-      requestId,
-      actor: caller === undefined ? null : nameOf(caller.actor),
-    })
+    const status = isUnchanged(request, answer) ? 304 : answer.status
+    const actor = seen.caller === undefined ? null : nameOf(seen.caller.actor)
+    const ms = performance.now() - started
+    log.request({ method: request.method, path: shownPath(path, search), status, ms, requestId, actor })
     const headers = headersOf(answer, requestId)
     if (origins.any) Object.assign(headers, origins.headersFor(request))
     if (released !== undefined) headers.Connection = 'close'
-    return unchanged
-      ? new Response(null, { status: 304, headers })
-      : new Response(answer.body, { status: answer.status, headers })
+    return new Response(status === 304 ? null : answer.body, { status, headers })
   }
 
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
     idleTimeout: 30,
-    maxRequestBodySize: 16 * 1024 * 1024,
+    // What is larger than we take is answered by us, in our own words: see readBody.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
     // Without this a second server could take half of the requests of the first.
     reusePort: false,
     routes: {
-      ...Object.fromEntries(options.pages.map(({ path, respond }) => [path, respond])),
       ...Object.fromEntries(
-        options.routes.flatMap((route) => {
+        [...options.routes, ...options.pages].flatMap((route) => {
           const run = (request: BunRequest, server: Server<undefined>) => serve(route, request, server)
           return [
             [route.path, run],
@@ -150,20 +160,12 @@ function tokenOf(authorization: string | null, parameters: URLSearchParams | und
   return parameters?.get('token') ?? undefined
 }
 
-function splitUrl(url: string): { path: string; query: string } {
+function splitUrl(url: string): { path: string; search: string } {
   const start = url.indexOf('/', 8)
   const mark = url.indexOf('?', start)
   return mark < 0
-    ? { path: url.slice(start), query: '' }
-    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
-}
-
-/** However the parameter's name is spelled: it is decoded first, as it is for use. */
-function withoutToken(query: string): string {
-  const parameters = new URLSearchParams(query)
-  parameters.delete('token')
-  const rest = parameters.toString()
-  return rest === '' ? '' : `?${rest}`
+    ? { path: url.slice(start), search: '' }
+    : { path: url.slice(start, mark), search: url.slice(mark + 1) }
 }
 
 function answerFailure(error: unknown, requestId: string, log: Log): Answer {
@@ -193,10 +195,10 @@ function isUnchanged(request: Request, { status, headers }: Answer): boolean {
 
 /** The headers that all answers have, put to those of this one: an answer is made for one request, so nobody else sees it. */
 function headersOf({ body, headers = {} }: Answer, requestId: string): Record<string, string> {
-  headers['Cache-Control'] = 'no-store'
+  headers['Cache-Control'] ??= 'no-store'
   headers['X-Content-Type-Options'] = 'nosniff'
   headers['Referrer-Policy'] = 'no-referrer'
   headers['Request-Id'] = requestId
-  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  if (body !== undefined) headers['Content-Type'] ??= 'application/json'
   return headers
 }

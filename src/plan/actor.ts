@@ -11,3 +11,9 @@ export const system: Actor = Object.freeze({ kind: 'system' })
 export function nameOf(actor: Actor): string | null {
   return actor.kind === 'user' ? `${actor.entity}/${actor.id}` : actor.kind === 'system' ? 'system' : null
 }
+
+/** Who calls, by which token. */
+export interface Caller {
+  readonly actor: Actor
+  readonly session: string | undefined
+}

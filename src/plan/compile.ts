@@ -1,4 +1,4 @@
-import type { EntityType, Model } from '../declare/model.ts'
+import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { walk } from '../declare/model.ts'
 import { isSecret, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
@@ -17,6 +17,8 @@ export interface Plan {
   /** All that is wrong with a body goes into `errors`; what comes back is whole only where that stays empty. */
   check(mode: Mode, body: unknown, errors: Errors): Values
   bind(values: Values, bag: Bag): void
+  /** The dot paths of any JSON, which a PATCH merges into. */
+  readonly documents: readonly string[]
   /** The dot paths of secret columns, whose values are hashed before they are bound. */
   readonly secrets: readonly string[]
   /** Columns of a bag that failed a check are taken out, so that the rest can still be looked at. */
@@ -30,11 +32,13 @@ export interface Plan {
 export type Plans = ReadonlyMap<string, Plan>
 
 /** The only walk over the whole Model. */
-export function compilePlans(model: Model, dialect: Dialect): Plans {
-  return new Map([...model.entities.values()].map((type) => [type.name, compilePlan(type, model, dialect)]))
+export function compilePlans(model: Model, dialect: Dialect, aside: readonly Edge[] = []): Plans {
+  return new Map(
+    [...model.entities.values()].map((type) => [type.name, compilePlan(type, model, aside, dialect)]),
+  )
 }
 
-function compilePlan(type: EntityType, model: Model, dialect: Dialect): Plan {
+function compilePlan(type: EntityType, model: Model, aside: readonly Edge[], dialect: Dialect): Plan {
   const checks = {
     whole: check(type, 'whole'),
     replace: check(type, 'replace'),
@@ -46,6 +50,9 @@ function compilePlan(type: EntityType, model: Model, dialect: Dialect): Plan {
     may: compileRules(type),
     check: (mode: Mode, body: unknown, errors: Errors) => checks[mode](body, errors),
     bind: compileBinder(type.fields, dialect),
+    documents: [...walk(type.fields)]
+      .filter((field) => field.kind === 'value' && field.type === 'json')
+      .map(({ path }) => path),
     secrets: [...walk(type.fields)].filter(isSecret).map(({ path }) => path),
     withoutFaulty(bag: Bag, errors: Errors) {
       const faulty = (name: string) => errors.has(name) || bag[name] === undefined
@@ -54,7 +61,7 @@ function compilePlan(type: EntityType, model: Model, dialect: Dialect): Plan {
       )
     },
     writes: compileWrites(type, dialect),
-    removals: compileRemovals(type, model, dialect),
+    removals: compileRemovals(type, model, aside, dialect),
     lists: compileLists(type, dialect),
     login: type.login === undefined ? undefined : compileLogin(type, dialect),
   })

@@ -13,7 +13,7 @@ export interface Extent {
   find(root: Sql, rest: Sql): readonly Sql[]
   closure(root: Sql, rest: Sql): Sql
   /** The ids of one type in it, as the right side of `IN`. */
-  ids(type: EntityType): Sql
+  ids(type: string): Sql
   /** How many refer into it from outside: edge's place, number. */
   holders(edge: Edge, at: number, condition: Sql): Sql
   /** Its members whose target is deleted and not a member: edge's place, member, target. */
@@ -56,7 +56,7 @@ export function extentOf(reach: Reach, dialect: Dialect): Extent {
             dialect.emptyExtent,
             sql`INSERT INTO ${dialect.extent} ("type", "id") ${closure(condition, rest)}`,
           ],
-    ids: (type) => members(type.name),
+    ids: members,
     holders: ({ from, to, column }, at, condition) =>
       sql`SELECT ${count(at)}, count(*), NULL FROM ${id(from)} c
         WHERE c.${id(column)} IN ${members(to)} AND ${condition}${outside(sql`c`, from)} HAVING count(*) > 0`,

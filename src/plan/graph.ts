@@ -11,11 +11,11 @@ export interface Reach {
   readonly clears: readonly Edge[]
   /** References from them, to any type. */
   readonly out: readonly Edge[]
-  /** All references into them. */
+  /** All references into them, of data that are no longer declared too. */
   readonly into: readonly Edge[]
 }
 
-export function reachOf(type: EntityType, model: Model): Reach {
+export function reachOf(type: EntityType, model: Model, aside: readonly Edge[] = []): Reach {
   const types = [type]
   for (const reached of types)
     for (const edge of model.edges) {
@@ -36,7 +36,7 @@ export function reachOf(type: EntityType, model: Model): Reach {
     restricts: into.filter((edge) => edge.onDelete === 'restrict'),
     clears: into.filter((edge) => edge.onDelete === 'clear'),
     out: model.edges.filter((edge) => names.has(edge.from)),
-    into,
+    into: [...into, ...aside.filter((edge) => names.has(edge.to))],
   }
 }
 

@@ -74,14 +74,18 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
       return dialect.render(kind, sql`t.${id(column)}`, scale)
     })
-    const order = query.sort.map(({ column, descending }) => orderBy(column, descending))
-    const where = and([
-      ...conditions(query),
-      ...(query.after === undefined ? [] : [isBehind(query.sort, query.after)]),
-    ])
-    // By id alone, as most lists are, the id says it all.
+    const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
+    const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after)]
+    const where = and([...conditions(query), ...behind])
+    const limit = count(query.limit + 1)
+    const from = sql`FROM ${id(type.name)} t`
+    // By id alone, as most lists are, the id is the place; and the order of the live is that of the table.
+    if (query.sort.length === 1 && query.trashed !== 'only')
+      return sql`SELECT ${json}, t."id" ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
+    // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted.
     const place = query.sort.length === 1 ? sql`t."id"` : dialect.array(sortValues)
-    return sql`SELECT ${json}, ${place} FROM ${id(type.name)} t WHERE ${where} ORDER BY ${join(order)} LIMIT ${count(query.limit + 1)}`
+    return sql`SELECT ${json}, ${place} ${from} WHERE t."id" IN
+      (SELECT t."id" ${from} WHERE ${where} ORDER BY ${query.sort.length === 1 ? sql`+` : sql``}${order} LIMIT ${limit}) ORDER BY ${order}`
   }
 
   return {
@@ -91,7 +95,12 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     },
     total(query) {
       const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [], limit: 0 })}`
-      const make = () => sql`SELECT count(*) FROM ${id(type.name)} t WHERE ${and(conditions(query))}`
+      const counted = (where: Sql) => sql`SELECT count(*) FROM ${id(type.name)} t WHERE ${where}`
+      // All but the deleted, of which there is an index: not a look at every row.
+      const live = () =>
+        sql`SELECT (SELECT count(*) FROM ${id(type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
+      const all = query.equals.length === 0 && query.trashed === 'without'
+      const make = () => (all ? live() : counted(and(conditions(query))))
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
     read: compile(readOf(whole), dialect.placeholder),
@@ -164,7 +173,7 @@ function bagOf({ equals, after }: ListQuery): Bag {
 function conditions({ equals, trashed }: ListQuery): Sql[] {
   const state = {
     without: sql`t."deleted_at" IS NULL`,
-    only: sql`t."deleted_at" IS NOT NULL`,
+    only: sql`t."deletion" IS NOT NULL`,
     with: sql`1 = 1`,
   }[trashed]
   const same = equals.map(({ column, value }) =>

@@ -2,10 +2,11 @@ import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import type { Dialect, Row, Step } from '../store/store.ts'
+import { clear, next, setAgain } from './clear.ts'
 import { renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Reach, reachOf } from './graph.ts'
-import { JOURNAL, journal } from './journal.ts'
+import { JOURNAL } from './journal.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { isVersion, noteTaken } from './write.ts'
 
@@ -34,8 +35,13 @@ export interface RemovePlan {
 /** How many of many obstacles are named. */
 const NAMED_MAX = 20
 
-export function compileRemovals(type: EntityType, model: Model, dialect: Dialect): RemovePlan {
-  const reach = reachOf(type, model)
+export function compileRemovals(
+  type: EntityType,
+  model: Model,
+  aside: readonly Edge[],
+  dialect: Dialect,
+): RemovePlan {
+  const reach = reachOf(type, model, aside)
   const extent = extentOf(reach, dialect)
   const ofDeletion = sql`"deletion" = ${param('$deletion')}`
   const step = (name: string, expect: Step['expect'], source: Sql): Step => ({
@@ -66,7 +72,7 @@ export function compileRemovals(type: EntityType, model: Model, dialect: Dialect
       ...change(reach.types.map((one) => stamp(one, extent))),
       ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
       ...change(
-        byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, model, dialect)),
+        byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
       ),
       step('answer', 'some', answer),
     ],
@@ -77,9 +83,7 @@ export function compileRemovals(type: EntityType, model: Model, dialect: Dialect
         reach.out.map((edge, at) => extent.deadTargets(edge, at)),
       ),
       ...change(
-        byType(reach.clears, model).flatMap(({ type, edges }) =>
-          setAgain(type, edges, extent, model, dialect),
-        ),
+        byType(reach.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, extent, dialect)),
       ),
       ...change(reach.types.map((one) => unstamp(one, extent))),
       ...change(reach.types.map((one) => extent.journal(one, 'restore'))),
@@ -108,84 +112,24 @@ function union(parts: readonly Sql[]): Sql {
   return join([NOTHING, ...parts], sql` UNION ALL `)
 }
 
-const next = sql`"version" = "version" + 1, "updated_at" = ${param('$at')}`
-
 /** A login's tokens die with it, and do not come back to life when it does. */
 function stamp(type: EntityType, extent: Extent): Sql {
   const tokens = type.login === undefined ? sql`` : sql`, ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`
   return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${param('$at')}, "deletion" = ${param('$operation')}, ${next}${tokens}
-    WHERE "id" IN ${extent.ids(type)}`
+    WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 function unstamp(type: EntityType, extent: Extent): Sql {
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next} WHERE "id" IN ${extent.ids(type)}`
-}
-
-/** Runs after the stamps, so what is live then and refers into the extent is outside of it. */
-function clear(
-  type: EntityType,
-  edges: readonly Edge[],
-  extent: Extent,
-  model: Model,
-  dialect: Dialect,
-): Sql[] {
-  const gone = (edge: Edge) => sql`${id(edge.column)} IN ${idsOf(edge.to, extent, model)}`
-  const cleared = edges.map(
-    (edge) => sql`${id(edge.column)} = CASE WHEN ${gone(edge)} THEN NULL ELSE ${id(edge.column)} END`,
-  )
-  const some = join(edges.map(gone), sql` OR `)
-  return [
-    extent.aside(type, sql`SELECT "id" FROM ${id(type.name)} WHERE "deleted_at" IS NULL AND (${some})`),
-    sql`UPDATE ${id(type.name)} SET ${join(cleared)}, ${next} WHERE "id" IN ${extent.asideIds(type)}`,
-    journalAside(type, extent, dialect),
-  ]
-}
-
-/** What the deletion cleared stands in the journal one version earlier. It is set again where it is still empty. */
-function setAgain(
-  type: EntityType,
-  edges: readonly Edge[],
-  extent: Extent,
-  model: Model,
-  dialect: Dialect,
-): Sql[] {
-  const before = (edge: Edge) => {
-    const value = dialect.extract(sql`b."data"`, edge.column)
-    return { value, comesBack: sql`${value} IN ${idsOf(edge.to, extent, model)}` }
-  }
-  const pair = sql`${JOURNAL} a JOIN ${JOURNAL} b ON b."entity" = a."entity" AND b."entity_id" = a."entity_id" AND b."version" = a."version" - 1
-    WHERE a."operation" = ${param('$deletion')} AND a."entity" = ${word(type.name)} AND a."kind" = 'update'`
-  const empty = (edge: Edge) => sql`(t.${id(edge.column)} IS NULL AND ${before(edge).comesBack})`
-  const former = (edge: Edge) =>
-    sql`(SELECT ${before(edge).value} FROM ${pair} AND a."entity_id" = t."id" AND ${before(edge).comesBack})`
-  const set = edges.map((edge) => sql`${id(edge.column)} = coalesce(t.${id(edge.column)}, ${former(edge)})`)
-  return [
-    extent.aside(
-      type,
-      sql`SELECT t."id" FROM ${id(type.name)} t JOIN (SELECT a."entity_id" AS "of", b."data" FROM ${pair}) b ON b."of" = t."id"
-        WHERE ${join(edges.map(empty), sql` OR `)}`,
-    ),
-    sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next} WHERE t."id" IN ${extent.asideIds(type)}`,
-    journalAside(type, extent, dialect),
-  ]
-}
-
-function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
-  return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)
-}
-
-function idsOf(name: string, extent: Extent, model: Model): Sql {
-  const type = model.entities.get(name)
-  return type === undefined ? sql`(NULL)` : extent.ids(type)
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 /** The rows go, and what the journal knows of them; that they were there, and when they went, stays. */
 function erase(type: EntityType, extent: Extent): Sql[] {
   return [
-    sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type)}`,
-    sql`UPDATE ${id(type.name)} SET "version" = "version" + 1 WHERE "id" IN ${extent.ids(type)}`,
+    sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`,
+    sql`UPDATE ${id(type.name)} SET "version" = "version" + 1 WHERE "id" IN ${extent.ids(type.name)}`,
     extent.journal(type, 'purge'),
-    sql`DELETE FROM ${id(type.name)} WHERE "id" IN ${extent.ids(type)}`,
+    sql`DELETE FROM ${id(type.name)} WHERE "id" IN ${extent.ids(type.name)}`,
   ]
 }
 

@@ -1,4 +1,4 @@
-import { columnOf, type EntityType, type Model, walk } from '../declare/model.ts'
+import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRequired } from '../declare/values.ts'
 import type { Column, Dialect, Index, Table } from '../store/store.ts'
 import { bodyColumns } from './columns.ts'
@@ -22,14 +22,40 @@ const loginColumns: readonly Column[] = [
 ]
 
 function columnsOf(type: EntityType, dialect: Dialect): Column[] {
-  return bodyColumns(type.fields).map(({ name, kind, scale, field, within }) => {
-    const required = within === undefined && isRequired(field) && field.kind !== 'object'
-    const column = { name, kind, ...(required && { required }) }
+  return bodyColumns(type.fields).map(({ name, kind, scale, field, within, secret }) => {
+    const required = field.kind !== 'object' && isRequired(field)
+    const column = {
+      name,
+      kind,
+      ...(kind === 'decimal' && { scale }),
+      ...(secret && { secret }),
+      ...(required && { required }),
+      ...(within !== undefined && { within }),
+    }
     if (field.kind === 'reference') return { ...column, references: field.target }
     if (field.kind === 'object' || field.default === undefined) return column
     const encode = dialect.encode(kind, scale)
     return { ...column, fill: encode === undefined ? (field.default as string) : encode(field.default) }
   })
+}
+
+/** References of data that are no longer declared: a purge must still not pull their targets away. */
+export function asideEdges(held: readonly Table[], model: Model): Edge[] {
+  return held.flatMap(({ name, columns }) =>
+    columns.flatMap((column): Edge[] => {
+      const { references } = column
+      if (references === undefined || (model.entities.has(name) && !column.aside)) return []
+      return [
+        {
+          from: name,
+          path: column.name.replace(/\.id$/, ''),
+          column: column.name,
+          to: references,
+          onDelete: 'restrict',
+        },
+      ]
+    }),
+  )
 }
 
 function indexesOf(type: EntityType): Index[] {

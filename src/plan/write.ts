@@ -108,6 +108,7 @@ function updateOf(
   ]
   const conditions = [
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
+    ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
     ...sent.filter(({ kind }) => kind === 'reference').map(isLive),
     ...merged
       .filter(({ field }) => isRequired(field))
@@ -120,6 +121,9 @@ function updateOf(
 function fillWhenNew({ name, within }: BodyColumn): Sql {
   return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name))} ELSE ${id(name)} END`
 }
+
+/** A password is changed by whoever knew the one before; `null` is for those who need not. */
+const isEpoch = sql`(${param('$epoch')} IS NULL OR ${id(TOKEN_EPOCH)} = ${param('$epoch')})`
 
 /** `If-Match`: the version is one of those, a text such as `|3|7|`; `null` takes any. */
 export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || "version" || '|%')`

@@ -17,48 +17,52 @@ export interface Migration {
   readonly held: readonly Table[]
 }
 
+/** What the plan must know of the rows that are there. */
+export interface Inspector {
+  /** Rows of a table; those where an optional object is there, if it is named. */
+  rows(table: string, object?: string): number
+  /** Rows without a value in the column, where there should be one. */
+  empty(table: string, column: Column): number
+  /** Live rows whose target is deleted. */
+  dangling(table: string, column: Column): number
+}
+
 /** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
 export function planMigration(
   held: readonly Table[],
   wanted: readonly Table[],
-  hasRows: (table: string) => boolean,
+  inspector: Inspector,
 ): Migration {
   const changes: Change[] = []
   const refusals: string[] = []
-  const after = held.filter(({ name }) => !wanted.some((table) => table.name === name))
+  const after = held.filter(({ name }) => !wanted.some((table) => table.name === name)).map(setAside)
   for (const table of wanted) {
     const old = held.find(({ name }) => name === table.name)
     if (old === undefined) changes.push({ kind: 'add table', table })
-    else alter(old, table, hasRows, changes, refusals)
+    else alter(old, table, inspector, changes, refusals)
     const kept = (old?.columns ?? []).filter(
       ({ name }) => !table.columns.some((column) => column.name === name),
     )
-    after.push({ ...table, columns: [...table.columns, ...kept] })
+    after.push({
+      ...table,
+      columns: [...table.columns, ...kept.map((column) => ({ ...column, aside: true }))],
+    })
   }
   return { changes, refusals, held: after }
 }
 
-function alter(
-  old: Table,
-  table: Table,
-  hasRows: (table: string) => boolean,
-  changes: Change[],
-  refusals: string[],
-): void {
+function setAside(table: Table): Table {
+  return { ...table, columns: table.columns.map((column) => ({ ...column, aside: true })) }
+}
+
+function alter(old: Table, table: Table, inspector: Inspector, changes: Change[], refusals: string[]): void {
   for (const column of table.columns) {
     const former = old.columns.find(({ name }) => name === column.name)
-    const where = `${table.name}.${column.name}`
     if (former === undefined) {
-      if (column.required && column.fill === undefined && hasRows(table.name))
-        refusals.push(
-          `${where} is new and required, but there are ${table.name} already: make it optional or give it a default.`,
-        )
-      changes.push({ kind: 'add column', table, column })
-    } else if (former.kind !== column.kind || former.references !== column.references) {
-      refusals.push(
-        `${where} holds ${describe(former)} and cannot become ${describe(column)}: declare it as it was, or choose another name.`,
-      )
-    }
+      const added = withFill(column, old)
+      refusals.push(...refuseNew(old, added, inspector))
+      changes.push({ kind: 'add column', table, column: added })
+    } else refusals.push(...refuseChanged(table, former, column, inspector))
   }
   const missing = (from: readonly Index[], other: readonly Index[]) =>
     from.filter((index) => !other.some((one) => indexName(table, one) === indexName(table, index)))
@@ -66,8 +70,52 @@ function alter(
   for (const index of missing(table.indexes, old.indexes)) changes.push({ kind: 'add index', table, index })
 }
 
-function describe({ kind, references }: Column): string {
-  return references === undefined ? `values of the type ${kind}` : `references to ${references}`
+/** An object that was required and is optional now is there in every row. */
+function withFill(column: Column, old: Table): Column {
+  const wasThere =
+    column.kind === 'presence' &&
+    old.columns.some(({ name, aside }) => !aside && name.startsWith(`${column.name}.`))
+  return wasThere ? { ...column, fill: 1 } : column
+}
+
+function refuseNew(table: Table, column: Column, inspector: Inspector): string[] {
+  const { within } = column
+  if (!column.required || column.fill !== undefined) return []
+  // An object that is new itself is in no row yet.
+  if (within !== undefined && !table.columns.some(({ name }) => name === within)) return []
+  if (inspector.rows(table.name, within) === 0) return []
+  return [
+    `${table.name}.${column.name} is new and required, but there are ${table.name} already: make it optional or give it a default.`,
+  ]
+}
+
+function refuseChanged(table: Table, former: Column, column: Column, inspector: Inspector): string[] {
+  const where = `${table.name}.${column.name}`
+  if (what(former) !== what(column))
+    return [
+      `${where} holds ${what(former)} and cannot become ${what(column)}: declare it as it was, or choose another name.`,
+    ]
+  const refusals: string[] = []
+  const looser = former.required === true && former.within === column.within && !former.aside
+  const empty = column.required && !looser ? inspector.empty(table.name, column) : 0
+  if (empty > 0)
+    refusals.push(
+      `${where} is required now, but ${empty} ${table.name} have none: make it optional, or fill them first.`,
+    )
+  const dangling =
+    former.aside && column.references !== undefined ? inspector.dangling(table.name, column) : 0
+  if (dangling > 0)
+    refusals.push(
+      `${where} is declared again, but ${dangling} ${table.name} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name.`,
+    )
+  return refusals
+}
+
+/** What a column holds, in words that differ where its values could not be read as before. */
+function what({ kind, references, scale, secret }: Column): string {
+  if (references !== undefined) return `references to ${references}`
+  if (secret) return 'secrets'
+  return kind === 'decimal' ? `decimals with ${scale} digits behind the point` : `values of the type ${kind}`
 }
 
 /** Names are told apart by what they index, and stay within what every database keeps of a name. */

@@ -45,8 +45,6 @@ export interface Dialect {
   render(kind: ColumnKind, column: Sql, scale: number): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql
   array(items: readonly Sql[]): Sql
-  /** The integer at a dot path of a JSON document. */
-  extract(document: Sql, path: string): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
   journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
   /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
@@ -62,8 +60,16 @@ export interface Column {
   readonly name: string
   readonly kind: ColumnKind
   readonly references?: string
+  /** Digits behind the point, of a decimal: what is kept depends on it. */
+  readonly scale?: number
+  /** Holds hashes, and must never be shown. */
+  readonly secret?: boolean
   /** Every Entity must have a value here. */
   readonly required?: boolean
+  /** The column of the optional object that it is in: what is required, is so only where that is there. */
+  readonly within?: string
+  /** No longer declared, but still there. */
+  readonly aside?: boolean
   /** The value that rows which are already there get, when the column is new. */
   readonly fill?: Bound
 }
@@ -83,8 +89,13 @@ export interface Table {
 /** A database that executes what was planned. */
 export interface Store {
   readonly dialect: Dialect
-  /** Brings the database to these tables, or refuses with a StartError and changes nothing. */
-  migrate(tables: readonly Table[]): Promise<void>
+  /** Grows with everything that this process has committed: whoever remembers something looks again when it has. */
+  readonly commits: number
+  /**
+   * Brings the database to these tables, or refuses with a StartError and changes nothing.
+   * Gives back all that it then holds, what is no longer declared included.
+   */
+  migrate(tables: readonly Table[]): Promise<readonly Table[]>
   read(statement: Statement, bag: Bag): Promise<readonly Row[]>
   /** One transaction. When the promise is fulfilled with `done`, it is on disk. */
   write(steps: readonly Step[], bag: Bag): Promise<Outcome>

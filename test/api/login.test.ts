@@ -68,6 +68,7 @@ onEveryStore('login', bookings, (server) => {
     )
     expect((await alias(ADMIN)).status).toBe(200)
     expectInvalid(await alias({ password: 'x' }), { email: ['is required'] })
+    expectInvalid(await alias({ ...ADMIN, username: 'x' }), { username: ['does not go together with email'] })
   })
 
   test('unknown, wrong and deleted are one and the same answer', async () => {
@@ -189,6 +190,39 @@ onEveryStore('login', bookings, (server) => {
     expect((await server.call('GET', '/api/auth/me', { token: body.token })).status).toBe(200)
     expect((await login({ email: 'change@example.com', password: PASSWORD })).body.code).toBe('login_failed')
     expect((await login({ email: 'change@example.com', password: 'another long password' })).status).toBe(200)
+  })
+
+  test('of many changes of one password at once, one wins', async () => {
+    const { token } = await server.user('users', { email: 'race@example.com', password: PASSWORD })
+    const change = (at: number) =>
+      server.call('POST', '/api/auth/password', {
+        token,
+        body: { password: PASSWORD, new_password: `another long password ${at}` },
+      })
+    const statuses = (await Promise.all([1, 2, 3, 4].map(change))).map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, 401, 401, 401])
+  })
+
+  test('a token that dies while its body is under way writes nothing', async () => {
+    const { token } = await server.user('users', { email: 'slow@example.com' })
+    const body = JSON.stringify({ room: { id: 1 }, starts_at: '2026-12-31T15:00:00Z' })
+    const { hostname, port } = new URL(server.url)
+    const answers: string[] = []
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const socket = await Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: { data: (_, data) => void answers.push(data.toString()), close: () => resolve() },
+    })
+    socket.write(
+      `POST /api/bookings/ HTTP/1.1\r\nHost: x\r\nAccept: */*\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+    )
+    await Bun.sleep(50)
+    expect((await server.call('POST', '/api/auth/logout', { token })).status).toBe(204)
+    socket.write(body.slice(5))
+    await Promise.race([ended, Bun.sleep(2000)])
+    socket.end()
+    expect(answers.join('')).toStartWith('HTTP/1.1 401')
   })
 
   test('an admin sets a password; that ends the tokens too', async () => {

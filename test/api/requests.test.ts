@@ -149,7 +149,22 @@ onEveryStore('requests', bookings, (server) => {
     expect(server.rows('rooms')).toBe(before)
   })
 
+  test('a client that goes away is no error of ours', async () => {
+    const { hostname, port } = new URL(server.url)
+    const before = server.logged.length
+    const socket = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } })
+    socket.write(
+      'POST /api/rooms/ HTTP/1.1\r\nHost: x\r\nAccept: */*\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    )
+    await Bun.sleep(30)
+    socket.end()
+    await Bun.sleep(120)
+    expect(server.logged.slice(before).join('')).not.toContain('"level":"error"')
+  })
+
   test('more than 1 MiB is 413, declared or chunked', async () => {
+    const huge = await server.call('POST', '/api/rooms/', { raw: 'x'.repeat(20 * 1024 * 1024) })
+    expect([huge.status, huge.body?.code]).toEqual([413, 'too_large'])
     const raw = `{"title":"${'x'.repeat(1024 * 1024)}"}`
     expect((await server.call('POST', '/api/rooms/', { raw })).status).toBe(413)
     const stream = new ReadableStream({
@@ -225,6 +240,10 @@ onEveryStore('requests', bookings, (server) => {
     expectInvalid(await server.call('GET', '/api/rooms/?__proto__=1'), {
       ['__proto__']: ['is not a parameter, nor a value of rooms'],
     })
+    expectInvalid(
+      await server.call('GET', `/api/rooms/?token=${server.adminToken}&token=x`, { token: null }),
+      { token: ['is given more than once'] },
+    )
     expectInvalid(await server.call('GET', '/api/health?x'), { x: ['is not a parameter here'] })
   })
 
@@ -267,5 +286,23 @@ onEveryStore('requests', bookings, (server) => {
     expect(log).toContain('"path":"/api/rooms/?limit=1","status":200')
     expect(log).toContain('"actor":"admins/1"')
     expect(log).not.toContain(server.adminToken)
+    const { length } = server.logged
+    for (const path of [
+      '?TOKEN=',
+      '?access_token=',
+      '?token[]=',
+      '?a;token=',
+      '?limit=1%26token=',
+      ';token=',
+      'x/',
+    ])
+      await server.call('GET', `/api/rooms/${path}${server.adminToken}`, { token: null })
+    await server.call('POST', '/api/auth/login?password=canary-password', { body: {}, token: null })
+    await server.call('GET', '/docs', { token: null })
+    await Bun.sleep(80)
+    const more = server.logged.slice(length).join('')
+    expect(more).not.toContain(server.adminToken.slice(0, 100))
+    expect(more).not.toContain('canary')
+    expect(more).toContain('"path":"/docs"')
   })
 })

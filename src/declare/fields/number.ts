@@ -36,6 +36,14 @@ export interface DecimalDeclaration extends DecimalOptions {
   readonly type: 'decimal'
 }
 
+/** JSON may have said another whole number than the one that a double holds. */
+export function isInexact(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value)
+}
+
+export const INEXACT =
+  'must not be a whole number beyond 2^53, which cannot be kept exactly; send it as a text'
+
 const numeric = { ...common, unique: aBoolean, default: aValue }
 
 function bounds(min: number | undefined, max: number | undefined): { minimum?: number; maximum?: number } {
@@ -69,6 +77,7 @@ export const numberType: FieldType<NumberDeclaration> = {
     ({ min, max }) =>
     (value, path, errors) => {
       if (typeof value !== 'number' || !Number.isFinite(value)) note(errors, path, 'must be a number')
+      else if (isInexact(value)) note(errors, path, INEXACT)
       else if (min !== undefined && value < min) note(errors, path, `must be at least ${min}`)
       else if (max !== undefined && value > max) note(errors, path, `must be at most ${max}`)
       else return value === 0 ? 0 : value

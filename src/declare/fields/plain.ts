@@ -1,5 +1,6 @@
 import { type Errors, note } from '../../errors.ts'
 import { aValue, common, type FieldOptions, type FieldType } from './field.ts'
+import { INEXACT, isInexact } from './number.ts'
 import { storable } from './text.ts'
 
 export interface BooleanOptions extends FieldOptions {
@@ -35,12 +36,7 @@ export const booleanType: FieldType<BooleanDeclaration> = {
 function checkJson(value: unknown, path: string, errors: Errors): void {
   if (typeof value === 'string') storable(value, path, errors)
   else if (typeof value === 'number' && !Number.isFinite(value)) note(errors, path, 'must be a number')
-  else if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    note(
-      errors,
-      path,
-      'must not be a whole number beyond 2^53, which cannot be kept exactly; send it as a text',
-    )
+  else if (typeof value === 'number' && isInexact(value)) note(errors, path, INEXACT)
   else if (Array.isArray(value))
     for (const [at, item] of value.entries()) checkJson(item, `${path}.${at}`, errors)
   else if (typeof value === 'object' && value !== null)

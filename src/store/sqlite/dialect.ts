@@ -26,13 +26,6 @@ export const dialect: Dialect = {
 
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
   array: (items) => sql`json_array(${join(items)})`,
-  extract: (document, path) =>
-    sql`json_extract(${document}, ${word(
-      `$${path
-        .split('.')
-        .map((part) => `."${part}"`)
-        .join('')}`,
-    )})`,
 
   journalled(change, table, which, journal) {
     const changed = which === 'last' ? sql`t."id" = last_insert_rowid()` : which

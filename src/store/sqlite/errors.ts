@@ -4,11 +4,13 @@ import { Failure } from '../../errors.ts'
 /**
  * What a driver error means to us: the only place that reads SQLite's codes.
  * `lost` is a failed write or fsync: nobody knows what is on disk, so the process must not go on as if it did.
+ * `damaged` is a page that cannot be read: no good either, and the next start looks at all of them.
  */
 export type Meaning =
   | { readonly kind: 'unique' }
   | { readonly kind: 'failure'; readonly failure: Failure }
   | { readonly kind: 'lost'; readonly failure: Failure }
+  | { readonly kind: 'damaged'; readonly failure: Failure }
   | { readonly kind: 'unknown' }
 
 const RETRY_SOON = { 'Retry-After': '1' }
@@ -17,15 +19,11 @@ export function meaningOf(error: unknown): Meaning {
   const code = error instanceof SQLiteError ? (error.code ?? '') : ''
   if (code === 'SQLITE_CONSTRAINT_UNIQUE') return { kind: 'unique' }
   if (code === 'SQLITE_FULL') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
-  if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code))
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
+    return { kind: 'damaged', failure: new Failure('unavailable', { cause: error }) }
+  if (code.startsWith('SQLITE_IOERR'))
     return { kind: 'lost', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
   if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY)/.test(code))
     return { kind: 'failure', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
   return { kind: 'unknown' }
-}
-
-/** What to throw for an error that is no refusal. */
-export function thrown(error: unknown): unknown {
-  const meaning = meaningOf(error)
-  return 'failure' in meaning ? meaning.failure : error
 }

@@ -1,5 +1,14 @@
 import { Database } from 'bun:sqlite'
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 
@@ -13,6 +22,7 @@ export function openDatabase(path: string): Database {
     if (existsSync(path)) refuseDamaged(path)
     const database = new Database(path, { readwrite: true, create: true, strict: true })
     for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
+    refuseSuspect(database, path)
     database.run(
       'CREATE TEMP TABLE "takeback_extent" ("type" INTEGER NOT NULL, "id" INTEGER NOT NULL, PRIMARY KEY ("type", "id")) WITHOUT ROWID',
     )
@@ -33,7 +43,8 @@ export const pragmas = [
   'secure_delete = ON',
   'temp_store = MEMORY',
   'cache_size = -16000',
-  'wal_autocheckpoint = 4000',
+  // Ours to do: a failure of SQLite's own checkpoints goes unnoticed.
+  'wal_autocheckpoint = 0',
 ] as const
 
 function reason(error: unknown): string {
@@ -59,4 +70,39 @@ function refuseDamaged(path: string): void {
   const counted = header.readUInt32BE(24) === header.readUInt32BE(92)
   if (header.toString('latin1', 0, 16) !== MAGIC || (counted && size < pages * pageSize))
     throw new StartError(`The database ${path} cannot be opened: ${damaged}`)
+}
+
+/** Where it is written down that a page was found damaged: looking at all of them at every start would take too long. */
+function suspicionOf(path: string): string {
+  return `${path}.suspect`
+}
+
+export function suspect(path: string, reason: string): void {
+  writeFileSync(suspicionOf(path), `${reason}\n`)
+}
+
+/** After damage was met, nothing is served before the whole file has been looked at. */
+function refuseSuspect(database: Database, path: string): void {
+  if (!existsSync(suspicionOf(path))) return
+  const sound = database.query('PRAGMA quick_check(1)').values()[0]?.[0] === 'ok'
+  if (!sound) throw new StartError(`The database ${path} cannot be opened: ${damaged}`)
+  rmSync(suspicionOf(path))
+}
+
+const WAL_MAX = 16 * 1024 * 1024
+
+/** Brings the write-ahead log into the file once it has grown. Throws where that fails. */
+export function checkpointWhenLarge(database: Database, path: string): void {
+  const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {}
+  if (size > WAL_MAX) checkpoint(database, 'PASSIVE')
+}
+
+/** Whether all of it was brought in: others who read may stand in the way. */
+export function checkpoint(database: Database, manner: 'PASSIVE' | 'TRUNCATE'): boolean {
+  database.run('PRAGMA busy_timeout = 0')
+  try {
+    return database.query(`PRAGMA wal_checkpoint(${manner})`).values()[0]?.[0] === 0
+  } finally {
+    database.run('PRAGMA busy_timeout = 5000')
+  }
 }

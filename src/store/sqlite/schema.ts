@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import { StartError } from '../../errors.ts'
-import { type Change, FORMAT, indexName, planMigration } from '../migrate.ts'
+import { type Change, FORMAT, type Inspector, indexName, planMigration } from '../migrate.ts'
 import type { Bound, Column, Index, Table } from '../store.ts'
 import { meaningOf } from './errors.ts'
 
@@ -18,21 +18,19 @@ const own = [
   'CREATE INDEX "takeback_attempts:account" ON "takeback_attempts" ("account", "at")',
   'CREATE INDEX "takeback_attempts:address" ON "takeback_attempts" ("address", "at")',
   'CREATE INDEX "takeback_attempts:at" ON "takeback_attempts" ("at")',
+  `CREATE TABLE "takeback_cleared" (
+    "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
+    "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
   'CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID',
 ]
 
-export function migrate(database: Database, wanted: readonly Table[]): void {
-  database
+export function migrate(database: Database, wanted: readonly Table[]): readonly Table[] {
+  return database
     .transaction(() => {
       const held = heldTables(database)
       if (held === undefined) for (const statement of own) database.run(statement)
-      const hasRows = (table: string) =>
-        database.query(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== null
-      const { changes, refusals, held: after } = planMigration(held ?? [], wanted, hasRows)
-      if (refusals.length > 0)
-        throw new StartError(
-          `The database does not fit the declaration:\n${refusals.map((one) => `  ${one}`).join('\n')}`,
-        )
+      const { changes, refusals, held: after } = planMigration(held ?? [], wanted, inspector(database))
+      if (refusals.length > 0) throw new StartError(misfit(refusals))
       for (const change of changes) apply(database, change)
       remember(database, 'format', String(FORMAT))
       remember(
@@ -40,8 +38,30 @@ export function migrate(database: Database, wanted: readonly Table[]): void {
         'schema',
         JSON.stringify(after, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
       )
+      return after
     })
     .immediate()
+}
+
+function inspector(database: Database): Inspector {
+  const countOf = (text: string) => Number(database.query(text).values()[0]?.[0])
+  return {
+    rows(table, object) {
+      const there = object === undefined ? '' : ` WHERE ${quote(object)} IS NOT NULL`
+      return countOf(`SELECT count(*) FROM ${quote(table)}${there}`)
+    },
+    empty(table, { name, within }) {
+      const there = within === undefined ? '' : ` AND ${quote(within)} IS NOT NULL`
+      return countOf(`SELECT count(*) FROM ${quote(table)} WHERE ${quote(name)} IS NULL${there}`)
+    },
+    dangling: (table, { name, references }) =>
+      countOf(`SELECT count(*) FROM ${quote(table)} t JOIN ${quote(references ?? '')} r ON r."id" = t.${quote(name)}
+        WHERE t."deleted_at" IS NULL AND r."deleted_at" IS NOT NULL`),
+  }
+}
+
+function misfit(refusals: readonly string[]): string {
+  return `The database does not fit the declaration:\n${refusals.map((one) => `  ${one}`).join('\n')}`
 }
 
 /** What the database says that it holds; undefined where it is new. */
@@ -109,7 +129,9 @@ function addIndex(database: Database, table: Table, index: Index): void {
   } catch (error) {
     if (meaningOf(error).kind !== 'unique') throw error
     throw new StartError(
-      `The database does not fit the declaration:\n  ${table.name}: ${index.columns.join(' and ')} must be unique now, but some ${table.name} have the same: change them first.`,
+      misfit([
+        `${table.name}: ${index.columns.join(' and ')} must be unique now, but some ${table.name} have the same: change them first.`,
+      ]),
     )
   }
 }

@@ -3,8 +3,8 @@ import { Failure } from '../../errors.ts'
 import type { Statement } from '../sql.ts'
 import type { Bag, Bound, Outcome, Row, Step, Store, Table } from '../store.ts'
 import { dialect } from './dialect.ts'
-import { meaningOf, thrown } from './errors.ts'
-import { openDatabase } from './open.ts'
+import { meaningOf } from './errors.ts'
+import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
 import { migrate } from './schema.ts'
 
 interface Waiting {
@@ -18,6 +18,9 @@ interface Waiting {
 type Verdict = { readonly outcome: Outcome } | { readonly error: unknown }
 
 const PREPARED_MAX = 1000
+const SCRUB_MS = 1000
+/** How often the size of the log is looked at. */
+const COMMITS_PER_LOOK = 64
 
 /**
  * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
@@ -26,26 +29,33 @@ const PREPARED_MAX = 1000
 export class SqliteStore implements Store {
   readonly dialect = dialect
   readonly #database: Database
+  readonly #path: string
   readonly #prepared = new Map<string, { run: Prepared; returns: boolean }>()
   readonly #onLost: (error: unknown) => void
   #queue: Waiting[] = []
   #lost: unknown
-  #lastAt = 0
+  #closed = false
+  #commits = 0
 
   constructor(path: string, onLost: (error: unknown) => void) {
+    this.#path = path
     this.#database = openDatabase(path)
     this.#onLost = onLost
   }
 
-  async migrate(tables: readonly Table[]): Promise<void> {
-    migrate(this.#database, tables)
+  get commits(): number {
+    return this.#commits
+  }
+
+  async migrate(tables: readonly Table[]): Promise<readonly Table[]> {
+    return migrate(this.#database, tables)
   }
 
   async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     try {
       return this.#execute(statement, bag).rows
     } catch (error) {
-      throw thrown(error)
+      throw this.#failed(error)
     }
   }
 
@@ -56,7 +66,20 @@ export class SqliteStore implements Store {
   }
 
   async scrub(): Promise<void> {
-    this.#database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    try {
+      // Whoever reads in another process keeps the log: then a moment later, when they are done.
+      if (!checkpoint(this.#database, 'TRUNCATE')) this.#scrubLater()
+    } catch (error) {
+      const failed = this.#failed(error)
+      if (this.#lost !== undefined) throw failed
+      this.#scrubLater()
+    }
+  }
+
+  #scrubLater(): void {
+    setTimeout(() => {
+      if (!this.#closed) this.scrub().catch(() => {})
+    }, SCRUB_MS).unref()
   }
 
   async ping(): Promise<void> {
@@ -66,7 +89,12 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#flush()
-    this.#database.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#closed = true
+    try {
+      checkpoint(this.#database, 'TRUNCATE')
+    } catch {
+      // What could not be brought into the file now stands in the log, and is read from there at the next start.
+    }
     for (const { run } of this.#prepared.values()) run.finalize()
     this.#database.close()
   }
@@ -80,32 +108,45 @@ export class SqliteStore implements Store {
       if (this.#lost !== undefined) throw this.#lost
       verdicts = this.#commit(group)
     } catch (error) {
-      const meaning = meaningOf(error)
-      if (meaning.kind === 'lost') this.#lose(error)
-      for (const waiting of group) waiting.reject('failure' in meaning ? meaning.failure : error)
+      const failed = this.#failed(error)
+      for (const waiting of group) waiting.reject(failed)
       return
     }
     for (const [at, verdict] of verdicts.entries()) {
       if ('outcome' in verdict) group[at]?.resolve(verdict.outcome)
       else group[at]?.reject(verdict.error)
     }
+    if (this.#commits % COMMITS_PER_LOOK === 0) this.#checkpoint()
   }
 
-  /** A failed write or fsync is never tried again: what is on disk is only known after a new start. */
-  #lose(error: unknown): void {
-    if (this.#lost !== undefined) return
-    this.#lost = error
-    this.#onLost(error)
+  #checkpoint(): void {
+    try {
+      checkpointWhenLarge(this.#database, this.#path)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** What to throw for an error of the driver. A failed write or fsync is never tried again, and damage is written down. */
+  #failed(error: unknown): unknown {
+    const meaning = meaningOf(error)
+    if ((meaning.kind === 'lost' || meaning.kind === 'damaged') && this.#lost === undefined) {
+      if (meaning.kind === 'damaged') suspect(this.#path, String(error))
+      this.#lost = error
+      this.#onLost(error)
+    }
+    return 'failure' in meaning ? meaning.failure : error
   }
 
   #commit(group: readonly Waiting[]): Verdict[] {
     const database = this.#database
-    const at = this.#now()
     database.run('BEGIN IMMEDIATE')
     try {
+      const at = this.#now()
       const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
       const written = verdicts.some((verdict) => 'outcome' in verdict && verdict.outcome.done)
       database.run(written ? 'COMMIT' : 'ROLLBACK')
+      this.#commits++
       return verdicts
     } catch (error) {
       if (database.inTransaction) database.run('ROLLBACK')
@@ -124,7 +165,7 @@ export class SqliteStore implements Store {
       return { outcome }
     } catch (error) {
       const meaning = meaningOf(error)
-      if (!database.inTransaction || meaning.kind === 'lost') throw error
+      if (!database.inTransaction || meaning.kind === 'lost' || meaning.kind === 'damaged') throw error
       if (shared) database.run('ROLLBACK TO one; RELEASE one')
       if (meaning.kind === 'unique') return { outcome: { done: false, step: 'unique', rows: [] } }
       return { error: 'failure' in meaning ? meaning.failure : error }
@@ -162,9 +203,15 @@ export class SqliteStore implements Store {
     return made
   }
 
-  /** Never goes back, whatever the clock does: reads as of a time rely on it. */
+  /** Never goes back, whatever this clock or another process' does: reads as of a time rely on it. */
   #now(): string {
-    this.#lastAt = Math.max(Date.now(), this.#lastAt)
-    return new Date(this.#lastAt).toISOString()
+    const [last] = this.#execute(lastAt, {}).rows
+    const now = new Date().toISOString()
+    return last !== undefined && String(last[0]) > now ? String(last[0]) : now
   }
+}
+
+const lastAt: Statement = {
+  text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
+  params: [],
 }

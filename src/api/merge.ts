@@ -1,0 +1,35 @@
+/** RFC 7396: objects are merged key by key, `null` takes a key away, all else takes the place of what was there. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  return merge(target, patch, (value) => value !== null)
+}
+
+/** The same over values that were checked already, where a `null` is the value that a field then has. */
+export function mergeValues(target: unknown, values: unknown): unknown {
+  return merge(target, values, () => true)
+}
+
+function merge(target: unknown, patch: unknown, keeps: (value: unknown) => boolean): unknown {
+  if (!isObject(patch)) return patch
+  const merged = new Map<string, unknown>(isObject(target) ? Object.entries(target) : [])
+  for (const [key, value] of Object.entries(patch))
+    if (keeps(value)) merged.set(key, merge(merged.get(key), value, keeps))
+    else merged.delete(key)
+  return Object.fromEntries(merged)
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What stands at a dot path, and the same with something else there. */
+export function valueAt(values: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce((at: unknown, name) => (isObject(at) ? new Map(Object.entries(at)).get(name) : undefined), values)
+}
+
+export function withValueAt(values: unknown, path: string, value: unknown): unknown {
+  const [name = '', ...rest] = path.split('.')
+  const inner = rest.length === 0 ? value : withValueAt(valueAt(values, name), rest.join('.'), value)
+  return { ...(isObject(values) ? values : {}), [name]: inner }
+}

@@ -1,0 +1,150 @@
+import { afterAll, expect, test } from 'bun:test'
+import type { EntityDeclaration } from '../../src/declare/define.ts'
+import { boolean, decimal, entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { onEveryStoreByHand, TestServer } from '../harness.ts'
+
+const admins = entity({ login: { userType: 'admin' }, fields: {} })
+const declared = (entities: Record<string, EntityDeclaration>) => ({
+  admins: 'admins',
+  entities: { admins, ...entities },
+})
+const things = (fields: EntityDeclaration['fields'], more = {}) =>
+  declared({ things: entity({ fields, ...more }) })
+
+onEveryStoreByHand('a changed declaration', (store) => {
+  const servers: TestServer[] = []
+  afterAll(() => Promise.all(servers.map((server) => server.remove())))
+
+  /** A server with some rows, which then starts anew with each of the declarations. */
+  async function started(declaration: ReturnType<typeof declared>, ...bodies: object[]): Promise<TestServer> {
+    const server = new TestServer(store, declaration)
+    servers.push(server)
+    await server.start()
+    for (const body of bodies) await server.expect(201, 'POST', '/api/things/', body)
+    return server
+  }
+  const first = async (server: TestServer) =>
+    (await server.expect(200, 'GET', '/api/things/1/')) as Record<string, unknown>
+  const refusal = (server: TestServer, declaration: ReturnType<typeof declared>) =>
+    server.restart(declaration).then(
+      () => 'started',
+      (error: Error) => error.message,
+    )
+
+  test('new types, optional fields and fields with a default are added', async () => {
+    const server = await started(things({ a: text() }), { a: 'x' })
+    await server.restart(
+      declared({
+        things: entity({
+          fields: {
+            a: text(),
+            b: text({ optional: true }),
+            c: decimal({ default: '1.5' }),
+            d: boolean({ default: true }),
+            e: list(text(), { default: ["it's"] }),
+            o: object({ p: text() }, { optional: true }),
+          },
+        }),
+        more: entity({ fields: { thing: ref('things') } }),
+      }),
+    )
+    expect(await first(server)).toMatchObject({ a: 'x', b: null, c: '1.50', d: true, e: ["it's"], o: null })
+    await server.expect(201, 'POST', '/api/more/', { thing: { id: 1 } })
+  })
+
+  test('what is no longer declared is kept, and is back when it is declared again', async () => {
+    const server = await started(things({ a: text(), b: text({ optional: true }) }), { a: 'x', b: 'kept' })
+    await server.restart(things({ a: text() }))
+    expect(await first(server)).not.toHaveProperty('b')
+    await server.restart(things({ a: text(), b: text({ optional: true }) }))
+    expect(await first(server)).toMatchObject({ a: 'x', b: 'kept' })
+  })
+
+  test('a required object that becomes optional is still there, and the other way round is refused where it is not', async () => {
+    const required = things({ o: object({ city: text() }) })
+    const optional = things({ o: object({ city: text() }, { optional: true }) })
+    const server = await started(required, { o: { city: 'Berlin' } })
+    await server.restart(optional)
+    expect((await first(server)).o).toEqual({ city: 'Berlin' })
+    await server.expect(200, 'PATCH', '/api/things/1/', { o: null })
+    expect(await refusal(server, required)).toContain('things.o.city is required now, but 1 things have none')
+  })
+
+  test('what the rows do not fit is refused, says why, and changes nothing', async () => {
+    const before = things({ a: text({ optional: true }), n: decimal(), s: secret(), i: integer() })
+    const server = await started(before, { a: null, n: '10.50', s: 'hidden hidden', i: 1 })
+    for (const [fields, sentence] of [
+      [{ a: text() }, 'things.a is required now, but 1 things have none'],
+      [
+        { a: text({ optional: true }), b: text() },
+        'things.b is new and required, but there are things already',
+      ],
+      [
+        { n: decimal({ scale: 3 }) },
+        'things.n holds decimals with 2 digits behind the point and cannot become decimals with 3 digits',
+      ],
+      [{ s: text() }, 'things.s holds secrets and cannot become values of the type text'],
+      [{ a: secret({ optional: true }) }, 'things.a holds values of the type text and cannot become secrets'],
+      [{ i: text() }, 'things.i holds values of the type integer and cannot become values of the type text'],
+    ] as const)
+      expect(await refusal(server, things(fields))).toContain(sentence)
+    await server.restart(before)
+    expect(await first(server)).toMatchObject({ a: null, n: '10.50', i: 1 })
+  })
+
+  test('a new unique is refused where two have the same, and applied where only the deleted do', async () => {
+    const server = await started(things({ a: text() }), { a: 'same' }, { a: 'same' })
+    expect(await refusal(server, things({ a: text({ unique: true }) }))).toContain(
+      'a must be unique now, but some things have the same',
+    )
+    await server.restart(things({ a: text() }))
+    await server.expect(200, 'DELETE', '/api/things/2/')
+    await server.restart(things({ a: text({ unique: true }) }))
+    expect((await server.call('POST', '/api/things/', { body: { a: 'same' } })).status).toBe(422)
+  })
+
+  test('references that are no longer declared still guard a purge, and must not dangle when they are back', async () => {
+    const both = declared({
+      things: entity({ fields: { to: ref('targets') } }),
+      targets: entity({ fields: { a: text() } }),
+    })
+    const without = declared({ targets: entity({ fields: { a: text() } }) })
+    const server = new TestServer(store, both)
+    servers.push(server)
+    await server.start()
+    await server.expect(201, 'POST', '/api/targets/', { a: 'x' })
+    await server.expect(201, 'POST', '/api/things/', { to: { id: 1 } })
+    await server.restart(without)
+    await server.expect(200, 'DELETE', '/api/targets/1/')
+    expect((await server.call('DELETE', '/api/targets/1/?purge=1')).body.errors).toEqual({
+      'things.to': ['1 of things refers to it'],
+    })
+    expect(await refusal(server, both)).toContain(
+      'things.to.id is declared again, but 1 things refer to targets that were deleted meanwhile',
+    )
+    await server.restart(without)
+    await server.expect(200, 'DELETE', '/api/targets/1/?restore=1')
+    await server.restart(both)
+    expect((await first(server)).to).toEqual({ id: 1 })
+  })
+
+  test('a reference that was cleared is set again, whatever was declared in between', async () => {
+    const targets = entity({ fields: { a: text() } })
+    const full = declared({
+      targets,
+      things: entity({ fields: { x: text(), to: ref('targets', { optional: true, onDelete: 'clear' }) } }),
+    })
+    const server = new TestServer(store, full)
+    servers.push(server)
+    await server.start()
+    await server.expect(201, 'POST', '/api/targets/', { a: 'x' })
+    await server.expect(201, 'POST', '/api/things/', { x: 'v', to: { id: 1 } })
+    await server.restart(declared({ targets, things: entity({ fields: { x: text() } }) }))
+    await server.expect(200, 'PATCH', '/api/things/1/', { x: 'w' })
+    await server.restart(full)
+    await server.expect(200, 'DELETE', '/api/targets/1/')
+    expect((await first(server)).to).toBeNull()
+    await server.expect(200, 'DELETE', '/api/targets/1/?restore=1')
+    expect((await first(server)).to).toEqual({ id: 1 })
+  })
+})

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { example, newFolder, run, serve } from './process.ts'
 
@@ -106,4 +107,63 @@ test('SIGTERM under load: what is under way is answered, nothing is cut off, exi
   const database = new Database(file)
   expect(database.query('SELECT count(*) FROM rooms').values()).toEqual([[answered]])
   database.close()
+}, 60_000)
+
+test('a damaged page ends the server, and the next start refuses the file and touches nothing', async () => {
+  const { file, args } = await prepared()
+  const server = await serve([...args, '--log', 'json'], { direct: true })
+  const headers = await login(server.url)
+  const titles = Array.from({ length: 400 }, (_, at) => `room ${at} ${'x'.repeat(150)}`)
+  for (const title of titles)
+    await fetch(`${server.url}/api/rooms/`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ title, beds: 1 }),
+    })
+  expect(await server.end()).toBe(0)
+  const bytes = readFileSync(file)
+  for (let at = bytes.indexOf(titles[200] ?? ''); at >= 0; at = bytes.indexOf(titles[200] ?? '')) {
+    const page = at - (at % 4096)
+    bytes.fill(0xff, page, page + 4096)
+  }
+  writeFileSync(file, bytes)
+  const again = await serve([...args, '--log', 'json'], { direct: true })
+  const response = await fetch(`${again.url}/api/rooms/?beds=7`, {
+    headers: await login(again.url),
+  })
+  expect(response.status).toBe(503)
+  await again.child.exited
+  expect(again.child.exitCode).toBe(1)
+  const damaged = readFileSync(file)
+  const refused = await run(['serve', '--port', '0', ...args])
+  expect([refused.code, refused.err.includes('it is damaged')]).toEqual([1, true])
+  expect(readFileSync(file).equals(damaged)).toBe(true)
+}, 60_000)
+
+test('a purge does not wait for whoever reads the file, and leaves no trace once they are done', async () => {
+  const { file, args } = await prepared()
+  const server = await serve([...args, '--log', 'json'], { direct: true })
+  const headers = await login(server.url)
+  const send = (method: string, path: string, body?: object) =>
+    fetch(`${server.url}/api/rooms/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  await send('POST', '', { title: 'canary of a room', beds: 1 })
+  const reader = new Database(file)
+  reader.run('BEGIN')
+  reader.query('SELECT count(*) FROM rooms').get()
+  await send('PATCH', '1/', { title: 'canary once more' })
+  await send('DELETE', '1/')
+  const started = performance.now()
+  expect((await send('DELETE', '1/?purge=1')).status).toBe(204)
+  expect(performance.now() - started).toBeLessThan(3000)
+  reader.run('COMMIT')
+  reader.close()
+  const traces = () =>
+    [file, `${file}-wal`].filter((one) => existsSync(one) && readFileSync(one).includes('canary'))
+  for (let tries = 0; tries < 50 && traces().length > 0; tries++) await Bun.sleep(100)
+  expect(traces()).toEqual([])
+  expect(await server.end()).toBe(0)
 }, 60_000)

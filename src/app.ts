@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
 import { Identities } from './api/identify.ts'
+import { compileEndSession } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
 import { type Config, secretOf } from './config.ts'
@@ -10,7 +11,7 @@ import { StartError } from './errors.ts'
 import { Proxies } from './http/address.ts'
 import type { Log } from './http/log.ts'
 import { Origins } from './http/origins.ts'
-import { htmlPage } from './http/pages.ts'
+import { htmlPage, redirect } from './http/pages.ts'
 import { routesOf } from './http/routes.ts'
 import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
@@ -39,13 +40,39 @@ export async function loadModel(file: string): Promise<Model> {
   try {
     declared = await import(file)
   } catch (error) {
-    throw new StartError(`${file} cannot be loaded: ${error instanceof Error ? error.message : error}`)
+    throw new StartError(
+      `${file} cannot be loaded:\n${mistakesIn(error, file)
+        .map((one) => `  ${one}`)
+        .join('\n')}`,
+    )
   }
   try {
     return resolve(declared.default)
   } catch (error) {
     throw error instanceof StartError ? new StartError(`${file} has ${error.message}`) : error
   }
+}
+
+/** Each with its line and column, where it has one: of a syntax error its own, of a thrown one the place in the file. */
+function mistakesIn(error: unknown, file: string): string[] {
+  if (error instanceof AggregateError) return error.errors.flatMap((one) => mistakesIn(one, file))
+  const {
+    message = String(error),
+    position,
+    stack = '',
+  } = error as {
+    message?: string
+    position?: { line: number; column: number } | null
+    stack?: string
+  }
+  const thrown =
+    stack
+      .split('\n')
+      .find((line) => line.includes(file))
+      ?.split(file)[1] ?? ''
+  const [, line, column] = /^:(\d+):(\d+)/.exec(thrown) ?? []
+  if (position) return [`line ${position.line}, column ${position.column}: ${message}`]
+  return [line === undefined ? message : `line ${line}, column ${column}: ${message}`]
 }
 
 export interface App {
@@ -65,7 +92,15 @@ export async function openApp(
     const plans = compilePlans(model, store.dialect, asideEdges(held, model))
     const tokens = new Tokens(secretOf(config))
     const identities = new Identities(model, plans, store, tokens)
-    const context = { model, plans, store, tokens, identities, throttle: new Throttle(store) }
+    const context = {
+      model,
+      plans,
+      store,
+      tokens,
+      identities,
+      throttle: new Throttle(store),
+      endSession: compileEndSession(store),
+    }
     return { context, close: () => store.close() }
   } catch (error) {
     await store.close()
@@ -92,7 +127,7 @@ export async function startApp(
       port: config.port,
       context,
       routes: routesOf(context, JSON.stringify(documentOf(model))),
-      pages: [htmlPage('/docs', pageOf(model))],
+      pages: [redirect('/', '/docs'), htmlPage('/docs', pageOf(model, baseOf(config)))],
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
       log,
@@ -109,6 +144,11 @@ export async function startApp(
     await app.close()
     throw new StartError(refusal(error, config))
   }
+}
+
+/** Where the examples on the page point to. */
+function baseOf({ host, port }: Config): string {
+  return `http://${host}:${port === 0 ? 3000 : port}`
 }
 
 function refusal(error: unknown, { host, port }: Config): string {

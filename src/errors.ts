@@ -20,7 +20,7 @@ export const catalogue = {
   login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
-  unavailable: { status: 503, message: 'The database cannot be reached right now. Try again.' },
+  unavailable: { status: 503, message: 'This cannot be answered right now. Try again.' },
   disk_full: { status: 507, message: 'The disk is full: nothing was written.' },
 } as const
 

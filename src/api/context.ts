@@ -5,7 +5,7 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
-import type { Bag, Row, Store } from '../store/store.ts'
+import type { Bag, Row, Step, Store } from '../store/store.ts'
 import type { Identities } from './identify.ts'
 
 /** What every operation of the API works with. */
@@ -16,6 +16,7 @@ export interface Context {
   readonly tokens: Tokens
   readonly identities: Identities
   readonly throttle: Throttle
+  readonly endSession: readonly Step[]
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

@@ -5,7 +5,7 @@ import { type Actor, type Caller, nobody } from '../plan/actor.ts'
 import type { Plans } from '../plan/compile.ts'
 import type { Store } from '../store/store.ts'
 
-export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined })
+export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, epoch: undefined })
 
 /** How long a look at a user may be relied on while this process writes nothing: others may have written. */
 const RELIED_MS = 250
@@ -48,9 +48,9 @@ export class Identities {
     const { commits } = this.#store
     const claims = await this.#tokens.verify(token)
     if (claims === undefined || !(await this.#isLive(claims))) throw badToken()
-    const { entity, id, session, expires } = claims
+    const { entity, id, session, epoch, expires } = claims
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
-    const caller = Object.freeze({ actor, session })
+    const caller = Object.freeze({ actor, session, epoch })
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.set(token, { caller, commits, until: Math.min(Date.now() + RELIED_MS, expires * 1000) })
     return caller

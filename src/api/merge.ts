@@ -1,19 +1,10 @@
 /** RFC 7396: objects are merged key by key, `null` takes a key away, all else takes the place of what was there. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  return merge(target, patch, (value) => value !== null)
-}
-
-/** The same over values that were checked already, where a `null` is the value that a field then has. */
-export function mergeValues(target: unknown, values: unknown): unknown {
-  return merge(target, values, () => true)
-}
-
-function merge(target: unknown, patch: unknown, keeps: (value: unknown) => boolean): unknown {
   if (!isObject(patch)) return patch
   const merged = new Map<string, unknown>(isObject(target) ? Object.entries(target) : [])
   for (const [key, value] of Object.entries(patch))
-    if (keeps(value)) merged.set(key, merge(merged.get(key), value, keeps))
-    else merged.delete(key)
+    if (value === null) merged.delete(key)
+    else merged.set(key, mergePatch(merged.get(key), value))
   return Object.fromEntries(merged)
 }
 

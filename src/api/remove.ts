@@ -40,8 +40,7 @@ export async function remove(
     const answer = await act(context, plan, actor, bag)
     if (answer !== undefined) return answer
   }
-  if (restore) plan.removals.explainSetAgain(errors)
-  throw errors.size > 0 ? new Failure('in_use', { errors }) : new Failure('busy')
+  throw new Failure('busy')
 }
 
 type Operation = Bag & { $operation: string; $id: number }
@@ -89,6 +88,8 @@ async function restoreEntity(
     const mayName = (type: string) => context.plans.get(type)?.may.read(actor) ?? false
     plan.removals.explainConflicts(conflicts, errors, bag.$id, mayName)
     if (errors.size > 0) throw invalid(errors)
+    plan.removals.explainSetAgain(errors)
+    if (errors.size > 0) throw new Failure('in_use', { errors })
   }
   return undefined
 }

@@ -5,13 +5,11 @@ import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { compile, param, sql } from '../store/sql.ts'
-import type { Step, Store } from '../store/store.ts'
 import { type Answer, type Context, operationOf } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
-import { Query } from './query.ts'
+import type { Query } from './query.ts'
 
 interface Self {
   readonly plan: Plan
@@ -23,13 +21,14 @@ interface Self {
 }
 
 /** The user that calls, in full. */
-async function selfOf(context: Context, { actor, session }: Caller, query = Query.empty): Promise<Self> {
+async function selfOf(context: Context, { actor, session, epoch }: Caller, query: Query): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined)
     throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
   query.refuseAll()
   const plan = context.plans.get(actor.entity)
   const [row] = plan?.login === undefined ? [] : await context.store.read(plan.login.self, { $id: actor.id })
-  if (plan === undefined || row === undefined) throw badToken()
+  // The token's own epoch: one that has been ended must not be exchanged for one that has not.
+  if (plan === undefined || row === undefined || Number(row[1]) !== epoch) throw badToken()
   return { plan, id: actor.id, session, hash: String(row[0]), epoch: Number(row[1]), json: String(row[2]) }
 }
 
@@ -49,22 +48,12 @@ export async function refresh(context: Context, caller: Caller, query: Query): P
 export async function logout(context: Context, caller: Caller, query: Query): Promise<Answer> {
   const { session } = await selfOf(context, caller, query)
   const until = new Date(Date.now() + TOKEN_SECONDS * 1000).toISOString()
-  await context.store.write(endSession(context.store), { $session: session, $until: until })
+  await context.store.write(context.endSession, {
+    $session: session,
+    $until: until,
+    $now: new Date().toISOString(),
+  })
   return { status: 204 }
-}
-
-/** Sessions that ended so long ago that none of their tokens can be valid need not be known any more. */
-function endSession({ dialect }: Store): readonly Step[] {
-  const sources = [
-    sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$at')}`,
-    sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${param('$until')})
-      ON CONFLICT ("session") DO NOTHING`,
-  ]
-  return sources.map((source) => ({
-    name: 'session',
-    expect: 'any',
-    statement: compile(source, dialect.placeholder),
-  }))
 }
 
 /** `POST /api/auth/password`: all tokens of the user die, and a new one comes back. */
@@ -80,7 +69,7 @@ export async function changePassword(
   await hashSecrets(self.plan, bag)
   const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
   if (!outcome.done) throw badToken()
-  const next = await selfOf(context, caller)
+  const next = { ...self, epoch: self.epoch + 1, json: String(outcome.rows[0]?.[2]) }
   const answer = await signIn(context, next, newSession())
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
 }

@@ -1,7 +1,6 @@
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
-import { ownColumns } from '../plan/columns.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Bag } from '../store/store.ts'
 import {
@@ -15,7 +14,7 @@ import {
   TRIES,
 } from './context.ts'
 import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
-import { isObject, mergePatch, mergeValues, valueAt, withValueAt } from './merge.ts'
+import { isObject, mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
@@ -51,7 +50,7 @@ export async function update(
     if (documents.length > 0) await mergeDocuments(context, plan, documents, { bag, values, when })
     const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
     if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
-    await refuse(context, plan, actor, id, { bag, values, manner, when })
+    await refuse(context, plan, actor, id, { bag, when })
   }
   throw new Failure('busy')
 }
@@ -71,7 +70,9 @@ async function mergeDocuments(
     (all: unknown, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
     values,
   )
-  plan.bind(merged as Values, bag)
+  const bound: Bag = {}
+  plan.bind(merged as Values, bound)
+  for (const path of documents) bag[path] = bound[path] ?? null
   bag.$versions = `|${row[1]}|`
 }
 
@@ -94,20 +95,19 @@ async function refuse(
   plan: Plan,
   actor: Actor,
   id: number,
-  { bag, values, manner, when }: { bag: Bag; values: Values; manner: Manner; when: Preconditions },
+  { bag, when }: { bag: Bag; when: Preconditions },
 ): Promise<void> {
   const [row] = await context.store.read(plan.lists.read, { $id: id })
   if (row === undefined) throw new Failure('not_found')
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const errors: Errors = new Map()
-  if (manner === 'partial')
-    plan.check('replace', mergeValues(withoutOwn(JSON.parse(String(row[2]))), values), errors)
+  const current: unknown = JSON.parse(String(row[2]))
+  // An object that is made by this write must have what it must have.
+  for (const { path, within, column } of plan.writes.needed)
+    if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isObject(valueAt(current, within)))
+      note(errors, path, 'is required')
   await noteFaults(context, plan, bag, id, actor, errors)
   if (errors.size > 0) throw invalid(errors)
-}
-
-function withoutOwn(entity: Values): Values {
-  return Object.fromEntries(Object.entries(entity).filter(([name]) => !Object.hasOwn(ownColumns, name)))
 }
 
 /** An id in a path; what is no id is not there. */

@@ -37,7 +37,7 @@ export class Throttle {
     this.#begin = steps(
       sql`DELETE FROM "takeback_attempts" WHERE "at" < ${param('$day')}`,
       sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome")
-        VALUES (${param('$attempt')}, ${param('$at')}, ${param('$account')}, ${param('$address')}, 'pending')`,
+        VALUES (${param('$attempt')}, ${param('$now')}, ${param('$account')}, ${param('$address')}, 'pending')`,
       counts,
     )
     this.#end = steps(sql`UPDATE "takeback_attempts" SET "outcome" = ${param('$outcome')} WHERE ${mine}`)
@@ -72,6 +72,7 @@ export class Throttle {
       const bag: Bag = {
         $attempt: Bun.randomUUIDv7(),
         $account: digest(account),
+        $now: new Date(now).toISOString(),
         $address: address,
         $minute: new Date(now - MINUTE).toISOString(),
         $day: new Date(now - DAY).toISOString(),

@@ -34,13 +34,10 @@ function unknownCommand(args: readonly string[]): string {
       .slice(0, 2)
       .join(' ') ||
     (args[0] ?? '')
-  const guess =
-    closest(said, names) ??
-    closest(
-      args[0] ?? '',
-      names.map((name) => name.split(' ')[0] ?? name),
-    )
-  return `There is no command "${said}"${guess === undefined ? '' : `; did you mean "${guess}"?`}. "takeback --help" lists them.`
+  const guess = names.find((name) => name.startsWith(`${args[0]} `)) ?? closest(said, names)
+  return guess === undefined
+    ? `There is no command "${said}": "takeback --help" lists them.`
+    : `There is no command "${said}"; did you mean "takeback ${guess}"?`
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import { loadModel, type Running, startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
+import { StartError } from '../errors.ts'
 import { Log } from '../http/log.ts'
 import type { Command } from './arguments.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
@@ -12,6 +13,8 @@ export const serve: Command = {
   options: { ...storeOptions, ...serverOptions, ...helpOption },
   details: 'TAKEBACK_SECRET signs the tokens; without it one is made and kept beside the database.',
   async run(given) {
+    if (given.words.length > 0)
+      throw new StartError(`takeback serve takes no "${given.words[0]}": its flags begin with --.`)
     const config = readConfig(flagsOf(given), process.env)
     const log = new Log(config.log)
     const lost = (error: unknown) => {
@@ -29,14 +32,19 @@ export const serve: Command = {
   },
 }
 
+const TWICE_MS = 1000
+
 function stopOn(signals: readonly NodeJS.Signals[], running: Running, log: Log): void {
-  let stopping = false
+  let since: number | undefined
   for (const signal of signals)
     process.on(signal, async () => {
-      // Who asks twice does not want to wait.
-      if (stopping) process.exit(1)
-      stopping = true
+      // Who asks once more after a while does not want to wait. At once it is the same wish, come on two ways: from the
+      // terminal, and from whoever started us.
+      if (since !== undefined && Date.now() - since > TWICE_MS) process.exit(1)
+      if (since !== undefined) return
+      since = Date.now()
       await running.close()
+      log.say('Takeback has stopped', {})
       await log.close()
       process.exit(0)
     })

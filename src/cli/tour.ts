@@ -14,7 +14,7 @@ export function tourOf(
   const star = mostTelling(model)
   const lines = [
     `API=${url}/api`,
-    `TOKEN=$(curl -s $API/auth/login ${JSON_HEADER} -d '${JSON.stringify({ email, password })}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,
+    `TOKEN=$(curl -s $API/auth/login ${JSON_HEADER} -d '${JSON.stringify({ email, password })}' | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')`,
   ]
   if (star === undefined) return indent([...lines, `curl -s $API/auth/me ${TOKEN_HEADER}`])
   const made = new Map<string, string>()
@@ -35,7 +35,7 @@ export function tourOf(
 
 const JSON_HEADER = '-H "Content-Type: application/json"'
 const TOKEN_HEADER = '-H "Authorization: Bearer $TOKEN"'
-const TAKE_ID = `sed 's/^{"id":\\([0-9]*\\).*/\\1/'`
+const TAKE_ID = `sed -n 's/^{"id":\\([0-9]*\\).*/\\1/p'`
 
 /** The type with the most to show: a reference and an object in it. */
 function mostTelling(model: Model): EntityType | undefined {
@@ -49,7 +49,7 @@ function mostTelling(model: Model): EntityType | undefined {
     .sort((a, b) => weight(b) - weight(a))[0]
 }
 
-/** What must be there first, the innermost first. Types that log in are left out: their references are optional, or there is no tour. */
+/** What must be there first, the innermost first. What is optional and logs in is left out. */
 function targetsOf(type: EntityType, model: Model, seen = new Set([type.name])): EntityType[] {
   return [...walk(type.fields)].flatMap((field) => {
     const target = field.kind === 'reference' ? model.entities.get(field.target) : undefined

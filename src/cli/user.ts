@@ -36,7 +36,8 @@ export const userAdd: Command = {
       const type = loginType(app, entity)
       const values = assign(type, given.texts('set'))
       const password = given.text('password') ?? (await askPassword())
-      console.log(`Added ${await addUser(app, entity, { ...values, email, password })}.`)
+      const added = await addUser(app, entity, { ...values, email, password })
+      console.log(`Added ${added} to ${config.database.path}.`)
     } finally {
       await app.close()
     }

@@ -58,6 +58,8 @@ export interface Edge {
   readonly from: string
   readonly path: string
   readonly column: string
+  /** The optional object that it stands in, if any: the innermost one. */
+  readonly within: string | undefined
   readonly to: string
   readonly onDelete: OnDelete
 }

@@ -48,9 +48,9 @@ export function resolveFields(fields: unknown, place: Place, problems: Problems)
 function nameProblem(name: string, place: Place): string | undefined {
   const path = dotted(place.dotPath, name)
   if (!NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
-  if (place.dotPath === '' && SERVER_OWNED.includes(name))
+  if (place.dotPath === '' && SERVER_OWNED.includes(name.toLowerCase()))
     return 'is a name that every Entity has already; choose another'
-  if (place.dotPath === '' && place.taken.includes(name))
+  if (place.dotPath === '' && place.taken.includes(name.toLowerCase()))
     return 'is a name that login brings along; choose another'
   if (['constructor', 'prototype'].includes(name))
     return 'is a name that JavaScript uses itself; choose another'

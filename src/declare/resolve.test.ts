@@ -164,7 +164,14 @@ test('what is right becomes a Model that nobody can change', () => {
     }),
   )
   expect(model.edges).toEqual([
-    { from: 'bookings', path: 'at.room', column: 'at.room.id', to: 'rooms', onDelete: 'cascade' },
+    {
+      from: 'bookings',
+      path: 'at.room',
+      column: 'at.room.id',
+      within: undefined,
+      to: 'rooms',
+      onDelete: 'cascade',
+    },
   ])
   expect(model.logins.map(({ name }) => name)).toEqual(['admins'])
   expect(model.entities.get('rooms')?.uniques).toEqual([['title']])

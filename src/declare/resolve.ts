@@ -52,7 +52,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
       ])
     else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_/.test(name))
       problems.push([path, 'is a name that Takeback uses itself; choose another'])
-    else if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
+    if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
     else entities.set(name, resolveEntity(name, one as unknown as EntityDeclaration, path, names, problems))
   }
   const model = {
@@ -97,11 +97,11 @@ function resolveEntity(
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
   const { login } = declaration
   if (login === undefined) return []
+  if (isRecord(login)) refuseUnknown(login, ['userType', 'passwordMin'], `${path}.login`, problems)
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
     problems.push([`${path}.login.userType`, "must be a word of small letters, such as 'user'"])
     return []
   }
-  refuseUnknown(login, ['userType', 'passwordMin'], `${path}.login`, problems)
   const min = login.passwordMin ?? PASSWORD_MIN
   if (!Number.isSafeInteger(min) || min < 8 || min > 128)
     problems.push([`${path}.login.passwordMin`, 'must be a whole number from 8 to 128'])
@@ -119,7 +119,7 @@ function compositeUniques(
 ): string[][] {
   const sets: unknown = declaration.unique ?? []
   const columns = [...walk(fields)].filter((field) => field.kind !== 'object').map(columnOf)
-  const plain = [...walk(fields)]
+  const unfit = [...walk(fields)]
     .filter((f) => f.kind === 'value' && (f.secret || f.column === 'json'))
     .map(columnOf)
   if (!Array.isArray(sets) || !sets.every((set) => Array.isArray(set) && set.length > 0)) {
@@ -137,9 +137,18 @@ function compositeUniques(
           where,
           `"${column}" is not a value of this type${didYouMean(String(column), columns)}`,
         ])
-      else if (plain.includes(column))
+      else if (unfit.includes(column))
         problems.push([where, `"${column}" is of a type that cannot be unique`])
     }
+  const seen = new Set(
+    [...walk(fields)].flatMap((field) => (field.kind !== 'object' && field.unique ? [columnOf(field)] : [])),
+  )
+  for (const [at, set] of sets.entries()) {
+    const key = [...set].sort().join('+')
+    if (new Set(set).size < set.length || seen.has(key))
+      problems.push([`${path}.unique.${at}`, 'says what is said already; leave it out'])
+    seen.add(key)
+  }
   return sets
 }
 
@@ -209,21 +218,17 @@ function adminsOf(
 }
 
 function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
-  return [...entities.values()].flatMap((type) =>
-    [...walk(type.fields)].flatMap((field) =>
-      field.kind === 'reference'
-        ? [
-            {
-              from: type.name,
-              path: field.path,
-              column: columnOf(field),
-              to: field.target,
-              onDelete: field.onDelete,
-            },
-          ]
-        : [],
-    ),
-  )
+  return [...entities.values()].flatMap(({ name, fields }) => edgesFrom(name, fields, undefined))
+}
+
+function edgesFrom(from: string, fields: readonly Field[], within: string | undefined): Edge[] {
+  return fields.flatMap((field): Edge[] => {
+    if (field.kind === 'object') return edgesFrom(from, field.fields, field.optional ? field.path : within)
+    if (field.kind !== 'reference') return []
+    return [
+      { from, path: field.path, column: columnOf(field), within, to: field.target, onDelete: field.onDelete },
+    ]
+  })
 }
 
 function refuseUnknown(value: object, known: readonly string[], path: string, problems: Problems): void {

@@ -89,5 +89,5 @@ export class Log {
 
 /** A terminal must not be steered by what stands in a path. */
 function clean(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
+  return text.toWellFormed().replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character))
 }

@@ -14,3 +14,8 @@ export function htmlPage(path: string, html: string): Route {
   })
   return { path, methods: { GET: { body: false, page: true, run } } }
 }
+
+export function redirect(path: string, to: string): Route {
+  const run = () => ({ status: 302, headers: { Location: to } })
+  return { path, methods: { GET: { body: false, page: true, run } } }
+}

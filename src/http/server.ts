@@ -112,7 +112,7 @@ export function listen(options: HttpOptions): Listening {
           const run = (request: BunRequest, server: Server<undefined>) => serve(route, request, server)
           return [
             [route.path, run],
-            [`${route.path}/`, run],
+            [route.path === '/' ? '/' : `${route.path}/`, run],
           ]
         }),
       ),

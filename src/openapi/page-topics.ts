@@ -9,13 +9,13 @@ import { SERVICE, SESSIONS } from './operations.ts'
 import { curl, endpoints } from './page-entity.ts'
 import { exampleOf } from './responses.ts'
 
-export function requestsSection(operations: readonly Operation[]): Section {
+export function requestsSection(operations: readonly Operation[], base: string): Section {
   return {
     id: 'requests',
     title: 'Requests and answers',
     body: html`<p>Every path starts with <code>/api/</code> at the address of this page, and works with and without its last
 <code>/</code>. The examples below take that address from a variable:</p>
-${figure('Shell', html`BASE=http://localhost:3000`)}
+${figure('Shell', html`BASE=${base}`)}
 <ul>
 <li>Every request says <code>Accept: application/json</code>.</li>
 <li>A body is a JSON object, sent as <code>Content-Type: application/json</code>, 1 MiB at most.</li>

@@ -23,6 +23,7 @@ const page = pageOf(
       },
     }),
   ),
+  'http://127.0.0.1:3000',
 )
 
 describe('the reference page', () => {

@@ -14,9 +14,9 @@ import {
 } from './page-topics.ts'
 
 /** The reference for people: one page, without scripts, made from the declarations. */
-export function pageOf(model: Model): string {
+export function pageOf(model: Model, base: string): string {
   const operations = operationsOf(model)
-  const before = [requestsSection(operations), sessionsSection(model, operations)]
+  const before = [requestsSection(operations, base), sessionsSection(model, operations)]
   const types = [...model.entities.values()].map((type) => entitySection(type, model, operations))
   const after = [listsSection(model), changesSection(), removalSection(), errorsSection()]
   return wrap(

@@ -139,7 +139,7 @@ function loginByUsernameSchema(model: Model): JsonSchema {
     ...object({ username: someText, email: someText, password, user_type: userTypeSchema(model) }, [
       'password',
     ]),
-    anyOf: [{ required: ['username'] }, { required: ['email'] }],
+    oneOf: [{ required: ['username'] }, { required: ['email'] }],
   }
 }
 

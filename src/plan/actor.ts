@@ -16,4 +16,6 @@ export function nameOf(actor: Actor): string | null {
 export interface Caller {
   readonly actor: Actor
   readonly session: string | undefined
+  /** Of the token: what ends all tokens of a user raises the user's own. */
+  readonly epoch: number | undefined
 }

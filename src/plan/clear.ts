@@ -42,8 +42,14 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
   const former = ({ column, to }: Edge) =>
     sql`(SELECT k."target" FROM ${CLEARED} k WHERE ${ofThis} AND k."entity_id" = t."id" AND k."column" = ${word(column)}
       AND k."target" IN ${extent.ids(to)})`
-  const empty = (edge: Edge) => sql`(t.${id(edge.column)} IS NULL AND ${former(edge)} IS NOT NULL)`
-  const set = edges.map((edge) => sql`${id(edge.column)} = coalesce(t.${id(edge.column)}, ${former(edge)})`)
+  // What stood in an object that is not there any more has nowhere to go back to.
+  const there = ({ within }: Edge) => (within === undefined ? sql`1 = 1` : sql`t.${id(within)} IS NOT NULL`)
+  const empty = (edge: Edge) =>
+    sql`(t.${id(edge.column)} IS NULL AND ${there(edge)} AND ${former(edge)} IS NOT NULL)`
+  const set = edges.map(
+    (edge) =>
+      sql`${id(edge.column)} = CASE WHEN ${empty(edge)} THEN ${former(edge)} ELSE t.${id(edge.column)} END`,
+  )
   return [
     extent.aside(
       type,
@@ -54,6 +60,9 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
     journalAside(type, extent, dialect),
   ]
 }
+
+/** What was set again, or never can be any more, need not be known. */
+export const forgetCleared = sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')}`
 
 function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)

@@ -115,6 +115,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       if (target === undefined) return note(errors, path, `is not a parameter, nor a value of ${type.name}`)
       const value = parseText(text, target)
       if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
+      if (target.field?.type === 'choice') target.field.check(value, path, errors)
       return { column: path, value: value === null ? null : encodeFor(target, dialect)(value) }
     },
     parseSort(text, errors) {

@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
-import { parseInstant } from '../declare/fields/time.ts'
+import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
+import { isDate, parseInstant } from '../declare/fields/time.ts'
 import { columnOf, type EntityType, type Field, type ValueField, walk } from '../declare/model.ts'
-import type { Errors } from '../errors.ts'
 import type { Bound, Dialect } from '../store/store.ts'
 import { ownColumns } from './columns.ts'
 
@@ -55,14 +55,12 @@ export const shapes: Record<ColumnKind, string> = {
   presence: 'a value',
 }
 
-/** A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts. */
-export function parseText(text: string, { kind, field }: Comparable): unknown {
-  if (kind === 'text')
-    return field?.type === 'choice'
-      ? checked(field, text)
-      : text.includes('\0') || !text.isWellFormed()
-        ? undefined
-        : text
+/**
+ * A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts.
+ * What counts is the type, not the field's limits: they may be narrower than what is there already.
+ */
+export function parseText(text: string, { kind, scale, field }: Comparable): unknown {
+  if (kind === 'text') return isStorable(text) ? text : undefined
   if (text === 'null') return null
   switch (kind) {
     case 'integer':
@@ -76,15 +74,19 @@ export function parseText(text: string, { kind, field }: Comparable): unknown {
       return text === 'true' ? true : text === 'false' ? false : undefined
     case 'datetime':
       return parseInstant(text)
+    case 'date':
+      return isDate(text) ? text : undefined
+    case 'decimal': {
+      const scaled = parseDecimal(text, scale)
+      return scaled === undefined ? undefined : formatDecimal(scaled, scale)
+    }
     default:
-      return field === undefined ? undefined : checked(field, text)
+      return field === undefined ? undefined : text
   }
 }
 
-function checked(field: ValueField, value: unknown): unknown {
-  const errors: Errors = new Map()
-  const normal = field.check(value, '', errors)
-  return errors.size === 0 ? normal : undefined
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
 }
 
 export function encodeFor({ kind, scale }: Comparable, dialect: Dialect): (value: unknown) => Bound {

@@ -2,7 +2,7 @@ import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import type { Dialect, Row, Step } from '../store/store.ts'
-import { clear, next, setAgain } from './clear.ts'
+import { clear, forgetCleared, next, setAgain } from './clear.ts'
 import { renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Reach, reachOf } from './graph.ts'
@@ -87,6 +87,7 @@ export function compileRemovals(
       ),
       ...change(reach.types.map((one) => unstamp(one, extent))),
       ...change(reach.types.map((one) => extent.journal(one, 'restore'))),
+      ...(reach.clears.length === 0 ? [] : change([forgetCleared])),
       step('answer', 'some', answer),
     ],
     purge: [
@@ -95,10 +96,14 @@ export function compileRemovals(
         'held',
         reach.into.map((edge, at) => extent.holders(edge, at, sql`1 = 1`)),
       ),
-      ...change([dialect.deferReferences, ...reach.types.flatMap((one) => erase(one, extent))]),
+      ...change([
+        dialect.deferReferences,
+        ...reach.types.flatMap((one) => erase(one, extent)),
+        forgetCleared,
+      ]),
     ],
     conflicts: compile(
-      sql`WITH back("type", "id") AS (SELECT * FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}))
+      sql`WITH "takeback_back"("type", "id") AS (SELECT * FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}))
         ${union(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
@@ -136,7 +141,7 @@ function erase(type: EntityType, extent: Extent): Sql[] {
 /** Type's place in the reach, unique set's place in the type, who wants it back, who has it. */
 function conflictOf(type: EntityType, code: number, set: readonly string[], at: number): Sql {
   const same = set.map((name) => sql`h.${id(name)} = t.${id(name)}`)
-  return sql`SELECT ${count(code)} || ' ' || ${count(at)}, t."id", h."id" FROM back b
+  return sql`SELECT ${count(code)} || ' ' || ${count(at)}, t."id", h."id" FROM "takeback_back" b
     JOIN ${id(type.name)} t ON t."id" = b."id" JOIN ${id(type.name)} h ON ${and(same)} AND h."id" <> t."id"
     WHERE b."type" = ${count(code)} AND h."deleted_at" IS NULL`
 }

@@ -17,7 +17,8 @@ export function tablesOf(model: Model, dialect: Dialect): Table[] {
 }
 
 const loginColumns: readonly Column[] = [
-  { name: EMAIL_KEY, kind: 'text' },
+  // Nobody can log in without it, so a type with rows cannot become one that logs in.
+  { name: EMAIL_KEY, kind: 'text', required: true },
   { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
 ]
 
@@ -30,6 +31,7 @@ function columnsOf(type: EntityType, dialect: Dialect): Column[] {
       ...(kind === 'decimal' && { scale }),
       ...(secret && { secret }),
       ...(required && { required }),
+      ...(field.kind === 'value' && field.optional && { optional: true }),
       ...(within !== undefined && { within }),
     }
     if (field.kind === 'reference') return { ...column, references: field.target }
@@ -50,6 +52,7 @@ export function asideEdges(held: readonly Table[], model: Model): Edge[] {
           from: name,
           path: column.name.replace(/\.id$/, ''),
           column: column.name,
+          within: undefined,
           to: references,
           onDelete: 'restrict',
         },

@@ -2,7 +2,7 @@ import type { EntityType } from '../declare/model.ts'
 import { isRequired, noteReference } from '../declare/values.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
-import type { Bag, Dialect, Row, Step } from '../store/store.ts'
+import type { Bag, Bound, Dialect, Row, Step } from '../store/store.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
@@ -12,6 +12,8 @@ export interface WritePlan {
   readonly create: readonly Step[]
   /** For the columns that stand in the bag; the text for a set of columns is made once. */
   update(bag: Bag, partial: boolean): readonly Step[]
+  /** Columns that must have a value where the optional object that they are in is there. */
+  readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
   /** What of the bag refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
   faults(bag: Bag): Statement
   explain(rows: readonly Row[], errors: Errors, nameHolder: boolean): void
@@ -47,6 +49,9 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
       updates.set(key, made)
       return made
     },
+    needed: columns.flatMap(({ name, field, within }) =>
+      within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
+    ),
     ...compileFaults(type, columns, dialect),
   }
 }
@@ -57,8 +62,10 @@ const defaultOf = (name: string) => `$default ${name}`
 function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   const bag: Bag = {}
   for (const { name, kind, scale, field, within } of columns) {
-    if (within === undefined || field.kind !== 'value' || field.default === undefined) continue
-    bag[defaultOf(name)] = dialect.encode(kind, scale)?.(field.default) ?? (field.default as string)
+    if (within === undefined) continue
+    const value = field.kind === 'value' ? field.default : undefined
+    bag[defaultOf(name)] =
+      value === undefined ? null : (dialect.encode(kind, scale)?.(value) ?? (value as Bound))
   }
   return bag
 }
@@ -79,10 +86,10 @@ function insert(type: EntityType, columns: readonly BodyColumn[]): Sql {
 }
 
 /** The reference is empty, or its target is there and live. */
-function isLive({ name, field }: BodyColumn): Sql {
+function isLive({ name, field, within }: BodyColumn): Sql {
   const target = field.kind === 'reference' ? field.target : ''
   const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${param(name)} AND "deleted_at" IS NULL)`
-  return field.optional || field.kind !== 'reference' ? sql`(${param(name)} IS NULL OR ${live})` : live
+  return field.optional || within !== undefined ? sql`(${param(name)} IS NULL OR ${live})` : live
 }
 
 function updateOf(
@@ -98,7 +105,7 @@ function updateOf(
   const merged = partial ? untouched : []
   const sets = [
     ...sent.map(({ name }) => sql`${id(name)} = ${param(name)}`),
-    ...merged.filter(({ field }) => field.kind === 'value' && field.default !== undefined).map(fillWhenNew),
+    ...merged.filter(({ field }) => !isRequired(field)).map(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
       ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
@@ -110,14 +117,14 @@ function updateOf(
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
     ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
     ...sent.filter(({ kind }) => kind === 'reference').map(isLive),
-    ...merged
+    ...untouched
       .filter(({ field }) => isRequired(field))
       .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
   ]
   return sql`UPDATE ${id(type.name)} SET ${join(sets)} WHERE ${and(conditions)}`
 }
 
-/** Merging into an optional object that was not there makes it: what has a default then gets it. */
+/** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
 function fillWhenNew({ name, within }: BodyColumn): Sql {
   return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name))} ELSE ${id(name)} END`
 }

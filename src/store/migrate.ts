@@ -6,6 +6,7 @@ export const FORMAT = 1
 export type Change =
   | { readonly kind: 'add table'; readonly table: Table }
   | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'fill column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
 
@@ -62,7 +63,11 @@ function alter(old: Table, table: Table, inspector: Inspector, changes: Change[]
       const added = withFill(column, old)
       refusals.push(...refuseNew(old, added, inspector))
       changes.push({ kind: 'add column', table, column: added })
-    } else refusals.push(...refuseChanged(table, former, column, inspector))
+    } else {
+      refusals.push(...refuseChanged(table, former, column, inspector))
+      const filled = refill(former, column, old)
+      if (filled !== undefined) changes.push({ kind: 'fill column', table, column: filled })
+    }
   }
   const missing = (from: readonly Index[], other: readonly Index[]) =>
     from.filter((index) => !other.some((one) => indexName(table, one) === indexName(table, index)))
@@ -76,6 +81,13 @@ function withFill(column: Column, old: Table): Column {
     column.kind === 'presence' &&
     old.columns.some(({ name, aside }) => !aside && name.startsWith(`${column.name}.`))
   return wasThere ? { ...column, fill: 1 } : column
+}
+
+/** A column that was there before in another role: rows that have nothing in it get what new ones would. */
+function refill(former: Column, column: Column, old: Table): Column | undefined {
+  const added = former.aside ? withFill(column, old) : column
+  if (added.fill === undefined || added.optional) return undefined
+  return former.aside || former.fill === undefined || former.optional ? added : undefined
 }
 
 function refuseNew(table: Table, column: Column, inspector: Inspector): string[] {

@@ -66,6 +66,8 @@ export interface Column {
   readonly secret?: boolean
   /** Every Entity must have a value here. */
   readonly required?: boolean
+  /** May be empty all the same. */
+  readonly optional?: boolean
   /** The column of the optional object that it is in: what is required, is so only where that is there. */
   readonly within?: string
   /** No longer declared, but still there. */

@@ -187,7 +187,7 @@ onEveryStore('requests', bookings, (server) => {
 
   test('unknown paths are 404, wrong methods 405 with Allow', async () => {
     for (const path of [
-      '/',
+      '/x',
       '/api',
       '/api/',
       '/api/nothing/',
@@ -258,6 +258,11 @@ onEveryStore('requests', bookings, (server) => {
       seen.add(headers.get('Request-Id') ?? '')
     }
     expect(seen.size).toBe(4)
+  })
+
+  test('a browser at the root is shown the way', async () => {
+    const response = await fetch(server.url, { redirect: 'manual' })
+    expect([response.status, response.headers.get('Location')]).toEqual([302, '/docs'])
   })
 
   test('HEAD answers as GET, without the body', async () => {

@@ -57,6 +57,10 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
     if (done) throw new Error(`no ready line: ${out}${await child.stderr.text()}`)
     out += new TextDecoder().decode(value)
   }
+  let err = ''
+  const gatherErrors = (async () => {
+    for await (const chunk of child.stderr) err += new TextDecoder().decode(chunk)
+  })()
   const gather = (async () => {
     for (;;) {
       const { value, done } = await reader.read()
@@ -68,11 +72,12 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
   return {
     url,
     child,
-    said: () => out,
+    said: () => out + err,
     async end(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal)
       await child.exited
       await gather
+      await gatherErrors
       return child.exitCode
     },
   }

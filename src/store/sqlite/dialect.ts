@@ -36,10 +36,10 @@ export const dialect: Dialect = {
     if (arms.length === 0) return root
     const further = arms.map(
       ({ from, to, table, column, condition }) =>
-        sql`SELECT ${count(to)}, c."id" FROM reached r CROSS JOIN ${id(table)} c ON c.${id(column)} = r."id"
+        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${id(table)} c ON c.${id(column)} = r."id"
           WHERE r."type" = ${count(from)} AND ${condition}`,
     )
-    return sql`WITH RECURSIVE reached("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM reached`
+    return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM "takeback_reached"`
   },
 
   extent: EXTENT,

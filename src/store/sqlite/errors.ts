@@ -20,7 +20,7 @@ export function meaningOf(error: unknown): Meaning {
   if (code === 'SQLITE_CONSTRAINT_UNIQUE') return { kind: 'unique' }
   if (code === 'SQLITE_FULL') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
-    return { kind: 'damaged', failure: new Failure('unavailable', { cause: error }) }
+    return { kind: 'damaged', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
   if (code.startsWith('SQLITE_IOERR'))
     return { kind: 'lost', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
   if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY)/.test(code))

@@ -66,8 +66,10 @@ function refuseDamaged(path: string): void {
   closeSync(file)
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
   const pages = header.readUInt32BE(28)
-  // The count of pages holds only where it was written by the same change as the rest of the header.
-  const counted = header.readUInt32BE(24) === header.readUInt32BE(92)
+  // The count of pages holds only where it was written by the same change as the rest of the header, and where nothing
+  // is left in the log: a checkpoint writes the first page before the file has grown.
+  const logged = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+  const counted = !logged && header.readUInt32BE(24) === header.readUInt32BE(92)
   if (header.toString('latin1', 0, 16) !== MAGIC || (counted && size < pages * pageSize))
     throw new StartError(`The database ${path} cannot be opened: ${damaged}`)
 }

@@ -108,8 +108,16 @@ function apply(database: Database, change: Change): void {
   } else if (change.kind === 'add column') {
     const fill = change.column.fill === undefined ? '' : ` DEFAULT ${literal(change.column.fill)}`
     database.run(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${describe(change.column)}${fill}`)
-  } else if (change.kind === 'add index') addIndex(database, table, change.index)
+  } else if (change.kind === 'fill column') fillColumn(database, table, change.column)
+  else if (change.kind === 'add index') addIndex(database, table, change.index)
   else database.run(`DROP INDEX ${quote(indexName(table, change.index))}`)
+}
+
+function fillColumn(database: Database, table: Table, { name, within, fill }: Column): void {
+  const there = within === undefined ? '' : ` AND ${quote(within)} IS NOT NULL`
+  database.run(
+    `UPDATE ${quote(table.name)} SET ${quote(name)} = ${literal(fill ?? null)} WHERE ${quote(name)} IS NULL${there}`,
+  )
 }
 
 function createTable({ name, columns }: Table): string {

@@ -83,8 +83,8 @@ export class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    if (this.#lost !== undefined) throw new Failure('unavailable')
-    this.#database.query('SELECT 1').get()
+    if (this.#lost !== undefined) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
+    await this.read(anything, {})
   }
 
   async close(): Promise<void> {
@@ -146,12 +146,19 @@ export class SqliteStore implements Store {
       const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
       const written = verdicts.some((verdict) => 'outcome' in verdict && verdict.outcome.done)
       database.run(written ? 'COMMIT' : 'ROLLBACK')
-      this.#commits++
+      if (written) this.#commits++
       return verdicts
     } catch (error) {
-      if (database.inTransaction) database.run('ROLLBACK')
+      this.#rollback()
       throw error
     }
+  }
+
+  /** What went wrong first is what counts. */
+  #rollback(): void {
+    try {
+      if (this.#database.inTransaction) this.#database.run('ROLLBACK')
+    } catch {}
   }
 
   /** One transaction of the group. What fails in it stays its own, unless SQLite gave up the whole group. */
@@ -203,7 +210,7 @@ export class SqliteStore implements Store {
     return made
   }
 
-  /** Never goes back, whatever this clock or another process' does: reads as of a time rely on it. */
+  /** Never goes back, whatever this clock or another process' does: the journal's times run as its order does. */
   #now(): string {
     const [last] = this.#execute(lastAt, {}).rows
     const now = new Date().toISOString()
@@ -211,6 +218,7 @@ export class SqliteStore implements Store {
   }
 }
 
+const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', params: [] }
 const lastAt: Statement = {
   text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
   params: [],

@@ -147,4 +147,27 @@ onEveryStoreByHand('a changed declaration', (store) => {
     await server.expect(200, 'DELETE', '/api/targets/1/?restore=1')
     expect((await first(server)).to).toEqual({ id: 1 })
   })
+
+  test('a column that changes its role is filled where it is empty', async () => {
+    const object3 = (optional: boolean) =>
+      things({ o: object({ a: text() }, { optional }), n: integer({ optional: true }) })
+    const server = await started(object3(true), { o: { a: 'first' }, n: null })
+    await server.restart(object3(false))
+    await server.expect(201, 'POST', '/api/things/', { o: { a: 'second' } })
+    await server.restart(object3(true))
+    expect((await server.expect(200, 'GET', '/api/things/2/')).o).toEqual({ a: 'second' })
+    await server.restart(things({ o: object({ a: text() }, { optional: true }), n: integer({ default: 3 }) }))
+    expect((await first(server)).n).toBe(3)
+  })
+
+  test('a type with rows cannot become one that logs in', async () => {
+    const fields = { name: text({ optional: true }) }
+    const server = await started(things({ ...fields, email: text(), password: secret() }), {
+      email: 'a@example.com',
+      password: 'long enough for us',
+    })
+    expect(await refusal(server, things(fields, { login: { userType: 'user' } }))).toContain(
+      'things.email_key',
+    )
+  })
 })

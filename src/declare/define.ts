@@ -78,42 +78,59 @@ export type FieldDeclaration =
   | ListDeclaration
   | RefDeclaration
 
+/** No options but the known ones: TypeScript would let them through where the options are inferred. */
+type Only<Options, Known> = Options & { readonly [Name in Exclude<keyof Options, keyof Known>]: never }
+
 /** Text. Length is counted in characters. */
-export const text = <const O extends TextOptions>(options?: O) => declare('text', options)
+export const text = <const O extends TextOptions>(options?: Only<O, TextOptions>) => declare('text', options)
 /** An e-mail address. */
-export const email = <const O extends AddressOptions>(options?: O) => declare('email', options)
+export const email = <const O extends AddressOptions>(options?: Only<O, AddressOptions>) =>
+  declare('email', options)
 /** An `http` or `https` address. */
-export const url = <const O extends AddressOptions>(options?: O) => declare('url', options)
+export const url = <const O extends AddressOptions>(options?: Only<O, AddressOptions>) =>
+  declare('url', options)
 /** A whole number within ±(2^53 − 1). */
-export const integer = <const O extends NumberOptions>(options?: O) => declare('integer', options)
+export const integer = <const O extends NumberOptions>(options?: Only<O, NumberOptions>) =>
+  declare('integer', options)
 /** A double-precision number. For money take `decimal`. */
-export const number = <const O extends NumberOptions>(options?: O) => declare('number', options)
+export const number = <const O extends NumberOptions>(options?: Only<O, NumberOptions>) =>
+  declare('number', options)
 /** An exact decimal, a text in JSON: `"10.50"`. */
-export const decimal = <const O extends DecimalOptions>(options?: O) => declare('decimal', options)
+export const decimal = <const O extends DecimalOptions>(options?: Only<O, DecimalOptions>) =>
+  declare('decimal', options)
 /** `true` or `false`. */
-export const boolean = <const O extends BooleanOptions>(options?: O) => declare('boolean', options)
+export const boolean = <const O extends BooleanOptions>(options?: Only<O, BooleanOptions>) =>
+  declare('boolean', options)
 /** A calendar day: `"2026-12-31"`. */
-export const date = <const O extends TimeOptions>(options?: O) => declare('date', options)
+export const date = <const O extends TimeOptions>(options?: Only<O, TimeOptions>) => declare('date', options)
 /** An instant, kept and shown in UTC with milliseconds: `"2026-12-31T18:00:00.000Z"`. */
-export const datetime = <const O extends TimeOptions>(options?: O) => declare('datetime', options)
+export const datetime = <const O extends TimeOptions>(options?: Only<O, TimeOptions>) =>
+  declare('datetime', options)
 /** One of the given texts. */
 export const choice = <const V extends readonly string[], const O extends ChoiceOptions>(
   values: V,
-  options?: O,
+  options?: Only<O, ChoiceOptions>,
 ) => declare('choice', { ...options, values } as O & { readonly values: V })
 /** Any JSON, kept as it is. */
-export const json = <const O extends JsonOptions>(options?: O) => declare('json', options)
+export const json = <const O extends JsonOptions>(options?: Only<O, JsonOptions>) => declare('json', options)
 /** Can be written, is kept as a hash only, and never comes back. */
-export const secret = <const O extends SecretOptions>(options?: O) => declare('secret', options)
+export const secret = <const O extends SecretOptions>(options?: Only<O, SecretOptions>) =>
+  declare('secret', options)
 /** Fields under a common name; each is a column of its own. */
-export const object = <const F extends Fields, const O extends ObjectOptions>(fields: F, options?: O) =>
-  declare('object', { ...options, fields } as O & { readonly fields: F })
+export const object = <const F extends Fields, const O extends ObjectOptions>(
+  fields: F,
+  options?: Only<O, ObjectOptions>,
+) => declare('object', { ...options, fields } as O & { readonly fields: F })
 /** A list of values of one type. */
-export const list = <const I extends FieldDeclaration, const O extends ListOptions>(items: I, options?: O) =>
-  declare('list', { ...options, items } as O & { readonly items: I })
+export const list = <const I extends FieldDeclaration, const O extends ListOptions>(
+  items: I,
+  options?: Only<O, ListOptions>,
+) => declare('list', { ...options, items } as O & { readonly items: I })
 /** A reference to an Entity of another type, or of the same: `{"id": 5}`. */
-export const ref = <const T extends string, const O extends RefOptions>(target: T, options?: O) =>
-  declare('ref', { ...options, target } as O & { readonly target: T })
+export const ref = <const T extends string, const O extends RefOptions>(
+  target: T,
+  options?: Only<O, RefOptions>,
+) => declare('ref', { ...options, target } as O & { readonly target: T })
 
 function declare<const T extends string, O extends object>(
   type: T,
@@ -159,11 +176,11 @@ export interface AppDeclaration {
 }
 
 /** Declares one Entity type. */
-export function entity<const E extends EntityDeclaration>(declaration: E): E {
+export function entity<const E extends EntityDeclaration>(declaration: Only<E, EntityDeclaration>): E {
   return Object.freeze(declaration)
 }
 
 /** Declares the whole backend: the default export of `takeback.config.ts`. */
-export function app<const A extends AppDeclaration>(declaration: A): A {
+export function app<const A extends AppDeclaration>(declaration: Only<A, AppDeclaration>): A {
   return Object.freeze(declaration)
 }

@@ -126,8 +126,11 @@ export async function startApp(
       host: config.host,
       port: config.port,
       context,
-      routes: routesOf(context, JSON.stringify(documentOf(model))),
-      pages: [redirect('/', '/docs'), htmlPage('/docs', pageOf(model, baseOf(config)))],
+      routes: [
+        redirect('/', '/docs'),
+        htmlPage('/docs', pageOf(model, baseOf(config))),
+        ...routesOf(context, JSON.stringify(documentOf(model))),
+      ],
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
       log,

@@ -1,7 +1,7 @@
 import { create } from '../api/create.ts'
 import { type App, loadModel, openApp } from '../app.ts'
 import { readConfig } from '../config.ts'
-import { closest } from '../declare/closest.ts'
+import { didYouMean } from '../declare/closest.ts'
 import { type EntityType, type Field, walk } from '../declare/model.ts'
 import { Failure, StartError } from '../errors.ts'
 import { system } from '../plan/actor.ts'
@@ -66,9 +66,8 @@ function loginType({ context }: App, entity: string): EntityType {
   const names = context.model.logins.map(({ name }) => name)
   const type = context.model.logins.find(({ name }) => name === entity)
   if (type !== undefined) return type
-  const guess = closest(entity, names)
   throw new StartError(
-    `"${entity}" is not a type that logs in${guess === undefined ? '' : `; did you mean "${guess}"?`} (there are: ${names.join(', ')}).`,
+    `"${entity}" is not a type that logs in${didYouMean(entity, names)} (there are: ${names.join(', ')}).`,
   )
 }
 

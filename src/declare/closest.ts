@@ -9,6 +9,12 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
+/** The same as the end of a sentence; nothing where there is no such word. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const guess = closest(word, known)
+  return guess === undefined ? '' : `; did you mean "${guess}"?`
+}
+
 /** Edits, with two swapped neighbours counted as one (optimal string alignment). */
 function distance(a: string, b: string): number {
   let before: number[] = []

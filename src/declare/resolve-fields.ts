@@ -1,5 +1,5 @@
 import type { Errors } from '../errors.ts'
-import { closest } from './closest.ts'
+import { didYouMean } from './closest.ts'
 import type { FieldDeclaration, ListDeclaration, ObjectDeclaration, RefDeclaration } from './define.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
 import { aBoolean, type OptionCheck } from './fields/field.ts'
@@ -126,12 +126,8 @@ function resolveReference(
   )
   if (place.inList)
     problem('', 'is a reference in a list, which is not served yet; declare a type for the link instead')
-  const guess = closest(String(target), place.names)
   if (typeof target !== 'string' || !place.names.includes(target))
-    problem(
-      '',
-      `refers to "${target}", which is not declared${guess === undefined ? '' : `; did you mean "${guess}"?`}`,
-    )
+    problem('', `refers to "${target}", which is not declared${didYouMean(String(target), place.names)}`)
   if (!['restrict', 'cascade', 'clear'].includes(onDelete))
     problem('.onDelete', "must be 'restrict', 'cascade' or 'clear'")
   if (onDelete === 'clear' && !optional)
@@ -206,10 +202,9 @@ function checkOptions(
     if (option === 'type' || value === undefined) continue
     const check = Object.hasOwn(known, option) ? known[option] : undefined
     const names = Object.keys(known)
-    const guess = closest(option, names)
     const sentence =
       check === undefined
-        ? `is not an option here${guess === undefined ? '' : `; did you mean "${guess}"?`}; the options are ${names.join(', ')}`
+        ? `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
         : check(value)
     if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
   }

@@ -1,5 +1,5 @@
 import { StartError } from '../errors.ts'
-import { closest } from './closest.ts'
+import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
@@ -238,9 +238,4 @@ function refuseUnknown(value: object, known: readonly string[], path: string, pr
         path === '' ? key : `${path}.${key}`,
         `is not an option${didYouMean(key, known)}; the options are ${known.join(', ')}`,
       ])
-}
-
-function didYouMean(word: string, known: readonly string[]): string {
-  const guess = closest(word, known)
-  return guess === undefined ? '' : `; did you mean "${guess}"?`
 }

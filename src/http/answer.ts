@@ -1,0 +1,37 @@
+import type { Answer } from '../api/context.ts'
+import { catalogue, Failure } from '../errors.ts'
+import type { Log } from './log.ts'
+
+/** A failure as it is sent. What is not in the catalogue is our own mistake: its cause stands in the log only. */
+export function answerFailure(error: unknown, requestId: string, log: Log): Answer {
+  const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
+  const { status, message } = catalogue[failure.code]
+  if (status >= 500) log.error(message, failure.cause ?? failure, requestId)
+  const body = {
+    message,
+    ...(failure.errors !== undefined && { errors: Object.fromEntries(failure.errors) }),
+    code: failure.code,
+    ...(status >= 500 && { request_id: requestId }),
+  }
+  return { status, body: JSON.stringify(body), headers: { ...failure.headers } }
+}
+
+/** `If-None-Match` (RFC 9110, section 13.1.2): weak comparison, on reads only. */
+export function isUnchanged(request: Request, { status, headers }: Answer): boolean {
+  const reads = status === 200 && (request.method === 'GET' || request.method === 'HEAD')
+  const header = reads ? request.headers.get('if-none-match') : null
+  if (header === null || headers?.ETag === undefined) return false
+  return (
+    header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.ETag)
+  )
+}
+
+/** The headers that all answers have, put to those of this one: an answer is made for one request, so nobody else sees it. */
+export function headersOf({ body, headers = {} }: Answer, requestId: string): Record<string, string> {
+  headers['Cache-Control'] ??= 'no-store'
+  headers['X-Content-Type-Options'] = 'nosniff'
+  headers['Referrer-Policy'] = 'no-referrer'
+  headers['Request-Id'] = requestId
+  if (body !== undefined) headers['Content-Type'] ??= 'application/json'
+  return headers
+}

@@ -1,0 +1,132 @@
+import type { Server } from 'bun'
+import type { Answer, Context } from '../api/context.ts'
+import { anonymous, type Identities } from '../api/identify.ts'
+import { Query } from '../api/query.ts'
+import { Failure } from '../errors.ts'
+import { type Caller, nameOf } from '../plan/actor.ts'
+import { admitsJson } from './accept.ts'
+import type { Proxies } from './address.ts'
+import { answerFailure, headersOf, isUnchanged } from './answer.ts'
+import { readBody } from './body.ts'
+import { type BunRequest, Incoming } from './incoming.ts'
+import type { Log } from './log.ts'
+import type { Origins } from './origins.ts'
+import type { Handler, Method, Route } from './route.ts'
+import { shownPath } from './shown-path.ts'
+
+const NONE: object = Object.freeze({})
+const nothing = { caller: anonymous, query: Query.empty, body: NONE }
+
+/** What is served, and to whom. */
+export interface Served {
+  readonly context: Context
+  readonly proxies: Proxies
+  readonly origins: Origins
+  readonly log: Log
+}
+
+/** Turns requests into answers. */
+export class Service {
+  readonly #identities: Identities
+  readonly #served: Served
+  readonly #prefix = Bun.randomUUIDv7().slice(-12)
+  #count = 0
+  #underWay = 0
+  #held: Promise<void> | undefined
+
+  constructor(served: Served) {
+    this.#served = served
+    this.#identities = served.context.identities
+  }
+
+  /** How many requests have come and are not answered yet. */
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  /** From now on every answer waits for this, and is the last one on its connection. */
+  holdUntil(released: Promise<void>): void {
+    this.#held = released
+  }
+
+  newRequestId(): string {
+    return `${this.#prefix}-${(++this.#count).toString(36)}`
+  }
+
+  /** Whatever happens is answered, and stands in the log. */
+  async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
+    const { origins, log } = this.#served
+    const started = performance.now()
+    const requestId = this.newRequestId()
+    const { path, search } = splitUrl(request.url)
+    const seen: { caller?: Caller } = {}
+    let answer: Answer
+    this.#underWay++
+    try {
+      const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
+      answer = preflight || (await this.#perform(route, request, { server, search, seen }))
+    } catch (error) {
+      answer = answerFailure(error, requestId, log)
+    }
+    if (this.#held !== undefined) await this.#held
+    this.#underWay--
+    const status = isUnchanged(request, answer) ? 304 : answer.status
+    const actor = seen.caller === undefined ? null : nameOf(seen.caller.actor)
+    const ms = performance.now() - started
+    log.request({ method: request.method, path: shownPath(path, search), status, ms, requestId, actor })
+    const headers = headersOf(answer, requestId)
+    if (origins.any) Object.assign(headers, origins.headersFor(request))
+    if (this.#held !== undefined) headers.Connection = 'close'
+    return new Response(status === 304 ? null : answer.body, { status, headers })
+  }
+
+  /** The whole way of a request, top to bottom. */
+  async #perform(
+    route: Route | undefined,
+    request: BunRequest,
+    { server, search, seen }: { server: Server<undefined>; search: string; seen: { caller?: Caller } },
+  ): Promise<Answer> {
+    const around = { server, proxies: this.#served.proxies }
+    const handler = handlerOf(route, request.method)
+    if (handler.page) return handler.run(new Incoming(request, around, nothing))
+    if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
+    const parameters = search === '' ? undefined : new URLSearchParams(search)
+    const token = tokenOf(request.headers.get('authorization'), parameters)
+    seen.caller = await this.#callerOf(token)
+    const body = handler.body ? await readBody(request) : NONE
+    // A body may take its time, and the token may have died meanwhile.
+    const caller = handler.body ? await this.#callerOf(token) : seen.caller
+    const query = parameters === undefined ? Query.empty : new Query(parameters)
+    return handler.run(new Incoming(request, around, { caller, query, body }))
+  }
+
+  #callerOf(token: string | undefined): Caller | Promise<Caller> {
+    if (token === undefined) return anonymous
+    return this.#identities.recall(token) ?? this.#identities.identify(token)
+  }
+}
+
+function handlerOf(route: Route | undefined, method: string): Handler {
+  if (route === undefined) throw new Failure('not_found')
+  const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
+  if (handler !== undefined) return handler
+  throw new Failure('method_not_allowed', { headers: { Allow: methodsOf(route).join(', ') } })
+}
+
+function methodsOf(route: Route): string[] {
+  return Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
+}
+
+/** The header wins; one that is no Bearer token is a bad token, not none. */
+function tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
+  if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+  return parameters?.get('token') ?? undefined
+}
+
+function splitUrl(url: string): { path: string; search: string } {
+  const start = url.indexOf('/', 8)
+  const mark = url.indexOf('?', start)
+  return mark < 0
+    ? { path: url.slice(start), search: '' }
+    : { path: url.slice(start, mark), search: url.slice(mark + 1) }
+}

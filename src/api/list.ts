@@ -2,28 +2,32 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { LIMIT, LIMIT_MAX, type ListQuery, type Trashed } from '../plan/list.ts'
-import type { Bound } from '../store/store.ts'
+import type { Bound, Row } from '../store/store.ts'
 import { type Answer, allow, type Context } from './context.ts'
-import { parseFlag, type Query } from './query.ts'
+import { parseFlag, Query } from './query.ts'
 
 /** `GET /api/<entity>/` */
 export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
-  const { count, ...asked } = parse(plan, query, errors)
+  const asked = query === Query.empty ? plain : parse(plan, query, errors)
   if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (errors.size > 0) throw invalid(errors)
 
   const { statement, bag } = plan.lists.page(asked)
   const rows = await context.store.read(statement, bag)
-  const page = rows.slice(0, asked.limit)
-  const last = rows.length > asked.limit ? page.at(-1) : undefined
-  const next = last === undefined ? null : plan.lists.cursor(asked.sort, last[1] ?? null)
-  const total = count ? `,"total":${await totalOf(context, plan, asked)}` : ''
-  return {
-    status: 200,
-    body: `{"data":[${page.map(([json]) => json).join(',')}],"next":${JSON.stringify(next)}${total}}`,
-  }
+  const last = rows.length > asked.limit ? rows[asked.limit - 1] : undefined
+  const next = last === undefined ? 'null' : `"${plan.lists.cursor(asked.sort, last[1] ?? null)}"`
+  const total = asked.count ? `,"total":${await totalOf(context, plan, asked)}` : ''
+  return { status: 200, body: `{"data":[${joined(rows, asked.limit)}],"next":${next}${total}}` }
+}
+
+/** The database has made the JSON of each already. */
+function joined(rows: readonly Row[], limit: number): string {
+  let text = ''
+  for (let at = 0; at < rows.length && at < limit; at++)
+    text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
+  return text
 }
 
 async function totalOf(context: Context, plan: Plan, asked: ListQuery): Promise<Bound> {
@@ -33,6 +37,17 @@ async function totalOf(context: Context, plan: Plan, asked: ListQuery): Promise<
 }
 
 const defaultSort = [{ column: 'id', descending: false }]
+/** What most lists are asked for: nothing in particular. */
+const plain: ListQuery & { count: boolean } = Object.freeze({
+  equals: [],
+  sort: defaultSort,
+  after: undefined,
+  trashed: 'without',
+  fields: undefined,
+  limit: LIMIT,
+  count: false,
+})
+
 const parameters = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed'] as const
 
 function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: boolean } {

@@ -2,7 +2,7 @@ import type { ColumnKind } from '../declare/fields/field.ts'
 import { columnOf, type EntityType, type Field } from '../declare/model.ts'
 import type { Values } from '../declare/values.ts'
 import { id, type Sql, sql } from '../store/sql.ts'
-import type { Bag, Bound, Dialect } from '../store/store.ts'
+import type { Bag, Dialect } from '../store/store.ts'
 
 /** A column that holds something of a body: a value, the id of a reference, or that an optional object is there. */
 export interface BodyColumn {
@@ -57,7 +57,7 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, bag: Bag) =
       bag[column] = isNothing(value) ? null : (value as { id: number }).id
     }
   if (field.kind === 'value') {
-    const encode = dialect.encode(field.column, field.scale) ?? ((value: unknown) => value as Bound)
+    const encode = dialect.encode(field.column, field.scale)
     return (value, bag) => {
       bag[column] = isNothing(value) ? null : encode(value)
     }

@@ -6,7 +6,6 @@ import { renderEntity } from './columns.ts'
 import {
   bindJson,
   comparablesOf,
-  encodeFor,
   openCursor,
   parseText,
   readablePaths,
@@ -116,7 +115,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       const value = parseText(text, target)
       if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
       if (target.field?.type === 'choice') target.field.check(value, path, errors)
-      return { column: path, value: value === null ? null : encodeFor(target, dialect)(value) }
+      return { column: path, value: value === null ? null : dialect.encode(target.kind, target.scale)(value) }
     },
     parseSort(text, errors) {
       const keys = text.split(',').map((part) => {

@@ -89,16 +89,14 @@ function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-export function encodeFor({ kind, scale }: Comparable, dialect: Dialect): (value: unknown) => Bound {
-  return dialect.encode(kind, scale) ?? ((value) => value as Bound)
-}
-
 /** A cursor comes from outside like anything else: its values must be of their columns' types. */
 export function bindJson(value: unknown, target: Comparable, dialect: Dialect): Bound | undefined {
   if (value === null) return target.column === 'id' ? undefined : null
   if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
   const normal = parseText(String(value), target)
-  return normal === undefined || normal === null ? undefined : encodeFor(target, dialect)(normal)
+  return normal === undefined || normal === null
+    ? undefined
+    : dialect.encode(target.kind, target.scale)(normal)
 }
 
 /** The kinds that are a text in JSON. */

@@ -36,8 +36,7 @@ function columnsOf(type: EntityType, dialect: Dialect): Column[] {
     }
     if (field.kind === 'reference') return { ...column, references: field.target }
     if (field.kind === 'object' || field.default === undefined) return column
-    const encode = dialect.encode(kind, scale)
-    return { ...column, fill: encode === undefined ? (field.default as string) : encode(field.default) }
+    return { ...column, fill: dialect.encode(kind, scale)(field.default) }
   })
 }
 

@@ -2,7 +2,7 @@ import type { EntityType } from '../declare/model.ts'
 import { isRequired, noteReference } from '../declare/values.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
-import type { Bag, Bound, Dialect, Row, Step } from '../store/store.ts'
+import type { Bag, Dialect, Row, Step } from '../store/store.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
@@ -64,8 +64,7 @@ function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   for (const { name, kind, scale, field, within } of columns) {
     if (within === undefined) continue
     const value = field.kind === 'value' ? field.default : undefined
-    bag[defaultOf(name)] =
-      value === undefined ? null : (dialect.encode(kind, scale)?.(value) ?? (value as Bound))
+    bag[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
   }
   return bag
 }

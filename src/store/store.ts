@@ -39,8 +39,8 @@ export interface Arm {
 /** What differs between databases in the text of a statement. */
 export interface Dialect {
   placeholder(position: number): string
-  /** From a value's normal form to what is bound; undefined where they are the same. */
-  encode(kind: ColumnKind, scale: number): ((value: unknown) => Bound) | undefined
+  /** From a value's normal form to what is bound. */
+  encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
   /** A column's value as JSON, for `object`. */
   render(kind: ColumnKind, column: Sql, scale: number): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql

@@ -1,6 +1,6 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
 import { count, id, join, type Sql, sql, word } from '../sql.ts'
-import type { Dialect } from '../store.ts'
+import type { Bound, Dialect } from '../store.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
 
@@ -12,7 +12,7 @@ export const dialect: Dialect = {
     if (kind === 'json') return (value) => JSON.stringify(value)
     // SQLite has no exact decimals: a scaled integer keeps, sorts and adds them up exactly.
     if (kind === 'decimal') return (value) => parseDecimal(value, scale) ?? null
-    return undefined
+    return (value) => value as Bound
   },
 
   render(kind, column, scale) {

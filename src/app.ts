@@ -55,7 +55,10 @@ export async function loadModel(file: string): Promise<Model> {
 
 /** Each with its line and column, where it has one: of a syntax error its own, of a thrown one the place in the file. */
 function mistakesIn(error: unknown, file: string): string[] {
-  if (error instanceof AggregateError) return error.errors.flatMap((one) => mistakesIn(one, file))
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.flatMap((one) => mistakesIn(one, file))
+  if (!(error instanceof Error) && !(typeof error === 'object' && error !== null && 'message' in error))
+    return [Bun.inspect(error)]
   const {
     message = String(error),
     position,

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, epoch: undefined })
 
-/** How long a look at a user may be relied on while this process writes nothing: others may have written. */
+/** How long a look at a user may be relied on where nothing was committed: a Store may not see at once what others did. */
 const RELIED_MS = 250
 const KNOWN_MAX = 10_000
 
@@ -19,7 +19,7 @@ interface Known {
 
 /**
  * Who a token stands for. The user must still be there, and the token must not have been revoked. That is looked up
- * anew after every commit of this process, so what it ends is over at once, and after a moment in any case.
+ * anew after every commit, so what is ended is over at once, and after a moment in any case.
  */
 export class Identities {
   readonly #model: Model

@@ -17,6 +17,9 @@ import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts
 import { isObject, mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
+/** A merge of JSON must read before it writes, so among many at once it has to try more often. */
+const MERGES_MAX = 60
+
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
 export type Manner = 'partial' | 'replace'
 
@@ -46,7 +49,9 @@ export async function update(
   if (plan.secrets.length > 0) await hashSecrets(plan, bag)
   const documents =
     manner === 'partial' ? plan.documents.filter((path) => isObject(valueAt(values, path))) : []
-  for (let tries = 0; tries < TRIES; tries++) {
+  const most = documents.length > 0 ? MERGES_MAX : TRIES
+  for (let tries = 0; tries < most; tries++) {
+    if (tries > 0) await Bun.sleep(Math.random() * tries)
     if (documents.length > 0) await mergeDocuments(context, plan, documents, { bag, values, when })
     const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
     if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)

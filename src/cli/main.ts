@@ -40,7 +40,15 @@ function unknownCommand(args: readonly string[]): string {
     : `There is no command "${said}"; did you mean "takeback ${guess}"?`
 }
 
-main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(error instanceof StartError ? error.message : error)
-  process.exit(1)
-})
+// Until it has done what it should: what never ends, such as a config file that waits for ever, has not.
+process.exitCode = 1
+
+main(process.argv.slice(2)).then(
+  () => {
+    process.exitCode = 0
+  },
+  (error: unknown) => {
+    console.error(error instanceof StartError ? error.message : error)
+    process.exit(1)
+  },
+)

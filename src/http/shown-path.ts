@@ -1,6 +1,7 @@
 /** Parameters whose values are no secret, however they are misused. */
 const SHOWN = new Set(['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'restore', 'purge'])
-const LOOKS_LIKE_TOKEN = /[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g
+/** Starts only where a run of such characters does: a long one without dots is looked at once, not from each of its places. */
+const LOOKS_LIKE_TOKEN = /(?<![\w-])[\w-]{8,}(?:\.|%2e)[\w-]{8,}(?:\.|%2e)[\w-]*/gi
 
 /**
  * A path as the log may show it. A token, or a password that was put into the query by mistake, is not in it, whatever

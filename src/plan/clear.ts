@@ -61,8 +61,16 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
   ]
 }
 
-/** What was set again, or never can be any more, need not be known. */
-export const forgetCleared = sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')}`
+/** What was set again, or never can be any more, need not be known. Of the same deletion, others may still be to come. */
+export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
+  return sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')} AND "entity" = ${word(from)}
+    AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`
+}
+
+/** Neither is what was cleared in something that is gone itself. */
+export function forgetClearedIn(type: EntityType, extent: Extent): Sql {
+  return sql`DELETE FROM ${CLEARED} WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`
+}
 
 function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)

@@ -2,7 +2,7 @@ import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import type { Dialect, Row, Step } from '../store/store.ts'
-import { clear, forgetCleared, next, setAgain } from './clear.ts'
+import { clear, forgetCleared, forgetClearedIn, next, setAgain } from './clear.ts'
 import { renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Reach, reachOf } from './graph.ts'
@@ -87,7 +87,7 @@ export function compileRemovals(
       ),
       ...change(reach.types.map((one) => unstamp(one, extent))),
       ...change(reach.types.map((one) => extent.journal(one, 'restore'))),
-      ...(reach.clears.length === 0 ? [] : change([forgetCleared])),
+      ...change(reach.clears.map((edge) => forgetCleared(edge, extent))),
       step('answer', 'some', answer),
     ],
     purge: [
@@ -98,8 +98,9 @@ export function compileRemovals(
       ),
       ...change([
         dialect.deferReferences,
+        ...reach.clears.map((edge) => forgetCleared(edge, extent)),
+        ...reach.types.map((one) => forgetClearedIn(one, extent)),
         ...reach.types.flatMap((one) => erase(one, extent)),
-        forgetCleared,
       ]),
     ],
     conflicts: compile(

@@ -57,17 +57,15 @@ function setAside(table: Table): Table {
 }
 
 function alter(old: Table, table: Table, inspector: Inspector, changes: Change[], refusals: string[]): void {
+  refusals.push(...refuseAbsent(old, table, inspector))
   for (const column of table.columns) {
     const former = old.columns.find(({ name }) => name === column.name)
+    const filled = withFill(column, old)
     if (former === undefined) {
-      const added = withFill(column, old)
-      refusals.push(...refuseNew(old, added, inspector))
-      changes.push({ kind: 'add column', table, column: added })
-    } else {
-      refusals.push(...refuseChanged(table, former, column, inspector))
-      const filled = refill(former, column, old)
-      if (filled !== undefined) changes.push({ kind: 'fill column', table, column: filled })
-    }
+      refusals.push(...refuseNew(old, filled, inspector))
+      changes.push({ kind: 'add column', table, column: filled })
+    } else refusals.push(...refuseChanged(old, former, column, inspector))
+    if (needsFill(former, filled)) changes.push({ kind: 'fill column', table, column: filled })
   }
   const missing = (from: readonly Index[], other: readonly Index[]) =>
     from.filter((index) => !other.some((one) => indexName(table, one) === indexName(table, index)))
@@ -77,50 +75,80 @@ function alter(old: Table, table: Table, inspector: Inspector, changes: Change[]
 
 /** An object that was required and is optional now is there in every row. */
 function withFill(column: Column, old: Table): Column {
-  const wasThere =
-    column.kind === 'presence' &&
-    old.columns.some(({ name, aside }) => !aside && name.startsWith(`${column.name}.`))
-  return wasThere ? { ...column, fill: 1 } : column
+  const known = old.columns.some(({ name, aside }) => name === column.name && !aside)
+  return column.kind === 'presence' && !known && wasDeclared(old, column.name)
+    ? { ...column, fill: 1 }
+    : column
 }
 
-/** A column that was there before in another role: rows that have nothing in it get what new ones would. */
-function refill(former: Column, column: Column, old: Table): Column | undefined {
-  const added = former.aside ? withFill(column, old) : column
-  if (added.fill === undefined || added.optional) return undefined
-  return former.aside || former.fill === undefined || former.optional ? added : undefined
+function wasDeclared(old: Table, object: string): boolean {
+  return old.columns.some(({ name, aside }) => !aside && name.startsWith(`${object}.`))
 }
 
-function refuseNew(table: Table, column: Column, inspector: Inspector): string[] {
+/** Rows that have nothing in a column get what new ones would, where it is new or has another role than before. */
+function needsFill(former: Column | undefined, column: Column): boolean {
+  if (column.fill === undefined) return false
+  if (former === undefined) return true
+  return (
+    column.optional !== true &&
+    (former.aside === true || former.fill === undefined || former.optional === true)
+  )
+}
+
+/** An optional object that is required now must be there in every row. */
+function refuseAbsent(old: Table, table: Table, inspector: Inspector): string[] {
+  return old.columns.flatMap((column) => {
+    const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
+    const required = !table.columns.some(({ name }) => name === column.name)
+    if (column.kind !== 'presence' || column.aside || !declared || !required) return []
+    const absent = inspector.empty(table.name, column)
+    return absent === 0
+      ? []
+      : [
+          `${table.name}.${column.name} is required now, but ${absent} ${table.name} have none: make it optional, or fill them first.`,
+        ]
+  })
+}
+
+function refuseNew(old: Table, column: Column, inspector: Inspector): string[] {
   const { within } = column
   if (!column.required || column.fill !== undefined) return []
-  // An object that is new itself is in no row yet.
-  if (within !== undefined && !table.columns.some(({ name }) => name === within)) return []
-  if (inspector.rows(table.name, within) === 0) return []
+  const known = old.columns.some(({ name }) => name === within)
+  // An object that is new itself is in no row yet; one that was required until now is in all of them.
+  if (within !== undefined && !known && !wasDeclared(old, within)) return []
+  if (inspector.rows(old.name, known ? within : undefined) === 0) return []
   return [
-    `${table.name}.${column.name} is new and required, but there are ${table.name} already: make it optional or give it a default.`,
+    `${old.name}.${column.name} is new and required, but there are ${old.name} already: make it optional or give it a default.`,
   ]
 }
 
-function refuseChanged(table: Table, former: Column, column: Column, inspector: Inspector): string[] {
-  const where = `${table.name}.${column.name}`
+function refuseChanged(old: Table, former: Column, column: Column, inspector: Inspector): string[] {
+  const where = `${old.name}.${column.name}`
   if (what(former) !== what(column))
     return [
       `${where} holds ${what(former)} and cannot become ${what(column)}: declare it as it was, or choose another name.`,
     ]
-  const refusals: string[] = []
-  const looser = former.required === true && former.within === column.within && !former.aside
-  const empty = column.required && !looser ? inspector.empty(table.name, column) : 0
-  if (empty > 0)
-    refusals.push(
-      `${where} is required now, but ${empty} ${table.name} have none: make it optional, or fill them first.`,
-    )
-  const dangling =
-    former.aside && column.references !== undefined ? inspector.dangling(table.name, column) : 0
-  if (dangling > 0)
-    refusals.push(
-      `${where} is declared again, but ${dangling} ${table.name} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name.`,
-    )
-  return refusals
+  const wrapped =
+    column.within !== undefined && !old.columns.some(({ name, aside }) => name === column.within && !aside)
+  const asBefore = former.required === true && !former.aside && (wrapped || former.within === column.within)
+  // The column that says whether the object is there may itself be new: then the one around it counts.
+  const within = wrapped ? former.within : column.within
+  const { within: _, ...bare } = column
+  const looked = within === undefined ? bare : { ...bare, within }
+  const empty = column.required && !asBefore ? inspector.empty(old.name, looked) : 0
+  const dangling = former.aside && column.references !== undefined ? inspector.dangling(old.name, column) : 0
+  return [
+    ...(empty > 0
+      ? [
+          `${where} is required now, but ${empty} ${old.name} have none: make it optional, or fill them first.`,
+        ]
+      : []),
+    ...(dangling > 0
+      ? [
+          `${where} is declared again, but ${dangling} ${old.name} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name.`,
+        ]
+      : []),
+  ]
 }
 
 /** What a column holds, in words that differ where its values could not be read as before. */

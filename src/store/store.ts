@@ -91,7 +91,7 @@ export interface Table {
 /** A database that executes what was planned. */
 export interface Store {
   readonly dialect: Dialect
-  /** Grows with everything that this process has committed: whoever remembers something looks again when it has. */
+  /** Grows with what was committed, by this process and as far as it can tell by others: whoever remembers something looks again when it has. */
   readonly commits: number
   /**
    * Brings the database to these tables, or refuses with a StartError and changes nothing.

@@ -45,6 +45,8 @@ export const pragmas = [
   'cache_size = -16000',
   // Ours to do: a failure of SQLite's own checkpoints goes unnoticed.
   'wal_autocheckpoint = 0',
+  // A log that grew while somebody read for long shrinks again.
+  'journal_size_limit = 16777216',
 ] as const
 
 function reason(error: unknown): string {

@@ -106,8 +106,8 @@ function apply(database: Database, change: Change): void {
     )
     for (const index of table.indexes) addIndex(database, table, index)
   } else if (change.kind === 'add column') {
-    const fill = change.column.fill === undefined ? '' : ` DEFAULT ${literal(change.column.fill)}`
-    database.run(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${describe(change.column)}${fill}`)
+    // Without a DEFAULT: it would also fill where the object around it is not there, and stay for later rows.
+    database.run(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${describe(change.column)}`)
   } else if (change.kind === 'fill column') fillColumn(database, table, change.column)
   else if (change.kind === 'add index') addIndex(database, table, change.index)
   else database.run(`DROP INDEX ${quote(indexName(table, change.index))}`)

@@ -36,6 +36,8 @@ export class SqliteStore implements Store {
   #lost: unknown
   #closed = false
   #commits = 0
+  #lookedAt = 0
+  #dataVersion: unknown
 
   constructor(path: string, onLost: (error: unknown) => void) {
     this.#path = path
@@ -43,7 +45,15 @@ export class SqliteStore implements Store {
     this.#onLost = onLost
   }
 
+  /** Grows with the commits of other processes too, looked at once in a millisecond. */
   get commits(): number {
+    const now = Date.now()
+    if (now !== this.#lookedAt) {
+      this.#lookedAt = now
+      const version = this.#execute(dataVersion, {}).rows[0]?.[0]
+      if (version !== this.#dataVersion) this.#commits++
+      this.#dataVersion = version
+    }
     return this.#commits
   }
 
@@ -218,6 +228,7 @@ export class SqliteStore implements Store {
   }
 }
 
+const dataVersion: Statement = { text: 'PRAGMA data_version', params: [] }
 const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', params: [] }
 const lastAt: Statement = {
   text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',

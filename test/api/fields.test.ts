@@ -173,17 +173,13 @@ onEveryStore('fields', everything, (server) => {
     expect(await patch({ x: { y: null, k: 1 } })).toEqual({ x: { k: 1 } })
     expect(await patch(null)).toBeNull()
     await Promise.all(
-      Array.from({ length: 5 }, (_, at) =>
+      Array.from({ length: 16 }, (_, at) =>
         server.call('PATCH', `/api/things/${body.id}/`, { body: { anything: { [`k${at}`]: at } } }),
       ),
     )
-    expect((await server.expect(200, 'GET', `/api/things/${body.id}/`)).anything).toEqual({
-      k0: 0,
-      k1: 1,
-      k2: 2,
-      k3: 3,
-      k4: 4,
-    })
+    expect((await server.expect(200, 'GET', `/api/things/${body.id}/`)).anything).toEqual(
+      Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`k${at}`, at])),
+    )
   })
 
   test('a secret never comes back, and is kept as a hash', async () => {

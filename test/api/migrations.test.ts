@@ -170,4 +170,45 @@ onEveryStoreByHand('a changed declaration', (store) => {
       'things.email_key',
     )
   })
+
+  test('objects that become optional, or are put around others, are there where they were', async () => {
+    const server = await started(things({ a: object({ x: text() }) }), { a: { x: 'q' } })
+    const wider = { x: text(), y: text() }
+    expect(await refusal(server, things({ a: object(wider, { optional: true }) }))).toContain(
+      'things.a.y is new and required',
+    )
+    await server.restart(things({ a: object({ x: text(), y: text({ default: 'd' }) }, { optional: true }) }))
+    expect((await first(server)).a).toEqual({ x: 'q', y: 'd' })
+  })
+
+  test('a default fills no object that is not there', async () => {
+    const before = { x: text({ optional: true }) }
+    const server = await started(things({ a: object(before, { optional: true }) }), {}, {}, { a: {} })
+    await server.restart(
+      things({ a: object({ ...before, y: integer({ default: 5, unique: true }) }, { optional: true }) }),
+    )
+    expect(
+      (await server.expect(200, 'GET', '/api/things/?a.y=5')).data.map(({ id }: { id: number }) => id),
+    ).toEqual([3])
+  })
+
+  test('an optional object that becomes required must be there, whatever is in it', async () => {
+    const declared = (optional: boolean) => things({ a: object({ x: text({ default: 'd' }) }, { optional }) })
+    const server = await started(declared(true), {})
+    expect(await refusal(server, declared(false))).toContain(
+      'things.a is required now, but 1 things have none',
+    )
+  })
+
+  test('an object in an object may become optional while the outer one is not there', async () => {
+    const declared = (optional: boolean) =>
+      things({ a: object({ b: object({ c: text() }, { optional }) }, { optional: true }) })
+    const server = await started(declared(false), {}, { a: { b: { c: 'x' } } })
+    await server.restart(declared(true))
+    expect((await first(server)).a).toBeNull()
+    expect((await server.expect(200, 'GET', '/api/things/2/')).a).toEqual({ b: { c: 'x' } })
+    expect((await server.call('PATCH', '/api/things/1/', { body: { a: { b: {} } } })).body.errors).toEqual({
+      'a.b.c': ['is required'],
+    })
+  })
 })

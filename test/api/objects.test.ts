@@ -124,6 +124,35 @@ onEveryStore('objects and their corners', corners, (server) => {
   })
 })
 
+const chain = app({
+  admins: 'admins',
+  entities: {
+    admins,
+    cs: entity({ fields: { name: text() } }),
+    bs: entity({ fields: { c: ref('cs', { onDelete: 'cascade' }) } }),
+    ts: entity({
+      fields: {
+        c: ref('cs', { optional: true, onDelete: 'clear' }),
+        b: ref('bs', { optional: true, onDelete: 'clear' }),
+      },
+    }),
+  },
+})
+
+onEveryStore('a deletion of which a part is purged', chain, (server) => {
+  test('still gives back what else it had cleared', async () => {
+    const c = await server.expect(201, 'POST', '/api/cs/', { name: 'c' })
+    const b = await server.expect(201, 'POST', '/api/bs/', { c: { id: c.id } })
+    const t = await server.expect(201, 'POST', '/api/ts/', { c: { id: c.id }, b: { id: b.id } })
+    await server.expect(200, 'DELETE', `/api/cs/${c.id}/`)
+    expect(await server.expect(200, 'GET', `/api/ts/${t.id}/`)).toMatchObject({ c: null, b: null })
+    await server.expect(204, 'DELETE', `/api/bs/${b.id}/?purge=1`)
+    await server.expect(200, 'DELETE', `/api/cs/${c.id}/?restore=1`)
+    expect(await server.expect(200, 'GET', `/api/ts/${t.id}/`)).toMatchObject({ c: { id: c.id }, b: null })
+    expect(server.rows('takeback_cleared')).toBe(0)
+  })
+})
+
 onEveryStoreByHand('limits that became narrower', (store) => {
   test('leave what is there as it is, in lists too', async () => {
     const declared = (max: string, values: [string, ...string[]], most: number) =>

@@ -158,7 +158,8 @@ test('a purge does not wait for whoever reads the file, and leaves no trace once
   await send('DELETE', '1/')
   const started = performance.now()
   expect((await send('DELETE', '1/?purge=1')).status).toBe(204)
-  expect(performance.now() - started).toBeLessThan(3000)
+  // Waiting for them would take the whole busy timeout of five seconds.
+  expect(performance.now() - started).toBeLessThan(4900)
   reader.run('COMMIT')
   reader.close()
   const traces = () =>

@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { shownPath } from './shown-path.ts'
+
+const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c2Vycy8xIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ'
+
+test('what may be shown is shown, and nothing else', () => {
+  expect(shownPath('/api/rooms/', '')).toBe('/api/rooms/')
+  expect(shownPath('/api/rooms/', 'limit=5&sort=-id&title=Attic&token=x')).toBe(
+    '/api/rooms/?limit=5&sort=-id&title=…',
+  )
+})
+
+test('a token is not, wherever it stands', () => {
+  for (const [path, query] of [
+    [`/api/rooms/${token}`, ''],
+    [`/api/rooms/${token.replaceAll('.', '%2E')}`, ''],
+    ['/api/rooms/', `limit=1%26token=${token}`],
+    ['/api/rooms/', `${token}=1`],
+  ] as const)
+    expect(shownPath(path, query)).not.toContain('eyJzdWIi')
+})
+
+test('a path ten times as long costs about ten times as much, not a hundred', () => {
+  const cost = (length: number) => {
+    const path = `/api/${'a'.repeat(length)}`
+    const started = performance.now()
+    for (let at = 0; at < 300; at++) shownPath(path, '')
+    return performance.now() - started
+  }
+  cost(1600)
+  const ratios = Array.from({ length: 7 }, () => cost(16_000) / cost(1600)).sort((a, b) => a - b)
+  expect(ratios[3]).toBeLessThan(40)
+})

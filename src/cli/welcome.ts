@@ -9,11 +9,16 @@ import { addUser } from './user.ts'
 /** Says where it listens; at the first start also makes an admin, and shows the way round. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const first = await makeFirstAdmin(running)
-  log.say(`Takeback is ready at ${running.url} (its reference is at ${running.url}/docs)`, {
-    url: running.url,
+  const { url } = running
+  const { path } = config.database
+  log.say(`Takeback is ready at ${url}, with the data in ${path}. Its reference: ${url}/docs`, {
+    url,
+    database: path,
   })
-  if (first !== undefined) process.stdout.write(`${first}\n`)
-  else if (config.log === 'pretty') process.stdout.write('Press Ctrl-C to stop.\n')
+  // A log that is read by programs is no place for a password.
+  const pretty = config.log === 'pretty'
+  if (first !== undefined) (pretty ? process.stdout : process.stderr).write(`${first}\n`)
+  if (pretty) process.stdout.write('Press Ctrl-C to stop.\n')
 }
 
 /** Only where there never was one: a deleted admin is not replaced behind anybody's back. */

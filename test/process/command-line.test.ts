@@ -103,7 +103,10 @@ test('settings come from the environment too, and flags win', async () => {
     TAKEBACK_SECRET: 'x'.repeat(32),
   }
   const server = await serve([], { env })
-  expect(JSON.parse(server.said().split('\n')[0] ?? '')).toMatchObject({ url: server.url })
+  expect(JSON.parse(server.said().split('\n')[0] ?? '')).toMatchObject({
+    url: server.url,
+    database: join(folder, 'env.db'),
+  })
   expect(await server.end()).toBe(0)
   expect([existsSync(join(folder, 'env.db')), existsSync(join(folder, 'env.db.secret'))]).toEqual([
     true,

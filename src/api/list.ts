@@ -1,7 +1,7 @@
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { LIMIT, LIMIT_MAX, type ListQuery, type Trashed } from '../plan/list.ts'
+import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
 import type { Bound, Row } from '../store/store.ts'
 import { type Answer, allow, type Context } from './context.ts'
 import { parseFlag, Query } from './query.ts'
@@ -48,12 +48,10 @@ const plain: ListQuery & { count: boolean } = Object.freeze({
   count: false,
 })
 
-const parameters = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed'] as const
-
 function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: boolean } {
   const { lists } = plan
   const equals: { column: string; value: Bound }[] = []
-  const given = query.take(parameters, errors, (path, text) => {
+  const given = query.take(LIST_PARAMETERS, errors, (path, text) => {
     const condition = lists.parse(path, text, errors)
     if (condition !== undefined) equals.push(condition)
   })

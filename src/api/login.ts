@@ -1,6 +1,7 @@
 import { emailKey } from '../auth/email-key.ts'
 import { verifyNobody, verifySecret } from '../auth/passwords.ts'
 import { newSession } from '../auth/tokens.ts'
+import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -103,8 +104,7 @@ export function takeText(body: Record<string, unknown>, name: string, errors: Er
   if (value === undefined) note(errors, name, 'is required')
   else if (typeof value !== 'string') note(errors, name, 'must be a text')
   else if (value === '') note(errors, name, 'is required')
-  else if (value.includes('\0') || !value.isWellFormed())
-    note(errors, name, 'must not contain U+0000 or half of a surrogate pair')
+  else if (!isStorable(value)) note(errors, name, 'must not contain U+0000 or half of a surrogate pair')
   else if (Buffer.byteLength(value) > TEXT_MAX) note(errors, name, `must have at most ${TEXT_MAX} bytes`)
   else return value
   return ''

@@ -1,26 +1,28 @@
+import { isRecord } from '../declare/record.ts'
+
 /** RFC 7396: objects are merged key by key, `null` takes a key away, all else takes the place of what was there. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch
-  const merged = new Map<string, unknown>(isObject(target) ? Object.entries(target) : [])
+  if (!isRecord(patch)) return patch
+  const merged = new Map(isRecord(target) ? Object.entries(target) : [])
   for (const [key, value] of Object.entries(patch))
     if (value === null) merged.delete(key)
     else merged.set(key, mergePatch(merged.get(key), value))
   return Object.fromEntries(merged)
 }
 
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** What stands at a dot path, and the same with something else there. */
+/** What stands at a dot path. */
 export function valueAt(values: unknown, path: string): unknown {
   return path
     .split('.')
-    .reduce((at: unknown, name) => (isObject(at) ? new Map(Object.entries(at)).get(name) : undefined), values)
+    .reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), values)
 }
 
-export function withValueAt(values: unknown, path: string, value: unknown): unknown {
+/** The same values with something else there. The path is one of the Model's. */
+export function withValueAt(values: object, path: string, value: unknown): object {
   const [name = '', ...rest] = path.split('.')
-  const inner = rest.length === 0 ? value : withValueAt(valueAt(values, name), rest.join('.'), value)
-  return { ...(isObject(values) ? values : {}), [name]: inner }
+  const inner = valueAt(values, name)
+  return {
+    ...values,
+    [name]: rest.length === 0 ? value : withValueAt(isRecord(inner) ? inner : {}, rest.join('.'), value),
+  }
 }

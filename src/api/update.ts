@@ -1,3 +1,4 @@
+import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
@@ -14,14 +15,14 @@ import {
   TRIES,
 } from './context.ts'
 import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
-import { isObject, mergePatch, valueAt, withValueAt } from './merge.ts'
+import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
 /** A merge of JSON must read before it writes, so among many at once it has to try more often. */
 const MERGES_MAX = 60
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
-export type Manner = 'partial' | 'replace'
+type Manner = 'partial' | 'replace'
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export async function update(
@@ -48,7 +49,7 @@ export async function update(
   if (Object.keys(values).length === 0) return unchanged(context, plan, id, when)
   if (plan.secrets.length > 0) await hashSecrets(plan, bag)
   const documents =
-    manner === 'partial' ? plan.documents.filter((path) => isObject(valueAt(values, path))) : []
+    manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   const most = documents.length > 0 ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) await Bun.sleep(Math.random() * tries)
@@ -60,7 +61,10 @@ export async function update(
   throw new Failure('busy')
 }
 
-/** Any JSON merges too. What it merges into must be read first, and must still be the same when it is written. */
+/**
+ * Any JSON merges too. What it merges into must be read first, and must still be the same when it is written.
+ * Only the documents are bound anew: secrets of the same body are hashed by then.
+ */
 async function mergeDocuments(
   context: Context,
   plan: Plan,
@@ -72,12 +76,10 @@ async function mergeDocuments(
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const current: unknown = JSON.parse(String(row[2]))
   const merged = documents.reduce(
-    (all: unknown, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
-    values,
+    (all, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
+    {},
   )
-  const bound: Bag = {}
-  plan.bind(merged as Values, bound)
-  for (const path of documents) bag[path] = bound[path] ?? null
+  plan.bind(merged as Values, bag)
   bag.$versions = `|${row[1]}|`
 }
 
@@ -109,7 +111,7 @@ async function refuse(
   const current: unknown = JSON.parse(String(row[2]))
   // An object that is made by this write must have what it must have.
   for (const { path, within, column } of plan.writes.needed)
-    if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isObject(valueAt(current, within)))
+    if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
   await noteFaults(context, plan, bag, id, actor, errors)
   if (errors.size > 0) throw invalid(errors)

@@ -16,7 +16,7 @@ export type ValueDeclaration =
   | ResolvedList
 
 /** A list whose items are resolved already: `items` is the one field that each of them is. */
-export interface ResolvedList extends Omit<ListDeclaration, 'items'> {
+interface ResolvedList extends Omit<ListDeclaration, 'items'> {
   readonly item: Field
 }
 
@@ -50,7 +50,7 @@ function itemSchema(item: Field): JsonSchema {
   return properties[item.name] ?? {}
 }
 
-export const fieldTypes: {
+const fieldTypes: {
   readonly [K in ValueDeclaration['type']]: FieldType<Extract<ValueDeclaration, { type: K }>>
 } = {
   text: textType,

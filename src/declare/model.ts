@@ -20,7 +20,7 @@ export interface ValueField {
   readonly example: unknown
 }
 
-export interface ObjectField {
+interface ObjectField {
   readonly kind: 'object'
   readonly name: string
   readonly path: string

@@ -5,6 +5,7 @@ import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
 import { aBoolean, type OptionCheck } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
+import { isRecord } from './record.ts'
 
 /** Every mistake found so far: the dot path in the declaration, and what would be right. */
 export type Problems = [path: string, sentence: string][]
@@ -13,10 +14,6 @@ const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at',
 const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 interface Place {
   /** Where in the declaration, for reports. */

@@ -3,7 +3,8 @@ import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
-import { isRecord, type Problems, resolveFields, valueField } from './resolve-fields.ts'
+import { isRecord } from './record.ts'
+import { type Problems, resolveFields, valueField } from './resolve-fields.ts'
 
 /** Names that the API, the databases or the tables themselves have taken. */
 const TAKEN_ENTITIES = [

@@ -83,7 +83,7 @@ const checkReference: Check = (value, path, errors) => {
   return { id }
 }
 
-export const referenceSchema: JsonSchema = {
+const referenceSchema: JsonSchema = {
   type: 'object',
   properties: { id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
   required: ['id'],

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { isJson } from './accept.ts'
 
-export const BODY_MAX = 1024 * 1024
+const BODY_MAX = 1024 * 1024
 const DEPTH_MAX = 64
 
 /** The body as a JSON object; every way in which it is none has its own answer. */

@@ -1,7 +1,7 @@
 export type LogFormat = 'pretty' | 'json'
 
 /** One request, as it stands in the log. */
-export interface Entry {
+interface Entry {
   readonly method: string
   /** With its query, but never with a token. */
   readonly path: string

@@ -4,13 +4,13 @@ import type { BunRequest } from './incoming.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
 
-export interface HttpOptions extends Served {
+interface HttpOptions extends Served {
   readonly host: string
   readonly port: number
   readonly routes: readonly Route[]
 }
 
-export interface Listening {
+interface Listening {
   readonly url: string
   /** Takes no more connections, answers what is under way, closes. */
   drain(): Promise<void>

@@ -2,7 +2,7 @@ import type { Action } from '../declare/define.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 
-export type Audience = 'everyone' | 'signed-in' | 'admins'
+type Audience = 'everyone' | 'signed-in' | 'admins'
 
 /** Who may: without a rule, admins only. */
 export function audienceOf(type: EntityType, action: Action): Audience {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Field, ReferenceField, ValueField } from '../declare/model.ts'
-import { isRecord } from '../declare/resolve-fields.ts'
+import { isRecord } from '../declare/record.ts'
 import { isRequired } from '../declare/values.ts'
 import { type Content, code, type Html, html, join, nameCode } from './html.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
-import { LIMIT, LIMIT_MAX } from '../plan/list.ts'
+import { LIMIT, LIMIT_MAX, LIST_PARAMETERS } from '../plan/list.ts'
 import { type Comparable, comparablesOf, readablePaths, shapes } from '../plan/query.ts'
 
 export interface Parameter {
@@ -90,7 +90,7 @@ export function sortParameter(type: EntityType): Parameter {
 }
 
 /** Names that mean something else in a list's URL: a field that is called so cannot be asked for in this way. */
-const TAKEN = new Set(['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'token'])
+const TAKEN = new Set<string>([...LIST_PARAMETERS, 'token'])
 
 /** `?customer.id=5`: one for each dot path that can be compared. */
 export function equalityParameters(type: EntityType): Parameter[] {

@@ -1,10 +1,10 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Field, Model, ValueField } from '../declare/model.ts'
-import { isRecord } from '../declare/resolve-fields.ts'
+import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 
-export type Sample = Readonly<Record<string, unknown>>
+type Sample = Readonly<Record<string, unknown>>
 
 /**
  * A plausible body that creates an Entity. Optional references that lead back to the type itself are left out: the
@@ -16,7 +16,7 @@ export function sampleOf(type: EntityType, model: Model): Sample {
 }
 
 /** A value that the field takes; undefined where none was found. */
-export function sampleValue(field: Field): unknown {
+function sampleValue(field: Field): unknown {
   switch (field.kind) {
     case 'value':
       return sampleColumn(field)

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
-import { isRecord } from '../declare/resolve-fields.ts'
+import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
 

@@ -1,5 +1,4 @@
-import type { Edge, EntityType, Model } from '../declare/model.ts'
-import { walk } from '../declare/model.ts'
+import { type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isSecret, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Bag, Dialect } from '../store/store.ts'
@@ -31,7 +30,7 @@ export interface Plan {
 
 export type Plans = ReadonlyMap<string, Plan>
 
-/** The only walk over the whole Model. */
+/** Everything that requests run, made before the first of them. */
 export function compilePlans(model: Model, dialect: Dialect, aside: readonly Edge[] = []): Plans {
   return new Map(
     [...model.entities.values()].map((type) => [type.name, compilePlan(type, model, aside, dialect)]),

@@ -13,10 +13,14 @@ import {
   shapes,
   signatureOf,
 } from './query.ts'
+import { Texts } from './texts.ts'
 
 /** How many Entities a page has unless told, and at most. */
 export const LIMIT = 20
 export const LIMIT_MAX = 200
+
+/** The parameters of a list's URL that are not the names of values. */
+export const LIST_PARAMETERS = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed'] as const
 
 export type Trashed = 'without' | 'only' | 'with'
 
@@ -49,42 +53,41 @@ export interface ListPlan {
   cursor(sort: readonly SortKey[], place: Bound): string
 }
 
-const TEXTS_MAX = 500
-
 export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   const comparables = comparablesOf(type)
   const readable = readablePaths(type.fields)
-  const texts = new Map<string, Statement>()
-  const compiled = (key: string, make: () => Sql): Statement => {
-    const known = texts.get(key)
-    if (known !== undefined) return known
-    if (texts.size >= TEXTS_MAX) texts.clear()
-    const made = compile(make(), dialect.placeholder)
-    texts.set(key, made)
-    return made
-  }
+  const texts = new Texts<Statement>()
+  const compiled = (shape: string, make: () => Sql) =>
+    texts.of(shape, () => compile(make(), dialect.placeholder))
   const whole = renderEntity(type, dialect)
   const readOf = (json: Sql) =>
     sql`SELECT t."id", t."version", ${json} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`
 
   function select(query: ListQuery): Sql {
+    const byId = query.sort.length === 1
     const json = query.fields === undefined ? whole : renderEntity(type, dialect, query.fields)
-    const sortValues = query.sort.map(({ column }) => {
-      const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
-      return dialect.render(kind, sql`t.${id(column)}`, scale)
-    })
     const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
     const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after)]
     const where = and([...conditions(query), ...behind])
     const limit = count(query.limit + 1)
     const from = sql`FROM ${id(type.name)} t`
-    // By id alone, as most lists are, the id is the place; and the order of the live is that of the table.
-    if (query.sort.length === 1 && query.trashed !== 'only')
-      return sql`SELECT ${json}, t."id" ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
-    // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted.
-    const place = query.sort.length === 1 ? sql`t."id"` : dialect.array(sortValues)
+    const place = byId ? sql`t."id"` : placeIn(query.sort)
+    // Most lists: the order of the live is that of the table.
+    if (byId && query.trashed !== 'only')
+      return sql`SELECT ${json}, ${place} ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
+    // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted. The `+` keeps
+    // a walk over the whole table from looking cheaper than the index of the deleted.
+    const picked = byId ? sql`+${order}` : order
     return sql`SELECT ${json}, ${place} ${from} WHERE t."id" IN
-      (SELECT t."id" ${from} WHERE ${where} ORDER BY ${query.sort.length === 1 ? sql`+` : sql``}${order} LIMIT ${limit}) ORDER BY ${order}`
+      (SELECT t."id" ${from} WHERE ${where} ORDER BY ${picked} LIMIT ${limit}) ORDER BY ${order}`
+  }
+
+  function placeIn(sort: readonly SortKey[]): Sql {
+    const values = sort.map(({ column }) => {
+      const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
+      return dialect.render(kind, sql`t.${id(column)}`, scale)
+    })
+    return dialect.array(values)
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
+import { isStorable } from '../declare/fields/text.ts'
 import { isDate, parseInstant } from '../declare/fields/time.ts'
 import { columnOf, type EntityType, type Field, type ValueField, walk } from '../declare/model.ts'
 import type { Bound, Dialect } from '../store/store.ts'
@@ -59,7 +60,7 @@ export const shapes: Record<ColumnKind, string> = {
  * A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts.
  * What counts is the type, not the field's limits: they may be narrower than what is there already.
  */
-export function parseText(text: string, { kind, scale, field }: Comparable): unknown {
+export function parseText(text: string, { kind, scale }: Comparable): unknown {
   if (kind === 'text') return isStorable(text) ? text : undefined
   if (text === 'null') return null
   switch (kind) {
@@ -81,12 +82,8 @@ export function parseText(text: string, { kind, scale, field }: Comparable): unk
       return scaled === undefined ? undefined : formatDecimal(scaled, scale)
     }
     default:
-      return field === undefined ? undefined : text
+      return undefined
   }
-}
-
-function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed()
 }
 
 /** A cursor comes from outside like anything else: its values must be of their columns' types. */

@@ -1,6 +1,17 @@
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
-import { and, compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import {
+  and,
+  compile,
+  count,
+  id,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  unionAll,
+  word,
+} from '../store/sql.ts'
 import type { Dialect, Row, Step } from '../store/store.ts'
 import { clear, forgetCleared, forgetClearedIn, next, setAgain } from './clear.ts'
 import { renderEntity } from './columns.ts'
@@ -55,7 +66,7 @@ export function compileRemovals(
     return sources.map((source, at) => step('root', at === sources.length - 1 ? 'some' : 'any', source))
   }
   const check = (name: string, parts: readonly Sql[]) =>
-    parts.length === 0 ? [] : [step(name, 'none', sql`${union(parts)} LIMIT ${count(NAMED_MAX)}`)]
+    parts.length === 0 ? [] : [step(name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
   const back = () => find(ofDeletion, sql`c.${ofDeletion}`)
   const conflicts = reach.types.flatMap((one, code) =>
@@ -105,17 +116,11 @@ export function compileRemovals(
     ],
     conflicts: compile(
       sql`WITH "takeback_back"("type", "id") AS (SELECT * FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}))
-        ${union(conflicts)} LIMIT ${count(NAMED_MAX)}`,
+        ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
     ...explanations(reach, model),
   }
-}
-
-const NOTHING = sql`SELECT NULL, NULL, NULL WHERE 1 = 0`
-
-function union(parts: readonly Sql[]): Sql {
-  return join([NOTHING, ...parts], sql` UNION ALL `)
 }
 
 /** A login's tokens die with it, and do not come back to life when it does. */

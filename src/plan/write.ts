@@ -1,11 +1,23 @@
 import type { EntityType } from '../declare/model.ts'
 import { isRequired, noteReference } from '../declare/values.ts'
 import { type Errors, note } from '../errors.ts'
-import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import {
+  and,
+  compile,
+  count,
+  id,
+  join,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  unionAll,
+} from '../store/sql.ts'
 import type { Bag, Dialect, Row, Step } from '../store/store.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import { Texts } from './texts.ts'
 
 /** The steps that create and update Entities of one type, and the statement that says why they were refused. */
 export interface WritePlan {
@@ -18,9 +30,6 @@ export interface WritePlan {
   faults(bag: Bag): Statement
   explain(rows: readonly Row[], errors: Errors, nameHolder: boolean): void
 }
-
-/** How many texts of updates are kept: a client that sends ever new sets of keys cannot fill the memory. */
-const TEXTS_MAX = 500
 
 export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
   const columns = bodyColumns(type.fields)
@@ -35,19 +44,15 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
           expect: 'some',
         }),
       )
-  const updates = new Map<string, readonly Step[]>()
+  const updates = new Texts<readonly Step[]>()
   return {
     create: steps(insert(type, columns), 'last', 'create'),
     update(bag, partial) {
       const sent = columns.filter(({ name }) => Object.hasOwn(bag, name))
-      const key = `${partial}|${sent.map(({ name }) => name).join('|')}`
       if (partial) Object.assign(bag, defaults)
-      const known = updates.get(key)
-      if (known !== undefined) return known
-      if (updates.size >= TEXTS_MAX) updates.clear()
-      const made = steps(updateOf(type, columns, sent, partial), sql`t."id" = ${param('$id')}`, 'update')
-      updates.set(key, made)
-      return made
+      return updates.of(`${partial}|${sent.map(({ name }) => name).join('|')}`, () =>
+        steps(updateOf(type, columns, sent, partial), sql`t."id" = ${param('$id')}`, 'update'),
+      )
     },
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
@@ -149,8 +154,7 @@ function compileFaults(
       const taken = uniques.flatMap((set, at) =>
         set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, set, at, bag)] : [],
       )
-      const none = sql`SELECT NULL, NULL, NULL WHERE 1 = 0`
-      return compile(join([none, ...dead, ...taken], sql` UNION ALL `), dialect.placeholder)
+      return compile(unionAll([...dead, ...taken]), dialect.placeholder)
     },
     explain(rows, errors, nameHolder) {
       for (const [kind, at, holder] of rows) {

@@ -10,7 +10,7 @@ export type Change =
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
 
-export interface Migration {
+interface Migration {
   readonly changes: readonly Change[]
   /** Sentences; where there are any, nothing may be changed. */
   readonly refusals: readonly string[]
@@ -102,12 +102,15 @@ function refuseAbsent(old: Table, table: Table, inspector: Inspector): string[] 
     const required = !table.columns.some(({ name }) => name === column.name)
     if (column.kind !== 'presence' || column.aside || !declared || !required) return []
     const absent = inspector.empty(table.name, column)
-    return absent === 0
-      ? []
-      : [
-          `${table.name}.${column.name} is required now, but ${absent} ${table.name} have none: make it optional, or fill them first.`,
-        ]
+    return refuseEmpty(table, column, absent)
   })
+}
+
+function refuseEmpty(table: Table, { name }: Column, rows: number): string[] {
+  if (rows === 0) return []
+  return [
+    `${table.name}.${name} is required now, but ${rows} ${table.name} have none: make it optional, or fill them first.`,
+  ]
 }
 
 function refuseNew(old: Table, column: Column, inspector: Inspector): string[] {
@@ -138,11 +141,7 @@ function refuseChanged(old: Table, former: Column, column: Column, inspector: In
   const empty = column.required && !asBefore ? inspector.empty(old.name, looked) : 0
   const dangling = former.aside && column.references !== undefined ? inspector.dangling(old.name, column) : 0
   return [
-    ...(empty > 0
-      ? [
-          `${where} is required now, but ${empty} ${old.name} have none: make it optional, or fill them first.`,
-        ]
-      : []),
+    ...refuseEmpty(old, column, empty),
     ...(dangling > 0
       ? [
           `${where} is declared again, but ${dangling} ${old.name} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name.`,

@@ -39,6 +39,11 @@ export function join(list: readonly Sql[], separator: Sql = sql`, `): Sql {
   return { parts: list.flatMap((one, at) => (at === 0 ? one.parts : [...separator.parts, ...one.parts])) }
 }
 
+/** Rows of three columns from any number of queries, none included. */
+export function unionAll(queries: readonly Sql[]): Sql {
+  return join([sql`SELECT NULL, NULL, NULL WHERE 1 = 0`, ...queries], sql` UNION ALL `)
+}
+
 export function and(conditions: readonly Sql[]): Sql {
   return join(conditions, sql` AND `)
 }

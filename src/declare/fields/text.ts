@@ -43,7 +43,12 @@ export interface ChoiceDeclaration extends ChoiceOptions {
   readonly values: readonly string[]
 }
 
-/** A text that both databases can hold: no NUL, no half of a surrogate pair. */
+/** No NUL, no half of a surrogate pair: a text that every database holds as it is. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
+
+/** The same as a check, which says what is wrong. */
 export function storable(value: unknown, path: string, errors: Errors): value is string {
   if (typeof value !== 'string') note(errors, path, 'must be a text')
   else if (value.includes('\0')) note(errors, path, 'must not contain the character U+0000')

@@ -91,7 +91,7 @@ export async function openApp(
 ): Promise<App> {
   const store: Store = new SqliteStore(config.database.path, onLost)
   try {
-    const held = await store.migrate(tablesOf(model, store.dialect))
+    const held = await store.migrate(tablesOf(model))
     const plans = compilePlans(model, store.dialect, asideEdges(held, model))
     const tokens = new Tokens(secretOf(config))
     const identities = new Identities(model, plans, store, tokens)

@@ -1,16 +1,12 @@
-import { compile, param, sql } from '../store/sql.ts'
-import type { Step, Store } from '../store/store.ts'
+import { param, sql } from '../store/sql.ts'
+import { type Step, type Store, step } from '../store/store.ts'
 
 /** Ends a session; those that ended so long ago that none of their tokens can be valid need not be known any more. */
 export function compileEndSession({ dialect }: Store): readonly Step[] {
   const sources = [
-    sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$now')}`,
-    sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${param('$until')})
+    sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$now', 'datetime')}`,
+    sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${param('$until', 'datetime')})
       ON CONFLICT ("session") DO NOTHING`,
   ]
-  return sources.map((source) => ({
-    name: 'session',
-    expect: 'any',
-    statement: compile(source, dialect.placeholder),
-  }))
+  return sources.map((source) => step(dialect, 'session', 'any', source))
 }

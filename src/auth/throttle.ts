@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { compile, count, param, type Sql, sql } from '../store/sql.ts'
-import type { Bag, Row, Step, Store } from '../store/store.ts'
+import { count, param, type Sql, sql } from '../store/sql.ts'
+import { type Bag, type Row, type Step, type Store, step } from '../store/store.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -26,18 +26,16 @@ export class Throttle {
   readonly #withdraw: readonly Step[]
 
   constructor(store: Store) {
+    const { dialect } = store
     const steps = (...sources: readonly Sql[]): Step[] =>
-      sources.map((source) => ({
-        name: 'attempt',
-        expect: 'any',
-        statement: compile(source, store.dialect.placeholder),
-      }))
+      sources.map((source) => step(dialect, 'attempt', 'any', source))
     const mine = sql`"id" = ${param('$attempt')}`
     this.#store = store
     this.#begin = steps(
-      sql`DELETE FROM "takeback_attempts" WHERE "at" < ${param('$day')}`,
+      ...(dialect.lock === undefined ? [] : [inTurn(dialect.lock.toChange)]),
+      sql`DELETE FROM "takeback_attempts" WHERE "at" < ${day}`,
       sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome")
-        VALUES (${param('$attempt')}, ${param('$now')}, ${param('$account')}, ${param('$address')}, 'pending')`,
+        VALUES (${param('$attempt')}, ${param('$now', 'datetime')}, ${param('$account')}, ${param('$address')}, 'pending')`,
       counts,
     )
     this.#end = steps(sql`UPDATE "takeback_attempts" SET "outcome" = ${param('$outcome')} WHERE ${mine}`)
@@ -77,6 +75,8 @@ export class Throttle {
         $minute: new Date(now - MINUTE).toISOString(),
         $day: new Date(now - DAY).toISOString(),
         $stale: new Date(now - PENDING_MAX).toISOString(),
+        [slots[0]]: slotOf(account),
+        [slots[1]]: slotOf(address),
       }
       const outcome = await this.#store.write(this.#begin, bag)
       const verdict = judge(outcome.rows, now)
@@ -89,25 +89,37 @@ export class Throttle {
   }
 }
 
+const day = param('$day', 'datetime')
+const stale = param('$stale', 'datetime')
+const slots = ['$slot_1', '$slot_2'] as const
+/** How many rows there are to take turns by: see the Stores that need it. */
+export const SLOTS = 64
+
+/** Where transactions run side by side, those of one account or one address go one by one: each must see the others. */
+function inTurn(lock: Sql): Sql {
+  const [one, two] = slots.map((name) => param(name, 'integer'))
+  return sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${one ?? sql``}, ${two ?? sql``}) ORDER BY "slot"${lock}`
+}
+
 /** For each limit: its place, failures, attempts under way, the oldest failure. */
 const counts = (() => {
-  const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${param('$stale')}))`
-  const pending = sql`("outcome" = 'pending' AND "at" >= ${param('$stale')} AND "id" <> ${param('$attempt')})`
+  const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${stale}))`
+  const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
   const of = (limit: number, which: Sql) =>
     sql`SELECT ${count(limit)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END), min(CASE WHEN ${failed} THEN "at" END)
       FROM "takeback_attempts" WHERE ${which}`
   const account = sql`"account" = ${param('$account')}`
   const address = sql`"address" = ${param('$address')}`
-  const minute = sql`"at" > ${param('$minute')}`
-  const inARow = sql`"at" > coalesce((SELECT max("at") FROM "takeback_attempts" WHERE ${account} AND "outcome" = 'ok'), '')`
+  const minute = sql`"at" > ${param('$minute', 'datetime')}`
+  const inARow = sql`"at" > coalesce((SELECT max("at") FROM "takeback_attempts" WHERE ${account} AND "outcome" = 'ok'), ${day})`
   return sql`${of(0, sql`${account} AND ${address} AND ${minute}`)} UNION ALL ${of(1, sql`${address} AND ${minute}`)}
-    UNION ALL ${of(2, sql`${account} AND "at" > ${param('$day')} AND ${inARow}`)}`
+    UNION ALL ${of(2, sql`${account} AND "at" > ${day} AND ${inARow}`)}`
 })()
 
 function judge(rows: readonly Row[], now: number): 'free' | 'wait' | { seconds: number } {
   let wait = false
   for (const [at, { failures, window }] of LIMITS.entries()) {
-    const [, failed, pending, oldest] = rows.find(([limit]) => limit === at) ?? []
+    const [, failed, pending, oldest] = rows.find(([limit]) => Number(limit) === at) ?? []
     if (Number(failed) >= failures) {
       const free = new Date(String(oldest)).getTime() + window
       return { seconds: Math.max(1, Math.ceil((free - now) / 1000)) }
@@ -119,6 +131,10 @@ function judge(rows: readonly Row[], now: number): 'free' | 'wait' | { seconds: 
 
 function tooMany(seconds: number): Failure {
   return new Failure('too_many_attempts', { headers: { 'Retry-After': String(seconds) } })
+}
+
+function slotOf(key: string): number {
+  return Number(Bun.hash(key) % BigInt(SLOTS))
 }
 
 /** What is typed into the e-mail field may be anything, a password by mistake too: it is not kept. */

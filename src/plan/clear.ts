@@ -1,6 +1,7 @@
 import type { Edge, EntityType } from '../declare/model.ts'
 import { id, join, param, type Sql, sql, word } from '../store/sql.ts'
-import type { Dialect } from '../store/store.ts'
+import { type Dialect, type Step, step } from '../store/store.ts'
+import { next } from './columns.ts'
 import type { Extent } from './extent.ts'
 import { journal } from './journal.ts'
 
@@ -10,11 +11,8 @@ import { journal } from './journal.ts'
  */
 const CLEARED = id('takeback_cleared')
 
-/** A change of a row that makes a new version of it. */
-export const next = sql`"version" = "version" + 1, "updated_at" = ${param('$at')}`
-
 /** Empties the references of one type into the extent. Runs after the stamps: what is live then is outside of it. */
-export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Sql[] {
+export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
   const table = id(type.name)
   const gone = ({ column, to }: Edge) => sql`${id(column)} IN ${extent.ids(to)}`
   const emptied = edges.map(
@@ -30,14 +28,16 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
       type,
       sql`SELECT "id" FROM ${table} WHERE "deleted_at" IS NULL AND (${join(edges.map(gone), sql` OR `)})`,
     ),
-    ...kept,
-    sql`UPDATE ${table} SET ${join(emptied)}, ${next} WHERE "id" IN ${extent.asideIds(type)}`,
-    journalAside(type, extent, dialect),
+    ...[
+      ...kept,
+      sql`UPDATE ${table} SET ${join(emptied)}, ${next(dialect)} WHERE "id" IN ${extent.asideIds(type)}`,
+      journalAside(type, extent, dialect),
+    ].map((source) => step(dialect, 'change', 'any', source)),
   ]
 }
 
 /** Sets them again where they are still empty, as far as their targets come back. */
-export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Sql[] {
+export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
   const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${word(type.name)}`
   const former = ({ column, to }: Edge) =>
     sql`(SELECT k."target" FROM ${CLEARED} k WHERE ${ofThis} AND k."entity_id" = t."id" AND k."column" = ${word(column)}
@@ -56,8 +56,10 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
       sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN (SELECT k."entity_id" FROM ${CLEARED} k WHERE ${ofThis})
         AND (${join(edges.map(empty), sql` OR `)})`,
     ),
-    sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next} WHERE t."id" IN ${extent.asideIds(type)}`,
-    journalAside(type, extent, dialect),
+    ...[
+      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next(dialect)} WHERE t."id" IN ${extent.asideIds(type)}`,
+      journalAside(type, extent, dialect),
+    ].map((source) => step(dialect, 'change', 'any', source)),
   ]
 }
 

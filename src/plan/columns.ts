@@ -105,7 +105,7 @@ function renderFields(
     if (field.kind === 'reference') {
       if (chosen !== undefined && !chosen.has(field.path) && !chosen.has(columnOf(field))) return []
       const at = column(columnOf(field))
-      return [[field.name, maybe(at, dialect.object([['id', at]]))]]
+      return [[field.name, maybe(at, dialect.object([['id', dialect.render('reference', at, 0)]]))]]
     }
     const members = renderFields(field.fields, dialect, chosen?.has(field.path) ? undefined : chosen)
     if (members.length === 0 && chosen !== undefined) return []
@@ -121,4 +121,9 @@ function maybe(present: Sql, value: Sql): Sql {
 /** A column of the row at hand; every statement that renders calls its table `t`. */
 export function column(name: string): Sql {
   return sql`t.${id(name)}`
+}
+
+/** A change of a row that makes a new version of it. */
+export function next(dialect: Dialect): Sql {
+  return sql`"version" = "version" + 1, "updated_at" = ${dialect.later(id('updated_at'))}`
 }

@@ -1,16 +1,16 @@
 import type { Edge, EntityType } from '../declare/model.ts'
-import { count, id, param, type Sql, sql } from '../store/sql.ts'
-import type { Dialect } from '../store/store.ts'
+import { count, id, join, param, type Sql, sql, word } from '../store/sql.ts'
+import { type Dialect, LATE, type Step, step } from '../store/store.ts'
 import type { Reach } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
 
 /**
- * What one removal takes: the Entity and all that cascades from it. Kept in a scratch table of rows (`type`, `id`),
+ * What one removal takes: the Entity and all that cascades from it. Noted by the transaction as rows (`type`, `id`),
  * where a type is its place in the reach; where nothing can hang from the Entity, it is just that Entity.
  */
 export interface Extent {
   /** Finds it: the Entity, if it meets `root`, and what cascades from it, as far as that, called `c`, meets `rest`. */
-  find(root: Sql, rest: Sql): readonly Sql[]
+  find(root: Sql, rest: Sql): readonly Step[]
   closure(root: Sql, rest: Sql): Sql
   /** The ids of one type in it, as the right side of `IN`. */
   ids(type: string): Sql
@@ -18,19 +18,21 @@ export interface Extent {
   holders(edge: Edge, at: number, condition: Sql): Sql
   /** Its members whose target is deleted and not a member: edge's place, member, target. */
   deadTargets(edge: Edge, at: number): Sql
+  /** Keeps the targets of its members as they are until the end. */
+  holdTargets(edges: readonly Edge[]): readonly Step[]
   journal(type: EntityType, kind: ChangeKind): Sql
   /** Rows that are changed because of it without being in it: how to note them, and their ids. */
-  aside(type: EntityType, rows: Sql): Sql
+  aside(type: EntityType, rows: Sql): Step
   asideIds(type: EntityType): Sql
 }
 
 export function extentOf(reach: Reach, dialect: Dialect): Extent {
+  const { lock } = dialect
   const [root] = reach.types
   const alone = reach.cascades.length === 0 && reach.clears.length === 0
   const code = (name: string) => reach.types.findIndex((type) => type.name === name)
   const aside = (name: string) => reach.types.length + reach.clears.findIndex((edge) => edge.from === name)
-  const of = (code: number) => sql`(SELECT x."id" FROM ${dialect.extent} x WHERE x."type" = ${count(code)})`
-  const members = (name: string) => (alone ? sql`(${param('$id')})` : of(code(name)))
+  const members = (name: string) => (alone ? sql`(${param('$id')})` : dialect.noted(code(name)))
   const start = (condition: Sql) =>
     sql`SELECT 0 AS "type", "id" FROM ${id(root?.name ?? '')} WHERE "id" = ${param('$id')} AND ${condition}`
   const outside = (alias: Sql, name: string) =>
@@ -47,26 +49,78 @@ export function extentOf(reach: Reach, dialect: Dialect): Extent {
     return dialect.closure(start(condition), arms)
   }
 
+  /** Locks rows of a table, in one order for everybody. */
+  const hold = (table: string, ids: Sql, manner: Sql) =>
+    step(
+      dialect,
+      'hold',
+      'any',
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${id(table)} h WHERE h."id" IN ${ids} ORDER BY h."id"${manner}) x`,
+    )
+
+  /** The extent, looked for again now that nobody can change it any more, must be the one that was found. */
+  function stillThat(found: Sql): Step {
+    const isMember = reach.types.map(
+      (type, at) => sql`(x."type" = ${count(at)} AND x."id" IN ${members(type.name)})`,
+    )
+    const noted = join(
+      reach.types.map((type) => sql`(SELECT count(*) FROM ${members(type.name)} m)`),
+      sql` + `,
+    )
+    return step(
+      dialect,
+      LATE,
+      'none',
+      sql`SELECT 1 FROM (SELECT count(*) AS "all", count(CASE WHEN ${join(isMember, sql` OR `)} THEN 1 END) AS "known" FROM (${found}) x) y
+        WHERE y."all" <> y."known" OR y."all" <> ${noted}`,
+    )
+  }
+
   return {
     closure,
-    find: (condition, rest) =>
-      alone
-        ? [start(condition)]
-        : [
-            dialect.emptyExtent,
-            sql`INSERT INTO ${dialect.extent} ("type", "id") ${closure(condition, rest)}`,
-          ],
+    find(condition, rest) {
+      const first = start(condition)
+      const held = lock === undefined ? first : sql`${first}${lock.toChange}`
+      if (alone) return [step(dialect, 'root', 'some', held)]
+      const found = closure(condition, rest)
+      const noting = [
+        ...dialect.forget.map((source) => step(dialect, 'root', 'any', source)),
+        step(dialect, 'root', 'some', dialect.note(found), { notes: true }),
+      ]
+      if (lock === undefined) return noting
+      return [
+        step(dialect, 'root', 'some', held),
+        ...noting,
+        ...reach.types.map((type) => hold(type.name, members(type.name), lock.toChange)),
+        stillThat(found),
+      ]
+    },
     ids: members,
     holders: ({ from, to, column }, at, condition) =>
-      sql`SELECT ${count(at)}, count(*), NULL FROM ${id(from)} c
+      sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
         WHERE c.${id(column)} IN ${members(to)} AND ${condition}${outside(sql`c`, from)} HAVING count(*) > 0`,
     deadTargets: ({ from, to, column }, at) =>
-      sql`SELECT ${count(at)}, c."id", d."id" FROM ${id(from)} c JOIN ${id(to)} d ON d."id" = c.${id(column)}
+      sql`SELECT ${word(String(at))}, c."id", d."id" FROM ${id(from)} c JOIN ${id(to)} d ON d."id" = c.${id(column)}
         WHERE c."id" IN ${members(from)} AND d."deleted_at" IS NOT NULL${outside(sql`d`, to)}`,
+    holdTargets: (edges) =>
+      lock === undefined
+        ? []
+        : edges.map(({ from, to, column }) => {
+            const targets = sql`(SELECT c.${id(column)} FROM ${id(from)} c WHERE c."id" IN ${members(from)})`
+            return hold(to, targets, lock.toStay)
+          }),
     journal: (type, kind) =>
       journal(type, kind, dialect, sql`${id(type.name)} t WHERE t."id" IN ${members(type.name)}`),
     aside: (type, rows) =>
-      sql`INSERT INTO ${dialect.extent} ("type", "id") SELECT ${count(aside(type.name))}, r."id" FROM (${rows}) r`,
-    asideIds: (type) => of(aside(type.name)),
+      step(
+        dialect,
+        'change',
+        'any',
+        dialect.note(
+          sql`SELECT ${count(aside(type.name))} AS "type", r."id" FROM (${rows}${lock?.toChange ?? sql``}) r`,
+        ),
+        { notes: true },
+      ),
+    asideIds: (type) => dialect.noted(aside(type.name)),
   }
 }

@@ -11,7 +11,7 @@ export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 export function journal(type: EntityType, kind: ChangeKind, dialect: Dialect, source: Sql): Sql {
   const data = kind === 'purge' ? sql`NULL` : renderEntity(type, dialect)
   return sql`INSERT INTO ${JOURNAL} ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")
-    SELECT ${param('$operation')}, ${param('$at')}, ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, t."id", t."version", ${word(kind)}, ${data}
+    SELECT ${param('$operation')}, t."updated_at", ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, t."id", t."version", ${word(kind)}, ${data}
     FROM ${source}`
 }
 

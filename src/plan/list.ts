@@ -1,3 +1,4 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
@@ -56,6 +57,7 @@ export interface ListPlan {
 export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   const comparables = comparablesOf(type)
   const readable = readablePaths(type.fields)
+  const kindOf = (column: string) => comparables.get(column)?.kind ?? 'integer'
   const texts = new Texts<Statement>()
   const compiled = (shape: string, make: () => Sql) =>
     texts.of(shape, () => compile(make(), dialect.placeholder))
@@ -67,8 +69,8 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     const byId = query.sort.length === 1
     const json = query.fields === undefined ? whole : renderEntity(type, dialect, query.fields)
     const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
-    const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after)]
-    const where = and([...conditions(query), ...behind])
+    const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after, kindOf)]
+    const where = and([...conditions(query, kindOf), ...behind])
     const limit = count(query.limit + 1)
     const from = sql`FROM ${id(type.name)} t`
     const place = byId ? sql`t."id"` : placeIn(query.sort)
@@ -102,7 +104,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       const live = () =>
         sql`SELECT (SELECT count(*) FROM ${id(type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
       const all = query.equals.length === 0 && query.trashed === 'without'
-      const make = () => (all ? live() : counted(and(conditions(query))))
+      const make = () => (all ? live() : counted(and(conditions(query, kindOf))))
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
     read: compile(readOf(whole), dialect.placeholder),
@@ -173,31 +175,40 @@ function bagOf({ equals, after }: ListQuery): Bag {
   return bag
 }
 
-function conditions({ equals, trashed }: ListQuery): Sql[] {
+type KindOf = (column: string) => ColumnKind
+
+function conditions({ equals, trashed }: ListQuery, kindOf: KindOf): Sql[] {
   const state = {
     without: sql`t."deleted_at" IS NULL`,
     only: sql`t."deletion" IS NOT NULL`,
     with: sql`1 = 1`,
   }[trashed]
   const same = equals.map(({ column, value }) =>
-    value === null ? sql`t.${id(column)} IS NULL` : sql`t.${id(column)} = ${param(`=${column}`)}`,
+    value === null
+      ? sql`t.${id(column)} IS NULL`
+      : sql`t.${id(column)} = ${param(`=${column}`, kindOf(column))}`,
   )
   return [state, ...same]
 }
 
+const NEVER_EMPTY = new Set(['id', 'version', 'created_at', 'updated_at'])
+
 /** `null` is less than any value, on every database. */
 function orderBy(column: string, descending: boolean): Sql {
-  return descending ? sql`t.${id(column)} DESC NULLS LAST` : sql`t.${id(column)} ASC NULLS FIRST`
+  // Of what always has a value nothing is said about `null`: not every database knows that its index will do then.
+  const nulls = NEVER_EMPTY.has(column) ? sql`` : descending ? sql` NULLS LAST` : sql` NULLS FIRST`
+  return descending ? sql`t.${id(column)} DESC${nulls}` : sql`t.${id(column)} ASC${nulls}`
 }
 
 /** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
-function isBehind(sort: readonly SortKey[], after: readonly Bound[]): Sql {
+function isBehind(sort: readonly SortKey[], after: readonly Bound[], kindOf: KindOf): Sql {
+  const bound = (at: number) => param(`>${at}`, kindOf(sort[at]?.column ?? ''))
   const same = (at: number) => {
     const column = sql`t.${id(sort[at]?.column ?? '')}`
-    return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${param(`>${at}`)}`
+    return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${bound(at)}`
   }
   const ways = sort.flatMap(({ column, descending }, at) => {
-    const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, param(`>${at}`))
+    const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, bound(at))
     return beyond === undefined ? [] : [and([...sort.slice(0, at).map((_, before) => same(before)), beyond])]
   })
   return ways.length === 0

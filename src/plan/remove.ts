@@ -12,9 +12,9 @@ import {
   unionAll,
   word,
 } from '../store/sql.ts'
-import type { Dialect, Row, Step } from '../store/store.ts'
-import { clear, forgetCleared, forgetClearedIn, next, setAgain } from './clear.ts'
-import { renderEntity } from './columns.ts'
+import { type Dialect, type Row, type Step, step } from '../store/store.ts'
+import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
+import { next, renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Reach, reachOf } from './graph.ts'
 import { JOURNAL } from './journal.ts'
@@ -55,18 +55,10 @@ export function compileRemovals(
   const reach = reachOf(type, model, aside)
   const extent = extentOf(reach, dialect)
   const ofDeletion = sql`"deletion" = ${param('$deletion')}`
-  const step = (name: string, expect: Step['expect'], source: Sql): Step => ({
-    name,
-    expect,
-    statement: compile(source, dialect.placeholder),
-  })
-  const change = (sources: readonly Sql[]) => sources.map((source) => step('change', 'any', source))
-  const find = (root: Sql, rest: Sql) => {
-    const sources = extent.find(sql`${root} AND ${isVersion}`, rest)
-    return sources.map((source, at) => step('root', at === sources.length - 1 ? 'some' : 'any', source))
-  }
+  const change = (sources: readonly Sql[]) => sources.map((source) => step(dialect, 'change', 'any', source))
+  const find = (root: Sql, rest: Sql) => extent.find(sql`${root} AND ${isVersion}`, rest)
   const check = (name: string, parts: readonly Sql[]) =>
-    parts.length === 0 ? [] : [step(name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
+    parts.length === 0 ? [] : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
   const back = () => find(ofDeletion, sql`c.${ofDeletion}`)
   const conflicts = reach.types.flatMap((one, code) =>
@@ -80,26 +72,23 @@ export function compileRemovals(
         'held',
         reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
       ),
-      ...change(reach.types.map((one) => stamp(one, extent))),
+      ...change(reach.types.map((one) => stamp(one, extent, dialect))),
       ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
-      ...change(
-        byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
-      ),
-      step('answer', 'some', answer),
+      ...byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
+      step(dialect, 'answer', 'some', answer),
     ],
     restore: [
       ...back(),
+      ...extent.holdTargets(reach.out),
       ...check(
         'dead',
         reach.out.map((edge, at) => extent.deadTargets(edge, at)),
       ),
-      ...change(
-        byType(reach.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, extent, dialect)),
-      ),
-      ...change(reach.types.map((one) => unstamp(one, extent))),
+      ...byType(reach.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, extent, dialect)),
+      ...change(reach.types.map((one) => unstamp(one, extent, dialect))),
       ...change(reach.types.map((one) => extent.journal(one, 'restore'))),
       ...change(reach.clears.map((edge) => forgetCleared(edge, extent))),
-      step('answer', 'some', answer),
+      step(dialect, 'answer', 'some', answer),
     ],
     purge: [
       ...back(),
@@ -108,14 +97,17 @@ export function compileRemovals(
         reach.into.map((edge, at) => extent.holders(edge, at, sql`1 = 1`)),
       ),
       ...change([
-        dialect.deferReferences,
         ...reach.clears.map((edge) => forgetCleared(edge, extent)),
         ...reach.types.map((one) => forgetClearedIn(one, extent)),
-        ...reach.types.flatMap((one) => erase(one, extent)),
+        ...reach.types.flatMap((one) => writeOff(one, extent, dialect)),
+        ...reach.into
+          .filter(({ from }) => reach.types.some(({ name }) => name === from))
+          .map((edge) => unlink(edge, extent)),
+        ...reach.types.map((one) => drop(one, extent)),
       ]),
     ],
     conflicts: compile(
-      sql`WITH "takeback_back"("type", "id") AS (SELECT * FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}))
+      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}) q)
         ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
@@ -124,30 +116,38 @@ export function compileRemovals(
 }
 
 /** A login's tokens die with it, and do not come back to life when it does. */
-function stamp(type: EntityType, extent: Extent): Sql {
+function stamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   const tokens = type.login === undefined ? sql`` : sql`, ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${param('$at')}, "deletion" = ${param('$operation')}, ${next}${tokens}
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.later(id('updated_at'))}, "deletion" = ${param('$operation')}, ${next(dialect)}${tokens}
     WHERE "id" IN ${extent.ids(type.name)}`
 }
 
-function unstamp(type: EntityType, extent: Extent): Sql {
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next} WHERE "id" IN ${extent.ids(type.name)}`
+function unstamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
-/** The rows go, and what the journal knows of them; that they were there, and when they went, stays. */
-function erase(type: EntityType, extent: Extent): Sql[] {
+/** What the journal knows of the rows goes; that they were there, and when they went, stays. */
+function writeOff(type: EntityType, extent: Extent, dialect: Dialect): Sql[] {
   return [
     sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`,
-    sql`UPDATE ${id(type.name)} SET "version" = "version" + 1 WHERE "id" IN ${extent.ids(type.name)}`,
+    sql`UPDATE ${id(type.name)} SET ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`,
     extent.journal(type, 'purge'),
-    sql`DELETE FROM ${id(type.name)} WHERE "id" IN ${extent.ids(type.name)}`,
   ]
+}
+
+/** Lets the rows go in any order, where they refer to each other. */
+function unlink({ from, column, to }: Edge, extent: Extent): Sql {
+  return sql`UPDATE ${id(from)} SET ${id(column)} = NULL WHERE "id" IN ${extent.ids(from)} AND ${id(column)} IN ${extent.ids(to)}`
+}
+
+function drop(type: EntityType, extent: Extent): Sql {
+  return sql`DELETE FROM ${id(type.name)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 /** Type's place in the reach, unique set's place in the type, who wants it back, who has it. */
 function conflictOf(type: EntityType, code: number, set: readonly string[], at: number): Sql {
   const same = set.map((name) => sql`h.${id(name)} = t.${id(name)}`)
-  return sql`SELECT ${count(code)} || ' ' || ${count(at)}, t."id", h."id" FROM "takeback_back" b
+  return sql`SELECT ${word(`${code} ${at}`)}, t."id", h."id" FROM "takeback_back" b
     JOIN ${id(type.name)} t ON t."id" = b."id" JOIN ${id(type.name)} h ON ${and(same)} AND h."id" <> t."id"
     WHERE b."type" = ${count(code)} AND h."deleted_at" IS NULL`
 }
@@ -158,7 +158,7 @@ function explanations(
 ): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
   const prefix = (type: string, member: unknown, own: number) =>
-    type === self?.name && member === own ? '' : `${type}/${member}.`
+    type === self?.name && Number(member) === own ? '' : `${type}/${member}.`
   return {
     explainHeld(rows, errors, action) {
       for (const [at, number] of rows) {
@@ -166,7 +166,9 @@ function explanations(
         if (edge === undefined) continue
         const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
         const what =
-          number === 1 ? `1 of ${edge.from} refers to ${target}` : `${number} ${edge.from} refer to ${target}`
+          Number(number) === 1
+            ? `1 of ${edge.from} refers to ${target}`
+            : `${number} ${edge.from} refer to ${target}`
         note(errors, `${edge.from}.${edge.path}`, what)
       }
     },

@@ -1,6 +1,6 @@
 import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRequired } from '../declare/values.ts'
-import type { Column, Dialect, Index, Table } from '../store/store.ts'
+import type { Column, Index, Table } from '../store/store.ts'
 import { bodyColumns } from './columns.ts'
 
 /** What `login` adds to a table: never in a body, never rendered. */
@@ -8,10 +8,10 @@ export const EMAIL_KEY = 'email_key'
 export const TOKEN_EPOCH = 'token_epoch'
 
 /** The tables that hold the Model: one per Entity type, a column per dot path. */
-export function tablesOf(model: Model, dialect: Dialect): Table[] {
+export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type, dialect), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
   }))
 }
@@ -22,7 +22,7 @@ const loginColumns: readonly Column[] = [
   { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
 ]
 
-function columnsOf(type: EntityType, dialect: Dialect): Column[] {
+function columnsOf(type: EntityType): Column[] {
   return bodyColumns(type.fields).map(({ name, kind, scale, field, within, secret }) => {
     const required = field.kind !== 'object' && isRequired(field)
     const column = {
@@ -36,7 +36,7 @@ function columnsOf(type: EntityType, dialect: Dialect): Column[] {
     }
     if (field.kind === 'reference') return { ...column, references: field.target }
     if (field.kind === 'object' || field.default === undefined) return column
-    return { ...column, fill: dialect.encode(kind, scale)(field.default) }
+    return { ...column, fill: field.default }
   })
 }
 

@@ -13,8 +13,8 @@ import {
   sql,
   unionAll,
 } from '../store/sql.ts'
-import type { Bag, Dialect, Row, Step } from '../store/store.ts'
-import { type BodyColumn, bodyColumns } from './columns.ts'
+import { type Bag, type Dialect, type Row, type Step, step } from '../store/store.ts'
+import { type BodyColumn, bodyColumns, next } from './columns.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
@@ -37,21 +37,15 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
   const steps = (change: Sql, which: Sql | 'last', kind: 'create' | 'update') =>
     dialect
       .journalled(change, type.name, which, (source) => journalAndReturn(type, kind, dialect, source))
-      .map(
-        (source): Step => ({
-          name: 'change',
-          statement: compile(source, dialect.placeholder),
-          expect: 'some',
-        }),
-      )
+      .map((source) => step(dialect, 'change', 'some', source))
   const updates = new Texts<readonly Step[]>()
   return {
-    create: steps(insert(type, columns), 'last', 'create'),
+    create: steps(insert(type, columns, dialect), 'last', 'create'),
     update(bag, partial) {
       const sent = columns.filter(({ name }) => Object.hasOwn(bag, name))
       if (partial) Object.assign(bag, defaults)
       return updates.of(`${partial}|${sent.map(({ name }) => name).join('|')}`, () =>
-        steps(updateOf(type, columns, sent, partial), sql`t."id" = ${param('$id')}`, 'update'),
+        steps(updateOf(type, columns, sent, partial, dialect), sql`t."id" = ${param('$id')}`, 'update'),
       )
     },
     needed: columns.flatMap(({ name, field, within }) =>
@@ -60,6 +54,9 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
     ...compileFaults(type, columns, dialect),
   }
 }
+
+/** For a look that nothing is built upon. */
+const noLock = { lock: undefined }
 
 /** Bound under names of their own, for objects that a merge makes. */
 const defaultOf = (name: string) => `$default ${name}`
@@ -74,26 +71,32 @@ function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   return bag
 }
 
-function insert(type: EntityType, columns: readonly BodyColumn[]): Sql {
+function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): Sql {
   const values: (readonly [Sql, Sql])[] = [
-    ...columns.map(({ name }) => [id(name), param(name)] as const),
+    ...columns.map((column) => [id(column.name), boundOf(column)] as const),
     ...(type.login === undefined
       ? []
       : [[id(EMAIL_KEY), param(EMAIL_KEY)] as const, [id(TOKEN_EPOCH), sql`0`] as const]),
     [id('version'), sql`1`],
-    [id('created_at'), param('$at')],
-    [id('updated_at'), param('$at')],
+    [id('created_at'), dialect.now],
+    [id('updated_at'), dialect.now],
   ]
-  const guards = columns.filter(({ kind }) => kind === 'reference').map(isLive)
+  const guards = columns.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect))
   return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
 }
 
-/** The reference is empty, or its target is there and live. */
-function isLive({ name, field, within }: BodyColumn): Sql {
+function boundOf({ name, kind }: BodyColumn): Sql {
+  return param(name, kind)
+}
+
+/** The reference is empty, or its target is there and live, and stays so until the transaction ends. */
+function isLive(column: BodyColumn, { lock }: Pick<Dialect, 'lock'>): Sql {
+  const { field, within } = column
   const target = field.kind === 'reference' ? field.target : ''
-  const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${param(name)} AND "deleted_at" IS NULL)`
-  return field.optional || within !== undefined ? sql`(${param(name)} IS NULL OR ${live})` : live
+  const value = boundOf(column)
+  const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${value} AND "deleted_at" IS NULL${lock?.toStay ?? sql``})`
+  return field.optional || within !== undefined ? sql`(${value} IS NULL OR ${live})` : live
 }
 
 function updateOf(
@@ -101,6 +104,7 @@ function updateOf(
   columns: readonly BodyColumn[],
   sent: readonly BodyColumn[],
   partial: boolean,
+  dialect: Dialect,
 ): Sql {
   const names = new Set(sent.map(({ name }) => name))
   const untouched = columns.filter(
@@ -108,19 +112,18 @@ function updateOf(
   )
   const merged = partial ? untouched : []
   const sets = [
-    ...sent.map(({ name }) => sql`${id(name)} = ${param(name)}`),
+    ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
     ...merged.filter(({ field }) => !isRequired(field)).map(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
       ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
       : []),
-    sql`"version" = "version" + 1`,
-    sql`"updated_at" = ${param('$at')}`,
+    next(dialect),
   ]
   const conditions = [
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
     ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
-    ...sent.filter(({ kind }) => kind === 'reference').map(isLive),
+    ...sent.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
     ...untouched
       .filter(({ field }) => isRequired(field))
       .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
@@ -129,15 +132,15 @@ function updateOf(
 }
 
 /** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
-function fillWhenNew({ name, within }: BodyColumn): Sql {
-  return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name))} ELSE ${id(name)} END`
+function fillWhenNew({ name, kind, within }: BodyColumn): Sql {
+  return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name), kind)} ELSE ${id(name)} END`
 }
 
 /** A password is changed by whoever knew the one before; `null` is for those who need not. */
 const isEpoch = sql`(${param('$epoch')} IS NULL OR ${id(TOKEN_EPOCH)} = ${param('$epoch')})`
 
 /** `If-Match`: the version is one of those, a text such as `|3|7|`; `null` takes any. */
-export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || "version" || '|%')`
+export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || CAST("version" AS text) || '|%')`
 
 function compileFaults(
   type: EntityType,
@@ -149,10 +152,12 @@ function compileFaults(
   return {
     faults(bag) {
       const dead = references.flatMap((one, at) =>
-        bag[one.name] == null ? [] : [sql`SELECT 'reference', ${count(at)}, NULL WHERE NOT ${isLive(one)}`],
+        bag[one.name] == null
+          ? []
+          : [sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${isLive(one, noLock)}`],
       )
       const taken = uniques.flatMap((set, at) =>
-        set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, set, at, bag)] : [],
+        set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, columns, set, at, bag)] : [],
       )
       return compile(unionAll([...dead, ...taken]), dialect.placeholder)
     },
@@ -167,10 +172,17 @@ function compileFaults(
 }
 
 /** Who else has these values. Those that the bag does not say are the Entity's own. */
-function holderOf(type: EntityType, set: readonly string[], at: number, bag: Bag): Sql {
+function holderOf(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  set: readonly string[],
+  at: number,
+  bag: Bag,
+): Sql {
   const same = set.map((name) => {
+    const kind = columns.find((column) => column.name === name)?.kind
     const own = sql`(SELECT own.${id(name)} FROM ${id(type.name)} own WHERE own."id" = ${param('$id')})`
-    return sql`t.${id(name)} = ${Object.hasOwn(bag, name) ? param(name) : own}`
+    return sql`t.${id(name)} = ${Object.hasOwn(bag, name) ? param(name, kind) : own}`
   })
   return sql`SELECT 'unique', ${count(at)}, t."id" FROM ${id(type.name)} t
     WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`

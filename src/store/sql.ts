@@ -1,10 +1,24 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
+
 /** SQL text as a value, put together at start. Identifiers come from the Model, values are only ever bound. */
 export interface Sql {
   readonly parts: readonly (string | Param)[]
 }
 
+/** What a bound value is to the database: as a column's, or the ids that an earlier step has noted. */
+export type ParamKind = ColumnKind | 'ids'
+
 interface Param {
   readonly param: string
+  readonly kind: ParamKind
+}
+
+/** What is bound beside an Entity's own values, where it is not a text. */
+const kinds: Readonly<Record<string, ParamKind>> = {
+  $id: 'integer',
+  $actor_id: 'integer',
+  $epoch: 'integer',
+  $at: 'datetime',
 }
 
 /** What is prepared: the text, and the names of the values to bind, in the order of the placeholders. */
@@ -31,17 +45,17 @@ export function count(value: number): Sql {
   return { parts: [String(Math.trunc(value))] }
 }
 
-export function param(name: string): Sql {
-  return { parts: [{ param: name }] }
+export function param(name: string, kind: ParamKind = kinds[name] ?? 'text'): Sql {
+  return { parts: [{ param: name, kind }] }
 }
 
 export function join(list: readonly Sql[], separator: Sql = sql`, `): Sql {
   return { parts: list.flatMap((one, at) => (at === 0 ? one.parts : [...separator.parts, ...one.parts])) }
 }
 
-/** Rows of three columns from any number of queries, none included. */
+/** Rows of a text and two numbers from any number of queries, none included. */
 export function unionAll(queries: readonly Sql[]): Sql {
-  return join([sql`SELECT NULL, NULL, NULL WHERE 1 = 0`, ...queries], sql` UNION ALL `)
+  return join([sql`SELECT '', 0, 0 WHERE 1 = 0`, ...queries], sql` UNION ALL `)
 }
 
 export function and(conditions: readonly Sql[]): Sql {
@@ -49,12 +63,12 @@ export function and(conditions: readonly Sql[]): Sql {
 }
 
 /** A name that stands twice is bound once. */
-export function compile(source: Sql, placeholder: (position: number) => string): Statement {
+export function compile(source: Sql, placeholder: (position: number, kind: ParamKind) => string): Statement {
   const params: string[] = []
   const text = source.parts.map((part) => {
     if (typeof part === 'string') return part
     const known = params.indexOf(part.param)
-    return placeholder(known >= 0 ? known + 1 : params.push(part.param))
+    return placeholder(known >= 0 ? known + 1 : params.push(part.param), part.kind)
   })
   return Object.freeze({ text: text.join(''), params: Object.freeze(params) })
 }

@@ -1,5 +1,5 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
-import type { Sql, Statement } from './sql.ts'
+import { compile, type ParamKind, type Sql, type Statement } from './sql.ts'
 
 /** A value as it is bound to a statement, or as it comes back. */
 export type Bound = string | number | bigint | null
@@ -19,7 +19,12 @@ export interface Step {
   readonly name: string
   readonly statement: Statement
   readonly expect: 'some' | 'none' | 'any'
+  /** What it gives back is what later steps of the transaction find under `dialect.noted`. */
+  readonly notes?: boolean
 }
+
+/** A step that is refused because others were faster, so that all of the transaction is to be tried again. */
+export const LATE = 'late'
 
 /** `unique` as the step: a value that must be unique is taken. */
 export type Outcome =
@@ -36,9 +41,19 @@ export interface Arm {
   readonly condition: Sql
 }
 
+export function step(
+  dialect: Dialect,
+  name: string,
+  expect: Step['expect'],
+  source: Sql,
+  more: { readonly notes?: boolean } = {},
+): Step {
+  return { name, expect, statement: compile(source, dialect.placeholder), ...more }
+}
+
 /** What differs between databases in the text of a statement. */
 export interface Dialect {
-  placeholder(position: number): string
+  placeholder(position: number, kind: ParamKind): string
   /** From a value's normal form to what is bound. */
   encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
   /** A column's value as JSON, for `object`. */
@@ -49,11 +64,15 @@ export interface Dialect {
   journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
   /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
   closure(root: Sql, arms: readonly Arm[]): Sql
-  /** A scratch table (`type`, `id`) of the running transaction, and how to empty it. */
-  readonly extent: Sql
-  readonly emptyExtent: Sql
-  /** Lets rows of one transaction go in any order. */
-  readonly deferReferences: Sql
+  /** What the running transaction keeps in mind: rows (`type`, `id`). How to forget all, add some, and find those of a type. */
+  readonly forget: readonly Sql[]
+  note(rows: Sql): Sql
+  noted(type: number): Sql
+  /** Now, and now for a row that has been changed before: never less than then. */
+  readonly now: Sql
+  later(than: Sql): Sql
+  /** Behind a query: what it finds stays as it is until the transaction ends. Empty where transactions run one at a time. */
+  readonly lock: { readonly toChange: Sql; readonly toStay: Sql } | undefined
 }
 
 export interface Column {
@@ -72,8 +91,8 @@ export interface Column {
   readonly within?: string
   /** No longer declared, but still there. */
   readonly aside?: boolean
-  /** The value that rows which are already there get, when the column is new. */
-  readonly fill?: Bound
+  /** The value that rows which are already there get, when the column is new; not yet encoded. */
+  readonly fill?: unknown
 }
 
 export interface Index {

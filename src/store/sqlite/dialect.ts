@@ -1,5 +1,5 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
-import { count, id, join, type Sql, sql, word } from '../sql.ts'
+import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Bound, Dialect } from '../store.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
@@ -42,9 +42,13 @@ export const dialect: Dialect = {
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM "takeback_reached"`
   },
 
-  extent: EXTENT,
-  emptyExtent: sql`DELETE FROM ${EXTENT}`,
-  deferReferences: sql`PRAGMA defer_foreign_keys = ON`,
+  forget: [sql`DELETE FROM ${EXTENT}`],
+  note: (rows) => sql`INSERT INTO ${EXTENT} ("type", "id") ${rows}`,
+  noted: (type) => sql`(SELECT x."id" FROM ${EXTENT} x WHERE x."type" = ${count(type)})`,
+  // The Store sets it for a whole group of transactions, and keeps it from going back.
+  now: param('$at'),
+  later: () => param('$at'),
+  lock: undefined,
 }
 
 function renderDecimal(column: Sql, scale: number): Sql {

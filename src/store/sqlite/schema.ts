@@ -3,6 +3,7 @@ import type { ColumnKind } from '../../declare/fields/field.ts'
 import { StartError } from '../../errors.ts'
 import { type Change, FORMAT, type Inspector, indexName, planMigration } from '../migrate.ts'
 import type { Bound, Column, Index, Table } from '../store.ts'
+import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
 
 /** Takeback's own tables. The journal is only ever appended to; purge blanks its `data`. */
@@ -113,10 +114,10 @@ function apply(database: Database, change: Change): void {
   else database.run(`DROP INDEX ${quote(indexName(table, change.index))}`)
 }
 
-function fillColumn(database: Database, table: Table, { name, within, fill }: Column): void {
+function fillColumn(database: Database, table: Table, { name, kind, scale = 0, within, fill }: Column): void {
   const there = within === undefined ? '' : ` AND ${quote(within)} IS NOT NULL`
   database.run(
-    `UPDATE ${quote(table.name)} SET ${quote(name)} = ${literal(fill ?? null)} WHERE ${quote(name)} IS NULL${there}`,
+    `UPDATE ${quote(table.name)} SET ${quote(name)} = ${literal(fill === undefined ? null : dialect.encode(kind, scale)(fill))} WHERE ${quote(name)} IS NULL${there}`,
   )
 }
 

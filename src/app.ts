@@ -4,7 +4,7 @@ import { Identities } from './api/identify.ts'
 import { compileEndSession } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
-import { type Config, secretOf } from './config.ts'
+import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
@@ -18,8 +18,8 @@ import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compilePlans } from './plan/compile.ts'
 import { asideEdges, tablesOf } from './plan/schema.ts'
-import { SqliteStore } from './store/sqlite/store.ts'
-import type { Store } from './store/store.ts'
+import { migrate } from './store/migration/migrate.ts'
+import { openStore } from './store/open.ts'
 import * as takeback from './takeback.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
@@ -83,17 +83,24 @@ export interface App {
   close(): Promise<void>
 }
 
+interface Opening {
+  readonly onLost?: (error: unknown) => void
+  /** Whether the declaration may be one that the database has left behind. */
+  readonly back?: boolean
+}
+
 /** open → migrate → compile: all but the listening. */
 export async function openApp(
   config: Config,
   model: Model,
-  onLost: (error: unknown) => void = () => {},
+  { onLost, back = false }: Opening = {},
 ): Promise<App> {
-  const store: Store = new SqliteStore(config.database.path, onLost)
+  const store = await openStore(config.database, onLost)
   try {
-    const held = await store.migrate(tablesOf(model))
-    const plans = compilePlans(model, store.dialect, asideEdges(held, model))
-    const tokens = new Tokens(secretOf(config))
+    const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
+    store.serve(generation)
+    const plans = compilePlans(model, store.dialect, asideEdges(migration.held, model))
+    const tokens = new Tokens(config.secret ?? (await store.keepSecret()))
     const identities = new Identities(model, plans, store, tokens)
     const context = {
       model,
@@ -120,9 +127,9 @@ export async function startApp(
   config: Config,
   model: Model,
   log: Log,
-  onLost?: (error: unknown) => void,
+  opening: Opening = {},
 ): Promise<Running> {
-  const app = await openApp(config, model, onLost)
+  const app = await openApp(config, model, opening)
   const { context } = app
   try {
     const server = listen({

@@ -1,15 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { dirname, resolve } from 'node:path'
-import { SECRET_MIN_BYTES } from './auth/tokens.ts'
+import { resolve } from 'node:path'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './http/log.ts'
+import { hidePassword, type Limits, type Location } from './store/location.ts'
+import { SECRET_MIN_BYTES } from './store/secret.ts'
 
 /** Where and how to run: flags, then environment, then what stands here. Never in the declaration. */
 export interface Config {
   readonly file: string
-  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  readonly database: Location
   readonly host: string
   readonly port: number
   readonly log: LogFormat
@@ -20,7 +19,19 @@ export interface Config {
 
 export type Flags = Readonly<
   Partial<
-    Record<'config' | 'database' | 'host' | 'port' | 'log' | 'trusted-proxies' | 'allow-origins', string>
+    Record<
+      | 'config'
+      | 'database'
+      | 'pool'
+      | 'statement-timeout'
+      | 'connect-timeout'
+      | 'host'
+      | 'port'
+      | 'log'
+      | 'trusted-proxies'
+      | 'allow-origins',
+      string
+    >
   >
 >
 type Environment = Readonly<Record<string, string | undefined>>
@@ -29,7 +40,17 @@ export function readConfig(flags: Flags, environment: Environment): Config {
   const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
   return Object.freeze({
     file: resolve(setting('config', 'TAKEBACK_CONFIG') ?? 'takeback.config.ts'),
-    database: readDatabase(setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db'),
+    database: readDatabase(setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db', {
+      pool: readNumber('pool', setting('pool', 'TAKEBACK_POOL') ?? '10', 1, 1000),
+      statementMs: readSeconds(
+        'statement-timeout',
+        setting('statement-timeout', 'TAKEBACK_STATEMENT_TIMEOUT') ?? '10',
+      ),
+      connectMs: readSeconds(
+        'connect-timeout',
+        setting('connect-timeout', 'TAKEBACK_CONNECT_TIMEOUT') ?? '5',
+      ),
+    }),
     host: setting('host', 'HOST') ?? '127.0.0.1',
     port: readPort(setting('port', 'PORT') ?? '3000'),
     log: readLog(setting('log', 'TAKEBACK_LOG')),
@@ -39,14 +60,14 @@ export function readConfig(flags: Flags, environment: Environment): Config {
   })
 }
 
-function readDatabase(url: string): Config['database'] {
+/** `sqlite:data/takeback.db` or `postgres://user:password@host/name`. */
+export function readDatabase(url: string, limits: Limits, flag = '--database'): Location {
   if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: resolve(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')) }
-  if (/^postgres(ql)?:/.test(url))
-    throw new StartError(
-      'PostgreSQL is not served yet: name an SQLite file, such as sqlite:data/takeback.db.',
-    )
-  throw new StartError(`--database must be an address such as sqlite:data/takeback.db, not "${url}".`)
+  if (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url)) return { kind: 'postgres', url, ...limits }
+  throw new StartError(
+    `${flag} must be an address such as sqlite:data/takeback.db or postgres://user:password@host/name, not "${hidePassword(url)}".`,
+  )
 }
 
 function readPort(text: string): number {
@@ -54,6 +75,20 @@ function readPort(text: string): number {
   if (port < 0 || port > 65_535)
     throw new StartError(`--port must be a number from 0 to 65535, not "${text}".`)
   return port
+}
+
+function readNumber(flag: string, text: string, least: number, most: number): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1
+  if (number < least || number > most)
+    throw new StartError(`--${flag} must be a number from ${least} to ${most}, not "${text}".`)
+  return number
+}
+
+function readSeconds(flag: string, text: string): number {
+  const seconds = /^\d{1,6}(\.\d{1,3})?$/.test(text) ? Number(text) : 0
+  if (seconds < 0.1 || seconds > 3600)
+    throw new StartError(`--${flag} must be seconds from 0.1 to 3600, not "${text}".`)
+  return seconds * 1000
 }
 
 function readLog(text: string | undefined): LogFormat {
@@ -99,28 +134,4 @@ function checkSecret(secret: string | undefined): string | undefined {
       `TAKEBACK_SECRET must have at least ${SECRET_MIN_BYTES} bytes; "openssl rand -base64 32" makes one.`,
     )
   return secret
-}
-
-/** The secret that signs tokens: the given one, or one made once and kept beside the database for its owner only. */
-export function secretOf({ secret, database }: Config): string {
-  if (secret !== undefined) return secret
-  const file = `${database.path}.secret`
-  try {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw new StartError(`The secret cannot be written to ${file}: ${(error as Error).message}.`)
-  }
-  let kept: string
-  try {
-    kept = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new StartError(`The secret cannot be read from ${file}: ${(error as Error).message}.`)
-  }
-  if (Buffer.byteLength(kept) < SECRET_MIN_BYTES)
-    throw new StartError(
-      `The secret in ${file} is too short: put back the one that was there, or remove the file, which ends all logins.`,
-    )
-  return kept
 }

@@ -21,6 +21,11 @@ export const catalogue = {
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
   unavailable: { status: 503, message: 'This cannot be answered right now. Try again.' },
+  outdated: {
+    status: 503,
+    message:
+      'The data have moved on to a newer declaration than this server runs with: it must be started anew.',
+  },
   disk_full: { status: 507, message: 'The disk is full: nothing was written.' },
 } as const
 
@@ -51,6 +56,11 @@ export class Failure extends Error {
     this.errors = detail.errors
     this.headers = detail.headers ?? {}
   }
+}
+
+/** The data have moved on without this server. */
+export function outdated(cause?: unknown): Failure {
+  return new Failure('outdated', { cause, headers: { 'Retry-After': '5' } })
 }
 
 export function invalid(errors: Errors): Failure {

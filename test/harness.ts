@@ -1,37 +1,64 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Running, startApp } from '../src/app.ts'
 import { addUser } from '../src/cli/user.ts'
 import { readConfig } from '../src/config.ts'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { Log } from '../src/http/log.ts'
+import { openStore } from '../src/store/open.ts'
+import type { Store } from '../src/store/store.ts'
+import { newPostgresDatabase, startPostgres } from './postgres.ts'
 
-/** The databases that every API test runs on. A new one is a new name here, and a way to make an empty one. */
-const stores: Record<string, (folder: string) => { url: string; query: Query }> = {
-  sqlite: (folder) => {
-    const file = join(folder, 'test.db')
-    return { url: `sqlite:${file}`, query: (text, ...values) => queryFile(file, text, values) }
-  },
+/** A real, empty database. */
+export interface TestDatabase {
+  readonly url: string
+  /**
+   * Looks at the database itself, past the server: for side effects that no answer shows.
+   * `$1` is the first of the values. All databases answer alike: numbers, texts and null.
+   */
+  query(text: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>
+  remove(): Promise<void>
 }
 
-/** Looks at the database itself, past the server: for side effects that no answer shows. */
-type Query = (text: string, ...values: (string | number | null)[]) => Record<string, unknown>[]
+interface TestStore {
+  /** Makes ready what all databases of this store share; takes longer than a test may. */
+  prepare?(): Promise<unknown>
+  make(folder: string): Promise<TestDatabase>
+}
 
-function queryFile(
-  file: string,
-  text: string,
-  values: (string | number | null)[],
-): Record<string, unknown>[] {
-  const database = new Database(file)
-  try {
-    return database.query(text).all(...values) as Record<string, unknown>[]
-  } finally {
-    database.close()
+/** The databases that every API test runs on. A new one is a new name here, and a way to make an empty one. */
+const stores: Record<string, TestStore> = {
+  sqlite: { make: async (folder) => sqliteFile(join(folder, 'test.db')) },
+  postgres: { prepare: startPostgres, make: newPostgresDatabase },
+}
+
+function sqliteFile(file: string): TestDatabase {
+  return {
+    url: `sqlite:${file}`,
+    async query(text, ...values) {
+      const database = new Database(file)
+      try {
+        // To SQLite `$1` is a name, and `?1` the first.
+        return database.query(text.replace(/\$(\d+)/g, '?$1')).all(...values) as Record<string, unknown>[]
+      } finally {
+        database.close()
+      }
+    },
+    async remove() {
+      rmSync(dirname(file), { recursive: true, force: true })
+    },
   }
+}
+
+/** A new database; what is a file lies in the folder, and goes with it. */
+export async function newDatabase(store: string, folder: string): Promise<TestDatabase> {
+  const made = await stores[store]?.make(folder)
+  if (made === undefined) throw new Error(`no store ${store}`)
+  return made
 }
 
 export interface Sent {
@@ -54,34 +81,43 @@ export const ADMIN = { email: 'admin@example.com', password: 'correct horse batt
 /** A real server on a real socket and a real, empty database. */
 export class TestServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
-  readonly query: Query
   readonly logged: string[] = []
-  readonly #database: string
+  readonly #store: string
+  #database: Promise<TestDatabase> | undefined
   #declaration: AppDeclaration
   readonly #flags: Record<string, string>
   #running: Running | undefined
   adminToken = ''
 
   constructor(store: string, declaration: AppDeclaration, flags: Record<string, string> = {}) {
-    const made = stores[store]?.(this.folder)
-    if (made === undefined) throw new Error(`no store ${store}`)
-    this.#database = made.url
-    this.query = made.query
+    this.#store = store
     this.#declaration = declaration
     this.#flags = flags
+  }
+
+  /** The database as a Store, past the server. */
+  async openStore(): Promise<Store> {
+    return openStore(readConfig({ database: (await this.#open()).url }, {}).database)
   }
 
   get url(): string {
     return this.#running?.url ?? ''
   }
 
-  async start(): Promise<void> {
-    const config = readConfig({ port: '0', log: 'json', database: this.#database, ...this.#flags }, {})
+  #open(): Promise<TestDatabase> {
+    this.#database ??= newDatabase(this.#store, this.folder)
+    return this.#database
+  }
+
+  /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
+  async start({ back = true } = {}): Promise<void> {
+    const { url: database } = await this.#open()
+    const config = readConfig({ port: '0', log: 'json', database, ...this.#flags }, {})
     const log = new Log('json', (text, done) => {
       this.logged.push(text)
       done?.()
     })
-    this.#running = await startApp(config, resolve(this.#declaration), log)
+    this.#running = await startApp(config, resolve(this.#declaration), log, { back })
     const { admins } = this.#declaration
     if (admins === undefined || this.adminToken !== '') return
     await addUser(this.#running, admins, ADMIN)
@@ -94,15 +130,16 @@ export class TestServer {
   }
 
   /** Starts anew, with another declaration. */
-  async restart(declaration: AppDeclaration = this.#declaration): Promise<void> {
+  async restart(declaration: AppDeclaration = this.#declaration, { back = true } = {}): Promise<void> {
     await this.stop()
     this.#running = undefined
     this.#declaration = declaration
-    await this.start()
+    await this.start({ back })
   }
 
   async remove(): Promise<void> {
     await this.stop()
+    await (await this.#database)?.remove()
     rmSync(this.folder, { recursive: true, force: true })
   }
 
@@ -153,8 +190,13 @@ export class TestServer {
     return { id, token }
   }
 
-  rows(table: string): number {
-    return Number(this.query(`SELECT count(*) AS n FROM "${table}"`)[0]?.n)
+  async query(...asked: Parameters<TestDatabase['query']>): Promise<Record<string, unknown>[]> {
+    return (await this.#open()).query(...asked)
+  }
+
+  async rows(table: string): Promise<number> {
+    const [row] = await this.query(`SELECT count(*) AS n FROM "${table}"`)
+    return Number(row?.n)
   }
 }
 
@@ -173,18 +215,43 @@ export function onEveryStore(
   tests: (server: TestServer) => void,
   flags?: Record<string, string>,
 ): void {
-  for (const store of Object.keys(stores))
-    describe(`${feature} on ${store}`, () => {
-      const server = new TestServer(store, declaration, flags)
-      beforeAll(() => server.start())
-      afterAll(() => server.remove())
-      tests(server)
-    })
+  onEveryStoreByHand(feature, (store) => withServer(store, declaration, tests, flags))
 }
 
 /** For tests that start servers of their own on it. */
 export function onEveryStoreByHand(feature: string, tests: (store: string) => void): void {
-  for (const store of Object.keys(stores)) describe(`${feature} on ${store}`, () => tests(store))
+  for (const store of Object.keys(stores)) describe(`${feature} on ${store}`, () => withStore(store, tests))
+}
+
+/** For what only one database has, or only one can be made to do. */
+export function onStore(
+  store: 'sqlite' | 'postgres',
+  feature: string,
+  declaration: AppDeclaration,
+  tests: (server: TestServer) => void,
+): void {
+  const name = `${feature} on ${store}`
+  if (stores[store] === undefined) test.skip(name, () => {})
+  else describe(name, () => withStore(store, () => withServer(store, declaration, tests)))
+}
+
+function withStore(store: string, tests: (store: string) => void): void {
+  beforeAll(async () => {
+    await stores[store]?.prepare?.()
+  }, 60_000)
+  tests(store)
+}
+
+function withServer(
+  store: string,
+  declaration: AppDeclaration,
+  tests: (server: TestServer) => void,
+  flags?: Record<string, string>,
+): void {
+  const server = new TestServer(store, declaration, flags)
+  beforeAll(() => server.start())
+  afterAll(() => server.remove())
+  tests(server)
 }
 
 /** The errors of a 422, and nothing else. */

@@ -5,7 +5,9 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
-import type { Bag, Row, Step, Store } from '../store/store.ts'
+import type { Bag, Row } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
 import type { Identities } from './identify.ts'
 
 /** What every operation of the API works with. */

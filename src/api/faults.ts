@@ -4,7 +4,7 @@ import { type Errors, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/schema.ts'
-import type { Bag } from '../store/store.ts'
+import type { Bag } from '../store/dialect.ts'
 import type { Context } from './context.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken. */

@@ -7,19 +7,20 @@ import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, epoch: undefined })
 
-/** How long a look at a user may be relied on where nothing was committed: a Store may not see at once what others did. */
-const RELIED_MS = 250
+/** How long a look at a user may be relied on at most: a Store may not see what others did. */
+const RELIED_MS = 500
 const KNOWN_MAX = 10_000
 
 interface Known {
   readonly caller: Caller
-  readonly commits: number
+  readonly age: number
   readonly until: number
 }
 
 /**
- * Who a token stands for. The user must still be there, and the token must not have been revoked. That is looked up
- * anew after every commit, so what is ended is over at once, and after a moment in any case.
+ * Who a token stands for. The user must still be there, and the token must not have been revoked. What is looked up is
+ * relied on for a moment, but not past anything that this server does to end a token, or sees others do: that is over at
+ * once here, and within the moment everywhere.
  */
 export class Identities {
   readonly #model: Model
@@ -27,6 +28,7 @@ export class Identities {
   readonly #store: Store
   readonly #tokens: Tokens
   readonly #known = new Map<string, Known>()
+  #forgotten = 0
 
   constructor(model: Model, plans: Plans, store: Store, tokens: Tokens) {
     this.#model = model
@@ -39,25 +41,44 @@ export class Identities {
   recall(token: string): Caller | undefined {
     const known = this.#known.get(token)
     if (known === undefined) return undefined
-    if (known.commits === this.#store.commits && known.until > Date.now()) return known.caller
+    if (known.age === this.#age && known.until > Date.now()) return known.caller
     this.#known.delete(token)
     return undefined
   }
 
+  /** To be called whenever a user may have been ended, or a session, before that is answered. */
+  forget(): void {
+    this.#forgotten++
+  }
+
+  /** Grows with whatever makes a look at a user too old. */
+  get #age(): number {
+    return this.#forgotten + this.#store.others
+  }
+
   async identify(token: string): Promise<Caller> {
-    const { commits } = this.#store
+    const age = this.#age
+    const looked = Date.now()
     const claims = await this.#tokens.verify(token)
     if (claims === undefined || !(await this.#isLive(claims))) throw badToken()
-    const { entity, id, session, epoch, expires } = claims
+    const { id, session, epoch, expires } = claims
+    const entity = this.#nameOf(claims)
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
     const caller = Object.freeze({ actor, session, epoch })
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(token, { caller, commits, until: Math.min(Date.now() + RELIED_MS, expires * 1000) })
+    this.#known.set(token, { caller, age, until: Math.min(looked + RELIED_MS, expires * 1000) })
     return caller
   }
 
-  async #isLive({ entity, id, session, epoch }: Claims): Promise<boolean> {
-    const login = this.#plans.get(entity)?.login
+  /** A type that was renamed is still the one that its tokens name. */
+  #nameOf({ entity }: Claims): string {
+    if (this.#model.entities.has(entity)) return entity
+    return this.#model.logins.find(({ was }) => was === entity)?.name ?? entity
+  }
+
+  async #isLive(claims: Claims): Promise<boolean> {
+    const { id, session, epoch } = claims
+    const login = this.#plans.get(this.#nameOf(claims))?.login
     if (login === undefined) return false
     const [row] = await this.#store.read(login.state, { $id: id, $session: session })
     return row !== undefined && Number(row[0]) === epoch && row[1] === null

@@ -2,7 +2,7 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
-import type { Bound, Row } from '../store/store.ts'
+import type { Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, type Context } from './context.ts'
 import { parseFlag, Query } from './query.ts'
 

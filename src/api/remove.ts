@@ -1,7 +1,7 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Bag, Row } from '../store/store.ts'
+import type { Bag, Row } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
@@ -38,6 +38,7 @@ export async function remove(
   for (let tries = 0; tries < TRIES; tries++) {
     const bag = { ...operationOf(actor, when), $id: id }
     const answer = await act(context, plan, actor, bag)
+    if (plan.removals.endsLogins) context.identities.forget()
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')

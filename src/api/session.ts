@@ -53,6 +53,7 @@ export async function logout(context: Context, caller: Caller, query: Query): Pr
     $until: until,
     $now: new Date().toISOString(),
   })
+  context.identities.forget()
   return { status: 204 }
 }
 
@@ -69,6 +70,7 @@ export async function changePassword(
   await hashSecrets(self.plan, bag)
   const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
   if (!outcome.done) throw badToken()
+  context.identities.forget()
   const next = { ...self, epoch: self.epoch + 1, json: String(outcome.rows[0]?.[2]) }
   const answer = await signIn(context, next, newSession())
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }

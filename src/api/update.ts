@@ -3,7 +3,7 @@ import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Bag } from '../store/store.ts'
+import type { Bag } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
@@ -55,7 +55,10 @@ export async function update(
     if (tries > 0) await Bun.sleep(Math.random() * tries)
     if (documents.length > 0) await mergeDocuments(context, plan, documents, { bag, values, when })
     const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
-    if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
+    if (outcome.done) {
+      if (plan.login !== undefined) context.identities.forget()
+      return entityAnswer(200, outcome.rows[0], bag.$operation)
+    }
     await refuse(context, plan, actor, id, { bag, when })
   }
   throw new Failure('busy')

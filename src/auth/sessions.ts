@@ -1,5 +1,6 @@
 import { param, sql } from '../store/sql.ts'
-import { type Step, type Store, step } from '../store/store.ts'
+import { type Step, step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
 
 /** Ends a session; those that ended so long ago that none of their tokens can be valid need not be known any more. */
 export function compileEndSession({ dialect }: Store): readonly Step[] {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import type { Bag, Row } from '../store/dialect.ts'
 import { count, param, type Sql, sql } from '../store/sql.ts'
-import { type Bag, type Row, type Step, type Store, step } from '../store/store.ts'
+import { type Step, step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
+import { slotOf } from '../store/turns.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -92,8 +95,6 @@ export class Throttle {
 const day = param('$day', 'datetime')
 const stale = param('$stale', 'datetime')
 const slots = ['$slot_1', '$slot_2'] as const
-/** How many rows there are to take turns by: see the Stores that need it. */
-export const SLOTS = 64
 
 /** Where transactions run side by side, those of one account or one address go one by one: each must see the others. */
 function inTurn(lock: Sql): Sql {
@@ -131,10 +132,6 @@ function judge(rows: readonly Row[], now: number): 'free' | 'wait' | { seconds: 
 
 function tooMany(seconds: number): Failure {
   return new Failure('too_many_attempts', { headers: { 'Retry-After': String(seconds) } })
-}
-
-function slotOf(key: string): number {
-  return Number(Bun.hash(key) % BigInt(SLOTS))
 }
 
 /** What is typed into the e-mail field may be anything, a password by mistake too: it is not kept. */

@@ -14,7 +14,6 @@ export interface Claims {
 const ALGORITHM = 'HS256'
 const PURPOSE = 'access'
 export const TOKEN_SECONDS = 24 * 60 * 60
-export const SECRET_MIN_BYTES = 32
 const TOKEN_MAX = 4096
 const CACHE_MAX = 10_000
 

@@ -3,10 +3,11 @@ import { closest } from '../declare/closest.ts'
 import { StartError } from '../errors.ts'
 import { type Command, helpOf, parseCommand } from './arguments.ts'
 import { init } from './init.ts'
+import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { userAdd } from './user.ts'
 
-const commands: readonly Command[] = [serve, init, userAdd]
+const commands: readonly Command[] = [serve, init, migrate, userAdd]
 
 const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
 

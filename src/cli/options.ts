@@ -9,7 +9,19 @@ export const helpOption = { help: { value: undefined, help: 'show this help' } }
 /** What every command that opens the database takes. */
 export const storeOptions = {
   config: { value: 'FILE', help: 'the declaration (TAKEBACK_CONFIG; takeback.config.ts)' },
-  database: { value: 'URL', help: 'the database (TAKEBACK_DATABASE; sqlite:data/takeback.db)' },
+  database: {
+    value: 'URL',
+    help: 'the database: sqlite:FILE or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
+  },
+  pool: { value: 'N', help: 'the most connections to a PostgreSQL server (TAKEBACK_POOL; 10)' },
+  'statement-timeout': {
+    value: 'SECONDS',
+    help: 'the longest that one of its statements may take (TAKEBACK_STATEMENT_TIMEOUT; 10)',
+  },
+  'connect-timeout': {
+    value: 'SECONDS',
+    help: 'the longest to wait for a connection to it (TAKEBACK_CONNECT_TIMEOUT; 5)',
+  },
 } as const satisfies Record<string, Option>
 
 export const serverOptions = {

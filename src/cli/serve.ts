@@ -26,7 +26,7 @@ export const serve: Command = {
       // Long enough for the answers that say so, too short for anything else.
       setTimeout(() => process.exit(1), 100)
     }
-    const running = await startApp(config, await loadModel(config.file), log, lost)
+    const running = await startApp(config, await loadModel(config.file), log, { onLost: lost })
     stopOn(['SIGTERM', 'SIGINT'], running, log)
     await welcome(running, config, log)
   },

@@ -3,6 +3,7 @@ import { randomPassword } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
+import { describe } from '../store/location.ts'
 import { tourOf } from './tour.ts'
 import { addUser } from './user.ts'
 
@@ -10,10 +11,10 @@ import { addUser } from './user.ts'
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const first = await makeFirstAdmin(running)
   const { url } = running
-  const { path } = config.database
-  log.say(`Takeback is ready at ${url}, with the data in ${path}. Its reference: ${url}/docs`, {
+  const place = describe(config.database)
+  log.say(`Takeback is ready at ${url}, with the data in ${place}. Its reference: ${url}/docs`, {
     url,
-    database: path,
+    database: place,
   })
   // A log that is read by programs is no place for a password.
   const pretty = config.log === 'pretty'

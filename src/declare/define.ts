@@ -31,6 +31,8 @@ export type OnDelete = 'restrict' | 'cascade' | 'clear'
 export interface ObjectOptions {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
+  /** What it was called before: its data come along. */
+  readonly was?: string
 }
 export interface ListOptions extends FieldOptions {
   /** The least number of items. */
@@ -44,6 +46,8 @@ export interface RefOptions {
   readonly optional?: boolean
   readonly onDelete?: OnDelete
   readonly unique?: boolean
+  /** What it was called before: its data come along. */
+  readonly was?: string
 }
 
 export type Fields = Readonly<Record<string, FieldDeclaration>>
@@ -165,6 +169,8 @@ export interface EntityDeclaration {
   readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
+  /** What it was called before: its data, its journal and the references to it come along. */
+  readonly was?: string
   /** Rules by action. An action without one is for admins only. */
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
 }

@@ -15,6 +15,8 @@ export interface ValueField {
   readonly default: unknown
   readonly secret: boolean
   readonly unique: boolean
+  /** What it was called before. */
+  readonly was: string | undefined
   readonly check: Check
   readonly schema: JsonSchema
   readonly example: unknown
@@ -25,6 +27,7 @@ interface ObjectField {
   readonly name: string
   readonly path: string
   readonly optional: boolean
+  readonly was: string | undefined
   readonly fields: readonly Field[]
 }
 
@@ -36,6 +39,7 @@ export interface ReferenceField {
   readonly target: string
   readonly onDelete: OnDelete
   readonly unique: boolean
+  readonly was: string | undefined
 }
 
 export type Field = ValueField | ObjectField | ReferenceField
@@ -46,6 +50,8 @@ export interface Login {
 
 export interface EntityType {
   readonly name: string
+  /** What it was called before. */
+  readonly was: string | undefined
   readonly fields: readonly Field[]
   readonly login: Login | undefined
   /** Columns whose values together are unique among the live, single ones included. */

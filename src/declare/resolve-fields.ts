@@ -2,7 +2,7 @@ import type { Errors } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import type { FieldDeclaration, ListDeclaration, ObjectDeclaration, RefDeclaration } from './define.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
-import { aBoolean, type OptionCheck } from './fields/field.ts'
+import { aBoolean, aName, FIELD_NAME, type OptionCheck } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
 import { isRecord } from './record.ts'
@@ -11,7 +11,6 @@ import { isRecord } from './record.ts'
 export type Problems = [path: string, sentence: string][]
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
-const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
 
@@ -31,6 +30,7 @@ export function resolveFields(fields: unknown, place: Place, problems: Problems)
     problems.push([place.path, 'must be an object with a field for each name'])
     return []
   }
+  refuseFormer(fields, place, problems)
   const seen = new Map<string, string>()
   return Object.entries(fields).flatMap(([name, declaration]) => {
     const at = { ...place, path: `${place.path}.${name}` }
@@ -42,9 +42,24 @@ export function resolveFields(fields: unknown, place: Place, problems: Problems)
   })
 }
 
+/** A former name is no longer anybody's, and was one field's. */
+function refuseFormer(fields: Record<string, unknown>, place: Place, problems: Problems): void {
+  const seen = new Set<unknown>()
+  for (const [name, field] of Object.entries(fields)) {
+    const was = isRecord(field) ? field.was : undefined
+    if (was === undefined) continue
+    const path = `${place.path}.${name}.was`
+    if (place.inList) problems.push([path, 'cannot be said in a list: what stands in it is not renamed'])
+    else if (Object.hasOwn(fields, String(was)))
+      problems.push([path, `is "${was}", which is declared itself; leave one of them out`])
+    else if (seen.has(was)) problems.push([path, `is "${was}", as another field says too`])
+    seen.add(was)
+  }
+}
+
 function nameProblem(name: string, place: Place): string | undefined {
   const path = dotted(place.dotPath, name)
-  if (!NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
+  if (!FIELD_NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
   if (place.dotPath === '' && SERVER_OWNED.includes(name.toLowerCase()))
     return 'is a name that every Entity has already; choose another'
   if (place.dotPath === '' && place.taken.includes(name.toLowerCase()))
@@ -93,7 +108,7 @@ function resolveObject(
   place: Place,
   problems: Problems,
 ): Field {
-  checkOptions(declaration, { optional: aBoolean, fields: () => undefined }, place.path, problems)
+  checkOptions(declaration, { optional: aBoolean, was: aName, fields: () => undefined }, place.path, problems)
   const path = dotted(place.dotPath, name)
   const fields = resolveFields(declaration.fields, { ...place, dotPath: path }, problems)
   if (isRecord(declaration.fields) && Object.keys(declaration.fields).length === 0)
@@ -103,6 +118,7 @@ function resolveObject(
     name,
     path,
     optional: declaration.optional === true,
+    was: declaration.was,
     fields: Object.freeze(fields),
   }
 }
@@ -117,7 +133,7 @@ function resolveReference(
   const problem = (option: string, sentence: string) => problems.push([`${place.path}${option}`, sentence])
   checkOptions(
     declaration,
-    { optional: aBoolean, target: () => undefined, onDelete: () => undefined, unique: aBoolean },
+    { optional: aBoolean, target: () => undefined, onDelete: () => undefined, unique: aBoolean, was: aName },
     place.path,
     problems,
   )
@@ -129,7 +145,16 @@ function resolveReference(
     problem('.onDelete', "must be 'restrict', 'cascade' or 'clear'")
   if (onDelete === 'clear' && !optional)
     problem('.onDelete', "is 'clear', which leaves the reference empty: add optional: true")
-  return { kind: 'reference', name, path: dotted(place.dotPath, name), optional, target, onDelete, unique }
+  return {
+    kind: 'reference',
+    name,
+    path: dotted(place.dotPath, name),
+    optional,
+    target,
+    onDelete,
+    unique,
+    was: declaration.was,
+  }
 }
 
 function resolveList(
@@ -217,6 +242,7 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     default?: unknown
     example?: unknown
     scale?: number
+    was?: string
   }
   const check = type.check(declaration)
   return Object.freeze({
@@ -230,6 +256,7 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     default: options.default === undefined ? undefined : check(options.default, 'default', new Map()),
     secret: declaration.type === 'secret' || declaration.type === 'password',
     unique: options.unique === true,
+    was: options.was,
     check,
     schema: type.schema(declaration),
     example: options.example,

@@ -75,7 +75,12 @@ function resolveEntity(
   names: readonly string[],
   problems: Problems,
 ): EntityType {
-  refuseUnknown(declaration, ['fields', 'login', 'unique', 'access'], path, problems)
+  refuseUnknown(declaration, ['fields', 'login', 'unique', 'access', 'was'], path, problems)
+  const { was } = declaration
+  if (was !== undefined && (typeof was !== 'string' || !ENTITY_NAME.test(was)))
+    problems.push([`${path}.was`, 'must be the name that it had before'])
+  else if (was !== undefined && names.includes(was))
+    problems.push([`${path}.was`, `is "${was}", which is declared itself; leave one of them out`])
   const taken = declaration.login === undefined ? [] : ['email', 'password', 'email_key', 'token_epoch']
   const declared = resolveFields(
     declaration.fields,
@@ -88,6 +93,7 @@ function resolveEntity(
     .map((field) => [columnOf(field)])
   return Object.freeze({
     name,
+    was,
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze([...single, ...compositeUniques(declaration, fields, path, problems)]),

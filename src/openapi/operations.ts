@@ -14,6 +14,7 @@ const ANYWHERE: readonly Code[] = [
   'invalid_data',
   'internal',
   'unavailable',
+  'outdated',
 ]
 const WITH_BODY: readonly Code[] = [
   'malformed_json',

@@ -1,6 +1,7 @@
 import type { Edge, EntityType } from '../declare/model.ts'
+import type { Dialect } from '../store/dialect.ts'
 import { id, join, param, type Sql, sql, word } from '../store/sql.ts'
-import { type Dialect, type Step, step } from '../store/store.ts'
+import { type Step, step } from '../store/step.ts'
 import { next } from './columns.ts'
 import type { Extent } from './extent.ts'
 import { journal } from './journal.ts'

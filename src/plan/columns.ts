@@ -1,8 +1,8 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 import { columnOf, type EntityType, type Field } from '../declare/model.ts'
 import type { Values } from '../declare/values.ts'
+import type { Bag, Dialect } from '../store/dialect.ts'
 import { id, type Sql, sql } from '../store/sql.ts'
-import type { Bag, Dialect } from '../store/store.ts'
 
 /** A column that holds something of a body: a value, the id of a reference, or that an optional object is there. */
 export interface BodyColumn {

@@ -1,7 +1,7 @@
 import { type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isSecret, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
-import type { Bag, Dialect } from '../store/store.ts'
+import type { Bag, Dialect } from '../store/dialect.ts'
 import { bodyColumns, compileBinder, ownColumns } from './columns.ts'
 import { compileLists, type ListPlan } from './list.ts'
 import { compileLogin, type LoginPlan } from './login.ts'

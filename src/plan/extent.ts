@@ -1,6 +1,7 @@
 import type { Edge, EntityType } from '../declare/model.ts'
+import type { Dialect } from '../store/dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../store/sql.ts'
-import { type Dialect, LATE, type Step, step } from '../store/store.ts'
+import { LATE, type Step, step } from '../store/step.ts'
 import type { Reach } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
 

@@ -1,6 +1,6 @@
 import type { EntityType } from '../declare/model.ts'
+import type { Dialect } from '../store/dialect.ts'
 import { id, param, type Sql, sql, word } from '../store/sql.ts'
-import type { Dialect } from '../store/store.ts'
 import { renderEntity } from './columns.ts'
 
 export const JOURNAL = id('takeback_journal')

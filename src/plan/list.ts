@@ -1,8 +1,8 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
+import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
-import type { Bag, Bound, Dialect } from '../store/store.ts'
 import { renderEntity } from './columns.ts'
 import {
   bindJson,

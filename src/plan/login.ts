@@ -1,6 +1,6 @@
 import type { EntityType } from '../declare/model.ts'
+import type { Dialect } from '../store/dialect.ts'
 import { compile, id, param, type Statement, sql } from '../store/sql.ts'
-import type { Dialect } from '../store/store.ts'
 import { renderEntity } from './columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from './schema.ts'
 

@@ -3,7 +3,7 @@ import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import { isDate, parseInstant } from '../declare/fields/time.ts'
 import { columnOf, type EntityType, type Field, type ValueField, walk } from '../declare/model.ts'
-import type { Bound, Dialect } from '../store/store.ts'
+import type { Bound, Dialect } from '../store/dialect.ts'
 import { ownColumns } from './columns.ts'
 
 export interface SortKey {

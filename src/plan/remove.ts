@@ -1,5 +1,6 @@
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
+import type { Dialect, Row } from '../store/dialect.ts'
 import {
   and,
   compile,
@@ -12,7 +13,7 @@ import {
   unionAll,
   word,
 } from '../store/sql.ts'
-import { type Dialect, type Row, type Step, step } from '../store/store.ts'
+import { type Step, step } from '../store/step.ts'
 import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
 import { next, renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
@@ -29,6 +30,8 @@ export interface RemovePlan {
   readonly delete: readonly Step[]
   readonly restore: readonly Step[]
   readonly purge: readonly Step[]
+  /** Whether users can be among what it takes. */
+  readonly endsLogins: boolean
   /** After a restore that met a taken value: which, and who has it. */
   readonly conflicts: Statement
   explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
@@ -55,12 +58,14 @@ export function compileRemovals(
   const reach = reachOf(type, model, aside)
   const extent = extentOf(reach, dialect)
   const ofDeletion = sql`"deletion" = ${param('$deletion')}`
+  // Not by the index of the deletion, which has all of it at every step of the way.
+  const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
   const change = (sources: readonly Sql[]) => sources.map((source) => step(dialect, 'change', 'any', source))
   const find = (root: Sql, rest: Sql) => extent.find(sql`${root} AND ${isVersion}`, rest)
   const check = (name: string, parts: readonly Sql[]) =>
     parts.length === 0 ? [] : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
-  const back = () => find(ofDeletion, sql`c.${ofDeletion}`)
+  const back = () => find(ofDeletion, restOfDeletion)
   const conflicts = reach.types.flatMap((one, code) =>
     uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
   )
@@ -106,8 +111,9 @@ export function compileRemovals(
         ...reach.types.map((one) => drop(one, extent)),
       ]),
     ],
+    endsLogins: reach.types.some(({ login }) => login !== undefined),
     conflicts: compile(
-      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${extent.closure(ofDeletion, sql`c.${ofDeletion}`)}) q)
+      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${extent.closure(ofDeletion, restOfDeletion)}) q)
         ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),

@@ -1,6 +1,6 @@
 import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRequired } from '../declare/values.ts'
-import type { Column, Index, Table } from '../store/store.ts'
+import type { Column, Index, Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 
 /** What `login` adds to a table: never in a body, never rendered. */
@@ -13,7 +13,16 @@ export function tablesOf(model: Model): Table[] {
     name: type.name,
     columns: [...columnsOf(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
+    renames: renamesOf(type),
+    ...(type.was !== undefined && { was: type.was }),
   }))
+}
+
+/** Outer ones first, each within what the outer one is called by then. */
+function renamesOf(type: EntityType): (readonly [from: string, to: string])[] {
+  return [...walk(type.fields)].flatMap(({ path, name, was }) =>
+    was === undefined ? [] : [[path.slice(0, path.length - name.length) + was, path] as const],
+  )
 }
 
 const loginColumns: readonly Column[] = [
@@ -33,6 +42,7 @@ function columnsOf(type: EntityType): Column[] {
       ...(required && { required }),
       ...(field.kind === 'value' && field.optional && { optional: true }),
       ...(within !== undefined && { within }),
+      ...(field.kind === 'value' && !secret && { limits: field.schema, check: field.check }),
     }
     if (field.kind === 'reference') return { ...column, references: field.target }
     if (field.kind === 'object' || field.default === undefined) return column

@@ -1,6 +1,7 @@
 import type { EntityType } from '../declare/model.ts'
 import { isRequired, noteReference } from '../declare/values.ts'
 import { type Errors, note } from '../errors.ts'
+import type { Bag, Dialect, Row } from '../store/dialect.ts'
 import {
   and,
   compile,
@@ -13,7 +14,7 @@ import {
   sql,
   unionAll,
 } from '../store/sql.ts'
-import { type Bag, type Dialect, type Row, type Step, step } from '../store/store.ts'
+import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns, next } from './columns.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'

@@ -45,7 +45,7 @@ onEveryStore('create, read and update', bookings, (server) => {
       title: [expect.stringMatching(/^is taken by rooms\/\d+$/) as unknown as string],
       beds: ['must be at least 1'],
     })
-    const before = server.rows('bookings')
+    const before = await server.rows('bookings')
     expectInvalid(
       await server.call('POST', '/api/bookings/', {
         body: {
@@ -73,7 +73,7 @@ onEveryStore('create, read and update', bookings, (server) => {
         'address.country.x': ['is not a field of a reference'],
       },
     )
-    expect(server.rows('bookings')).toBe(before)
+    expect(await server.rows('bookings')).toBe(before)
   })
 
   test('a reference that is missing, ill-typed, unknown or deleted has two keys', async () => {
@@ -321,8 +321,8 @@ onEveryStore('create, read and update', bookings, (server) => {
     await Promise.all(
       [1, 2, 3, 4, 5].map((guests) => server.expect(200, 'PATCH', `/api/bookings/${id}/`, { guests })),
     )
-    const rows = server.query(
-      'SELECT version, kind FROM takeback_journal WHERE entity = ?1 AND entity_id = ?2 ORDER BY version',
+    const rows = await server.query(
+      'SELECT version, kind FROM takeback_journal WHERE entity = $1 AND entity_id = $2 ORDER BY version',
       'bookings',
       id,
     )

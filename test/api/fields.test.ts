@@ -108,10 +108,10 @@ onEveryStore('fields', everything, (server) => {
       ['inner', 'x', 'must be an object'],
       ['inner', [], 'must be an object'],
     ]
-    const before = server.rows('things')
+    const before = await server.rows('things')
     for (const [field, value, sentence, path = field] of refused)
       expectInvalid(await create({ [field]: value }), { [path]: [sentence] })
-    expect(server.rows('things')).toBe(before)
+    expect(await server.rows('things')).toBe(before)
   })
 
   test('numbers that JSON can write but nobody can keep', async () => {
@@ -185,9 +185,9 @@ onEveryStore('fields', everything, (server) => {
   test('a secret never comes back, and is kept as a hash', async () => {
     const { body } = await create({ pin: 'canary-pin-1234' })
     expect(JSON.stringify(body)).not.toContain('pin')
-    const [row] = server.query('SELECT pin FROM things WHERE id = ?1', body.id)
+    const [row] = await server.query('SELECT pin FROM things WHERE id = $1', body.id)
     expect(row?.pin).toStartWith('$argon2id$')
-    expect(JSON.stringify(server.query('SELECT data FROM takeback_journal'))).not.toMatch(/pin|argon2/)
+    expect(JSON.stringify(await server.query('SELECT data FROM takeback_journal'))).not.toMatch(/pin|argon2/)
     expect((await server.call('GET', '/api/things/?pin=x')).body.errors).toEqual({
       pin: ['is not a parameter, nor a value of things'],
     })

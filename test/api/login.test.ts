@@ -239,7 +239,7 @@ onEveryStore('login', bookings, (server) => {
       'login_failed',
     )
     expect((await login({ email: 'long@example.com', password: long })).status).toBe(200)
-    const [row] = server.query('SELECT password FROM users WHERE email = ?1', 'long@example.com')
+    const [row] = await server.query('SELECT password FROM users WHERE email = $1', 'long@example.com')
     expect(row?.password).toStartWith('$argon2id$')
     expectInvalid(
       await server.call('POST', '/api/users/', {

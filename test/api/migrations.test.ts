@@ -67,25 +67,30 @@ onEveryStoreByHand('a changed declaration', (store) => {
     await server.restart(optional)
     expect((await first(server)).o).toEqual({ city: 'Berlin' })
     await server.expect(200, 'PATCH', '/api/things/1/', { o: null })
-    expect(await refusal(server, required)).toContain('things.o.city is required now, but 1 things have none')
+    expect(await refusal(server, required)).toContain(
+      'things.o is required now, but 1 of things (things/1) have none',
+    )
   })
 
   test('what the rows do not fit is refused, says why, and changes nothing', async () => {
     const before = things({ a: text({ optional: true }), n: decimal(), s: secret(), i: integer() })
     const server = await started(before, { a: null, n: '10.50', s: 'hidden hidden', i: 1 })
     for (const [fields, sentence] of [
-      [{ a: text() }, 'things.a is required now, but 1 things have none'],
+      [{ a: text() }, 'things.a is required now, but 1 of things (things/1) have none'],
       [
         { a: text({ optional: true }), b: text() },
-        'things.b is new and required, but there are things already',
+        'things.b is new and required, but there are 1 things already',
       ],
       [
-        { n: decimal({ scale: 3 }) },
-        'things.n holds decimals with 2 digits behind the point and cannot become decimals with 3 digits',
+        { n: decimal({ scale: 1 }) },
+        'things.n holds decimals with 2 digits behind the point and cannot become decimals with 1 digits',
       ],
       [{ s: text() }, 'things.s holds secrets and cannot become values of the type text'],
       [{ a: secret({ optional: true }) }, 'things.a holds values of the type text and cannot become secrets'],
-      [{ i: text() }, 'things.i holds values of the type integer and cannot become values of the type text'],
+      [
+        { i: boolean() },
+        'things.i holds values of the type integer and cannot become values of the type boolean',
+      ],
     ] as const)
       expect(await refusal(server, things(fields))).toContain(sentence)
     await server.restart(before)
@@ -95,7 +100,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
   test('a new unique is refused where two have the same, and applied where only the deleted do', async () => {
     const server = await started(things({ a: text() }), { a: 'same' }, { a: 'same' })
     expect(await refusal(server, things({ a: text({ unique: true }) }))).toContain(
-      'a must be unique now, but some things have the same',
+      'things.a must be unique now, but 2 of things (things/1, things/2) have the same as others',
     )
     await server.restart(things({ a: text() }))
     await server.expect(200, 'DELETE', '/api/things/2/')
@@ -120,7 +125,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
       'things.to': ['1 of things refers to it'],
     })
     expect(await refusal(server, both)).toContain(
-      'things.to.id is declared again, but 1 things refer to targets that were deleted meanwhile',
+      'things.to is declared again, but 1 of things (things/1) refer to targets that were deleted meanwhile',
     )
     await server.restart(without)
     await server.expect(200, 'DELETE', '/api/targets/1/?restore=1')
@@ -196,7 +201,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
     const declared = (optional: boolean) => things({ a: object({ x: text({ default: 'd' }) }, { optional }) })
     const server = await started(declared(true), {})
     expect(await refusal(server, declared(false))).toContain(
-      'things.a is required now, but 1 things have none',
+      'things.a is required now, but 1 of things (things/1) have none',
     )
   })
 

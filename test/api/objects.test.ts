@@ -1,18 +1,6 @@
 import { expect, test } from 'bun:test'
-import {
-  app,
-  choice,
-  decimal,
-  entity,
-  everyone,
-  integer,
-  json,
-  object,
-  ref,
-  secret,
-  text,
-} from '../../src/takeback.ts'
-import { expectInvalid, onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { app, entity, everyone, json, object, ref, secret, text } from '../../src/takeback.ts'
+import { expectInvalid, onEveryStore } from '../harness.ts'
 
 const admins = entity({ login: { userType: 'admin' }, fields: { meta: json({ optional: true }) } })
 
@@ -67,7 +55,7 @@ onEveryStore('objects and their corners', corners, (server) => {
       a: 1,
       b: 2,
     })
-    const [row] = server.query('SELECT pin FROM people WHERE id = ?1', id)
+    const [row] = await server.query('SELECT pin FROM people WHERE id = $1', id)
     expect(row?.pin).toStartWith('$argon2id$')
     expect((await patch('admins/1', { password: 'another long password', meta: { x: 1 } })).status).toBe(200)
     const login = { email: 'admin@example.com', password: 'another long password' }
@@ -97,7 +85,7 @@ onEveryStore('objects and their corners', corners, (server) => {
       city: 'Lyon',
       country: null,
     })
-    expect(server.rows('takeback_cleared')).toBe(0)
+    expect(await server.rows('takeback_cleared')).toBe(0)
   })
 
   test('a refused write blames only what was sent', async () => {
@@ -149,39 +137,6 @@ onEveryStore('a deletion of which a part is purged', chain, (server) => {
     await server.expect(204, 'DELETE', `/api/bs/${b.id}/?purge=1`)
     await server.expect(200, 'DELETE', `/api/cs/${c.id}/?restore=1`)
     expect(await server.expect(200, 'GET', `/api/ts/${t.id}/`)).toMatchObject({ c: { id: c.id }, b: null })
-    expect(server.rows('takeback_cleared')).toBe(0)
-  })
-})
-
-onEveryStoreByHand('limits that became narrower', (store) => {
-  test('leave what is there as it is, in lists too', async () => {
-    const declared = (max: string, values: [string, ...string[]], most: number) =>
-      app({
-        admins: 'admins',
-        entities: {
-          admins,
-          things: entity({
-            fields: { price: decimal({ max }), colour: choice(values), n: integer({ max: most }) },
-          }),
-        },
-      })
-    const server = new TestServer(store, declared('1000', ['red', 'green'], 100))
-    await server.start()
-    for (const [price, colour] of [
-      ['100.00', 'green'],
-      ['200.00', 'green'],
-      ['1.00', 'red'],
-    ])
-      await server.expect(201, 'POST', '/api/things/', { price, colour, n: 50 })
-    await server.restart(declared('10', ['red'], 10))
-    for (const sort of ['price', '-price', 'colour', '-colour']) {
-      const first = await server.expect(200, 'GET', `/api/things/?limit=1&sort=${sort}`)
-      const second = await server.expect(200, 'GET', `/api/things/?limit=1&sort=${sort}&cursor=${first.next}`)
-      const third = await server.expect(200, 'GET', `/api/things/?limit=1&sort=${sort}&cursor=${second.next}`)
-      expect(new Set([first, second, third].map(({ data }) => data[0].id)).size).toBe(3)
-    }
-    expect((await server.expect(200, 'GET', '/api/things/?price=100')).data).toHaveLength(1)
-    expect((await server.call('GET', '/api/things/?colour=green')).status).toBe(422)
-    await server.remove()
+    expect(await server.rows('takeback_cleared')).toBe(0)
   })
 })

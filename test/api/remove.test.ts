@@ -54,14 +54,14 @@ onEveryStore('delete and restore', bookings, (server) => {
       null,
     ])
     await remove(`rooms/${id}`)
-    const journal = server.rows('takeback_journal')
+    const journal = await server.rows('takeback_journal')
     const twice = await server.call('DELETE', `/api/rooms/${id}/`)
     expect([twice.status, twice.body.version, twice.headers.get('Takeback-Operation')]).toEqual([
       200,
       2,
       null,
     ])
-    expect(server.rows('takeback_journal')).toBe(journal)
+    expect(await server.rows('takeback_journal')).toBe(journal)
   })
 
   test('restore is 1 or 0 and nothing else', async () => {
@@ -230,8 +230,8 @@ onEveryStore('delete and restore', bookings, (server) => {
     expect([status, text, headers.has('Takeback-Operation')]).toEqual([204, '', true])
     expect((await server.call('DELETE', path)).status).toBe(404)
     expect((await server.call('DELETE', `/api/rooms/${where.id}/?restore=1`)).status).toBe(404)
-    const rows = server.query(
-      "SELECT kind, data, actor, actor_id FROM takeback_journal WHERE entity = 'rooms' AND entity_id = ?1 ORDER BY version",
+    const rows = await server.query(
+      "SELECT kind, data, actor, actor_id FROM takeback_journal WHERE entity = 'rooms' AND entity_id = $1 ORDER BY version",
       where.id,
     )
     expect(rows.map(({ kind, data }) => [kind, data])).toEqual([
@@ -281,7 +281,7 @@ onEveryStore('a graph of references', graph, (server) => {
       keeper: twin,
     })
     expect((await server.expect(200, 'GET', `/api/people/${outside.id}/`)).boss).toEqual(lead)
-    const journal = server.query(
+    const journal = await server.query(
       'SELECT operation, count(*) AS n FROM takeback_journal GROUP BY operation ORDER BY n DESC LIMIT 2',
     )
     expect(journal.map(({ n }) => n)).toEqual([35, 35])
@@ -319,10 +319,10 @@ onEveryStore('100,000 children', family, (server) => {
     const { id: first } = await server.expect(201, 'POST', '/api/children/', { name: 'c', parent: { id } })
     await server.stop()
     // Half of them a chain of references, fifty thousand deep.
-    server.query(
+    await server.query(
       `INSERT INTO children (name, "parent.id", "previous.id", version, created_at, updated_at)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
-       SELECT 'c' || i, CASE WHEN i < 50000 THEN ?1 ELSE ?1 END, CASE WHEN i < 50000 THEN ?2 + i - 1 END, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`,
+       SELECT 'c' || i, CAST($1 AS BIGINT), CASE WHEN i < 50000 THEN CAST($2 AS BIGINT) + i - 1 END, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`,
       id,
       first,
     )
@@ -331,8 +331,8 @@ onEveryStore('100,000 children', family, (server) => {
     expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(0)
     await server.expect(200, 'DELETE', `/api/parents/${id}/?restore=1`)
     expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(100_000)
-    const kinds = server.query(
-      'SELECT kind, count(*) AS n FROM takeback_journal WHERE kind IN (?1, ?2) GROUP BY kind ORDER BY kind',
+    const kinds = await server.query(
+      'SELECT kind, count(*) AS n FROM takeback_journal WHERE kind IN ($1, $2) GROUP BY kind ORDER BY kind',
       'delete',
       'restore',
     )

@@ -117,7 +117,7 @@ onEveryStore('requests', bookings, (server) => {
   })
 
   test('what is not a JSON object is 400, and writes nothing', async () => {
-    const before = server.rows('rooms')
+    const before = await server.rows('rooms')
     for (const [raw, code] of [
       ['', 'malformed_json'],
       ['{', 'malformed_json'],
@@ -146,7 +146,7 @@ onEveryStore('requests', bookings, (server) => {
         })
       ).status,
     ).toBe(422)
-    expect(server.rows('rooms')).toBe(before)
+    expect(await server.rows('rooms')).toBe(before)
   })
 
   test('a client that goes away is no error of ours', async () => {

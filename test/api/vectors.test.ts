@@ -20,7 +20,7 @@ function wrapped(before: string, body: Uint8Array, after: string): Uint8Array {
 }
 
 async function countsOf(server: TestServer): Promise<number[]> {
-  return [server.rows('things'), server.rows('admins'), server.rows('takeback_journal')]
+  return [await server.rows('things'), await server.rows('admins'), await server.rows('takeback_journal')]
 }
 
 onEveryStore('test vectors', everything, (server) => {

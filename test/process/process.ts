@@ -1,13 +1,24 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newDatabase, type TestDatabase } from '../harness.ts'
 
 const root = join(import.meta.dir, '..', '..')
 
 export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
 
+export const LOGIN = { email: 'a@example.com', password: 'a long password' }
+
 export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'takeback-process-'))
+}
+
+/** A new database of this store with an admin in it, and the arguments that name it. */
+export async function prepared(store: string): Promise<{ database: TestDatabase; args: string[] }> {
+  const database = await newDatabase(store, newFolder())
+  const args = ['--config', example, '--database', database.url]
+  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  return { database, args }
 }
 
 /** The command line as a process of its own, as a user starts it; `direct` without the launcher in between, so that its pid is the server's. */

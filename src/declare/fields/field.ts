@@ -23,6 +23,8 @@ export interface FieldOptions {
   readonly optional?: boolean
   /** A value that stands in the OpenAPI document, in the docs and in the first-start tour. */
   readonly example?: unknown
+  /** What it was called before: its data come along. */
+  readonly was?: string
 }
 
 /** Says what an option must be, where it is not that. */
@@ -52,7 +54,13 @@ export const aNumber: OptionCheck = (value) => (Number.isFinite(value) ? undefin
 /** Defaults and examples are held against the field's own check, where the field is resolved. */
 export const aValue: OptionCheck = () => undefined
 
-export const common = { optional: aBoolean, example: aValue }
+/** What a field may be called. */
+export const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
+
+export const aName: OptionCheck = (value) =>
+  typeof value === 'string' && FIELD_NAME.test(value) ? undefined : 'must be the name that it had before'
+
+export const common = { optional: aBoolean, example: aValue, was: aName }
 
 export function minAboveMax(declaration: { min?: number; max?: number }): [string, string] | undefined {
   return declaration.min !== undefined && declaration.max !== undefined && declaration.min > declaration.max

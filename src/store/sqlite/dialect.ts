@@ -1,6 +1,6 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
+import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
-import type { Bound, Dialect } from '../store.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
 
@@ -51,7 +51,7 @@ export const dialect: Dialect = {
   lock: undefined,
 }
 
-function renderDecimal(column: Sql, scale: number): Sql {
+export function renderDecimal(column: Sql, scale: number): Sql {
   if (scale === 0) return sql`CAST(${column} AS TEXT)`
   const one = count(10 ** scale)
   return sql`CASE WHEN ${column} < 0 THEN '-' ELSE '' END || (abs(${column}) / ${one}) || '.' || substr(${word('0'.repeat(scale))} || (abs(${column}) % ${one}), ${count(-scale)})`

@@ -27,3 +27,8 @@ export function meaningOf(error: unknown): Meaning {
     return { kind: 'failure', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
   return { kind: 'unknown' }
 }
+
+/** Another one is writing. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+}

@@ -12,6 +12,9 @@ import {
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 
+/** How long a write waits for another process. */
+export const BUSY_MS = 5000
+
 const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
 
@@ -36,7 +39,7 @@ export function openDatabase(path: string): Database {
 
 /** FULL: an acknowledged write is on disk. `bench/limit.ts` runs with the same. */
 export const pragmas = [
-  'busy_timeout = 5000',
+  `busy_timeout = ${BUSY_MS}`,
   'journal_mode = WAL',
   'synchronous = FULL',
   'foreign_keys = ON',
@@ -107,6 +110,6 @@ export function checkpoint(database: Database, manner: 'PASSIVE' | 'TRUNCATE'): 
   try {
     return database.query(`PRAGMA wal_checkpoint(${manner})`).values()[0]?.[0] === 0
   } finally {
-    database.run('PRAGMA busy_timeout = 5000')
+    database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
   }
 }

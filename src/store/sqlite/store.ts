@@ -1,11 +1,15 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
-import { Failure } from '../../errors.ts'
+import { Failure, outdated } from '../../errors.ts'
+import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Structure } from '../migration/structure.ts'
 import type { Statement } from '../sql.ts'
-import type { Bag, Bound, Outcome, Row, Step, Store, Table } from '../store.ts'
+import type { Outcome, Step } from '../step.ts'
+import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
 import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
-import { migrate } from './schema.ts'
+import { keepSecret } from './secret.ts'
+import { structureOf } from './structure.ts'
 
 interface Waiting {
   readonly steps: readonly Step[]
@@ -28,6 +32,7 @@ const COMMITS_PER_LOOK = 64
  */
 export class SqliteStore implements Store {
   readonly dialect = dialect
+  readonly structure: Structure
   readonly #database: Database
   readonly #path: string
   readonly #prepared = new Map<string, { run: Prepared; returns: boolean }>()
@@ -36,29 +41,44 @@ export class SqliteStore implements Store {
   #lost: unknown
   #closed = false
   #commits = 0
+  #others = 0
   #lookedAt = 0
+  #generation = Number.POSITIVE_INFINITY
   #dataVersion: unknown
 
   constructor(path: string, onLost: (error: unknown) => void) {
     this.#path = path
     this.#database = openDatabase(path)
+    this.structure = structureOf(this.#database)
     this.#onLost = onLost
   }
 
-  /** Grows with the commits of other processes too, looked at once in a millisecond. */
-  get commits(): number {
+  /** Other processes with the same file, looked at once in a millisecond. */
+  get others(): number {
     const now = Date.now()
     if (now !== this.#lookedAt) {
       this.#lookedAt = now
       const version = this.#execute(dataVersion, {}).rows[0]?.[0]
-      if (version !== this.#dataVersion) this.#commits++
+      if (version !== this.#dataVersion) {
+        this.#others++
+        this.#refuseOutdated()
+      }
       this.#dataVersion = version
     }
-    return this.#commits
+    return this.#others
   }
 
-  async migrate(tables: readonly Table[]): Promise<readonly Table[]> {
-    return migrate(this.#database, tables)
+  serve(generation: number): void {
+    this.#generation = generation
+  }
+
+  #refuseOutdated(): void {
+    const [row] = this.#execute(since, {}).rows
+    if (Number(row?.[0] ?? 0) > this.#generation) throw outdated()
+  }
+
+  async keepSecret(given?: string): Promise<string> {
+    return keepSecret(this.#path, given)
   }
 
   async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
@@ -228,6 +248,10 @@ export class SqliteStore implements Store {
   }
 }
 
+const since: Statement = {
+  text: `SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`,
+  params: [],
+}
 const dataVersion: Statement = { text: 'PRAGMA data_version', params: [] }
 const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', params: [] }
 const lastAt: Statement = {

@@ -1,0 +1,98 @@
+import { loadModel } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { tablesOf } from '../plan/schema.ts'
+import { describe } from '../store/location.ts'
+import { migrate as carryOut, dropAside, findAside, preview } from '../store/migration/migrate.ts'
+import type { Migration } from '../store/migration/plan.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+import type { Table } from '../store/tables.ts'
+import type { Command, Given } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { flagsOf, helpOption, storeOptions } from './options.ts'
+
+export const migrate: Command = {
+  name: 'migrate',
+  usage: 'takeback migrate [--apply] [--json] [--drop PATH … [--yes]]',
+  summary: 'Shows what a changed declaration does to the database, and does it.',
+  options: {
+    apply: { value: undefined, help: 'do it; also goes back to an older declaration' },
+    json: { value: undefined, help: 'the plan as JSON, for programs' },
+    drop: {
+      value: 'PATH',
+      many: true,
+      help: 'drop what is kept aside, such as rooms.size or rooms, for good, after asking',
+    },
+    yes: { value: undefined, help: 'do not ask' },
+    ...storeOptions,
+    ...helpOption,
+  },
+  details: '"takeback serve" does what is safe by itself, and refuses to start where anything is not.',
+  async run(given) {
+    if (given.words.length > 0)
+      throw new StartError(`takeback migrate takes no "${given.words[0]}": its flags begin with --.`)
+    const config = readConfig(flagsOf(given), process.env)
+    const store = await openStore(config.database)
+    try {
+      if (given.texts('drop').length > 0) return await drop(store, given)
+      const tables = tablesOf(await loadModel(config.file))
+      await plan(store, tables, given, describe(config.database))
+    } finally {
+      await store.close()
+    }
+  },
+}
+
+async function plan(store: Store, tables: readonly Table[], given: Given, place: string): Promise<void> {
+  const migration = await preview(store.structure, tables)
+  const refused = countOf(migration, 'refused') > 0
+  const apply = given.text('apply') !== undefined && !refused
+  if (apply) await carryOut(store.structure, tables, { back: true })
+  console.log(given.text('json') === undefined ? report(migration, place, apply) : asJson(migration, apply))
+  if (refused) throw new StartError('Nothing is done before none is refused.')
+}
+
+const effects = ['safe', 'aside', 'refused'] as const
+
+function countOf({ lines }: Migration, effect: (typeof effects)[number]): number {
+  return lines.filter((line) => line.effect === effect).length
+}
+
+function asJson(migration: Migration, applied: boolean): string {
+  const counts = Object.fromEntries(effects.map((effect) => [effect, countOf(migration, effect)]))
+  return JSON.stringify({ ...counts, applied, lines: migration.lines }, null, 2)
+}
+
+function report(migration: Migration, place: string, applied: boolean): string {
+  const [safe, aside, refused] = effects.map((effect) => countOf(migration, effect))
+  const lines = effects.flatMap((effect) =>
+    migration.lines
+      .filter((line) => line.effect === effect)
+      .map(({ path, what }) => `  ${effect.padEnd(7)}  ${path} ${what}`),
+  )
+  return [
+    `${place}: ${safe} safe, ${aside} kept aside, ${refused} refused.`,
+    ...(lines.length > 0 ? ['', ...lines] : []),
+    ...(advice(migration, applied) === '' ? [] : ['', advice(migration, applied)]),
+  ].join('\n')
+}
+
+function advice(migration: Migration, applied: boolean): string {
+  if (applied) return 'Done.'
+  if (countOf(migration, 'refused') > 0) return ''
+  if (countOf(migration, 'safe') > 0)
+    return '"takeback migrate --apply" does it, and so does the next "takeback serve".'
+  return 'The database fits the declaration.'
+}
+
+async function drop(store: Store, given: Given): Promise<void> {
+  const doomed = await findAside(store.structure, given.texts('drop'))
+  for (const { path, rows } of doomed)
+    console.log(`${path} goes for good, with what ${rows === 1 ? '1 row has' : `${rows} rows have`} there.`)
+  if (given.text('yes') === undefined && !(await confirm('Drop it?')))
+    return console.log('Nothing was dropped.')
+  await dropAside(store.structure, doomed)
+  await store.scrub()
+  console.log('Dropped.')
+}

@@ -1,0 +1,46 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
+import type { ParamKind, Sql } from './sql.ts'
+
+/** A value as it is bound to a statement, or as it comes back. */
+export type Bound = string | number | bigint | null
+export type Row = readonly Bound[]
+
+/**
+ * The values of one transaction by name: dot paths for an Entity's own, `$…` for the rest.
+ * `$at` is the Store's to fill in, when the transaction runs.
+ */
+export type Bag = Record<string, Bound>
+
+/** One way on from what was reached: rows of `table` whose `column` points at a reached row of type `from`. */
+export interface Arm {
+  readonly from: number
+  readonly to: number
+  readonly table: string
+  readonly column: string
+  /** What a row, called `c`, must fulfil besides. */
+  readonly condition: Sql
+}
+
+/** What differs between databases in the text of a statement. */
+export interface Dialect {
+  placeholder(position: number, kind: ParamKind): string
+  /** From a value's normal form to what is bound. */
+  encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
+  /** A column's value as JSON, for `object`. */
+  render(kind: ColumnKind, column: Sql, scale: number): Sql
+  object(members: readonly (readonly [key: string, value: Sql])[]): Sql
+  array(items: readonly Sql[]): Sql
+  /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
+  journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
+  /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
+  closure(root: Sql, arms: readonly Arm[]): Sql
+  /** What the running transaction keeps in mind: rows (`type`, `id`). How to forget all, add some, and find those of a type. */
+  readonly forget: readonly Sql[]
+  note(rows: Sql): Sql
+  noted(type: number): Sql
+  /** Now, and now for a row that has been changed before: never less than then. */
+  readonly now: Sql
+  later(than: Sql): Sql
+  /** Behind a query: what it finds stays as it is until the transaction ends. Empty where transactions run one at a time. */
+  readonly lock: { readonly toChange: Sql; readonly toStay: Sql } | undefined
+}

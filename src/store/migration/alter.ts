@@ -1,0 +1,241 @@
+import type { Column, Index, Table } from '../tables.ts'
+import { type Draft, pathOf } from './draft.ts'
+import { contentOf, conversion, isWider } from './limits.ts'
+import type { Found } from './rows.ts'
+import { indexName } from './structure.ts'
+
+/** From a table as it is held to the same one as it is wanted. */
+export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
+  await refuseAbsent(old, table, draft)
+  const converted = new Set<string>()
+  for (const column of table.columns) {
+    const former = old.columns.find(({ name }) => name === column.name)
+    const filled = withFill(column, old)
+    if (former === undefined) await addColumn(old, table, filled, draft)
+    else {
+      if (await changeColumn(old, table, former, column, draft)) converted.add(column.name)
+      if (needsFill(former, filled)) {
+        draft.additive = false
+        draft.do({ kind: 'fill column', table, column: filled })
+      }
+    }
+  }
+  await alterIndexes(old, table, converted, draft)
+}
+
+async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
+  const path = pathOf(table, column)
+  const rows = await rowsWithout(old, column, draft)
+  if (rows > 0)
+    return draft.refuse(
+      path,
+      `is new and required, but there are ${rows} ${old.name} already: make it optional or give it a default`,
+    )
+  const inObject = column.within !== undefined
+  draft.do({ kind: 'add column', table, column }, path, newColumn(column))
+  if (column.fill === undefined) return
+  // Rows of those who still run with the former declaration would have nothing there.
+  if (inObject || column.kind === 'presence') draft.additive = false
+  if (inObject) draft.do({ kind: 'fill column', table, column })
+}
+
+function newColumn({ fill, kind, required }: Column): string {
+  if (kind === 'presence') return fill === undefined ? 'is new, and may be left out' : 'may be left out now'
+  if (fill !== undefined) return `is new, ${JSON.stringify(fill)} in what is there`
+  return required ? 'is new' : 'is new, and empty in what is there'
+}
+
+/** How many rows a new column that must have a value finds without one. */
+async function rowsWithout(old: Table, column: Column, draft: Draft): Promise<number> {
+  const { within } = column
+  if (!column.required || column.fill !== undefined) return 0
+  const known = old.columns.some(({ name }) => name === within)
+  // An object that is new itself is in no row yet; one that was required until now is in all of them.
+  if (within !== undefined && !known && !wasDeclared(old, within)) return 0
+  return draft.rows.count(old.name, known ? within : undefined)
+}
+
+/** An object that was required and is optional now is there in every row. */
+function withFill(column: Column, old: Table): Column {
+  const known = old.columns.some(({ name, aside }) => name === column.name && !aside)
+  return column.kind === 'presence' && !known && wasDeclared(old, column.name)
+    ? { ...column, fill: 1 }
+    : column
+}
+
+function wasDeclared(old: Table, object: string): boolean {
+  return old.columns.some(({ name, aside }) => !aside && name.startsWith(`${object}.`))
+}
+
+/** Rows that have nothing in a column get what new ones would, where it has another role than before. */
+function needsFill(former: Column, column: Column): boolean {
+  return (
+    column.fill !== undefined &&
+    column.optional !== true &&
+    (former.aside === true || former.fill === undefined || former.optional === true)
+  )
+}
+
+/** An optional object that is required now must be there in every row. */
+async function refuseAbsent(old: Table, table: Table, draft: Draft): Promise<void> {
+  for (const column of old.columns) {
+    const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
+    const required = !table.columns.some(({ name }) => name === column.name)
+    if (column.kind !== 'presence' || column.aside || !declared || !required) continue
+    refuseEmpty(table, column, await draft.rows.empty(table.name, column), draft)
+  }
+}
+
+function refuseEmpty(table: Table, column: Column, found: Found, draft: Draft): boolean {
+  return draft.refuseFound(
+    table,
+    pathOf(table, column),
+    found,
+    (which) => `is required now, but ${which} have none: make it optional, or fill them first`,
+  )
+}
+
+/** Whether it is to hold its values as another kind. */
+async function changeColumn(
+  old: Table,
+  table: Table,
+  former: Column,
+  column: Column,
+  draft: Draft,
+): Promise<boolean> {
+  const path = pathOf(table, column)
+  const before = draft.lines.length
+  const convert =
+    contentOf(former) === contentOf(column) ? (value: unknown) => value : conversion(former, column)
+  if (convert === undefined) {
+    draft.refuse(
+      path,
+      `holds ${contentOf(former)} and cannot become ${contentOf(column)}: declare it as it was, or choose another name`,
+    )
+    return false
+  }
+  await refuseEmptied(old, table, former, column, draft)
+  if (former.aside && column.references !== undefined)
+    draft.refuseFound(
+      table,
+      path,
+      await draft.rows.dangling(old.name, column),
+      (which) =>
+        `is declared again, but ${which} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name`,
+    )
+  const other = contentOf(former) !== contentOf(column)
+  await refuseUnfit(table, former, column, convert, draft)
+  if (draft.lines.length > before) return false
+  if (other) {
+    draft.additive = false
+    draft.do(
+      { kind: 'convert column', table, from: former, column },
+      path,
+      `becomes ${contentOf(column)}, from ${contentOf(former)}`,
+    )
+    return true
+  }
+  sayChanged(path, former, column, draft)
+  return false
+}
+
+function sayChanged(path: string, former: Column, column: Column, draft: Draft): void {
+  if (former.aside) draft.safe(path, 'is declared again, with its data')
+  else if (former.required !== column.required || former.optional !== column.optional) {
+    if (column.required) draft.additive = false
+    draft.safe(path, column.required ? 'is required now' : 'may be left out now')
+  }
+  if (!Bun.deepEquals(former.limits, column.limits) && column.limits !== undefined) {
+    const wider = isWider(former.limits, column.limits)
+    if (!wider) draft.additive = false
+    draft.safe(path, wider ? 'has wider limits' : 'has other limits, which all that is there fits')
+  }
+  if (!Bun.deepEquals(former.fill, column.fill)) draft.safe(path, 'has another default')
+}
+
+async function refuseEmptied(
+  old: Table,
+  table: Table,
+  former: Column,
+  column: Column,
+  draft: Draft,
+): Promise<void> {
+  const wrapped =
+    column.within !== undefined && !old.columns.some(({ name, aside }) => name === column.within && !aside)
+  const asBefore = former.required === true && !former.aside && (wrapped || former.within === column.within)
+  if (!column.required || asBefore) return
+  // The column that says whether the object is there may itself be new: then the one around it counts.
+  const within = wrapped ? former.within : column.within
+  const { within: _, ...bare } = column
+  const looked = within === undefined ? bare : { ...bare, within }
+  refuseEmpty(table, column, await draft.rows.empty(old.name, looked), draft)
+}
+
+async function refuseUnfit(
+  table: Table,
+  former: Column,
+  column: Column,
+  convert: (value: unknown) => unknown,
+  draft: Draft,
+): Promise<void> {
+  const { check, limits } = column
+  if (check === undefined || limits === undefined || column.secret) return
+  if (contentOf(former) === contentOf(column) && isWider(former.limits, limits)) return
+  let sentence = ''
+  const found = await draft.rows.unfit(table.name, { ...former, name: column.name }, (value) => {
+    const errors = new Map<string, string[]>()
+    check(convert(value), column.name, errors)
+    sentence ||= [...errors.values()].flat()[0] ?? ''
+    return errors.size === 0
+  })
+  draft.refuseFound(
+    table,
+    pathOf(table, column),
+    found,
+    (which) => `does not fit ${which}: the first ${sentence}. Change them first, or declare wider limits`,
+  )
+}
+
+async function alterIndexes(
+  old: Table,
+  table: Table,
+  converted: ReadonlySet<string>,
+  draft: Draft,
+): Promise<void> {
+  const key = (index: Index) => indexName(table.name, index)
+  const touched = (index: Index) => index.columns.some((name) => converted.has(name))
+  const stays = (index: Index, others: readonly Index[]) =>
+    !touched(index) && others.some((other) => key(other) === key(index))
+  const conversions = draft.changes.filter(
+    ({ kind, ...change }) => kind === 'convert column' && 'table' in change && change.table === table,
+  )
+  // An index stands in the way of its column's conversion.
+  for (const change of conversions) draft.changes.splice(draft.changes.indexOf(change), 1)
+  for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
+    draft.do({ kind: 'drop index', table, index })
+    if (index.unique && !touched(index))
+      draft.safe(`${table.name}.${index.columns.join('+')}`, 'need not be unique any more')
+  }
+  draft.changes.push(...conversions)
+  for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
+    if (old.indexes.some((one) => key(one) === key(index))) draft.do({ kind: 'add index', table, index })
+    else await addIndex(old, table, index, draft)
+}
+
+async function addIndex(old: Table, table: Table, index: Index, draft: Draft): Promise<void> {
+  const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
+  const path = `${table.name}.${index.columns.join('+')}`
+  if (index.unique && !isNew) {
+    const found = await draft.rows.duplicates(old.name, index.columns)
+    const refused = draft.refuseFound(
+      table,
+      path,
+      found,
+      (which) => `must be unique now, but ${which} have the same as others: change them first`,
+    )
+    if (refused) return
+    draft.additive = false
+    draft.safe(path, 'must be unique now')
+  }
+  draft.do({ kind: 'add index', table, index })
+}

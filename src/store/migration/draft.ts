@@ -1,0 +1,40 @@
+import type { Column, Table } from '../tables.ts'
+import { type Found, named, type Rows } from './rows.ts'
+import type { Change, Line } from './structure.ts'
+
+/** A plan in the making. */
+export class Draft {
+  readonly changes: Change[] = []
+  readonly lines: Line[] = []
+  readonly rows: Rows
+  additive = true
+
+  constructor(rows: Rows) {
+    this.rows = rows
+  }
+
+  do(change: Change, path?: string, what?: string): void {
+    this.changes.push(change)
+    if (path !== undefined && what !== undefined) this.safe(path, what)
+  }
+
+  safe(path: string, what: string): void {
+    this.lines.push({ effect: 'safe', path, what })
+  }
+
+  refuse(path: string, what: string): void {
+    this.lines.push({ effect: 'refused', path, what })
+  }
+
+  /** Refuses where rows were found that do not fit. */
+  refuseFound(table: Table, path: string, found: Found, say: (which: string) => string): boolean {
+    if (found.count === 0) return false
+    this.refuse(path, say(`${found.count} of ${table.name} (${named(table, found)})`))
+    return true
+  }
+}
+
+/** The dot path of the field that a column holds. */
+export function pathOf(table: Table, { name, references }: Column): string {
+  return `${table.name}.${references === undefined ? name : name.replace(/\.id$/, '')}`
+}

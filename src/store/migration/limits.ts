@@ -1,0 +1,42 @@
+import type { JsonSchema } from '../../declare/fields/field.ts'
+import type { Column } from '../tables.ts'
+
+/** Whether whatever met the old limits is sure to meet the new ones. Where that cannot be told, the rows are looked at. */
+export function isWider(before: JsonSchema | undefined, after: JsonSchema): boolean {
+  if (before === undefined) return false
+  return Object.entries(after).every(([key, limit]) => {
+    const old = before[key]
+    if (Bun.deepEquals(old, limit)) return true
+    if (key === 'enum') return isSubset(old, limit)
+    if (typeof old !== 'number' || typeof limit !== 'number') return false
+    return key.startsWith('min') ? old >= limit : key.startsWith('max') && old <= limit
+  })
+}
+
+function isSubset(old: unknown, limit: unknown): boolean {
+  return Array.isArray(old) && Array.isArray(limit) && old.every((one) => limit.includes(one))
+}
+
+/** What a value of one kind is as another, as JSON has both. Others cannot be told without guessing. */
+const conversions: Readonly<Record<string, (value: unknown) => unknown>> = {
+  'integer number': (value) => value,
+  'integer decimal': String,
+  'integer text': String,
+  'decimal decimal': (value) => value,
+  'decimal text': (value) => value,
+  'date text': (value) => value,
+  'datetime text': (value) => value,
+}
+
+export function conversion(from: Column, to: Column): ((value: unknown) => unknown) | undefined {
+  const plain = !from.secret && !to.secret
+  const narrower = from.kind === 'decimal' && to.kind === 'decimal' && (from.scale ?? 0) > (to.scale ?? 0)
+  return plain && !narrower ? conversions[`${from.kind} ${to.kind}`] : undefined
+}
+
+/** What a column holds, in words that differ where its values could not be read as before. */
+export function contentOf({ kind, references, scale, secret }: Column): string {
+  if (references !== undefined) return `references to ${references}`
+  if (secret) return 'secrets'
+  return kind === 'decimal' ? `decimals with ${scale} digits behind the point` : `values of the type ${kind}`
+}

@@ -1,0 +1,56 @@
+import type { Table } from '../tables.ts'
+import { alter } from './alter.ts'
+import { Draft, pathOf } from './draft.ts'
+import { rename } from './rename.ts'
+import type { Rows } from './rows.ts'
+import type { Change, Line } from './structure.ts'
+
+/** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
+export interface Migration {
+  readonly changes: readonly Change[]
+  readonly lines: readonly Line[]
+  /** What the database holds afterwards: what is no longer declared is still there. */
+  readonly held: readonly Table[]
+  /** Whether those who still run with the former declaration can go on. */
+  readonly additive: boolean
+}
+
+export async function planMigration(
+  held: readonly Table[],
+  wanted: readonly Table[],
+  rows: Rows,
+): Promise<Migration> {
+  const draft = new Draft(rows)
+  const now = rename(held, wanted, draft)
+  const after: Table[] = []
+  for (const table of wanted) {
+    const old = now.find(({ name }) => name === table.name)
+    if (old === undefined) draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
+    else await alter(old, table, draft)
+    after.push(withAside(old, table, draft))
+  }
+  for (const table of now) {
+    if (wanted.some(({ name }) => name === table.name)) continue
+    const left = table.columns.every(({ aside }) => aside) ? 'is kept aside' : LEAVES
+    draft.lines.push({ effect: 'aside', path: table.name, what: left })
+    after.push({ ...table, columns: table.columns.map((column) => ({ ...column, aside: true })) })
+  }
+  return { changes: draft.changes, lines: draft.lines, held: after, additive: draft.additive }
+}
+
+const LEAVES = 'is no longer declared: it leaves the API, its data stay'
+
+function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
+  const kept = (old?.columns ?? []).filter(
+    ({ name }) => !table.columns.some((column) => column.name === name),
+  )
+  for (const column of kept) {
+    const path = pathOf(table, column)
+    draft.lines.push({ effect: 'aside', path, what: column.aside ? 'is kept aside' : LEAVES })
+  }
+  const { was: _, renames: __, ...plain } = table
+  return {
+    ...plain,
+    columns: [...table.columns, ...kept.map((column) => ({ ...column, aside: true }))],
+  }
+}

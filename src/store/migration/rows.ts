@@ -1,0 +1,118 @@
+import type { Bag, Dialect } from '../dialect.ts'
+import { count, id, join, param, type Sql, sql } from '../sql.ts'
+import type { Column, Table } from '../tables.ts'
+import type { Session } from './structure.ts'
+
+/** Rows that stand against a change: how many, and the first of them. */
+export interface Found {
+  readonly count: number
+  readonly ids: readonly number[]
+}
+
+const NAMED = 5
+const PAGE = 10_000
+const none: Found = { count: 0, ids: [] }
+
+/** What a plan must know of the rows that are there, under the names that they have before it is carried out. */
+export class Rows {
+  readonly #session: Session
+  readonly #dialect: Dialect
+  readonly #tables = new Map<string, string>()
+  readonly #columns = new Map<string, string>()
+
+  constructor(session: Session, dialect: Dialect) {
+    this.#session = session
+    this.#dialect = dialect
+  }
+
+  /** From here on, the new name stands for what is still called by the old one. */
+  renamed(table: string, was: string): void {
+    this.#tables.set(table, was)
+  }
+
+  renamedColumn(table: string, column: string, was: string): void {
+    const key = `${table} ${column}`
+    const before = `${table} ${was}`
+    this.#columns.set(key, this.#columns.get(before) ?? was)
+  }
+
+  async count(table: string, object?: string): Promise<number> {
+    const there = object === undefined ? sql`1 = 1` : sql`${this.#column(table, object)} IS NOT NULL`
+    return this.#number(sql`SELECT count(*) FROM ${this.#table(table)} t WHERE ${there}`)
+  }
+
+  /** Without a value, where there should be one. */
+  empty(table: string, { name, within }: Column): Promise<Found> {
+    const there = within === undefined ? sql`` : sql` AND ${this.#column(table, within)} IS NOT NULL`
+    return this.#found(table, sql`${this.#column(table, name)} IS NULL${there}`)
+  }
+
+  /** Live ones whose target is deleted. */
+  dangling(table: string, { name, references = '' }: Column): Promise<Found> {
+    return this.#found(
+      table,
+      sql`t."deleted_at" IS NULL AND EXISTS (SELECT 1 FROM ${this.#table(references)} r
+        WHERE r."id" = ${this.#column(table, name)} AND r."deleted_at" IS NOT NULL)`,
+    )
+  }
+
+  /** Live ones that share the values of these columns with others. */
+  duplicates(table: string, columns: readonly string[]): Promise<Found> {
+    const mine = join(columns.map((name) => this.#column(table, name)))
+    const others = join(columns.map((name) => sql`o.${id(this.#named(table, name))}`))
+    return this.#found(
+      table,
+      sql`t."deleted_at" IS NULL AND (${mine}) IN (SELECT ${others} FROM ${this.#table(table)} o
+        WHERE o."deleted_at" IS NULL GROUP BY ${others} HAVING count(*) > 1)`,
+    )
+  }
+
+  /** Those whose value, as JSON has it, does not fit; the deleted included, since they may come back. */
+  async unfit(table: string, column: Column, fits: (value: unknown) => boolean): Promise<Found> {
+    const value = this.#column(table, column.name)
+    const json = this.#dialect.array([this.#dialect.render(column.kind, value, column.scale ?? 0)])
+    const page = sql`SELECT t."id", ${json} FROM ${this.#table(table)} t
+      WHERE t."id" > ${param('$id')} AND ${value} IS NOT NULL ORDER BY t."id" LIMIT ${count(PAGE)}`
+    let found = none
+    for (let last = 0; ; ) {
+      const rows = await this.#session.all(page, { $id: last })
+      for (const [rowId, text] of rows) {
+        last = Number(rowId)
+        const [one] = JSON.parse(String(text)) as [unknown]
+        if (!fits(one)) found = { count: found.count + 1, ids: [...found.ids, last].slice(0, NAMED) }
+      }
+      if (rows.length < PAGE) return found
+    }
+  }
+
+  async #found(table: string, condition: Sql): Promise<Found> {
+    const from = sql`FROM ${this.#table(table)} t WHERE ${condition}`
+    const number = await this.#number(sql`SELECT count(*) ${from}`)
+    if (number === 0) return none
+    const rows = await this.#session.all(sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${count(NAMED)}`)
+    return { count: number, ids: rows.map(([one]) => Number(one)) }
+  }
+
+  async #number(source: Sql, bag?: Bag): Promise<number> {
+    const [row] = await this.#session.all(source, bag)
+    return Number(row?.[0])
+  }
+
+  #table(name: string): Sql {
+    return id(this.#tables.get(name) ?? name)
+  }
+
+  #named(table: string, name: string): string {
+    return this.#columns.get(`${table} ${name}`) ?? name
+  }
+
+  #column(table: string, name: string): Sql {
+    return sql`t.${id(this.#named(table, name))}`
+  }
+}
+
+/** `things/3, things/9 and 4 more` */
+export function named(table: Pick<Table, 'name'>, { count: all, ids }: Found): string {
+  const names = ids.map((one) => `${table.name}/${one}`).join(', ')
+  return all > ids.length ? `${names} and ${all - ids.length} more` : names
+}

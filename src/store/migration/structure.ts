@@ -1,0 +1,86 @@
+import type { Bag, Dialect, Row } from '../dialect.ts'
+import type { Sql } from '../sql.ts'
+import type { Column, Index, Table } from '../tables.ts'
+
+/** One transaction on the structure of a database. */
+export interface Session {
+  all(source: Sql, bag?: Bag): Promise<readonly Row[]>
+  run(source: Sql, bag?: Bag): Promise<void>
+}
+
+/** What differs between databases in the statements that change their structure. */
+export interface Ddl {
+  /** Takeback's own tables. */
+  readonly own: readonly Sql[]
+  /** The names of all tables that are there. */
+  readonly tables: Sql
+  readonly idColumn: Sql
+  readonly tableOptions: Sql
+  type(column: Column): Sql
+  /** Whether a reference is part of its column, or is added once all tables are there. */
+  readonly referencesLater: boolean
+  /** Makes a column hold its values as another kind, which `conversions` permits. */
+  convert(table: string, from: Column, to: Column): readonly Sql[]
+  dropColumn(table: Table, column: Column): readonly Sql[]
+  /** Whether an index can get another name without being made anew. */
+  readonly renamesIndexes: boolean
+  /** In the JSON of the journal, for the rows that a condition picks. */
+  renameKey(from: string, to: string): { readonly set: Sql; readonly where: Sql }
+  dropKey(path: string): { readonly set: Sql; readonly where: Sql }
+  /** The next id that a table gives is above these. */
+  continueAfter(table: string, last: number): readonly Sql[]
+}
+
+/** The structure of a database, and how to change it. */
+export interface Structure {
+  /** Which database it is, for people. */
+  readonly place: string
+  readonly dialect: Dialect
+  readonly ddl: Ddl
+  /** One transaction, alone among those that change the structure; `read` sees one state and changes nothing. */
+  transact<T>(manner: 'read' | 'change', work: (session: Session) => Promise<T>): Promise<T>
+  /** Whether an error says that a unique index could not be made. */
+  isTaken(error: unknown): boolean
+}
+
+/** One step from the tables that a database holds to those that it should hold. */
+export type Change =
+  | { readonly kind: 'rename table'; readonly from: string; readonly to: string }
+  | {
+      readonly kind: 'rename field'
+      readonly table: string
+      readonly from: string
+      readonly to: string
+      readonly columns: readonly (readonly [from: string, to: string])[]
+    }
+  | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
+  | { readonly kind: 'add table'; readonly table: Table }
+  | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'fill column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'convert column'; readonly table: Table; readonly from: Column; readonly column: Column }
+  | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
+  | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
+
+/** What a migration does, or why it does not, as a person reads it. */
+export interface Line {
+  readonly effect: 'safe' | 'aside' | 'refused'
+  /** An Entity type, or a dot path in it. */
+  readonly path: string
+  readonly what: string
+}
+
+/** Names are told apart by what they index, and stay within what every database keeps of a name. */
+export function indexName(table: string, { columns, unique }: Index): string {
+  return bounded(`${table}:${columns.join('+')}:${unique ? 'unique' : 'index'}`)
+}
+
+/** Stands for the index that finds what a deletion took, which every table has. */
+export const ofDeletion: Index = Object.freeze({ columns: ['deletion'], unique: false })
+
+export function deletionIndex(table: string): string {
+  return bounded(`${table}:deletion`)
+}
+
+function bounded(name: string): string {
+  return name.length <= 60 ? name : `${name.slice(0, 40)}:${Bun.hash(name).toString(36)}`
+}

@@ -1,0 +1,105 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import type { Bound, Dialect } from '../dialect.ts'
+import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+
+/** The types of the columns, and of what is bound. Texts compare by their bytes, whatever the database's own language. */
+const types: Record<Exclude<ColumnKind, 'decimal'>, string> = {
+  text: 'text COLLATE "C"',
+  integer: 'bigint',
+  number: 'double precision',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'timestamp(3) with time zone',
+  json: 'json',
+  reference: 'bigint',
+  presence: 'smallint',
+}
+
+export function typeOf(kind: ColumnKind, scale: number): Sql {
+  return { parts: [kind === 'decimal' ? `numeric(18, ${Math.trunc(scale)})` : types[kind]] }
+}
+
+/** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
+const casts: Record<Exclude<ParamKind, 'text'>, string> = {
+  integer: 'bigint',
+  number: 'double precision',
+  decimal: 'numeric',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'timestamp(3) with time zone',
+  json: 'json',
+  reference: 'bigint',
+  presence: 'smallint',
+  ids: 'bigint[]',
+}
+
+const NOW = sql`date_trunc('milliseconds', now())`
+
+export const dialect: Dialect = {
+  placeholder: (position, kind) =>
+    kind === 'text' ? `$${position}::text` : `($${position}::text)::${casts[kind]}`,
+
+  encode(kind) {
+    if (kind === 'boolean') return (value) => (value ? 'true' : 'false')
+    if (kind === 'json') return (value) => JSON.stringify(value)
+    return (value) => value as Bound
+  },
+
+  render(kind, column) {
+    if (kind === 'integer' || kind === 'reference' || kind === 'boolean' || kind === 'json')
+      return sql`${column}::text`
+    if (kind === 'number') return sql`to_json(${column})::text`
+    if (kind === 'decimal') return sql`('"' || ${column}::text || '"')`
+    if (kind === 'date') return sql`to_char(${column}, '"\\""YYYY-MM-DD"\\""')`
+    if (kind === 'datetime')
+      return sql`to_char(${column} AT TIME ZONE 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`
+    return sql`to_json(${column})::text`
+  },
+
+  object: (members) =>
+    members.length === 0
+      ? sql`'{}'`
+      : sql`('{' || ${join(
+          members.map(
+            ([key, value]) => sql`${word(`${JSON.stringify(key)}:`)} || coalesce(${value}, 'null')`,
+          ),
+          sql` || ',' || `,
+        )} || '}')`,
+  array: (items) =>
+    sql`('[' || ${join(
+      items.map((item) => sql`coalesce(${item}, 'null')`),
+      sql` || ',' || `,
+    )} || ']')`,
+
+  /** One statement: one round trip, and a transaction of its own. */
+  journalled: (change, _table, _which, journal) => [
+    sql`WITH t AS (${change} RETURNING *) ${journal(sql`t`)}`,
+  ],
+
+  closure(root, arms) {
+    if (arms.length === 0) return root
+    // OFFSET 0: each reached row asks for its own, by the index. Joined whole, every level would read whole tables.
+    const further = arms.map(
+      ({ from, to, table, column, condition }) =>
+        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${id(table)} c
+          WHERE c.${id(column)} = r."id" AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
+    )
+    return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${root} UNION
+      SELECT f."type", f."id" FROM "takeback_reached" r CROSS JOIN LATERAL (${join(further, sql` UNION ALL `)}) f)
+      SELECT "type", "id" FROM "takeback_reached"`
+  },
+
+  // Kept by the Store, in the bag: a scratch table would be written to disk, and not every engine has them.
+  forget: [],
+  note: (rows) => sql`SELECT n."type", array_agg(n."id")::text FROM (${rows}) n GROUP BY n."type"`,
+  noted: (type) => sql`(SELECT unnest(${param(notedAs(type), 'ids')}))`,
+
+  now: NOW,
+  later: (than) => sql`greatest(${NOW}, ${than})`,
+  lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE` },
+}
+
+/** The name in the bag under which the noted ids of a type are bound. */
+export function notedAs(type: unknown): string {
+  return `$noted ${type}`
+}

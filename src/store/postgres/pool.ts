@@ -1,0 +1,149 @@
+import { type ReservedSQL, SQL } from 'bun'
+import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Limits } from '../location.ts'
+import type { Statement } from '../sql.ts'
+import { unavailable } from './errors.ts'
+
+/** Rows, and how many were changed. */
+export interface Result extends ReadonlyArray<Row> {
+  readonly changed: number
+}
+
+/** A connection within a transaction. What is asked of it before an answer has come goes out at once. */
+export interface Connection {
+  query(statement: Statement, bag: Bag): Promise<Result>
+}
+
+/** What a transaction comes to, and whether it is to be kept. */
+export interface Ending<T> {
+  readonly result: T
+  readonly commit: boolean
+}
+
+/** How much longer than the server's own limit we wait for its word that it was reached. */
+const GRACE_MS = 1000
+/** How many may wait for each connection; past that, the answer would come too late anyway. */
+const WAITING_MAX = 200
+/** So many answers that did not come, while others did: a connection is stuck. */
+const MISSED_MAX = 3
+/** A transaction that we have lost sight of must not keep its locks. */
+const IDLE_MS = 60_000
+
+/**
+ * Connections to one database. Statements share them, several under way on each, so that those which are sent together
+ * share a round trip. What is cut off never says so: once answers fail to come, all connections are given up for new ones.
+ */
+export class Pool {
+  readonly #url: string
+  readonly #limits: Limits
+  #sql: SQL
+  #waiting = 0
+  #answeredAt = Date.now()
+  #missed = 0
+
+  constructor(url: string, limits: Limits) {
+    this.#url = url
+    this.#limits = limits
+    this.#sql = this.#connect()
+  }
+
+  #connect(): SQL {
+    const { pool, statementMs, connectMs } = this.#limits
+    return new SQL({
+      url: this.#url,
+      max: pool,
+      connectionTimeout: connectMs / 1000,
+      connection: {
+        application_name: 'takeback',
+        statement_timeout: statementMs,
+        idle_in_transaction_session_timeout: IDLE_MS,
+      },
+    })
+  }
+
+  query(statement: Statement, bag: Bag): Promise<Result> {
+    const sql = this.#sql
+    return this.#inTime(sql, this.#limits.statementMs, () => run(sql, statement, bag))
+  }
+
+  /** All of it, or nothing. `patience` is how long each of its statements may take. */
+  async transaction<T>(
+    work: (connection: Connection) => Promise<Ending<T>>,
+    patience = this.#limits.statementMs,
+  ): Promise<T> {
+    const sql = this.#sql
+    const signal = AbortSignal.timeout(this.#limits.statementMs)
+    const held = await this.#inTime(sql, this.#limits.statementMs, () => sql.reserve({ signal }))
+    try {
+      // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
+      held`BEGIN`.catch(() => {})
+      const { result, commit } = await work({
+        query: (statement, bag) => this.#inTime(sql, patience, () => run(held, statement, bag)),
+      })
+      await this.#inTime(sql, patience, () => end(held, commit))
+      return result
+    } catch (error) {
+      // Nothing of it stays, whatever it was; and where that cannot be said any more, the connection is not used again.
+      await this.#inTime(sql, GRACE_MS, () => end(held, false)).catch(() => {})
+      throw error
+    } finally {
+      await held.release().catch(() => {})
+    }
+  }
+
+  async #inTime<T>(sql: SQL, patience: number, ask: () => PromiseLike<T>): Promise<T> {
+    if (this.#waiting >= this.#limits.pool * WAITING_MAX) throw unavailable(new Error('too many wait'))
+    this.#waiting++
+    let timer: Timer | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.#missed++
+        this.#giveUpCutOff(sql)
+        reject(unavailable(new Error(`no answer from the database within ${patience + GRACE_MS} ms`)))
+      }, patience + GRACE_MS)
+    })
+    try {
+      const answer = await Promise.race([ask(), late])
+      this.#answeredAt = Date.now()
+      return answer
+    } finally {
+      this.#waiting--
+      clearTimeout(timer)
+    }
+  }
+
+  #giveUpCutOff(sql: SQL): void {
+    const silent = Date.now() - this.#answeredAt > this.#limits.statementMs
+    if (this.#sql !== sql || !(silent || this.#missed >= MISSED_MAX)) return
+    this.#missed = 0
+    this.#sql = this.#connect()
+    sql.close({ timeout: 0 }).catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    await this.#sql.close({ timeout: GRACE_MS / 1000 }).catch(() => {})
+  }
+}
+
+/** A transaction that failed in between ends without an error, but not as it was told to. */
+async function end(held: ReservedSQL, commit: boolean): Promise<void> {
+  const { command } = (await (commit ? held`COMMIT` : held`ROLLBACK`)) as { command?: string }
+  if (commit && command !== 'COMMIT') throw unavailable(new Error(`the transaction ended with ${command}`))
+}
+
+async function run(sql: Pick<SQL, 'unsafe'>, { text, params }: Statement, bag: Bag): Promise<Result> {
+  const values = params.map((name) => textOf(bag[name] ?? null))
+  const rows = (await sql.unsafe(text, values).values()) as unknown as Rows
+  return Object.assign(rows.map(decode), { changed: rows.count })
+}
+
+type Rows = (readonly unknown[])[] & { readonly count: number }
+
+/** One type for everything that is bound: so there is one prepared statement for each text. */
+function textOf(value: Bound): string | null {
+  return value === null ? null : String(value)
+}
+
+function decode(row: readonly unknown[]): Row {
+  return row.map((value) => (value instanceof Date ? value.toISOString() : (value as Bound)))
+}

@@ -1,0 +1,251 @@
+import { Failure, outdated, StartError } from '../../errors.ts'
+import type { Bag, Row } from '../dialect.ts'
+import { describe, type Limits } from '../location.ts'
+import { recall } from '../migration/migrate.ts'
+import type { Session, Structure } from '../migration/structure.ts'
+import { newSecret } from '../secret.ts'
+import { compile, param, type Sql, type Statement, sql, word } from '../sql.ts'
+import { LATE, type Outcome, type Step } from '../step.ts'
+import type { Store } from '../store.ts'
+import { dialect, notedAs } from './dialect.ts'
+import { meaningOf, stateOf } from './errors.ts'
+import { type Connection, Pool, type Result } from './pool.ts'
+import { ddl, META } from './structure.ts'
+
+/** How often a transaction is tried that others have got in the way of. */
+const TRIES = 10
+const WATCH_MS = 1000
+
+/** Many connections, each of which sees only what others have committed; what must not change meanwhile is locked. */
+export class PostgresStore implements Store {
+  readonly dialect = dialect
+  readonly structure: Structure
+  /** What others commit is not told: whoever remembers something must not rely on it for long. */
+  readonly others = 0
+  readonly #pool: Pool
+  #outdated = false
+  #watch: Timer | undefined
+
+  private constructor(url: string, limits: Limits) {
+    this.#pool = new Pool(url, limits)
+    this.structure = structureOf(this.#pool, url)
+  }
+
+  static async open({ url, ...limits }: { readonly url: string } & Limits): Promise<PostgresStore> {
+    const store = new PostgresStore(url, limits)
+    try {
+      await store.ping()
+      return store
+    } catch (error) {
+      await store.close()
+      throw new StartError(
+        `The database ${describe({ kind: 'postgres', url, ...limits })} cannot be used: ${reason(error)}`,
+      )
+    }
+  }
+
+  serve(generation: number): void {
+    clearInterval(this.#watch)
+    this.#watch = setInterval(async () => {
+      try {
+        const [row] = await this.#pool.query(statement(SINCE), {})
+        this.#outdated = Number(row?.[0] ?? 0) > generation
+      } catch {
+        // Away: the requests themselves say so.
+      }
+    }, WATCH_MS)
+    this.#watch.unref()
+  }
+
+  async keepSecret(given = newSecret()): Promise<string> {
+    const [row] = await this.#pool.query(statement(KEEP_SECRET), { $value: given })
+    return String(row?.[0])
+  }
+
+  async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+    this.#refuseOutdated()
+    try {
+      return await this.#pool.query(statement, bag)
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  async write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+    this.#refuseOutdated()
+    for (let tries = 1; ; tries++) {
+      try {
+        const outcome = await this.#attempt(steps, { ...bag })
+        if (outcome.done || outcome.step !== LATE || tries === TRIES) return outcome
+      } catch (error) {
+        const { kind } = meaningOf(error)
+        if (kind === 'unique') return { done: false, step: 'unique', rows: [] }
+        if (kind !== 'again') throw failureOf(error)
+        if (tries === TRIES) throw new Failure('busy', { cause: error })
+      }
+      await Bun.sleep(Math.random() * 2 ** tries)
+    }
+  }
+
+  #attempt(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+    const [only, ...more] = steps
+    if (only !== undefined && more.length === 0)
+      return this.#pool.query(only.statement, bag).then((result) => outcomeOf(only, result))
+    return this.#pool.transaction<Outcome>(async (connection) => {
+      let last: Outcome = { done: true, rows: [] }
+      for (const flight of flightsOf(steps)) {
+        // All of a flight is sent before the first answer. What went wrong first is what counts.
+        const answers = await Promise.allSettled(
+          flight.map(({ statement }) => connection.query(statement, bag)),
+        )
+        for (const [at, answer] of answers.entries()) {
+          const step = flight[at]
+          if (step === undefined) continue
+          if (answer.status === 'rejected') throw answer.reason
+          if (step.notes) for (const [type, ids] of answer.value) bag[notedAs(type)] = ids ?? null
+          last = outcomeOf(step, answer.value)
+          if (!last.done) return { result: last, commit: false }
+        }
+      }
+      return { result: last, commit: true }
+    })
+  }
+
+  #refuseOutdated(): void {
+    if (this.#outdated) throw outdated()
+  }
+
+  /** PostgreSQL keeps its own files, and clears them out in its own time. */
+  async scrub(): Promise<void> {}
+
+  async ping(): Promise<void> {
+    this.#refuseOutdated()
+    try {
+      await this.#pool.query(statement(sql`SELECT 1`), {})
+    } catch (error) {
+      throw failureOf(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#watch)
+    await this.#pool.close()
+  }
+}
+
+/** Steps that need not wait for each other: only what is noted must be there before it is bound. */
+function flightsOf(steps: readonly Step[]): Step[][] {
+  const flights: Step[][] = [[]]
+  for (const step of steps) {
+    flights.at(-1)?.push(step)
+    if (step.notes) flights.push([])
+  }
+  return flights.filter((flight) => flight.length > 0)
+}
+
+function outcomeOf({ name, expect }: Step, result: Result): Outcome {
+  const any = result.length > 0 || result.changed > 0
+  return expect === 'any' || any === (expect === 'some')
+    ? { done: true, rows: result }
+    : { done: false, step: name, rows: result }
+}
+
+function failureOf(error: unknown): unknown {
+  const meaning = meaningOf(error)
+  return meaning.kind === 'failure' ? meaning.failure : error
+}
+
+function statement(source: Sql): Statement {
+  return compile(source, dialect.placeholder)
+}
+
+const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
+const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})
+  ON CONFLICT ("key") DO UPDATE SET "value" = "takeback_meta"."value" RETURNING "value"`
+const LOCK = sql`SELECT "key" FROM "takeback_meta" WHERE "key" = ${word('lock')} FOR UPDATE`
+
+function structureOf(pool: Pool, url: string): Structure {
+  const place = describe({ kind: 'postgres', url, pool: 0, statementMs: 0, connectMs: 0 })
+  const structure: Structure = {
+    place,
+    dialect,
+    ddl,
+    async transact(manner, work) {
+      if (manner === 'change') await prepare()
+      for (let tries = 1; ; tries++) {
+        try {
+          return await pool.transaction(async (connection) => {
+            const session = sessionOf(connection)
+            await session.run(sql`SET LOCAL statement_timeout = 0`)
+            if (manner === 'change') {
+              await session.run(LOCK)
+              // Whoever has been reading for long is waited for, but not so that all others wait behind us.
+              await session.run(sql`SET LOCAL lock_timeout = '2s'`)
+            }
+            return { result: await work(session), commit: manner === 'change' }
+          }, PATIENCE_MS)
+        } catch (error) {
+          if (meaningOf(error).kind !== 'again' && stateOf(error) !== '55P03')
+            throw startErrorOf(error, place)
+          if (tries === LOCK_TRIES) throw startErrorOf(error, place)
+          await Bun.sleep(500)
+        }
+      }
+    },
+    isTaken: (error) => meaningOf(error).kind === 'unique',
+  }
+
+  /** The row that is locked must be there first. Several may make it at once. */
+  async function prepare(): Promise<void> {
+    await pool.transaction(async (connection) => {
+      await recall(structure, sessionOf(connection))
+      return { result: undefined, commit: false }
+    })
+    for (let tries = 1; ; tries++)
+      try {
+        await pool.query(statement(META), {})
+        await pool.query(
+          statement(
+            sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('lock', '') ON CONFLICT ("key") DO NOTHING`,
+          ),
+          {},
+        )
+        return
+      } catch (error) {
+        if (tries === LOCK_TRIES) throw error
+        await Bun.sleep(Math.random() * 50)
+      }
+  }
+  return structure
+}
+
+/** How long a migration may take, and how often it is tried where long readers stand in its way. */
+const PATIENCE_MS = 24 * 60 * 60 * 1000
+const LOCK_TRIES = 60
+
+function sessionOf(connection: Connection): Session {
+  return {
+    all: (source, bag = {}) => connection.query(statement(source), bag),
+    async run(source, bag = {}) {
+      await connection.query(statement(source), bag)
+    },
+  }
+}
+
+function startErrorOf(error: unknown, place: string): unknown {
+  if (error instanceof StartError) return error
+  if (stateOf(error) === '55P03')
+    return new StartError(
+      `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
+    )
+  const meaning = meaningOf(error)
+  return meaning.kind === 'failure'
+    ? new StartError(`The database ${place} cannot be used: ${reason(error)}`)
+    : error
+}
+
+function reason(error: unknown): string {
+  const cause = error instanceof Failure ? error.cause : error
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return `${message.replace(/\.$/, '')}.`
+}

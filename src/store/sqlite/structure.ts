@@ -1,0 +1,151 @@
+import type { Database } from 'bun:sqlite'
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import type { Bag, Bound } from '../dialect.ts'
+import type { Ddl, Session, Structure } from '../migration/structure.ts'
+import { compile, count, id, type Sql, sql, word } from '../sql.ts'
+import type { Column } from '../tables.ts'
+import { dialect, renderDecimal } from './dialect.ts'
+import { isBusy, meaningOf } from './errors.ts'
+import { BUSY_MS } from './open.ts'
+
+/** Who migrates may take a while; who waits for it, waits. */
+const PATIENCE_MS = 600_000
+
+export function structureOf(database: Database): Structure {
+  const session: Session = {
+    async all(source, bag = {}) {
+      const { text, values } = bound(source, bag)
+      return database.prepare(text).values(...values) as Bound[][]
+    },
+    async run(source, bag = {}) {
+      const { text, values } = bound(source, bag)
+      database.prepare(text).run(...values)
+    },
+  }
+  return {
+    place: database.filename,
+    dialect,
+    ddl,
+    async transact(manner, work) {
+      if (manner === 'change') await beginAlone(database)
+      else database.run('BEGIN')
+      try {
+        const result = await work(session)
+        database.run(manner === 'change' ? 'COMMIT' : 'ROLLBACK')
+        return result
+      } catch (error) {
+        if (database.inTransaction) database.run('ROLLBACK')
+        throw error
+      }
+    },
+    isTaken: (error) => meaningOf(error).kind === 'unique',
+  }
+}
+
+/** Waits without holding up the process, in which the one that is waited for may be. */
+async function beginAlone(database: Database): Promise<void> {
+  for (const until = Date.now() + PATIENCE_MS; ; await Bun.sleep(20))
+    try {
+      database.run('PRAGMA busy_timeout = 0')
+      return void database.run('BEGIN IMMEDIATE')
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > until) throw error
+    } finally {
+      database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    }
+}
+
+function bound(source: Sql, bag: Bag): { text: string; values: Bound[] } {
+  const { text, params } = compile(source, dialect.placeholder)
+  return { text, values: params.map((name) => bag[name] ?? null) }
+}
+
+const types: Record<ColumnKind, string> = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  number: 'REAL',
+  decimal: 'INTEGER',
+  boolean: 'INTEGER',
+  date: 'TEXT',
+  datetime: 'TEXT',
+  json: 'TEXT',
+  reference: 'INTEGER',
+  presence: 'INTEGER',
+}
+
+const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
+
+const ddl: Ddl = {
+  own: [
+    sql`CREATE TABLE "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+    sql`CREATE TABLE "takeback_journal" (
+      "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "operation" TEXT NOT NULL, "at" TEXT NOT NULL, "actor" TEXT, "actor_id" INTEGER,
+      "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "version" INTEGER NOT NULL, "kind" TEXT NOT NULL, "data" TEXT) STRICT`,
+    sql`CREATE UNIQUE INDEX "takeback_journal:entity" ON "takeback_journal" ("entity", "entity_id", "version")`,
+    sql`CREATE INDEX "takeback_journal:operation" ON "takeback_journal" ("operation")`,
+    sql`CREATE TABLE "takeback_attempts" (
+      "id" TEXT PRIMARY KEY, "at" TEXT NOT NULL, "account" TEXT NOT NULL, "address" TEXT NOT NULL, "outcome" TEXT NOT NULL) STRICT`,
+    sql`CREATE INDEX "takeback_attempts:account" ON "takeback_attempts" ("account", "at")`,
+    sql`CREATE INDEX "takeback_attempts:address" ON "takeback_attempts" ("address", "at")`,
+    sql`CREATE INDEX "takeback_attempts:at" ON "takeback_attempts" ("at")`,
+    sql`CREATE TABLE "takeback_cleared" (
+      "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
+      "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
+    sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  ],
+  tables: sql`SELECT "name" FROM main."sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+  idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
+  tableOptions: sql` STRICT`,
+  type: ({ kind }) => type(kind),
+  referencesLater: false,
+
+  /** A column of a strict table keeps its type: its values move into a new one, which takes its name. */
+  convert(table, from, to) {
+    const moved = id('takeback_moved')
+    return [
+      sql`ALTER TABLE ${id(table)} ADD COLUMN ${moved} ${type(to.kind)}`,
+      sql`UPDATE ${id(table)} SET ${moved} = ${converted(from, to)}`,
+      sql`ALTER TABLE ${id(table)} DROP COLUMN ${id(to.name)}`,
+      sql`ALTER TABLE ${id(table)} RENAME COLUMN ${moved} TO ${id(to.name)}`,
+    ]
+  },
+
+  dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
+  renamesIndexes: false,
+
+  renameKey(from, to) {
+    const value = sql`json("data" -> ${jsonPath(from)})`
+    return {
+      set: sql`json_set(json_remove("data", ${jsonPath(from)}), ${jsonPath(to)}, ${value})`,
+      where: sql`json_type("data", ${jsonPath(from)}) IS NOT NULL`,
+    }
+  },
+  dropKey: (path) => ({
+    set: sql`json_remove("data", ${jsonPath(path)})`,
+    where: sql`json_type("data", ${jsonPath(path)}) IS NOT NULL`,
+  }),
+
+  continueAfter: (table, last) => [
+    sql`DELETE FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
+    sql`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (${word(table)}, ${count(last)})`,
+  ],
+}
+
+function jsonPath(path: string): Sql {
+  return word(
+    `$${path
+      .split('.')
+      .map((name) => `."${name}"`)
+      .join('')}`,
+  )
+}
+
+function converted(from: Column, to: Column): Sql {
+  const column = id(from.name)
+  if (to.kind === 'number') return sql`CAST(${column} AS REAL)`
+  if (to.kind === 'decimal') {
+    const digits = (to.scale ?? 0) - (from.kind === 'decimal' ? (from.scale ?? 0) : 0)
+    return sql`${column} * ${count(10 ** digits)}`
+  }
+  return from.kind === 'decimal' ? renderDecimal(column, from.scale ?? 0) : sql`CAST(${column} AS TEXT)`
+}

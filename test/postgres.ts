@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import type { TestDatabase } from './harness.ts'
+
+interface Cluster {
+  readonly url: string
+  /** Makes and drops databases. */
+  readonly sql: SQL
+  readonly databases: Set<TestDatabase>
+  stop(): Promise<void>
+}
+
+declare global {
+  /** One for the whole run, however often this module is loaded. */
+  var takebackCluster: Promise<Cluster> | undefined
+}
+
+/** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */
+export function startPostgres(): Promise<Cluster> {
+  globalThis.takebackCluster ??= clusterOf(process.env.TAKEBACK_TEST_POSTGRES)
+  return globalThis.takebackCluster
+}
+
+export async function endPostgres(): Promise<void> {
+  // One that did not start has said so in every test that needed it.
+  const cluster = await globalThis.takebackCluster?.catch(() => undefined)
+  globalThis.takebackCluster = undefined
+  if (cluster === undefined) return
+  for (const database of cluster.databases) await database.remove()
+  await cluster.sql.close()
+  await cluster.stop()
+}
+
+async function clusterOf(named: string | undefined): Promise<Cluster> {
+  const { url, stop } = named ? { url: named, stop: async () => {} } : await ownCluster()
+  return { url, sql: new SQL(url, { max: 1 }), databases: new Set(), stop }
+}
+
+async function ownCluster(): Promise<Pick<Cluster, 'url' | 'stop'>> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'postgres-cluster.ts')], {
+    // As root it is another user that must be able to be here.
+    cwd: tmpdir(),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    // Ctrl-C is for us: it has its own way to notice that we are gone.
+    detached: true,
+  })
+  child.unref()
+  const { value } = await child.stdout.getReader().read()
+  if (value === undefined)
+    throw new Error(
+      `no PostgreSQL could be started; TAKEBACK_TEST_POSTGRES=postgres://… names one that runs: ${await child.stderr.text()}`,
+    )
+  return {
+    url: new TextDecoder().decode(value).trim(),
+    async stop() {
+      await child.stdin.end()
+      await child.exited
+    },
+  }
+}
+
+// The runs of several people may share a server.
+const run = randomBytes(4).toString('hex')
+let made = 0
+
+export async function newPostgresDatabase(): Promise<TestDatabase> {
+  const cluster = await startPostgres()
+  const name = `takeback_test_${run}_${++made}`
+  await cluster.sql.unsafe(`CREATE DATABASE ${name}`)
+  const url = new URL(cluster.url)
+  url.pathname = `/${name}`
+  // Tables change under it, so it keeps no prepared statements.
+  const sql = new SQL(url.href, { max: 1, bigint: true, prepare: false })
+  const database: TestDatabase = {
+    url: url.href,
+    async query(text, ...values) {
+      const rows: Record<string, unknown>[] = await sql.unsafe(text, values)
+      return rows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])),
+      )
+    },
+    async remove() {
+      cluster.databases.delete(database)
+      await sql.close()
+      await cluster.sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    },
+  }
+  cluster.databases.add(database)
+  return database
+}
+
+/** As SQLite would have it: numbers, and texts for what it has no type for. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
+  if (value instanceof Date) return value.toISOString()
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}

@@ -95,7 +95,7 @@ export async function openApp(
   model: Model,
   { onLost, back = false }: Opening = {},
 ): Promise<App> {
-  const store = await openStore(config.database, onLost)
+  const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   try {
     const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)

@@ -40,17 +40,10 @@ export function readConfig(flags: Flags, environment: Environment): Config {
   const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
   return Object.freeze({
     file: resolve(setting('config', 'TAKEBACK_CONFIG') ?? 'takeback.config.ts'),
-    database: readDatabase(setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db', {
-      pool: readNumber('pool', setting('pool', 'TAKEBACK_POOL') ?? '10', 1, 1000),
-      statementMs: readSeconds(
-        'statement-timeout',
-        setting('statement-timeout', 'TAKEBACK_STATEMENT_TIMEOUT') ?? '10',
-      ),
-      connectMs: readSeconds(
-        'connect-timeout',
-        setting('connect-timeout', 'TAKEBACK_CONNECT_TIMEOUT') ?? '5',
-      ),
-    }),
+    database: readDatabase(
+      setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db',
+      readLimits(flags, environment),
+    ),
     host: setting('host', 'HOST') ?? '127.0.0.1',
     port: readPort(setting('port', 'PORT') ?? '3000'),
     log: readLog(setting('log', 'TAKEBACK_LOG')),
@@ -75,6 +68,19 @@ function readPort(text: string): number {
   if (port < 0 || port > 65_535)
     throw new StartError(`--port must be a number from 0 to 65535, not "${text}".`)
   return port
+}
+
+/** What a server asks of a database that others use too. */
+export function readLimits(flags: Flags, environment: Environment): Limits {
+  const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
+  return {
+    pool: readNumber('pool', setting('pool', 'TAKEBACK_POOL') ?? '10', 1, 1000),
+    statementMs: readSeconds(
+      'statement-timeout',
+      setting('statement-timeout', 'TAKEBACK_STATEMENT_TIMEOUT') ?? '10',
+    ),
+    connectMs: readSeconds('connect-timeout', setting('connect-timeout', 'TAKEBACK_CONNECT_TIMEOUT') ?? '5'),
+  }
 }
 
 function readNumber(flag: string, text: string, least: number, most: number): number {

@@ -89,8 +89,15 @@ export class TestServer {
   #running: Running | undefined
   adminToken = ''
 
-  constructor(store: string, declaration: AppDeclaration, flags: Record<string, string> = {}) {
+  /** On a database that is there already, if it is given. */
+  constructor(
+    store: string,
+    declaration: AppDeclaration,
+    flags: Record<string, string> = {},
+    database?: TestDatabase,
+  ) {
     this.#store = store
+    this.#database = database === undefined ? undefined : Promise.resolve(database)
     this.#declaration = declaration
     this.#flags = flags
   }

@@ -2,12 +2,13 @@ import pkg from '../../package.json'
 import { closest } from '../declare/closest.ts'
 import { StartError } from '../errors.ts'
 import { type Command, helpOf, parseCommand } from './arguments.ts'
+import { copy } from './copy.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { userAdd } from './user.ts'
 
-const commands: readonly Command[] = [serve, init, migrate, userAdd]
+const commands: readonly Command[] = [serve, init, migrate, copy, userAdd]
 
 const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
 

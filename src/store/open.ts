@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { StartError } from '../errors.ts'
 import type { Location } from './location.ts'
 import { PostgresStore } from './postgres/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
@@ -6,7 +8,9 @@ import type { Store } from './store.ts'
 /** The Store of a place. `onLost` is called when nobody can know any more what is on disk. */
 export async function openStore(
   location: Location,
-  onLost: (error: unknown) => void = () => {},
+  { onLost = () => {}, mustExist = false }: { onLost?: (error: unknown) => void; mustExist?: boolean } = {},
 ): Promise<Store> {
-  return location.kind === 'sqlite' ? new SqliteStore(location.path, onLost) : PostgresStore.open(location)
+  if (location.kind === 'postgres') return PostgresStore.open(location)
+  if (mustExist && !existsSync(location.path)) throw new StartError(`There is no ${location.path}.`)
+  return new SqliteStore(location.path, onLost)
 }

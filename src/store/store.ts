@@ -11,8 +11,10 @@ export interface Store {
   readonly others: number
   /** From here on, it answers for as long as nobody has changed the structure of the data into one that this generation does not get along with. */
   serve(generation: number): void
-  /** The secret that signs tokens, made once and kept where the data are. */
+  /** The secret that signs tokens, made once, unless it is given, and kept where the data are. */
   keepSecret(given?: string): Promise<string>
+  /** The same, where there is one already. */
+  secret(): Promise<string | undefined>
   read(statement: Statement, bag: Bag): Promise<readonly Row[]>
   /** One transaction. When the promise is fulfilled with `done`, it is on disk. */
   write(steps: readonly Step[], bag: Bag): Promise<Outcome>

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import type { EntityDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/schema.ts'
-import { dropAside, findAside, migrate, preview } from '../../src/store/migration/migrate.ts'
+import { dropAside, findAside } from '../../src/store/migration/drop.ts'
+import { migrate, preview } from '../../src/store/migration/migrate.ts'
 import {
   choice,
   datetime,

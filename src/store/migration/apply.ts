@@ -3,6 +3,7 @@ import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import {
   type Change,
+  type Ddl,
   deletionIndex,
   indexName,
   ofDeletion,
@@ -10,125 +11,157 @@ import {
   type Structure,
 } from './structure.ts'
 
+/** Where a migration works: the database, and its transaction. */
+interface Site {
+  readonly structure: Structure
+  readonly session: Session
+}
+
 /** Carries out the changes of a plan, in an order in which each finds what it needs. */
 export async function apply(
-  { dialect, ddl, isTaken }: Structure,
+  structure: Structure,
   session: Session,
   changes: readonly Change[],
 ): Promise<void> {
+  const site = { structure, session }
   const added = changes.flatMap((change) => (change.kind === 'add table' ? [change.table] : []))
-  for (const change of changes) if (change.kind === 'rename table') await renameTable(change, session)
-  for (const table of added) await createTable(table)
-  for (const change of changes) await carryOut(change)
-  for (const table of added) await completeTable(table)
+  for (const change of changes) if (change.kind === 'rename table') await renameTable(site, change)
+  for (const table of added) await createTable(site, table)
+  for (const change of changes) await carryOut(site, change)
+  for (const table of added) await completeTable(site, table)
+}
 
-  async function createTable({ name, columns }: Table): Promise<void> {
-    await session.run(
-      sql`CREATE TABLE ${id(name)} (${ddl.idColumn}, "version" ${ddl.type(own('version', 'integer'))} NOT NULL,
-        "created_at" ${ddl.type(own('created_at', 'datetime'))} NOT NULL, "updated_at" ${ddl.type(own('updated_at', 'datetime'))} NOT NULL,
-        "deleted_at" ${ddl.type(own('deleted_at', 'datetime'))}, "deletion" ${ddl.type(own('deletion', 'text'))}${join(
-          columns.map((column) => sql`, ${describe(column)}`),
-          sql``,
-        )})${ddl.tableOptions}`,
-    )
+async function carryOut(site: Site, change: Change): Promise<void> {
+  const { session, structure } = site
+  switch (change.kind) {
+    case 'add column':
+      return addColumn(site, change.table, change.column)
+    case 'fill column':
+      return fillColumn(site, change.table, change.column)
+    case 'convert column':
+      for (const source of structure.ddl.convert(change.table.name, change.from, change.column))
+        await session.run(source)
+      return
+    case 'rename field':
+      return renameField(site, change)
+    case 'rename index':
+      return renameIndex(site, change.table, change.from, change.index)
+    case 'add index':
+      return addIndex(site, change.table, change.index)
+    case 'drop index':
+      return session.run(sql`DROP INDEX ${id(indexName(change.table.name, change.index))}`)
   }
+}
 
-  async function completeTable(table: Table): Promise<void> {
-    for (const column of table.columns) await addReference(table, column)
-    await addIndex(table, ofDeletion)
-    for (const index of table.indexes) await addIndex(table, index)
-  }
+/** A table with its columns, and nothing yet that a row could violate or that filling it would have to keep up. */
+export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
+  const columns = [...ownColumns, ...table.columns].map((column) => sql`, ${describe(ddl, column)}`)
+  await session.run(
+    sql`CREATE TABLE ${id(table.name)} (${ddl.idColumn}${join(columns, sql``)})${ddl.tableOptions}`,
+  )
+}
 
-  function describe(column: Column): Sql {
-    const { name, references } = column
-    const inline = references !== undefined && !ddl.referencesLater
-    return sql`${id(name)} ${ddl.type(column)}${inline ? sql` REFERENCES ${id(references)} ("id")` : sql``}`
-  }
+/** What every Entity has besides its id. */
+export const ownColumns: readonly (Column & { readonly required?: boolean })[] = [
+  { name: 'version', kind: 'integer', required: true },
+  { name: 'created_at', kind: 'datetime', required: true },
+  { name: 'updated_at', kind: 'datetime', required: true },
+  { name: 'deleted_at', kind: 'datetime' },
+  { name: 'deletion', kind: 'text' },
+]
 
-  async function addReference(table: Table, { name, references }: Column): Promise<void> {
-    if (references === undefined || !ddl.referencesLater) return
-    await session.run(
-      sql`ALTER TABLE ${id(table.name)} ADD FOREIGN KEY (${id(name)}) REFERENCES ${id(references)} ("id")`,
-    )
-  }
+export async function completeTable(site: Site, table: Table): Promise<void> {
+  for (const column of table.columns) await addReference(site, table, column)
+  for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
+}
 
-  async function addIndex(table: Table, index: Index): Promise<void> {
-    try {
-      await session.run(createIndex(table.name, index))
-    } catch (error) {
-      if (!isTaken(error)) throw error
-      throw new StartError(
-        `The database does not fit the declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but some of ${table.name} have the same as others: change them first.`,
-      )
-    }
-  }
+function describe(ddl: Ddl, column: Column): Sql {
+  const { name, references } = column
+  const always = ownColumns.includes(column) && column.required ? sql` NOT NULL` : sql``
+  const inline =
+    references === undefined || ddl.referencesLater ? sql`` : sql` REFERENCES ${id(references)} ("id")`
+  return sql`${id(name)} ${ddl.type(column)}${always}${inline}`
+}
 
-  async function carryOut(change: Change): Promise<void> {
-    switch (change.kind) {
-      case 'add column':
-        return addColumn(change.table, change.column)
-      case 'fill column':
-        return fillColumn(change.table, change.column)
-      case 'convert column':
-        for (const source of ddl.convert(change.table.name, change.from, change.column))
-          await session.run(source)
-        return
-      case 'rename field':
-        return renameField(change)
-      case 'rename index':
-        return renameIndex(change.table, change.from, change.index)
-      case 'add index':
-        return addIndex(change.table, change.index)
-      case 'drop index':
-        return session.run(sql`DROP INDEX ${id(indexName(change.table.name, change.index))}`)
-    }
-  }
+async function addReference(
+  { structure: { ddl }, session }: Site,
+  table: Table,
+  { name, references }: Column,
+): Promise<void> {
+  if (references === undefined || !ddl.referencesLater) return
+  await session.run(
+    sql`ALTER TABLE ${id(table.name)} ADD FOREIGN KEY (${id(name)}) REFERENCES ${id(references)} ("id")`,
+  )
+}
 
-  /**
-   * What is there gets its default from the column itself, in no time however much there is; so do the rows of those who
-   * still run with the former declaration. Not within an optional object, which may not be there.
-   */
-  async function addColumn(table: Table, column: Column): Promise<void> {
-    const { kind, scale = 0, fill, within } = column
-    const given = fill !== undefined && within === undefined
-    const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
-    await session.run(sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(column)}${standard}`)
-    await addReference(table, column)
-  }
-
-  async function fillColumn(table: Table, column: Column): Promise<void> {
-    const { name, kind, scale = 0, within, fill } = column
-    const there = within === undefined ? sql`` : sql` AND ${id(within)} IS NOT NULL`
-    await session.run(
-      sql`UPDATE ${id(table.name)} SET ${id(name)} = ${param('$fill', kind)} WHERE ${id(name)} IS NULL${there}`,
-      { $fill: dialect.encode(kind, scale)(fill) },
-    )
-  }
-
-  async function renameIndex(table: Table, from: string, index: Index): Promise<void> {
-    const to = nameOf(table.name, index)
-    if (ddl.renamesIndexes) return session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
-    await session.run(sql`DROP INDEX ${id(from)}`)
+async function addIndex({ structure, session }: Site, table: Table, index: Index): Promise<void> {
+  try {
     await session.run(createIndex(table.name, index))
-  }
-
-  async function renameField({ table, from, to, columns }: Extract<Change, { kind: 'rename field' }>) {
-    for (const [old, fresh] of columns) {
-      await session.run(sql`ALTER TABLE ${id(table)} RENAME COLUMN ${id(old)} TO ${id(fresh)}`)
-      await session.run(
-        sql`UPDATE "takeback_cleared" SET "column" = ${word(fresh)} WHERE "entity" = ${word(table)} AND "column" = ${word(old)}`,
-      )
-    }
-    const { set, where } = ddl.renameKey(from, to)
-    await session.run(
-      sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE "entity" = ${word(table)} AND ${where}`,
+  } catch (error) {
+    if (!structure.isTaken(error)) throw error
+    throw new StartError(
+      `The database does not fit the declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but some of ${table.name} have the same as others: change them first.`,
     )
   }
 }
 
+/**
+ * What is there gets its default from the column itself, in no time however much there is; so do the rows of those who
+ * still run with the former declaration. Not within an optional object, which may not be there.
+ */
+async function addColumn(site: Site, table: Table, column: Column): Promise<void> {
+  const { dialect, ddl } = site.structure
+  const { kind, scale = 0, fill, within } = column
+  const given = fill !== undefined && within === undefined
+  const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
+  await site.session.run(sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}${standard}`)
+  await addReference(site, table, column)
+}
+
+async function fillColumn(
+  { structure: { dialect }, session }: Site,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  const { name, kind, scale = 0, within, fill } = column
+  const there = within === undefined ? sql`` : sql` AND ${id(within)} IS NOT NULL`
+  await session.run(
+    sql`UPDATE ${id(table.name)} SET ${id(name)} = ${param('$fill', kind)} WHERE ${id(name)} IS NULL${there}`,
+    { $fill: dialect.encode(kind, scale)(fill) },
+  )
+}
+
+async function renameIndex(
+  { structure: { ddl }, session }: Site,
+  table: Table,
+  from: string,
+  index: Index,
+): Promise<void> {
+  const to = nameOf(table.name, index)
+  if (ddl.renamesIndexes) return session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
+  await session.run(sql`DROP INDEX ${id(from)}`)
+  await session.run(createIndex(table.name, index))
+}
+
+async function renameField(
+  { structure: { ddl }, session }: Site,
+  { table, from, to, columns }: Extract<Change, { kind: 'rename field' }>,
+): Promise<void> {
+  for (const [old, fresh] of columns) {
+    await session.run(sql`ALTER TABLE ${id(table)} RENAME COLUMN ${id(old)} TO ${id(fresh)}`)
+    await session.run(
+      sql`UPDATE "takeback_cleared" SET "column" = ${word(fresh)} WHERE "entity" = ${word(table)} AND "column" = ${word(old)}`,
+    )
+  }
+  const { set, where } = ddl.renameKey(from, to)
+  await session.run(
+    sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE "entity" = ${word(table)} AND ${where}`,
+  )
+}
+
 async function renameTable(
+  { session }: Site,
   { from, to }: Extract<Change, { kind: 'rename table' }>,
-  session: Session,
 ): Promise<void> {
   await session.run(sql`ALTER TABLE ${id(from)} RENAME TO ${id(to)}`)
   for (const [table, column] of [
@@ -153,10 +186,6 @@ function createIndex(table: string, index: Index): Sql {
 
 function nameOf(table: string, index: Index): string {
   return index === ofDeletion ? deletionIndex(table) : indexName(table, index)
-}
-
-function own(name: string, kind: Column['kind']): Column {
-  return { name, kind }
 }
 
 function literal(value: unknown): Sql {

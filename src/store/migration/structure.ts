@@ -27,8 +27,9 @@ export interface Ddl {
   /** In the JSON of the journal, for the rows that a condition picks. */
   renameKey(from: string, to: string): { readonly set: Sql; readonly where: Sql }
   dropKey(path: string): { readonly set: Sql; readonly where: Sql }
-  /** The next id that a table gives is above these. */
-  continueAfter(table: string, last: number): readonly Sql[]
+  /** The last number that a table has given to a row, and how to go on behind it. */
+  lastGiven(table: string, column: string): Sql
+  giveAfter(table: string, column: string, last: number): readonly Sql[]
 }
 
 /** The structure of a database, and how to change it. */
@@ -37,8 +38,13 @@ export interface Structure {
   readonly place: string
   readonly dialect: Dialect
   readonly ddl: Ddl
-  /** One transaction, alone among those that change the structure; `read` sees one state and changes nothing. */
-  transact<T>(manner: 'read' | 'change', work: (session: Session) => Promise<T>): Promise<T>
+  /**
+   * One transaction, alone among those that change the structure. `read` sees one state and changes nothing; `rebuild`
+   * is not held to the references.
+   */
+  transact<T>(manner: 'read' | 'change' | 'rebuild', work: (session: Session) => Promise<T>): Promise<T>
+  /** Adds rows as JSON has them, all or none, outside of any other transaction. */
+  insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
   /** Whether an error says that a unique index could not be made. */
   isTaken(error: unknown): boolean
 }

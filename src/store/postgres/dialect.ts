@@ -33,11 +33,15 @@ const casts: Record<Exclude<ParamKind, 'text'>, string> = {
   ids: 'bigint[]',
 }
 
+export function castOf(kind: ParamKind): string {
+  return kind === 'text' ? 'text' : casts[kind]
+}
+
 const NOW = sql`date_trunc('milliseconds', now())`
 
 export const dialect: Dialect = {
   placeholder: (position, kind) =>
-    kind === 'text' ? `$${position}::text` : `($${position}::text)::${casts[kind]}`,
+    kind === 'text' ? `$${position}::text` : `($${position}::text)::${castOf(kind)}`,
 
   encode(kind) {
     if (kind === 'boolean') return (value) => (value ? 'true' : 'false')

@@ -1,7 +1,7 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
 import type { Bag, Row } from '../dialect.ts'
 import { describe, type Limits } from '../location.ts'
-import { recall } from '../migration/migrate.ts'
+import { refuseForeign } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
 import { compile, param, type Sql, type Statement, sql, word } from '../sql.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../store.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf, stateOf } from './errors.ts'
 import { type Connection, Pool, type Result } from './pool.ts'
-import { ddl, META } from './structure.ts'
+import { arraysOf, ddl, insertRows, META } from './structure.ts'
 
 /** How often a transaction is tried that others have got in the way of. */
 const TRIES = 10
@@ -55,6 +55,11 @@ export class PostgresStore implements Store {
       }
     }, WATCH_MS)
     this.#watch.unref()
+  }
+
+  async secret(): Promise<string | undefined> {
+    const [row] = await this.#pool.query(statement(SECRET), {})
+    return row === undefined ? undefined : String(row[0])
   }
 
   async keepSecret(given = newSecret()): Promise<string> {
@@ -160,6 +165,7 @@ function statement(source: Sql): Statement {
 }
 
 const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
+const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`
 const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})
   ON CONFLICT ("key") DO UPDATE SET "value" = "takeback_meta"."value" RETURNING "value"`
 const LOCK = sql`SELECT "key" FROM "takeback_meta" WHERE "key" = ${word('lock')} FOR UPDATE`
@@ -171,18 +177,20 @@ function structureOf(pool: Pool, url: string): Structure {
     dialect,
     ddl,
     async transact(manner, work) {
-      if (manner === 'change') await prepare()
+      if (manner !== 'read') await prepare()
       for (let tries = 1; ; tries++) {
         try {
           return await pool.transaction(async (connection) => {
             const session = sessionOf(connection)
+            if (manner === 'read')
+              await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
             await session.run(sql`SET LOCAL statement_timeout = 0`)
-            if (manner === 'change') {
+            if (manner !== 'read') {
               await session.run(LOCK)
               // Whoever has been reading for long is waited for, but not so that all others wait behind us.
               await session.run(sql`SET LOCAL lock_timeout = '2s'`)
             }
-            return { result: await work(session), commit: manner === 'change' }
+            return { result: await work(session), commit: manner !== 'read' }
           }, PATIENCE_MS)
         } catch (error) {
           if (meaningOf(error).kind !== 'again' && stateOf(error) !== '55P03')
@@ -192,13 +200,16 @@ function structureOf(pool: Pool, url: string): Structure {
         }
       }
     },
+    async insert(table, columns, rows) {
+      await pool.query(statement(insertRows(table, columns)), arraysOf(columns, rows))
+    },
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }
 
   /** The row that is locked must be there first. Several may make it at once. */
   async function prepare(): Promise<void> {
     await pool.transaction(async (connection) => {
-      await recall(structure, sessionOf(connection))
+      await refuseForeign(structure, sessionOf(connection))
       return { result: undefined, commit: false }
     })
     for (let tries = 1; ; tries++)

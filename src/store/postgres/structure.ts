@@ -1,7 +1,10 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import type { Bag } from '../dialect.ts'
 import type { Ddl } from '../migration/structure.ts'
-import { count, id, type Sql, sql, word } from '../sql.ts'
+import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import type { Column } from '../tables.ts'
 import { SLOTS } from '../turns.ts'
-import { typeOf } from './dialect.ts'
+import { castOf, typeOf } from './dialect.ts'
 
 const text = typeOf('text', 0)
 const time = typeOf('datetime', 0)
@@ -66,9 +69,33 @@ export const ddl: Ddl = {
     where: sql`"data"::jsonb #> ${path(gone)} IS NOT NULL`,
   }),
 
-  continueAfter: (table, last) => [
-    sql`SELECT setval(pg_get_serial_sequence(${word(`"${table}"`)}, ${word(table === 'takeback_journal' ? 'seq' : 'id')}), ${count(Math.max(1, last))}, ${last > 0 ? sql`true` : sql`false`})`,
+  lastGiven: (table, column) => sql`SELECT pg_sequence_last_value(${sequenceOf(table, column)}::regclass)`,
+  giveAfter: (table, column, last) => [
+    sql`SELECT setval(${sequenceOf(table, column)}, ${count(Math.max(1, last))}, ${last > 0 ? sql`true` : sql`false`})`,
   ],
+}
+
+function sequenceOf(table: string, column: string): Sql {
+  return sql`pg_get_serial_sequence(${word(`"${table}"`)}, ${word(column)})`
+}
+
+/** One statement for any number of rows: an array for each column. */
+export function insertRows(table: string, columns: readonly Column[]): Sql {
+  const arrays = columns.map(
+    ({ kind }, at) => sql`(${param(String(at))})::${{ parts: [`${castOf(kind)}[]`] }}`,
+  )
+  return sql`INSERT INTO ${id(table)} (${join(columns.map(({ name }) => id(name)))}) SELECT * FROM unnest(${join(arrays)})`
+}
+
+export function arraysOf(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Bag {
+  const literal = (kind: ColumnKind, value: unknown) => {
+    if (value === null) return 'NULL'
+    const text = kind === 'json' ? JSON.stringify(value) : String(value)
+    return `"${text.replace(/["\\]/g, '\\$&')}"`
+  }
+  return Object.fromEntries(
+    columns.map(({ kind }, at) => [String(at), `{${rows.map((row) => literal(kind, row[at])).join(',')}}`]),
+  )
 }
 
 function path(dotted: string): Sql {

@@ -2,9 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
 import { newSecret, SECRET_MIN_BYTES } from '../secret.ts'
 
+export function secretFile(database: string): string {
+  return `${database}.secret`
+}
+
 /** Kept in a file beside the database, for its owner only. */
 export function keepSecret(database: string, given: string = newSecret()): string {
-  const file = `${database}.secret`
+  const file = secretFile(database)
   try {
     writeFileSync(file, `${given}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -8,7 +9,7 @@ import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
 import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
-import { keepSecret } from './secret.ts'
+import { keepSecret, secretFile } from './secret.ts'
 import { structureOf } from './structure.ts'
 
 interface Waiting {
@@ -75,6 +76,10 @@ export class SqliteStore implements Store {
   #refuseOutdated(): void {
     const [row] = this.#execute(since, {}).rows
     if (Number(row?.[0] ?? 0) > this.#generation) throw outdated()
+  }
+
+  async secret(): Promise<string | undefined> {
+    return existsSync(secretFile(this.#path)) ? keepSecret(this.#path) : undefined
   }
 
   async keepSecret(given?: string): Promise<string> {

@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bag, Bound } from '../dialect.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
-import { compile, count, id, type Sql, sql, word } from '../sql.ts'
+import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { dialect, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
@@ -27,15 +27,38 @@ export function structureOf(database: Database): Structure {
     dialect,
     ddl,
     async transact(manner, work) {
-      if (manner === 'change') await beginAlone(database)
-      else database.run('BEGIN')
+      if (manner === 'rebuild') database.run('PRAGMA foreign_keys = OFF')
       try {
+        if (manner === 'read') database.run('BEGIN')
+        else await beginAlone(database)
         const result = await work(session)
-        database.run(manner === 'change' ? 'COMMIT' : 'ROLLBACK')
+        database.run(manner === 'read' ? 'ROLLBACK' : 'COMMIT')
         return result
       } catch (error) {
         if (database.inTransaction) database.run('ROLLBACK')
         throw error
+      } finally {
+        database.run('PRAGMA foreign_keys = ON')
+      }
+    },
+    async insert(table, columns, rows) {
+      const encoders = columns.map(({ kind, scale = 0 }) => dialect.encode(kind, scale))
+      const marks = columns.map((_, at) => `?${at + 1}`).join(', ')
+      const { text } = compile(
+        sql`INSERT INTO ${id(table)} (${join(columns.map(({ name }) => id(name)))}) VALUES `,
+        dialect.placeholder,
+      )
+      const insert = database.prepare(`${text}(${marks})`)
+      // Whatever a row refers to may come later.
+      database.run('PRAGMA foreign_keys = OFF')
+      const insertAll = database.transaction(() => {
+        for (const row of rows)
+          insert.run(...row.map((value, at) => (value === null ? null : (encoders[at]?.(value) ?? null))))
+      })
+      try {
+        insertAll()
+      } finally {
+        database.run('PRAGMA foreign_keys = ON')
       }
     },
     isTaken: (error) => meaningOf(error).kind === 'unique',
@@ -77,7 +100,7 @@ const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
 
 const ddl: Ddl = {
   own: [
-    sql`CREATE TABLE "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+    sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
     sql`CREATE TABLE "takeback_journal" (
       "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "operation" TEXT NOT NULL, "at" TEXT NOT NULL, "actor" TEXT, "actor_id" INTEGER,
       "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "version" INTEGER NOT NULL, "kind" TEXT NOT NULL, "data" TEXT) STRICT`,
@@ -125,7 +148,8 @@ const ddl: Ddl = {
     where: sql`json_type("data", ${jsonPath(path)}) IS NOT NULL`,
   }),
 
-  continueAfter: (table, last) => [
+  lastGiven: (table) => sql`SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
+  giveAfter: (table, _column, last) => [
     sql`DELETE FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
     sql`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (${word(table)}, ${count(last)})`,
   ],

@@ -1,0 +1,83 @@
+import { readDatabase, readLimits } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { copy as carryOver, type Progress } from '../store/copy/copy.ts'
+import { describe } from '../store/location.ts'
+import { openStore } from '../store/open.ts'
+import type { Command } from './arguments.ts'
+import { helpOption } from './options.ts'
+
+export const copy: Command = {
+  name: 'copy',
+  usage: 'takeback copy --from URL --to URL',
+  summary: 'Copies all data into an empty database, of the same kind or another.',
+  options: {
+    from: { value: 'URL', help: 'the database to copy, such as sqlite:data/takeback.db' },
+    to: { value: 'URL', help: 'the empty database to copy to, such as postgres://user:password@host/name' },
+    ...helpOption,
+  },
+  details:
+    'Stop the servers first: what is written meanwhile is not copied. Interrupted, it can be run again.',
+  async run(given) {
+    const [fromUrl, toUrl] = [given.text('from'), given.text('to')]
+    if (fromUrl === undefined || toUrl === undefined || given.words.length > 0)
+      throw new StartError('Say what to copy, and where to: takeback copy --from URL --to URL.')
+    const limits = readLimits({}, process.env)
+    const from = readDatabase(fromUrl, limits, '--from')
+    const to = readDatabase(toUrl, limits, '--to')
+    const source = await openStore(from, { mustExist: true })
+    try {
+      const target = await openStore(to)
+      try {
+        const bar = new Bar()
+        const began = performance.now()
+        const { rows, tables, missed } = await carryOver(source, target, (progress) => bar.show(progress))
+        bar.end()
+        const seconds = (performance.now() - began) / 1000
+        console.log(
+          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describe(from)} to ${describe(to)} in ${seconds.toFixed(1)} s, and found them the same.`,
+        )
+        if (missed > 0)
+          throw new StartError(
+            `But ${number(missed)} changes were made meanwhile, and are not in the copy: stop the servers, and copy again into an empty database.`,
+          )
+      } finally {
+        await target.close()
+      }
+    } finally {
+      await source.close()
+    }
+  },
+}
+
+const number = (value: number) => value.toLocaleString('en')
+
+const WIDTH = 30
+const REDRAW_MS = 100
+
+/** On a terminal a bar, elsewhere a line for each table. */
+class Bar {
+  readonly #began = performance.now()
+  #drawn = 0
+  #table = ''
+
+  show({ doing, table, rows, of }: Progress): void {
+    if (!process.stderr.isTTY) {
+      if (table !== this.#table) process.stderr.write(`${doing} ${table}\n`)
+      this.#table = table
+      return
+    }
+    const now = performance.now()
+    if (now - this.#drawn < REDRAW_MS && rows < of) return
+    this.#drawn = now
+    const done = of === 0 ? 1 : rows / of
+    const filled = Math.round(done * WIDTH)
+    const rate = Math.round((rows / (now - this.#began)) * 1000)
+    process.stderr.write(
+      `\r\x1b[K${doing}  ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}  ${Math.floor(done * 100)} %  ${number(rows)} rows, ${number(rate)}/s  ${table}`,
+    )
+  }
+
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  }
+}

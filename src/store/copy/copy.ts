@@ -1,0 +1,169 @@
+import { StartError } from '../../errors.ts'
+import { completeTable, createTable } from '../migration/apply.ts'
+import {
+  COPYING,
+  FORMAT,
+  type Memory,
+  makeOwnTables,
+  recall,
+  refuseForeign,
+  remember,
+  tell,
+} from '../migration/memory.ts'
+import type { Session, Structure } from '../migration/structure.ts'
+import { id, sql, word } from '../sql.ts'
+import type { Store } from '../store.ts'
+import { pagesOf, Tally } from './pages.ts'
+import { type Shelf, shelvesOf } from './shelves.ts'
+
+/** How far a copy has come. */
+export interface Progress {
+  readonly doing: 'copying' | 'checking'
+  readonly table: string
+  readonly rows: number
+  readonly of: number
+}
+
+export interface Copied {
+  readonly rows: number
+  readonly tables: number
+  /** Changes that were made to the source after the copy had begun, and are not in it. */
+  readonly missed: number
+}
+
+/**
+ * Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. Until
+ * the end, the target says that it is half of a copy: nobody serves it, and the next copy begins anew.
+ */
+export async function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
+  const source = from.structure
+  const target = to.structure
+  const copied = await source.transact('read', async (session) => {
+    const memory = await recall(source, session)
+    if (memory === undefined)
+      throw new StartError(`There is nothing in ${source.place} that could be copied.`)
+    const shelves = shelvesOf(memory.tables)
+    const total = await countAll(session, shelves)
+    await prepare(target, memory)
+    const tallies = new Map<string, string>()
+    let rows = 0
+    for (const shelf of shelves) {
+      const tally = new Tally()
+      // While one page is being written, the next one is read.
+      let written: Promise<unknown> = Promise.resolve()
+      for await (const page of pagesOf(session, source.dialect, shelf)) {
+        await written
+        written = target.insert(shelf.name, shelf.columns, page)
+        written.catch(() => {})
+        tally.add(page)
+        rows += page.length
+        report({ doing: 'copying', table: shelf.name, rows, of: total })
+      }
+      await written
+      tallies.set(shelf.name, tally.sum())
+    }
+    const numbers = await numbersOf(source, session, shelves)
+    return { memory, shelves, tallies, numbers, rows, last: await lastChange(session) }
+  })
+  await check(target, copied.shelves, copied.tallies, copied.rows, report)
+  await copySecret(from, to)
+  await complete(target, copied.memory, copied.numbers)
+  const now = await source.transact('read', lastChange)
+  return { rows: copied.rows, tables: copied.memory.tables.length, missed: now - copied.last }
+}
+
+/** Tokens stay valid. */
+async function copySecret(from: Store, to: Store): Promise<void> {
+  const secret = await from.secret()
+  if (secret !== undefined && (await to.keepSecret(secret)) !== secret)
+    throw new StartError(
+      `There is another secret at ${to.structure.place} already, from a database that was there before: remove it, and copy again.`,
+    )
+}
+
+async function countAll(session: Session, shelves: readonly Shelf[]): Promise<number> {
+  let sum = 0
+  for (const { name } of shelves) {
+    const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
+    sum += Number(row?.[0])
+  }
+  return sum
+}
+
+async function lastChange(session: Session): Promise<number> {
+  const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
+  return Number(row?.[0] ?? 0)
+}
+
+/** Empty tables, in a database that is empty or holds half of a copy. */
+async function prepare(target: Structure, { tables }: Memory): Promise<void> {
+  await target.transact('rebuild', async (session) => {
+    const told = await refuseForeign(target, session)
+    if (told.has('format') && !told.has(COPYING))
+      throw new StartError(`${target.place} is not empty: name an empty database to copy to.`)
+    if (told.has(COPYING)) await clearHalf(target, session)
+    await makeOwnTables(target, session)
+    await tell(session, COPYING, String(FORMAT))
+    for (const table of tables) await createTable({ structure: target, session }, table)
+  })
+}
+
+/** In a half copy there are no references yet: its tables can go in any order. */
+async function clearHalf(target: Structure, session: Session): Promise<void> {
+  const names = (await session.all(target.ddl.tables)).map(([name]) => String(name))
+  for (const name of names) if (name !== 'takeback_meta') await session.run(sql`DROP TABLE ${id(name)}`)
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" <> 'lock'`)
+}
+
+/** Reads it all back: what is there must be what was sent. */
+async function check(
+  target: Structure,
+  shelves: readonly Shelf[],
+  tallies: ReadonlyMap<string, string>,
+  of: number,
+  report: (progress: Progress) => void,
+): Promise<void> {
+  await target.transact('read', async (session) => {
+    let rows = 0
+    for (const shelf of shelves) {
+      const tally = new Tally()
+      for await (const page of pagesOf(session, target.dialect, shelf)) {
+        tally.add(page)
+        rows += page.length
+        report({ doing: 'checking', table: shelf.name, rows, of })
+      }
+      if (tally.sum() !== tallies.get(shelf.name))
+        throw new StartError(
+          `${shelf.name} has not arrived in ${target.place} as it was: the copy is not used. Run it again.`,
+        )
+    }
+  })
+}
+
+interface Given {
+  readonly table: string
+  readonly column: string
+  readonly last: number
+}
+
+/** The numbers that the tables have given last: those of purged Entities are not given again either. */
+async function numbersOf({ ddl }: Structure, session: Session, shelves: readonly Shelf[]): Promise<Given[]> {
+  const numbers: Given[] = []
+  for (const { name, numbered } of shelves) {
+    if (numbered === undefined) continue
+    const [row] = await session.all(ddl.lastGiven(name, numbered))
+    numbers.push({ table: name, column: numbered, last: Number(row?.[0] ?? 0) })
+  }
+  return numbers
+}
+
+/** Indexes, references and counters; and it is a database like any other. */
+async function complete(target: Structure, memory: Memory, numbers: readonly Given[]): Promise<void> {
+  await target.transact('change', async (session) => {
+    for (const table of memory.tables) await completeTable({ structure: target, session }, table)
+    for (const { table, column, last } of numbers)
+      for (const source of target.ddl.giveAfter(table, column, last)) await session.run(source)
+    await remember(session, memory)
+    await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
+  })
+}

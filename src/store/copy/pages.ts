@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import type { Bag, Dialect } from '../dialect.ts'
+import type { Session } from '../migration/structure.ts'
+import { count, id, join, param, type Sql, sql } from '../sql.ts'
+import type { Shelf } from './shelves.ts'
+
+export type Page = readonly (readonly unknown[])[]
+
+/** What a page may take at most, about: rows can be large. */
+const PAGE_BYTES = 4 * 1024 * 1024
+const FIRST_ROWS = 100
+const ROWS_MAX = 5000
+
+/** All rows of a table in the order of its key, as JSON has their values: the same from every database. */
+export async function* pagesOf(session: Session, dialect: Dialect, shelf: Shelf): AsyncGenerator<Page> {
+  const { name, columns, key } = shelf
+  const column = (path: string) => sql`t.${id(path)}`
+  const values = columns.map(({ name: path, kind, scale = 0 }) => dialect.render(kind, column(path), scale))
+  const order = join(key.map(column))
+  let last: Bag | undefined
+  for (let limit = FIRST_ROWS; ; ) {
+    const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehind(shelf)}`
+    const rows = await session.all(
+      sql`SELECT ${dialect.array(values)} FROM ${id(name)} t${behind} ORDER BY ${order} LIMIT ${count(limit)}`,
+      last,
+    )
+    const page = rows.map(([json]) => JSON.parse(String(json)) as unknown[])
+    if (page.length > 0) yield page
+    if (page.length < limit) return
+    last = placeOf(shelf, page.at(-1) ?? [])
+    const bytes = rows.reduce((sum, [json]) => sum + String(json).length, 0)
+    limit = Math.min(ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)))
+  }
+}
+
+/** Greater in the first part of the key, or the same there and greater in the next, and so on. */
+function isBehind({ columns, key }: Shelf): Sql {
+  const kindOf = (path: string) => columns.find(({ name }) => name === path)?.kind ?? 'text'
+  const part = (path: string, compare: Sql) =>
+    sql`t.${id(path)} ${compare} ${param(`>${path}`, kindOf(path))}`
+  const ways = key.map((path, at) =>
+    join([...key.slice(0, at).map((before) => part(before, sql`=`)), part(path, sql`>`)], sql` AND `),
+  )
+  return join(
+    ways.map((way) => sql`(${way})`),
+    sql` OR `,
+  )
+}
+
+function placeOf({ columns, key }: Shelf, row: readonly unknown[]): Bag {
+  const at = (path: string) => row[columns.findIndex(({ name }) => name === path)]
+  return Object.fromEntries(key.map((path) => [`>${path}`, at(path) as string | number]))
+}
+
+/** What there is on a shelf, in a few bytes: the same for the same rows. */
+export class Tally {
+  readonly #hash = createHash('sha256')
+  #rows = 0
+
+  add(page: Page): void {
+    this.#rows += page.length
+    for (const row of page) this.#hash.update(`${JSON.stringify(row)}\n`)
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** Once, at the end. */
+  sum(): string {
+    return `${this.#rows} ${this.#hash.digest('base64url')}`
+  }
+}

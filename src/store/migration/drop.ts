@@ -1,0 +1,98 @@
+import { StartError } from '../../errors.ts'
+import { id, type Sql, sql, word } from '../sql.ts'
+import type { Column, Table } from '../tables.ts'
+import { fresh, recall, remember } from './memory.ts'
+import type { Session, Structure } from './structure.ts'
+
+/** What is to go for good: a table that is kept aside, or columns that are. */
+export interface Doomed {
+  readonly path: string
+  readonly table: Table
+  readonly columns: readonly Column[]
+  readonly rows: number
+}
+
+/** What stands at these paths, if it is kept aside: what is still declared, or still referred to, cannot go. */
+export function findAside(structure: Structure, paths: readonly string[]): Promise<Doomed[]> {
+  return structure.transact('read', async (session) => {
+    const { tables } = (await recall(structure, session)) ?? fresh
+    const doomed: Doomed[] = []
+    for (const path of paths) doomed.push(await findOne(session, tables, path))
+    for (const { table, path } of doomed.filter(isWhole)) {
+      const holder = tables.find((other) => refersTo(other, table.name, doomed))
+      if (holder !== undefined)
+        throw new StartError(`${path} cannot be dropped: ${holder.name} still refers to it.`)
+    }
+    return doomed
+  })
+}
+
+async function findOne(session: Session, tables: readonly Table[], path: string): Promise<Doomed> {
+  const [name = '', ...rest] = path.split('.')
+  const table = tables.find((one) => one.name === name)
+  const inner = rest.join('.')
+  const columns = (table?.columns ?? []).filter(
+    (column) => inner === '' || column.name === inner || column.name.startsWith(`${inner}.`),
+  )
+  if (table === undefined || columns.length === 0)
+    throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)
+  if (columns.some(({ aside }) => !aside))
+    throw new StartError(
+      `${path} is declared: only what is kept aside can be dropped. Take it out of the declaration first.`,
+    )
+  const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
+  return { path, table, columns, rows: Number(row?.[0]) }
+}
+
+function isWhole({ path }: Doomed): boolean {
+  return !path.includes('.')
+}
+
+function refersTo(other: Table, target: string, doomed: readonly Doomed[]): boolean {
+  if (doomed.some((one) => isWhole(one) && one.table.name === other.name)) return false
+  return other.columns.some(
+    (column) =>
+      column.references === target &&
+      !doomed.some(({ table, columns }) => table.name === other.name && columns.includes(column)),
+  )
+}
+
+/** Drops them for good: the rows or columns, and what the journal knows of them. */
+export function dropAside(structure: Structure, doomed: readonly Doomed[]): Promise<void> {
+  return structure.transact('change', async (session) => {
+    const known = await recall(structure, session)
+    if (known === undefined) return
+    let { tables } = known
+    // References first: a table cannot go while a column points at it.
+    for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
+      for (const column of columns) await dropColumn(structure, session, table, column)
+      tables = tables.map((one) =>
+        one.name === table.name ? { ...one, columns: one.columns.filter(isNot(columns)) } : one,
+      )
+    }
+    const whole = doomed.filter(isWhole).map(({ table }) => table)
+    for (const table of whole)
+      for (const column of table.columns.filter(({ references }) => references !== undefined))
+        await dropColumn(structure, session, table, column)
+    for (const table of whole) await dropTable(session, table)
+    await remember(session, { ...known, tables: tables.filter(isNot(whole)) })
+  })
+}
+
+function isNot(gone: readonly { readonly name: string }[]): (one: { readonly name: string }) => boolean {
+  return ({ name }) => !gone.some((other) => other.name === name)
+}
+
+async function dropColumn({ ddl }: Structure, session: Session, table: Table, column: Column): Promise<void> {
+  for (const source of ddl.dropColumn(table, column)) await session.run(source)
+  const { set, where } = ddl.dropKey(column.name.replace(/\.id$/, ''))
+  const ofTable: Sql = sql`"entity" = ${word(table.name)}`
+  await session.run(sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE ${ofTable} AND ${where}`)
+  await session.run(sql`DELETE FROM "takeback_cleared" WHERE ${ofTable} AND "column" = ${word(column.name)}`)
+}
+
+async function dropTable(session: Session, { name }: Table): Promise<void> {
+  await session.run(sql`DROP TABLE ${id(name)}`)
+  await session.run(sql`UPDATE "takeback_journal" SET "data" = NULL WHERE "entity" = ${word(name)}`)
+  await session.run(sql`DELETE FROM "takeback_cleared" WHERE "entity" = ${word(name)}`)
+}

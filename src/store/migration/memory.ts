@@ -1,0 +1,84 @@
+import { StartError } from '../../errors.ts'
+import type { Bag } from '../dialect.ts'
+import { param, sql } from '../sql.ts'
+import type { Table } from '../tables.ts'
+import type { Session, Structure } from './structure.ts'
+
+/** What the tables of a newer Takeback look like is not ours to guess. */
+export const FORMAT = 1
+
+/** The key of a copy that has not come to its end: the names of the tables that it has made. */
+export const COPYING = 'copying'
+
+/** What a database says about itself, in `takeback_meta`. */
+export interface Memory {
+  readonly tables: readonly Table[]
+  /** Counts the changes of the structure, and the last one that former declarations do not get along with. */
+  readonly generation: number
+  readonly since: number
+  readonly fingerprint: string
+  readonly past: readonly string[]
+}
+
+export const fresh: Memory = { tables: [], generation: 0, since: 0, fingerprint: '', past: [] }
+
+/** What the database says that it holds; undefined where it is new. */
+export async function recall(structure: Structure, session: Session): Promise<Memory | undefined> {
+  const told = await refuseForeign(structure, session)
+  if (!told.has('format')) return undefined
+  const format = Number(told.get('format'))
+  if (format > FORMAT)
+    throw new StartError(
+      `The database ${structure.place} was written by a newer Takeback (format ${format}; this one reads ${FORMAT}): update Takeback.`,
+    )
+  if (told.has(COPYING))
+    throw new StartError(
+      `The database ${structure.place} is half of a copy: run "takeback copy" again, which begins anew.`,
+    )
+  return {
+    tables: JSON.parse(told.get('schema') ?? '[]') as Table[],
+    generation: Number(told.get('generation') ?? 0),
+    since: Number(told.get('since') ?? 0),
+    fingerprint: told.get('fingerprint') ?? '',
+    past: JSON.parse(told.get('past') ?? '[]') as string[],
+  }
+}
+
+export async function makeOwnTables({ ddl }: Structure, session: Session): Promise<void> {
+  for (const source of ddl.own) await session.run(source)
+  await tell(session, 'format', String(FORMAT))
+}
+
+export async function remember(session: Session, memory: Memory): Promise<void> {
+  await tell(session, 'schema', JSON.stringify(memory.tables))
+  await tell(session, 'generation', String(memory.generation))
+  await tell(session, 'since', String(memory.since))
+  await tell(session, 'fingerprint', memory.fingerprint)
+  await tell(session, 'past', JSON.stringify(memory.past))
+}
+
+async function readMeta(session: Session): Promise<Map<string, string>> {
+  const rows = await session.all(sql`SELECT "key", "value" FROM "takeback_meta"`)
+  return new Map(rows.map(([key, value]) => [String(key), String(value)]))
+}
+
+export async function tell(session: Session, key: string, value: string): Promise<void> {
+  const bag: Bag = { $key: key, $value: value }
+  await session.run(
+    sql`INSERT INTO "takeback_meta" ("key", "value") VALUES (${param('$key')}, ${param('$value')})
+      ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+    bag,
+  )
+}
+
+/** What is told in a database that is ours, or empty: any other is left alone. */
+export async function refuseForeign(
+  { ddl, place }: Structure,
+  session: Session,
+): Promise<ReadonlyMap<string, string>> {
+  const tables = (await session.all(ddl.tables)).map(([name]) => String(name))
+  const told = tables.includes('takeback_meta') ? await readMeta(session) : new Map<string, string>()
+  if (!told.has('format') && tables.some((name) => name !== 'takeback_meta'))
+    throw new StartError(`The database ${place} holds tables that are not Takeback's: name another one.`)
+  return told
+}

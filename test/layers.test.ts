@@ -65,7 +65,7 @@ test('only a Store knows which database it is', () => {
         .filter(
           (line) =>
             /sqlite|postgres/i.test(line) &&
-            !/sqlite:(data|FILE)|sqlite\|pg|a PostgreSQL server/.test(line.trim()),
+            !/sqlite:(data|FILE)|postgres:\/\/|sqlite\|pg|a PostgreSQL server/.test(line.trim()),
         )
         .map((line) => `${file}: ${line.trim()}`),
     )

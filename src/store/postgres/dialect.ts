@@ -1,23 +1,5 @@
-import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bound, Dialect } from '../dialect.ts'
-import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
-
-/** The types of the columns, and of what is bound. Texts compare by their bytes, whatever the database's own language. */
-const types: Record<Exclude<ColumnKind, 'decimal'>, string> = {
-  text: 'text COLLATE "C"',
-  integer: 'bigint',
-  number: 'double precision',
-  boolean: 'boolean',
-  date: 'date',
-  datetime: 'timestamp(3) with time zone',
-  json: 'json',
-  reference: 'bigint',
-  presence: 'smallint',
-}
-
-export function typeOf(kind: ColumnKind, scale: number): Sql {
-  return { parts: [kind === 'decimal' ? `numeric(18, ${Math.trunc(scale)})` : types[kind]] }
-}
+import { count, id, join, type ParamKind, param, sql, word } from '../sql.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
 const casts: Record<Exclude<ParamKind, 'text'>, string> = {

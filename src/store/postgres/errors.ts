@@ -21,13 +21,17 @@ export function meaningOf(error: unknown): Meaning {
   if (!(error instanceof SQL.SQLError)) return { kind: 'unknown' }
   const state = stateOf(error)
   if (state === '23505') return { kind: 'unique' }
-  // 0A000: prepared before a table was changed; not run at all.
-  if (state === '40001' || state === '40P01' || state === '0A000') return { kind: 'again' }
+  if (state === '40001' || state === '40P01' || isStalePlan(error)) return { kind: 'again' }
   if (state === '53100') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
   // A table or column that is not there any more: somebody has moved on.
   if (state === '42P01' || state === '42703') return { kind: 'failure', failure: outdated(error) }
   if (state === undefined || AWAY.test(state)) return { kind: 'failure', failure: unavailable(error) }
   return { kind: 'unknown' }
+}
+
+/** Prepared before a table was changed, and not run at all. The code alone may also mean what an engine cannot do. */
+function isStalePlan(error: unknown): boolean {
+  return stateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
 /** Connections, resources, shutdowns, cancelled and read-only: nothing that the request could have done otherwise. */

@@ -75,8 +75,9 @@ export class Pool {
     const signal = AbortSignal.timeout(this.#limits.statementMs)
     const held = await this.#inTime(sql, this.#limits.statementMs, () => sql.reserve({ signal }))
     try {
+      // Whatever the database's default is: what was locked must be looked at as it is by then, not as it was before.
       // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
-      held`BEGIN`.catch(() => {})
+      held`BEGIN ISOLATION LEVEL READ COMMITTED`.catch(() => {})
       const { result, commit } = await work({
         query: (statement, bag) => this.#inTime(sql, patience, () => run(held, statement, bag)),
       })

@@ -1,16 +1,16 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
 import type { Bag, Row } from '../dialect.ts'
-import { describe, type Limits } from '../location.ts'
-import { refuseForeign } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import { hidePassword, type Limits } from '../location.ts'
+import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
-import { compile, param, type Sql, type Statement, sql, word } from '../sql.ts'
+import { compile, param, type Sql, type Statement, sql } from '../sql.ts'
 import { LATE, type Outcome, type Step } from '../step.ts'
 import type { Store } from '../store.ts'
+import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
-import { meaningOf, stateOf } from './errors.ts'
-import { type Connection, Pool, type Result } from './pool.ts'
-import { arraysOf, ddl, insertRows, META } from './structure.ts'
+import { meaningOf } from './errors.ts'
+import { Pool, type Result } from './pool.ts'
+import { reason, structureOf } from './structure.ts'
 
 /** How often a transaction is tried that others have got in the way of. */
 const TRIES = 10
@@ -26,21 +26,20 @@ export class PostgresStore implements Store {
   #outdated = false
   #watch: Timer | undefined
 
-  private constructor(url: string, limits: Limits) {
-    this.#pool = new Pool(url, limits)
-    this.structure = structureOf(this.#pool, url)
+  private constructor(pool: Pool, place: string, version: string) {
+    this.#pool = pool
+    this.structure = structureOf(pool, place, ddlOf({ bytewise: /CockroachDB/.test(version) }))
   }
 
   static async open({ url, ...limits }: { readonly url: string } & Limits): Promise<PostgresStore> {
-    const store = new PostgresStore(url, limits)
+    const pool = new Pool(url, limits)
+    const place = hidePassword(url)
     try {
-      await store.ping()
-      return store
+      const [row] = await pool.query(statement(sql`SELECT version()`), {})
+      return new PostgresStore(pool, place, String(row?.[0]))
     } catch (error) {
-      await store.close()
-      throw new StartError(
-        `The database ${describe({ kind: 'postgres', url, ...limits })} cannot be used: ${reason(error)}`,
-      )
+      await pool.close()
+      throw new StartError(`The database ${place} cannot be used: ${reason(error)}`)
     }
   }
 
@@ -168,95 +167,3 @@ const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
 const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`
 const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})
   ON CONFLICT ("key") DO UPDATE SET "value" = "takeback_meta"."value" RETURNING "value"`
-const LOCK = sql`SELECT "key" FROM "takeback_meta" WHERE "key" = ${word('lock')} FOR UPDATE`
-
-function structureOf(pool: Pool, url: string): Structure {
-  const place = describe({ kind: 'postgres', url, pool: 0, statementMs: 0, connectMs: 0 })
-  const structure: Structure = {
-    place,
-    dialect,
-    ddl,
-    async transact(manner, work) {
-      if (manner !== 'read') await prepare()
-      for (let tries = 1; ; tries++) {
-        try {
-          return await pool.transaction(async (connection) => {
-            const session = sessionOf(connection)
-            if (manner === 'read')
-              await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
-            await session.run(sql`SET LOCAL statement_timeout = 0`)
-            if (manner !== 'read') {
-              await session.run(LOCK)
-              // Whoever has been reading for long is waited for, but not so that all others wait behind us.
-              await session.run(sql`SET LOCAL lock_timeout = '2s'`)
-            }
-            return { result: await work(session), commit: manner !== 'read' }
-          }, PATIENCE_MS)
-        } catch (error) {
-          if (meaningOf(error).kind !== 'again' && stateOf(error) !== '55P03')
-            throw startErrorOf(error, place)
-          if (tries === LOCK_TRIES) throw startErrorOf(error, place)
-          await Bun.sleep(500)
-        }
-      }
-    },
-    async insert(table, columns, rows) {
-      await pool.query(statement(insertRows(table, columns)), arraysOf(columns, rows))
-    },
-    isTaken: (error) => meaningOf(error).kind === 'unique',
-  }
-
-  /** The row that is locked must be there first. Several may make it at once. */
-  async function prepare(): Promise<void> {
-    await pool.transaction(async (connection) => {
-      await refuseForeign(structure, sessionOf(connection))
-      return { result: undefined, commit: false }
-    })
-    for (let tries = 1; ; tries++)
-      try {
-        await pool.query(statement(META), {})
-        await pool.query(
-          statement(
-            sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('lock', '') ON CONFLICT ("key") DO NOTHING`,
-          ),
-          {},
-        )
-        return
-      } catch (error) {
-        if (tries === LOCK_TRIES) throw error
-        await Bun.sleep(Math.random() * 50)
-      }
-  }
-  return structure
-}
-
-/** How long a migration may take, and how often it is tried where long readers stand in its way. */
-const PATIENCE_MS = 24 * 60 * 60 * 1000
-const LOCK_TRIES = 60
-
-function sessionOf(connection: Connection): Session {
-  return {
-    all: (source, bag = {}) => connection.query(statement(source), bag),
-    async run(source, bag = {}) {
-      await connection.query(statement(source), bag)
-    },
-  }
-}
-
-function startErrorOf(error: unknown, place: string): unknown {
-  if (error instanceof StartError) return error
-  if (stateOf(error) === '55P03')
-    return new StartError(
-      `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
-    )
-  const meaning = meaningOf(error)
-  return meaning.kind === 'failure'
-    ? new StartError(`The database ${place} cannot be used: ${reason(error)}`)
-    : error
-}
-
-function reason(error: unknown): string {
-  const cause = error instanceof Failure ? error.cause : error
-  const message = cause instanceof Error ? cause.message : String(cause)
-  return `${message.replace(/\.$/, '')}.`
-}

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { resolve } from '../../src/declare/resolve.ts'
+import { tablesOf } from '../../src/plan/schema.ts'
+import { migrate } from '../../src/store/migration/migrate.ts'
+import { graph } from '../declarations.ts'
+import { newDatabase, type TestDatabase, TestServer } from '../harness.ts'
+import { startPostgres } from '../postgres.ts'
+import { newFolder } from '../process/process.ts'
+import { Wire } from '../wire.ts'
+
+/** Somebody else's transaction, which holds what it has locked until it is told to end. */
+async function begun(url: string): Promise<{ run(text: string): Promise<unknown>; end(): Promise<void> }> {
+  const sql = new SQL(url, { max: 1 })
+  await sql.unsafe('BEGIN')
+  return {
+    run: (text) => sql.unsafe(text),
+    async end() {
+      await sql.unsafe('COMMIT')
+      await sql.close()
+    },
+  }
+}
+
+/** Whether a promise is still open after a while. */
+async function waits(promise: Promise<unknown>): Promise<boolean> {
+  return (await Promise.race([promise, Bun.sleep(300).then(() => 'waits')])) === 'waits'
+}
+
+const softDelete = (table: string, id: number) =>
+  `UPDATE "${table}" SET deleted_at = now(), deletion = 'other', version = version + 1 WHERE id = ${id}`
+
+describe('beside others on postgres', () => {
+  let database: TestDatabase
+  let server: TestServer
+  beforeAll(async () => {
+    await startPostgres()
+    database = await newDatabase('postgres', newFolder())
+    server = new TestServer('postgres', graph, {}, database)
+    await server.start()
+  }, 60_000)
+  afterAll(() => server.remove())
+
+  const person = async (more = {}): Promise<number> =>
+    (await server.expect(201, 'POST', '/api/people/', { name: 'p', ...more })).id
+  const isLive = async (table: string, id: number) =>
+    (await database.query(`SELECT deleted_at FROM "${table}" WHERE id = $1`, id))[0]?.deleted_at === null
+
+  test('a reference waits for a deletion of its target that is under way, and is refused after it', async () => {
+    const id = await person()
+    const other = await begun(database.url)
+    await other.run(softDelete('people', id))
+    const created = server.call('POST', '/api/papers/', {
+      body: { title: 'late', meta: {}, keeper: { id } },
+    })
+    const patched = server.call('PATCH', `/api/people/${await person()}/`, { body: { boss: { id } } })
+    expect(await waits(created)).toBe(true)
+    expect(await waits(patched)).toBe(true)
+    await other.end()
+    expect((await created).body.errors).toEqual({
+      keeper: ['refers to nothing'],
+      'keeper.id': ['refers to nothing'],
+    })
+    expect((await patched).status).toBe(422)
+  })
+
+  test('a deletion takes what was put under it while it was under way', async () => {
+    const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'exact' })
+    const author = await person({ company: { id: company } })
+    const other = await begun(database.url)
+    await other.run(`SELECT 1 FROM people WHERE id = ${author} FOR SHARE`)
+    await other.run(
+      `INSERT INTO papers (title, "author.id", version, created_at, updated_at) VALUES ('under', ${author}, 1, now(), now())`,
+    )
+    const deleted = server.call('DELETE', `/api/companies/${company}/`)
+    expect(await waits(deleted)).toBe(true)
+    await other.end()
+    expect((await deleted).status).toBe(200)
+    const [paper] = await database.query("SELECT id FROM papers WHERE title = 'under'")
+    expect(await isLive('papers', Number(paper?.id))).toBe(false)
+    await server.expect(200, 'DELETE', `/api/companies/${company}/?restore=1`)
+    expect(await isLive('papers', Number(paper?.id))).toBe(true)
+  })
+
+  test('a deletion leaves what was moved away while it was under way', async () => {
+    const { id: from } = await server.expect(201, 'POST', '/api/companies/', { name: 'from' })
+    const { id: to } = await server.expect(201, 'POST', '/api/companies/', { name: 'to' })
+    const mover = await person({ company: { id: from } })
+    const other = await begun(database.url)
+    await other.run(`UPDATE people SET "company.id" = ${to}, version = version + 1 WHERE id = ${mover}`)
+    const deleted = server.call('DELETE', `/api/companies/${from}/`)
+    expect(await waits(deleted)).toBe(true)
+    await other.end()
+    expect((await deleted).status).toBe(200)
+    expect(await isLive('people', mover)).toBe(true)
+  })
+
+  test('a restore waits for a deletion of what it refers to, and is refused after it', async () => {
+    const keeper = await person()
+    const body = { title: 'kept', meta: {}, keeper: { id: keeper } }
+    const { id } = await server.expect(201, 'POST', '/api/papers/', body)
+    await server.expect(200, 'DELETE', `/api/papers/${id}/`)
+    const other = await begun(database.url)
+    await other.run(softDelete('people', keeper))
+    const restored = server.call('DELETE', `/api/papers/${id}/?restore=1`)
+    expect(await waits(restored)).toBe(true)
+    await other.end()
+    expect((await restored).body.errors).toEqual({
+      'keeper.id': [`refers to people/${keeper}, which is deleted`],
+    })
+  })
+
+  test('what two wait for of each other is given up by us, and done again', async () => {
+    const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'deadlock' })
+    const member = await person({ company: { id: company } })
+    const other = await begun(database.url)
+    await other.run(`SELECT 1 FROM people WHERE id = ${member} FOR UPDATE`)
+    const deleted = server.call('DELETE', `/api/companies/${company}/`)
+    expect(await waits(deleted)).toBe(true)
+    await other.run(`SELECT 1 FROM companies WHERE id = ${company} FOR UPDATE`)
+    await other.end()
+    expect((await deleted).status).toBe(200)
+  })
+
+  test('writes that others got in the way of are done again, whatever the isolation', async () => {
+    const [name] = await database.query('SELECT current_database() AS name')
+    for (const level of ['repeatable read', 'serializable']) {
+      await database.query(`ALTER DATABASE "${name?.name}" SET default_transaction_isolation = '${level}'`)
+      await server.restart()
+      const id = await person()
+      const patches = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          server.call('PATCH', `/api/people/${id}/`, { body: { name: `n${n}` } }),
+        ),
+      )
+      expect(patches.map(({ status }) => status)).toEqual(patches.map(() => 200))
+      expect((await server.expect(200, 'GET', `/api/people/${id}/`)).version).toBe(21)
+    }
+    await database.query(`ALTER DATABASE "${name?.name}" RESET default_transaction_isolation`)
+    await server.restart()
+  })
+
+  test('one migrates at a time', async () => {
+    const other = await begun(database.url)
+    await other.run("SELECT 1 FROM takeback_meta WHERE key = 'lock' FOR UPDATE")
+    const opened = await server.openStore()
+    const migrated = migrate(opened.structure, tablesOf(resolve(graph)))
+    expect(await waits(migrated)).toBe(true)
+    await other.end()
+    await migrated
+    await opened.close()
+  })
+})
+
+describe('a postgres that goes away', () => {
+  let database: TestDatabase
+  let server: TestServer
+  let wire: Wire
+  beforeAll(async () => {
+    await startPostgres()
+    database = await newDatabase('postgres', newFolder())
+    const url = new URL(database.url)
+    wire = new Wire(url.hostname, Number(url.port))
+    url.port = String(await wire.listen())
+    const flags = { 'statement-timeout': '1', 'connect-timeout': '1' }
+    server = new TestServer('postgres', graph, flags, { ...database, url: url.href })
+    await server.start()
+  }, 60_000)
+  afterAll(async () => {
+    await server.remove()
+    wire.close()
+  })
+
+  for (const way of ['cut', 'silence'] as const)
+    test(`(${way}): 503 in time, back by itself, nothing lost, nothing doubled`, async () => {
+      const acknowledged: string[] = []
+      const statuses = new Set<number>()
+      let [running, serial, slowest] = [true, 0, 0]
+      const clients = Array.from({ length: 8 }, async () => {
+        while (running) {
+          const name = `${way} ${++serial}`
+          const began = performance.now()
+          const received = await server.call('POST', '/api/companies/', { body: { name } })
+          slowest = Math.max(slowest, performance.now() - began)
+          statuses.add(received.status)
+          if (received.status === 201) acknowledged.push(name)
+          if (received.status === 503) {
+            expect(received.headers.get('Retry-After')).not.toBeNull()
+            await Bun.sleep(20)
+          }
+        }
+      })
+      await Bun.sleep(300)
+      wire[way]()
+      await Bun.sleep(3000)
+      const health = await server.call('GET', '/api/health')
+      expect([health.status, health.body.code]).toEqual([503, 'unavailable'])
+      const before = acknowledged.length
+      wire.heal()
+      const healed = performance.now()
+      while (acknowledged.length === before) await Bun.sleep(20)
+      expect(performance.now() - healed).toBeLessThan(5000)
+      running = false
+      await Promise.all(clients)
+      // The limit and the grace for it, of the caller's look-up and of the write: no test of speed, but of an end.
+      expect(slowest).toBeLessThan(10_000)
+      expect([...statuses].sort()).toEqual([201, 503])
+      const rows = await database.query('SELECT name, count(*) AS n FROM companies GROUP BY name')
+      const counts = new Map(rows.map(({ name, n }) => [name, n]))
+      expect(acknowledged.filter((name) => counts.get(name) !== 1)).toEqual([])
+      expect([...counts.values()].filter((n) => n !== 1)).toEqual([])
+      expect((await server.call('GET', '/api/health')).status).toBe(200)
+    }, 30_000)
+})

@@ -1,0 +1,64 @@
+import { createServer, connect as dial, type Socket } from 'node:net'
+
+/** A way to a server that can be cut, or fall silent: no network is needed to lose one. */
+export class Wire {
+  readonly #sockets = new Set<Socket>()
+  #silent = false
+  #cut = false
+  readonly #server
+  readonly #target: { readonly host: string; readonly port: number }
+
+  constructor(host: string, port: number) {
+    this.#target = { host, port }
+    this.#server = createServer((near) => this.#join(near))
+  }
+
+  async listen(): Promise<number> {
+    await new Promise<void>((ready) => this.#server.listen(0, '127.0.0.1', ready))
+    return (this.#server.address() as { port: number }).port
+  }
+
+  #join(near: Socket): void {
+    if (this.#cut) return void near.destroy()
+    const far = dial(this.#target)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(from)
+      from.on('data', (chunk) => to.write(chunk))
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        this.#sockets.delete(from)
+        to.destroy()
+      })
+    }
+    if (this.#silent) {
+      near.pause()
+      far.pause()
+    }
+  }
+
+  /** All connections end, and new ones do too. */
+  cut(): void {
+    this.#cut = true
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** Nothing comes through any more, and nobody is told. */
+  silence(): void {
+    this.#silent = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  heal(): void {
+    this.#cut = false
+    this.#silent = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  close(): void {
+    this.cut()
+    this.#server.close()
+  }
+}

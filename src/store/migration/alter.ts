@@ -192,7 +192,8 @@ async function refuseUnfit(
     table,
     pathOf(table, column),
     found,
-    (which) => `does not fit ${which}: the first ${sentence}. Change them first, or declare wider limits`,
+    (which) =>
+      `has limits that are not met by ${which}: the first ${sentence}. Change them first, or declare wider limits`,
   )
 }
 

@@ -51,10 +51,10 @@ export class Wire {
     for (const socket of this.#sockets) socket.pause()
   }
 
+  /** For new connections: one that has fallen silent never comes back. */
   heal(): void {
     this.#cut = false
     this.#silent = false
-    for (const socket of this.#sockets) socket.resume()
   }
 
   close(): void {

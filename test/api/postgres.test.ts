@@ -64,23 +64,26 @@ describe('beside others on postgres', () => {
     expect((await patched).status).toBe(422)
   })
 
-  test('a deletion takes what was put under it while it was under way', async () => {
-    const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'exact' })
+  /** Something is put under what is being deleted, by a transaction that ends only then. */
+  async function deleteWhilePutUnder(name: string): Promise<void> {
+    const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name })
     const author = await person({ company: { id: company } })
     const other = await begun(database.url)
     await other.run(`SELECT 1 FROM people WHERE id = ${author} FOR SHARE`)
     await other.run(
-      `INSERT INTO papers (title, "author.id", version, created_at, updated_at) VALUES ('under', ${author}, 1, now(), now())`,
+      `INSERT INTO papers (title, "author.id", version, created_at, updated_at) VALUES ('${name}', ${author}, 1, now(), now())`,
     )
     const deleted = server.call('DELETE', `/api/companies/${company}/`)
     expect(await waits(deleted)).toBe(true)
     await other.end()
     expect((await deleted).status).toBe(200)
-    const [paper] = await database.query("SELECT id FROM papers WHERE title = 'under'")
+    const [paper] = await database.query('SELECT id FROM papers WHERE title = $1', name)
     expect(await isLive('papers', Number(paper?.id))).toBe(false)
     await server.expect(200, 'DELETE', `/api/companies/${company}/?restore=1`)
     expect(await isLive('papers', Number(paper?.id))).toBe(true)
-  })
+  }
+
+  test('a deletion takes what was put under it while it was under way', () => deleteWhilePutUnder('exact'))
 
   test('a deletion leaves what was moved away while it was under way', async () => {
     const { id: from } = await server.expect(201, 'POST', '/api/companies/', { name: 'from' })
@@ -135,6 +138,7 @@ describe('beside others on postgres', () => {
       )
       expect(patches.map(({ status }) => status)).toEqual(patches.map(() => 200))
       expect((await server.expect(200, 'GET', `/api/people/${id}/`)).version).toBe(21)
+      await deleteWhilePutUnder(level)
     }
     await database.query(`ALTER DATABASE "${name?.name}" RESET default_transaction_isolation`)
     await server.restart()

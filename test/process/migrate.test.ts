@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { newDatabase, onEveryStoreByHand } from '../harness.ts'
+import { newFolder, run, takeback } from './process.ts'
+
+const declared = (fields: string) => `import { app, decimal, entity, integer, text } from 'takeback'
+export default app({ admins: 'admins', entities: {
+  admins: entity({ login: { userType: 'admin' }, fields: {} }),
+  things: entity({ fields: { ${fields} } }),
+} })
+`
+
+onEveryStoreByHand('takeback migrate', (store) => {
+  async function prepared(...declarations: string[]) {
+    const folder = newFolder()
+    const database = await newDatabase(store, folder)
+    const files = declarations.map((fields, at) => {
+      const file = join(folder, `${at}.config.ts`)
+      writeFileSync(file, declared(fields))
+      return file
+    })
+    const migrate = (at: number, ...flags: string[]) => [
+      'migrate',
+      '--config',
+      files[at] ?? '',
+      '--database',
+      database.url,
+      ...flags,
+    ]
+    expect((await run(migrate(0, '--apply'))).code).toBe(0)
+    return { database, migrate }
+  }
+
+  test('shows the plan, does it when told, and drops what is aside when that is meant', async () => {
+    const { database, migrate } = await prepared(
+      'a: text(), b: integer({ optional: true })',
+      "c: text({ was: 'a' })",
+      'c: integer()',
+    )
+    await database.query(
+      "INSERT INTO things (a, version, created_at, updated_at) VALUES ('x', 1, $1, $1)",
+      '2026-01-01T00:00:00.000Z',
+    )
+    const shown = await run(migrate(1))
+    expect([shown.code, shown.err]).toEqual([0, ''])
+    expect(shown.out.split('\n').slice(1)).toEqual([
+      '',
+      '  safe     things.c is the new name of a',
+      '  aside    things.b is no longer declared: it leaves the API, its data stay',
+      '',
+      '"takeback migrate --apply" does it, and so does the next "takeback serve".',
+      '',
+    ])
+    expect(shown.out).toContain(': 1 safe, 1 kept aside, 0 refused.\n')
+    expect((await run(migrate(1, '--apply'))).out).toEndWith('\n\nDone.\n')
+
+    const refused = await run(migrate(2, '--json'))
+    expect([refused.code, refused.err]).toEqual([1, 'Nothing is done before none is refused.\n'])
+    expect(JSON.parse(refused.out)).toEqual({
+      safe: 0,
+      aside: 1,
+      refused: 1,
+      applied: false,
+      lines: [
+        {
+          effect: 'refused',
+          path: 'things.c',
+          what: 'holds values of the type text and cannot become values of the type integer: declare it as it was, or choose another name',
+        },
+        { effect: 'aside', path: 'things.b', what: 'is kept aside' },
+      ],
+    })
+
+    const unasked = await run(migrate(1, '--drop', 'things.b'))
+    expect([unasked.code, unasked.err]).toEqual([1, 'Nobody can be asked here: say --yes if you mean it.\n'])
+    expect((await run(migrate(1, '--drop', 'things.b', '--yes'))).out).toBe(
+      'things.b goes for good, with what 1 row has there.\nDropped.\n',
+    )
+    expect((await run(migrate(1))).out).toEndWith(
+      '0 safe, 0 kept aside, 0 refused.\n\nThe database fits the declaration.\n',
+    )
+    await database.remove()
+  }, 60_000)
+
+  test('killed in the middle, it leaves the old structure or the new one', async () => {
+    const { database, migrate } = await prepared(
+      'n: integer({ unique: true }), a: text()',
+      "n: text({ unique: true }), b: text({ was: 'a' }), d: decimal({ default: '1.5' })",
+    )
+    await database.query(
+      `INSERT INTO things (n, a, version, created_at, updated_at)
+        WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 30000)
+        SELECT n, 'a' || n, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM i`,
+    )
+    for (let round = 0; round < 4; round++) {
+      const child = takeback(migrate(1, '--apply'), { direct: true })
+      await Bun.sleep(150 + round * 100 + Math.random() * 100)
+      child.kill('SIGKILL')
+      await child.exited
+      // A database of its own may take a moment to notice.
+      const plan = await run(migrate(1, '--json'))
+      expect([plan.code, [0, 3]]).toEqual([0, expect.arrayContaining([JSON.parse(plan.out).safe])])
+    }
+    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    const [last] = await database.query('SELECT n, b, d FROM things ORDER BY id DESC LIMIT 1')
+    expect(last).toMatchObject({ n: '30000', b: 'a30000' })
+    await database.remove()
+  }, 60_000)
+})

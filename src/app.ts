@@ -17,7 +17,7 @@ import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compilePlans } from './plan/compile.ts'
-import { asideEdges, tablesOf } from './plan/schema.ts'
+import { legacyOf, tablesOf } from './plan/schema.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import * as takeback from './takeback.ts'
@@ -99,7 +99,7 @@ export async function openApp(
   try {
     const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
-    const plans = compilePlans(model, store.dialect, asideEdges(migration.held, model))
+    const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model))
     const tokens = new Tokens(config.secret ?? (await store.keepSecret()))
     const identities = new Identities(model, plans, store, tokens)
     const context = {

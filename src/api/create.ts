@@ -2,7 +2,7 @@ import { Failure, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Answer, allow, type Context, entityAnswer, operationOf, TRIES } from './context.ts'
-import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+import { bindEmailKey, bindEpoch, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
 import { Query } from './query.ts'
 
 /** `POST /api/<entity>/` */
@@ -19,6 +19,7 @@ export async function create(
   const bag = operationOf(actor)
   plan.bind(plan.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
+  bindEpoch(plan, bag)
   await refuseFaulty(context, plan, bag, 0, actor, errors)
   if (plan.secrets.length > 0) await hashSecrets(plan, bag)
   for (let tries = 0; tries < TRIES; tries++) {

@@ -1,9 +1,10 @@
-import { emailKey } from '../auth/email-key.ts'
+import { randomInt } from 'node:crypto'
 import { hashSecret } from '../auth/passwords.ts'
+import { emailKey } from '../declare/email-key.ts'
 import { type Errors, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { EMAIL_KEY } from '../plan/schema.ts'
+import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/schema.ts'
 import type { Bag } from '../store/dialect.ts'
 import type { Context } from './context.ts'
 
@@ -40,6 +41,11 @@ export async function refuseFaulty(
 /** What is kept beside the body's own columns: the key of an e-mail, and hashes in the place of secrets. */
 export function bindEmailKey(plan: Plan, bag: Bag): void {
   if (plan.login !== undefined && typeof bag.email === 'string') bag[EMAIL_KEY] = emailKey(bag.email)
+}
+
+/** Where the epochs of a user's tokens begin: no token of whoever else had this type's name and this id is one of them. */
+export function bindEpoch(plan: Plan, bag: Bag): void {
+  if (plan.login !== undefined) bag[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }
 
 export async function hashSecrets(plan: Plan, bag: Bag): Promise<void> {

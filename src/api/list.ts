@@ -4,7 +4,7 @@ import type { Plan } from '../plan/compile.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
 import type { Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, type Context } from './context.ts'
-import { parseFlag, Query } from './query.ts'
+import { parseFlag, parseTime, Query } from './query.ts'
 
 /** `GET /api/<entity>/` */
 export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
@@ -12,6 +12,7 @@ export async function list(context: Context, plan: Plan, actor: Actor, query: Qu
   const errors: Errors = new Map()
   const asked = query === Query.empty ? plain : parse(plan, query, errors)
   if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
+  if (asked.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
 
   const { statement, bag } = plan.lists.page(asked)
@@ -45,6 +46,7 @@ const plain: ListQuery & { count: boolean } = Object.freeze({
   trashed: 'without',
   fields: undefined,
   limit: LIMIT,
+  at: undefined,
   count: false,
 })
 
@@ -63,11 +65,12 @@ function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: b
     trashed: parseTrashed(given.trashed, errors),
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
     limit: parseLimit(given.limit, errors),
+    at: parseTime('at', given.at, errors),
     count: parseFlag('count', given.count, errors),
   }
 }
 
-function parseLimit(text: string | undefined, errors: Errors): number {
+export function parseLimit(text: string | undefined, errors: Errors): number {
   if (text === undefined) return LIMIT
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit < 1 || limit > LIMIT_MAX) note(errors, 'limit', `must be a whole number from 1 to ${LIMIT_MAX}`)

@@ -1,6 +1,6 @@
-import { emailKey } from '../auth/email-key.ts'
 import { verifyNobody, verifySecret } from '../auth/passwords.ts'
 import { newSession } from '../auth/tokens.ts'
+import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'

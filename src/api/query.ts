@@ -1,3 +1,4 @@
+import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 
 /** The parameters of a URL behind its `?`, the token left out. Nothing of it is silently ignored. */
@@ -49,4 +50,13 @@ export class Query {
 export function parseFlag(name: string, value: string | undefined, errors: Errors): boolean {
   if (value !== undefined && value !== '0' && value !== '1') note(errors, name, 'must be 1 or 0')
   return value === '1'
+}
+
+/** A time with a zone, in its one form. */
+export function parseTime(name: string, value: string | undefined, errors: Errors): string | undefined {
+  if (value === undefined) return undefined
+  return (
+    parseInstant(value) ??
+    note(errors, name, 'must be a time with a zone, such as 2026-12-31T18:00:00Z (a + is written %2B)')
+  )
 }

@@ -1,7 +1,7 @@
-import { emailKey } from '../auth/email-key.ts'
 import { verifySecret } from '../auth/passwords.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
+import { emailKey } from '../declare/email-key.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'

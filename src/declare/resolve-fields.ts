@@ -11,6 +11,8 @@ import { isRecord } from './record.ts'
 export type Problems = [path: string, sentence: string][]
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
+/** Columns that some databases have in every table. */
+const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
 
@@ -62,6 +64,8 @@ function nameProblem(name: string, place: Place): string | undefined {
   if (!FIELD_NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
   if (place.dotPath === '' && SERVER_OWNED.includes(name.toLowerCase()))
     return 'is a name that every Entity has already; choose another'
+  if (place.dotPath === '' && SYSTEM_COLUMNS.includes(name.toLowerCase()))
+    return 'is a name that a database has for itself; choose another'
   if (place.dotPath === '' && place.taken.includes(name.toLowerCase()))
     return 'is a name that login brings along; choose another'
   if (['constructor', 'prototype'].includes(name))

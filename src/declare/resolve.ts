@@ -5,6 +5,7 @@ import { PASSWORD_MIN } from './fields/password.ts'
 import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
 import { isRecord } from './record.ts'
 import { type Problems, resolveFields, valueField } from './resolve-fields.ts'
+import { withinIndexes } from './unique.ts'
 
 /** Names that the API, the databases or the tables themselves have taken. */
 const TAKEN_ENTITIES = [
@@ -51,7 +52,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
         path,
         'must be named with small letters, digits and _, starting with a letter, 63 characters at most',
       ])
-    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_/.test(name))
+    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_|_(pkey|id_seq)$/.test(name))
       problems.push([path, 'is a name that Takeback uses itself; choose another'])
     if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
     else entities.set(name, resolveEntity(name, one as unknown as EntityDeclaration, path, names, problems))
@@ -87,16 +88,18 @@ function resolveEntity(
     { path: `${path}.fields`, dotPath: '', names, taken, inList: false },
     problems,
   )
-  const fields = [...loginFields(declaration, path, problems), ...declared]
-  const single = [...walk(fields)]
+  const all = [...loginFields(declaration, path, problems), ...declared]
+  const single = [...walk(all)]
     .filter((field) => field.kind !== 'object' && field.unique)
     .map((field) => [columnOf(field)])
+  const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
+  const fields = withinIndexes(all, uniques)
   return Object.freeze({
     name,
     was,
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
-    uniques: Object.freeze([...single, ...compositeUniques(declaration, fields, path, problems)]),
+    uniques: Object.freeze(uniques),
     access: resolveAccess(declaration, path, problems),
   })
 }
@@ -232,9 +235,8 @@ function edgesFrom(from: string, fields: readonly Field[], within: string | unde
   return fields.flatMap((field): Edge[] => {
     if (field.kind === 'object') return edgesFrom(from, field.fields, field.optional ? field.path : within)
     if (field.kind !== 'reference') return []
-    return [
-      { from, path: field.path, column: columnOf(field), within, to: field.target, onDelete: field.onDelete },
-    ]
+    const { path, target, onDelete } = field
+    return [{ from, path, column: columnOf(field), within, to: target, onDelete }]
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
+import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
 import { read } from '../api/read.ts'
@@ -11,7 +12,10 @@ import type { Handler, Route } from './route.ts'
 
 /** Every path of the API, each with its Plan bound to it. `openapi` is the document, made already. */
 export function routesOf(context: Context, openapi: string): Route[] {
-  const entities = [...context.plans.values()].flatMap((plan) => entityRoutes(context, plan))
+  const entities = [...context.plans.values()].flatMap((plan) => [
+    ...entityRoutes(context, plan),
+    ...pastRoutes(context, plan),
+  ])
   return [...authRoutes(context), ...aroundRoutes(context, openapi), ...entities]
 }
 
@@ -38,6 +42,18 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
         DELETE: plain(({ caller, id, query, when }) =>
           remove(context, plan, caller.actor, { id: parseId(id), query, when }),
         ),
+      },
+    },
+  ]
+}
+
+function pastRoutes(context: Context, plan: Plan): Route[] {
+  const path = `/api/${plan.type.name}/:id`
+  return [
+    {
+      path: `${path}/history`,
+      methods: {
+        GET: plain(({ caller, id, query }) => history(context, plan, caller.actor, parseId(id), query)),
       },
     },
   ]

@@ -18,6 +18,7 @@ export function entityOperations(type: EntityType, model: Model): Operation[] {
     readOperation(about),
     ...updateOperations(about),
     removeOperation(about),
+    historyOperation(about),
   ]
 }
 
@@ -78,7 +79,7 @@ function listOperation(about: About): Operation {
     description: `A page at a time, the deleted ones left out. ${about.access('read')} The deleted ones are listed for those who may restore: ${nameAudience(audienceOf(type, 'restore'), model)}.`,
     open: isOpen(type, 'read'),
     parameters: [
-      ...share('limit', 'cursor', 'count', 'trashed'),
+      ...share('limit', 'cursor', 'count', 'trashed', 'at'),
       sortParameter(type),
       fieldsParameter(type),
       ...equalityParameters(type),
@@ -93,7 +94,7 @@ function listOperation(about: About): Operation {
         example: { data: [answerOf(type, model)], next: null },
       },
     ],
-    codes: [...refusalsOf(type, 'read', true), ...refusalsOf(type, 'restore', true)],
+    codes: (['read', 'restore', 'history'] as const).flatMap((action) => refusalsOf(type, action, true)),
   }
 }
 
@@ -126,13 +127,13 @@ function readOperation(about: About): Operation {
     summary: `Read one of ${type.name}`,
     description: `What is deleted is not found. ${about.access('read')}`,
     open: isOpen(type, 'read'),
-    parameters: [...share('id', 'If-None-Match'), fieldsParameter(type)],
+    parameters: [...share('id', 'If-None-Match', 'at'), fieldsParameter(type)],
     body: undefined,
     answers: [
       { ...found, schema: { anyOf: [refTo(type.name), about.schema('part')] } },
       { status: 304, description: 'It is still as `If-None-Match` says.', headers: ['ETag'] },
     ],
-    codes: [...refusalsOf(type, 'read', false), 'not_found'],
+    codes: [...refusalsOf(type, 'read', false), ...refusalsOf(type, 'history', false), 'not_found'],
   }
 }
 
@@ -203,6 +204,40 @@ function removeOperation(about: About): Operation {
       'disk_full',
     ],
   }
+}
+
+function historyOperation(about: About): Operation {
+  const { type } = about
+  return {
+    method: 'GET',
+    path: `${about.one}history/`,
+    id: `history${about.label}`,
+    tag: type.name,
+    summary: `The history of one of ${type.name}`,
+    description: `Every change, newest first: who, when, by which operation, what from what to what. Of what is deleted for those who may restore it, of what is purged for those who may purge. ${about.access('read', 'history')}`,
+    open: isOpen(type, 'history') && isOpen(type, 'read'),
+    parameters: share('id', 'limit', 'cursor'),
+    body: undefined,
+    answers: [
+      {
+        status: 200,
+        description: 'A page of changes.',
+        headers: [],
+        schema: refTo('History'),
+        example: { data: [changeExample], next: null },
+      },
+    ],
+    codes: [...refusalsOf(type, 'read', false), ...refusalsOf(type, 'history', false), 'not_found'],
+  }
+}
+
+const changeExample = {
+  version: 2,
+  kind: 'delete',
+  at: '2026-06-02T17:00:00.000Z',
+  actor: 'admins/1',
+  operation: '01973a2e-7c40-7000-8000-5f1d2c3b4a59',
+  changed: { deleted_at: { from: null, to: '2026-06-02T17:00:00.000Z' } },
 }
 
 /** A PATCH is for a part, so its example has one key. */

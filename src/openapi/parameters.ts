@@ -60,6 +60,14 @@ export const shared = {
     type: 'string',
     enum: ['only', 'with'],
   }),
+  at: query(
+    'at',
+    'A time: answers with what was live then, as it stood then. For those who may see the history.',
+    {
+      type: 'string',
+      format: 'date-time',
+    },
+  ),
   restore: query('restore', '`1` takes the delete back.', flag),
   purge: query('purge', '`1` erases for good what is deleted already.', flag),
 } as const satisfies Record<string, Parameter>

@@ -3,6 +3,7 @@ import type { EntityType, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
+import { pastSchemas } from './past-schemas.ts'
 
 /** What an Entity type has schemas for besides itself. `part` is what `fields` leaves of it, `self` what login shows. */
 export type SchemaKind = 'create' | 'patch' | 'replace' | 'list' | 'part' | 'self'
@@ -28,6 +29,7 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
     LoginAnswer: loginAnswerSchema,
     User: userSchema(model),
     PasswordChange: passwordChangeSchema,
+    ...pastSchemas,
     Health: object({ status: { const: 'ok' } }, ['status']),
     ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
   }

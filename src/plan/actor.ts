@@ -1,3 +1,5 @@
+import type { Bound } from '../store/dialect.ts'
+
 /** Who acts. */
 export type Actor =
   | { readonly kind: 'nobody' }
@@ -10,6 +12,12 @@ export const system: Actor = Object.freeze({ kind: 'system' })
 
 export function nameOf(actor: Actor): string | null {
   return actor.kind === 'user' ? `${actor.entity}/${actor.id}` : actor.kind === 'system' ? 'system' : null
+}
+
+/** The same, from what the journal has of it. */
+export function actorOf(actor: Bound | undefined, id: Bound | undefined): string | null {
+  if (actor === null || actor === undefined) return null
+  return id === null || id === undefined ? String(actor) : `${actor}/${id}`
 }
 
 /** Who calls, by which token. */

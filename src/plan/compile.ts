@@ -1,8 +1,10 @@
-import { type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
+import { type EntityType, type Model, walk } from '../declare/model.ts'
 import { isSecret, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Bag, Dialect } from '../store/dialect.ts'
 import { bodyColumns, compileBinder, ownColumns } from './columns.ts'
+import { type Legacy, noLegacy } from './graph.ts'
+import { compileHistory, type HistoryPlan } from './history.ts'
 import { compileLists, type ListPlan } from './list.ts'
 import { compileLogin, type LoginPlan } from './login.ts'
 import { compileRemovals, type RemovePlan } from './remove.ts'
@@ -25,19 +27,20 @@ export interface Plan {
   readonly writes: WritePlan
   readonly removals: RemovePlan
   readonly lists: ListPlan
+  readonly history: HistoryPlan
   readonly login: LoginPlan | undefined
 }
 
 export type Plans = ReadonlyMap<string, Plan>
 
 /** Everything that requests run, made before the first of them. */
-export function compilePlans(model: Model, dialect: Dialect, aside: readonly Edge[] = []): Plans {
+export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
   return new Map(
-    [...model.entities.values()].map((type) => [type.name, compilePlan(type, model, aside, dialect)]),
+    [...model.entities.values()].map((type) => [type.name, compilePlan(type, model, legacy, dialect)]),
   )
 }
 
-function compilePlan(type: EntityType, model: Model, aside: readonly Edge[], dialect: Dialect): Plan {
+function compilePlan(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): Plan {
   const checks = {
     whole: check(type, 'whole'),
     replace: check(type, 'replace'),
@@ -60,8 +63,9 @@ function compilePlan(type: EntityType, model: Model, aside: readonly Edge[], dia
       )
     },
     writes: compileWrites(type, dialect),
-    removals: compileRemovals(type, model, aside, dialect),
+    removals: compileRemovals(type, model, legacy, dialect),
     lists: compileLists(type, dialect),
+    history: compileHistory(type, dialect),
     login: type.login === undefined ? undefined : compileLogin(type, dialect),
   })
 }

@@ -34,6 +34,7 @@ export function extentOf(reach: Reach, dialect: Dialect): Extent {
   const code = (name: string) => reach.types.findIndex((type) => type.name === name)
   const aside = (name: string) => reach.types.length + reach.clears.findIndex((edge) => edge.from === name)
   const members = (name: string) => (alone ? sql`(${param('$id')})` : dialect.noted(code(name)))
+  const fence = dialect.fence === undefined ? sql`` : sql` AND ${dialect.fence}`
   const start = (condition: Sql) =>
     sql`SELECT 0 AS "type", "id" FROM ${id(root?.name ?? '')} WHERE "id" = ${param('$id')} AND ${condition}`
   const outside = (alias: Sql, name: string) =>
@@ -80,7 +81,7 @@ export function extentOf(reach: Reach, dialect: Dialect): Extent {
   return {
     closure,
     find(condition, rest) {
-      const first = start(condition)
+      const first = sql`${start(condition)}${fence}`
       const held = lock === undefined ? first : sql`${first}${lock.toChange}`
       if (alone) return [step(dialect, 'root', 'some', held)]
       const found = closure(condition, rest)

@@ -1,3 +1,4 @@
+import type { OnDelete } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 
 /** What a deletion of one type can reach, found once from the reference graph. */
@@ -15,28 +16,40 @@ export interface Reach {
   readonly into: readonly Edge[]
 }
 
-export function reachOf(type: EntityType, model: Model, aside: readonly Edge[] = []): Reach {
+/** What former declarations have left behind. */
+export interface Legacy {
+  /** References that are no longer declared, but still there. */
+  readonly aside: readonly Edge[]
+  /** Whether deletions have ever done this to whoever had this reference. */
+  did(edge: Edge, what: OnDelete): boolean
+}
+
+export const noLegacy: Legacy = { aside: [], did: () => false }
+
+/** `back` is the way of a restore or a purge: what a deletion took, it took by the declaration of its day. */
+export function reachOf(
+  type: EntityType,
+  model: Model,
+  legacy: Legacy = noLegacy,
+  way: 'there' | 'back' = 'there',
+): Reach {
+  const does = (edge: Edge, what: OnDelete) =>
+    edge.onDelete === what || (way === 'back' && legacy.did(edge, what))
   const types = [type]
   for (const reached of types)
-    for (const edge of model.edges) {
+    for (const edge of model.edges.filter(({ to }) => to === reached.name)) {
       const from = model.entities.get(edge.from)
-      if (
-        edge.to === reached.name &&
-        edge.onDelete === 'cascade' &&
-        from !== undefined &&
-        !types.includes(from)
-      )
-        types.push(from)
+      if (does(edge, 'cascade') && from !== undefined && !types.includes(from)) types.push(from)
     }
   const names = new Set(types.map(({ name }) => name))
   const into = model.edges.filter((edge) => names.has(edge.to))
   return {
     types,
-    cascades: into.filter((edge) => edge.onDelete === 'cascade'),
+    cascades: into.filter((edge) => does(edge, 'cascade')),
     restricts: into.filter((edge) => edge.onDelete === 'restrict'),
-    clears: into.filter((edge) => edge.onDelete === 'clear'),
+    clears: into.filter((edge) => does(edge, 'clear')),
     out: model.edges.filter((edge) => names.has(edge.from)),
-    into: [...into, ...aside.filter((edge) => names.has(edge.to))],
+    into: [...into, ...legacy.aside.filter((edge) => names.has(edge.to))],
   }
 }
 

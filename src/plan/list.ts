@@ -4,6 +4,7 @@ import { type Errors, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { renderEntity } from './columns.ts'
+import { AS_OF, tableAsOf } from './past.ts'
 import {
   bindJson,
   comparablesOf,
@@ -21,7 +22,7 @@ export const LIMIT = 20
 export const LIMIT_MAX = 200
 
 /** The parameters of a list's URL that are not the names of values. */
-export const LIST_PARAMETERS = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed'] as const
+export const LIST_PARAMETERS = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'at'] as const
 
 export type Trashed = 'without' | 'only' | 'with'
 
@@ -34,6 +35,8 @@ export interface ListQuery {
   readonly trashed: Trashed
   readonly fields: ReadonlySet<string> | undefined
   readonly limit: number
+  /** As it stood at that time; now, where there is none. */
+  readonly at: string | undefined
 }
 
 export interface ListPlan {
@@ -43,6 +46,8 @@ export interface ListPlan {
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
   readOnly(fields: ReadonlySet<string>): Statement
+  /** One Entity by `$id`, if it was live at a time: id, version, JSON. */
+  readAsOf(fields: ReadonlySet<string> | undefined): Statement
   /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it. */
   readonly state: Statement
   /** The value that a query parameter stands for; undefined, and a note, where it is none. */
@@ -62,8 +67,10 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   const compiled = (shape: string, make: () => Sql) =>
     texts.of(shape, () => compile(make(), dialect.placeholder))
   const whole = renderEntity(type, dialect)
-  const readOf = (json: Sql) =>
-    sql`SELECT t."id", t."version", ${json} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`
+  const past = tableAsOf(type, dialect)
+  const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
+  const readOf = (json: Sql, from = id(type.name)) =>
+    sql`SELECT t."id", t."version", ${json} FROM ${from} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`
 
   function select(query: ListQuery): Sql {
     const byId = query.sort.length === 1
@@ -72,7 +79,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after, kindOf)]
     const where = and([...conditions(query, kindOf), ...behind])
     const limit = count(query.limit + 1)
-    const from = sql`FROM ${id(type.name)} t`
+    const from = sql`FROM ${table(query)} t`
     const place = byId ? sql`t."id"` : placeIn(query.sort)
     // Most lists: the order of the live is that of the table.
     if (byId && query.trashed !== 'only')
@@ -99,11 +106,11 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     },
     total(query) {
       const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [], limit: 0 })}`
-      const counted = (where: Sql) => sql`SELECT count(*) FROM ${id(type.name)} t WHERE ${where}`
+      const counted = (where: Sql) => sql`SELECT count(*) FROM ${table(query)} t WHERE ${where}`
       // All but the deleted, of which there is an index: not a look at every row.
       const live = () =>
         sql`SELECT (SELECT count(*) FROM ${id(type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
-      const all = query.equals.length === 0 && query.trashed === 'without'
+      const all = query.equals.length === 0 && query.trashed === 'without' && query.at === undefined
       const make = () => (all ? live() : counted(and(conditions(query, kindOf))))
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
@@ -114,6 +121,10 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     ),
     readOnly: (fields) =>
       compiled(`read|${[...fields].join(',')}`, () => readOf(renderEntity(type, dialect, fields))),
+    readAsOf: (fields) =>
+      compiled(`at|${fields === undefined ? '*' : [...fields].join(',')}`, () =>
+        readOf(fields === undefined ? whole : renderEntity(type, dialect, fields), past),
+      ),
     parse(path, text, errors) {
       const target = comparables.get(path)
       if (target === undefined) return note(errors, path, `is not a parameter, nor a value of ${type.name}`)
@@ -159,17 +170,16 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
 }
 
 /** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
-function shapeOf({ equals, sort, after, trashed, fields, limit }: ListQuery): string {
+function shapeOf({ equals, sort, after, trashed, fields, limit, at }: ListQuery): string {
   const conditions = equals.map(({ column, value }) => `${column}${value === null ? '!' : '='}`).join('&')
   const order = sort.map(({ column, descending }) => `${descending ? '-' : '+'}${column}`).join(',')
   const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
-  return [trashed, conditions, order, behind, limit, fields === undefined ? '*' : [...fields].join(',')].join(
-    '|',
-  )
+  const chosen = fields === undefined ? '*' : [...fields].join(',')
+  return [trashed, conditions, order, behind, limit, chosen, at === undefined ? '' : 'at'].join('|')
 }
 
-function bagOf({ equals, after }: ListQuery): Bag {
-  const bag: Bag = {}
+function bagOf({ equals, after, at }: ListQuery): Bag {
+  const bag: Bag = at === undefined ? {} : { [AS_OF]: at }
   for (const { column, value } of equals) bag[`=${column}`] = value
   for (const [at, value] of (after ?? []).entries()) bag[`>${at}`] = value
   return bag

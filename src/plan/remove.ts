@@ -17,7 +17,7 @@ import { type Step, step } from '../store/step.ts'
 import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
 import { next, renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
-import { byType, type Reach, reachOf } from './graph.ts'
+import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
 import { JOURNAL } from './journal.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { isVersion, noteTaken } from './write.ts'
@@ -52,27 +52,29 @@ const NAMED_MAX = 20
 export function compileRemovals(
   type: EntityType,
   model: Model,
-  aside: readonly Edge[],
+  legacy: Legacy,
   dialect: Dialect,
 ): RemovePlan {
-  const reach = reachOf(type, model, aside)
+  const reach = reachOf(type, model, legacy)
   const extent = extentOf(reach, dialect)
-  const ofDeletion = sql`"deletion" = ${param('$deletion')}`
+  const back = reachOf(type, model, legacy, 'back')
+  const taken = extentOf(back, dialect)
   // Not by the index of the deletion, which has all of it at every step of the way.
+  const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
   const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
   const change = (sources: readonly Sql[]) => sources.map((source) => step(dialect, 'change', 'any', source))
-  const find = (root: Sql, rest: Sql) => extent.find(sql`${root} AND ${isVersion}`, rest)
+  const find = (of: Extent, root: Sql, rest: Sql) => of.find(sql`${root} AND ${isVersion}`, rest)
   const check = (name: string, parts: readonly Sql[]) =>
     parts.length === 0 ? [] : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
-  const back = () => find(ofDeletion, restOfDeletion)
-  const conflicts = reach.types.flatMap((one, code) =>
+  const findTaken = () => find(taken, rootOfDeletion, restOfDeletion)
+  const conflicts = back.types.flatMap((one, code) =>
     uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
   )
 
   return {
     delete: [
-      ...find(sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
+      ...find(extent, sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
       ...check(
         'held',
         reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
@@ -83,41 +85,41 @@ export function compileRemovals(
       step(dialect, 'answer', 'some', answer),
     ],
     restore: [
-      ...back(),
-      ...extent.holdTargets(reach.out),
+      ...findTaken(),
+      ...taken.holdTargets(back.out),
       ...check(
         'dead',
-        reach.out.map((edge, at) => extent.deadTargets(edge, at)),
+        back.out.map((edge, at) => taken.deadTargets(edge, at)),
       ),
-      ...byType(reach.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, extent, dialect)),
-      ...change(reach.types.map((one) => unstamp(one, extent, dialect))),
-      ...change(reach.types.map((one) => extent.journal(one, 'restore'))),
-      ...change(reach.clears.map((edge) => forgetCleared(edge, extent))),
+      ...byType(back.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, taken, dialect)),
+      ...change(back.types.map((one) => unstamp(one, taken, dialect))),
+      ...change(back.types.map((one) => taken.journal(one, 'restore'))),
+      ...change(back.clears.map((edge) => forgetCleared(edge, taken))),
       step(dialect, 'answer', 'some', answer),
     ],
     purge: [
-      ...back(),
+      ...findTaken(),
       ...check(
         'held',
-        reach.into.map((edge, at) => extent.holders(edge, at, sql`1 = 1`)),
+        back.into.map((edge, at) => taken.holders(edge, at, sql`1 = 1`)),
       ),
       ...change([
-        ...reach.clears.map((edge) => forgetCleared(edge, extent)),
-        ...reach.types.map((one) => forgetClearedIn(one, extent)),
-        ...reach.types.flatMap((one) => writeOff(one, extent, dialect)),
-        ...reach.into
-          .filter(({ from }) => reach.types.some(({ name }) => name === from))
-          .map((edge) => unlink(edge, extent)),
-        ...reach.types.map((one) => drop(one, extent)),
+        ...back.clears.map((edge) => forgetCleared(edge, taken)),
+        ...back.types.map((one) => forgetClearedIn(one, taken)),
+        ...back.types.flatMap((one) => writeOff(one, taken, dialect)),
+        ...back.into
+          .filter(({ from }) => back.types.some(({ name }) => name === from))
+          .map((edge) => unlink(edge, taken)),
+        ...back.types.map((one) => drop(one, taken)),
       ]),
     ],
     endsLogins: reach.types.some(({ login }) => login !== undefined),
     conflicts: compile(
-      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${extent.closure(ofDeletion, restOfDeletion)}) q)
+      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${taken.closure(rootOfDeletion, restOfDeletion)}) q)
         ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
-    ...explanations(reach, model),
+    ...explanations(reach, back, model),
   }
 }
 
@@ -160,6 +162,7 @@ function conflictOf(type: EntityType, code: number, set: readonly string[], at: 
 
 function explanations(
   reach: Reach,
+  back: Reach,
   model: Model,
 ): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
@@ -168,7 +171,7 @@ function explanations(
   return {
     explainHeld(rows, errors, action) {
       for (const [at, number] of rows) {
-        const edge = (action === 'delete' ? reach.restricts : reach.into)[Number(at)]
+        const edge = (action === 'delete' ? reach.restricts : back.into)[Number(at)]
         if (edge === undefined) continue
         const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
         const what =
@@ -180,7 +183,7 @@ function explanations(
     },
     explainDead(rows, errors, own) {
       for (const [at, member, target] of rows) {
-        const edge = reach.out[Number(at)]
+        const edge = back.out[Number(at)]
         if (edge === undefined) continue
         note(
           errors,
@@ -190,7 +193,7 @@ function explanations(
       }
     },
     explainSetAgain(errors) {
-      for (const { type, edges } of byType(reach.clears, model))
+      for (const { type, edges } of byType(back.clears, model))
         for (const set of uniquesOf(type))
           if (edges.some(({ column }) => set.includes(column)))
             note(errors, `${type.name}.${set.join('+')}`, 'would no longer be unique if it were set again')
@@ -198,7 +201,7 @@ function explanations(
     explainConflicts(rows, errors, own, mayName) {
       for (const [place, member, holder] of rows) {
         const [code, at] = String(place).split(' ').map(Number)
-        const type = reach.types[code ?? 0]
+        const type = back.types[code ?? 0]
         if (type === undefined) continue
         const set = uniquesOf(type)[at ?? 0] ?? []
         noteTaken(

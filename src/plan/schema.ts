@@ -1,7 +1,9 @@
+import { emailKey } from '../declare/email-key.ts'
 import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRequired } from '../declare/values.ts'
 import type { Column, Index, Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
+import type { Legacy } from './graph.ts'
 
 /** What `login` adds to a table: never in a body, never rendered. */
 export const EMAIL_KEY = 'email_key'
@@ -27,7 +29,7 @@ function renamesOf(type: EntityType): (readonly [from: string, to: string])[] {
 
 const loginColumns: readonly Column[] = [
   // Nobody can log in without it, so a type with rows cannot become one that logs in.
-  { name: EMAIL_KEY, kind: 'text', required: true },
+  { name: EMAIL_KEY, kind: 'text', required: true, derived: { from: 'email', by: emailKey } },
   { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
 ]
 
@@ -44,14 +46,27 @@ function columnsOf(type: EntityType): Column[] {
       ...(within !== undefined && { within }),
       ...(field.kind === 'value' && !secret && { limits: field.schema, check: field.check }),
     }
-    if (field.kind === 'reference') return { ...column, references: field.target }
+    if (field.kind === 'reference') return { ...column, references: field.target, ever: [field.onDelete] }
     if (field.kind === 'object' || field.default === undefined) return column
     return { ...column, fill: field.default }
   })
 }
 
+/** What a database has from former declarations. */
+export function legacyOf(held: readonly Table[], model: Model): Legacy {
+  const ever = new Map(
+    held.flatMap(({ name, columns }) =>
+      columns.map((column) => [`${name} ${column.name}`, column.ever ?? []]),
+    ),
+  )
+  return {
+    aside: asideEdges(held, model),
+    did: ({ from, column }, what) => ever.get(`${from} ${column}`)?.includes(what) ?? false,
+  }
+}
+
 /** References of data that are no longer declared: a purge must still not pull their targets away. */
-export function asideEdges(held: readonly Table[], model: Model): Edge[] {
+function asideEdges(held: readonly Table[], model: Model): Edge[] {
   return held.flatMap(({ name, columns }) =>
     columns.flatMap((column): Edge[] => {
       const { references } = column

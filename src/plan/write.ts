@@ -77,12 +77,18 @@ function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Diale
     ...columns.map((column) => [id(column.name), boundOf(column)] as const),
     ...(type.login === undefined
       ? []
-      : [[id(EMAIL_KEY), param(EMAIL_KEY)] as const, [id(TOKEN_EPOCH), sql`0`] as const]),
+      : [
+          [id(EMAIL_KEY), param(EMAIL_KEY)] as const,
+          [id(TOKEN_EPOCH), param(TOKEN_EPOCH, 'integer')] as const,
+        ]),
     [id('version'), sql`1`],
     [id('created_at'), dialect.now],
     [id('updated_at'), dialect.now],
   ]
-  const guards = columns.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect))
+  const guards = [
+    ...(dialect.fence === undefined ? [] : [dialect.fence]),
+    ...columns.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
+  ]
   return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
 }
@@ -122,6 +128,7 @@ function updateOf(
     next(dialect),
   ]
   const conditions = [
+    ...(dialect.fence === undefined ? [] : [dialect.fence]),
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
     ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
     ...sent.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),

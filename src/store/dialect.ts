@@ -28,6 +28,8 @@ export interface Dialect {
   encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
   /** A column's value as JSON, for `object`. */
   render(kind: ColumnKind, column: Sql, scale: number): Sql
+  /** The other way round: what a column of this kind would hold, from the dot path in a JSON that `render` has made. */
+  extract(json: Sql, path: string, kind: ColumnKind, scale: number): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql
   array(items: readonly Sql[]): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
@@ -38,9 +40,15 @@ export interface Dialect {
   readonly forget: readonly Sql[]
   note(rows: Sql): Sql
   noted(type: number): Sql
+  /** A table out of what is bound: a JSON list of lists, with a value for each column, encoded. */
+  rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
+  /** The same of a JSON list of ids, as the right side of `IN`. */
+  idsIn(name: string): Sql
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql
+  /** A condition of every write: that nobody has changed the structure into one that this server does not get along with. Where transactions run one at a time, the Store looks itself. */
+  readonly fence: Sql | undefined
   /** Behind a query: what it finds stays as it is until the transaction ends. Empty where transactions run one at a time. */
   readonly lock: { readonly toChange: Sql; readonly toStay: Sql } | undefined
 }

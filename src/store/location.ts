@@ -17,5 +17,5 @@ export function describe(location: Location): string {
 }
 
 export function hidePassword(url: string): string {
-  return url.replace(/(:\/\/[^:/?#@]*):[^@/]*@/, '$1@').replace(/([?&](?:password|sslkey)=)[^&#]*/gi, '$1…')
+  return url.replace(/(:\/\/[^:]*?):.*@/s, '$1@').replace(/([?&](?:password|sslkey)=)[^&#]*/gi, '$1…')
 }

@@ -5,8 +5,8 @@ export interface Sql {
   readonly parts: readonly (string | Param)[]
 }
 
-/** What a bound value is to the database: as a column's, or the ids that an earlier step has noted. */
-export type ParamKind = ColumnKind | 'ids'
+/** What a bound value is to the database: as a column's, the ids that an earlier step has noted, or many rows as JSON. */
+export type ParamKind = ColumnKind | 'ids' | 'rows'
 
 interface Param {
   readonly param: string
@@ -18,6 +18,7 @@ const kinds: Readonly<Record<string, ParamKind>> = {
   $id: 'integer',
   $actor_id: 'integer',
   $epoch: 'integer',
+  $generation: 'integer',
   $at: 'datetime',
 }
 

@@ -4,6 +4,8 @@ export interface Column {
   readonly name: string
   readonly kind: ColumnKind
   readonly references?: string
+  /** What a deletion of its target has ever been declared to do to it. */
+  readonly ever?: readonly string[]
   /** Digits behind the point, of a decimal: what is kept depends on it. */
   readonly scale?: number
   /** Holds hashes, and must never be shown. */
@@ -20,6 +22,8 @@ export interface Column {
   readonly limits?: JsonSchema
   /** The same as a check, for as long as the declaration is at hand. */
   readonly check?: Check
+  /** Made from the value of another column: must still be so when it is declared again. */
+  readonly derived?: { readonly from: string; by(value: string): string }
   /** The value that rows which are already there get, when the column is new; not yet encoded. */
   readonly fill?: unknown
 }

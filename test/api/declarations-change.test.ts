@@ -317,4 +317,161 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     expect([refused.status, refused.body.code]).toEqual([503, 'outdated'])
     expect((await server.call('GET', '/api/health')).status).toBe(503)
   })
+
+  test('a default that comes with another type is of that type, and an old unique does not stand in its way', async () => {
+    const server = await started(
+      things({
+        a: integer({ optional: true }),
+        b: decimal({ optional: true }),
+        c: integer({ optional: true }),
+        d: text({ optional: true, unique: true }),
+        e: integer({ optional: true, unique: true }),
+      }),
+      { a: 3, b: '2.50', c: 4, d: 'x', e: 1 },
+      {},
+      {},
+    )
+    expect(await refusal(server, things({ e: integer({ default: 5, unique: true }) }))).toContain(
+      'things.e must be unique, but 2 of things have none and would all get the same default',
+    )
+    expect(await refusal(server, things({ f: integer({ default: 5, unique: true }) }))).toContain(
+      'things.f must be unique, but 3 of things have none',
+    )
+    await server.restart(
+      things({
+        a: decimal({ default: '1.5' }),
+        b: decimal({ scale: 4, default: '1.1234' }),
+        c: text({ default: 'none' }),
+        d: text({ default: 'same' }),
+      }),
+    )
+    expect(await entityAt(server, 'things/1')).toMatchObject({ a: '3.00', b: '2.5000', c: '4', d: 'x' })
+    expect(await entityAt(server, 'things/3')).toMatchObject({ a: '1.50', b: '1.1234', c: 'none', d: 'same' })
+  })
+
+  test('what was dropped may be declared anew, and nothing of it comes back', async () => {
+    const both = declared({
+      things: entity({ fields: { a: text({ unique: true }), to: ref('others', { optional: true }) } }),
+      others: entity({ fields: { a: text() } }),
+    })
+    const server = new TestServer(store, both)
+    servers.push(server)
+    await server.start()
+    await server.expect(201, 'POST', '/api/others/', { a: 'o' })
+    for (const a of ['x', 'y']) await server.expect(201, 'POST', '/api/things/', { a, to: { id: 1 } })
+    await server.restart(declared({ others: entity({ fields: { a: text() } }) }))
+    await server.stop()
+    const opened = await server.openStore()
+    await dropAside(opened.structure, await findAside(opened.structure, ['things']))
+    await opened.close()
+    await server.restart(both)
+    // Nor is a number given again.
+    expect((await server.expect(201, 'POST', '/api/things/', { a: 'x' })).id).toBe(3)
+    await server.restart(declared({}))
+    await server.stop()
+    const again = await server.openStore()
+    await dropAside(again.structure, await findAside(again.structure, ['things.a']))
+    await dropAside(again.structure, await findAside(again.structure, ['things']))
+    await again.close()
+    await server.restart(declared({ things: entity({ was: 'others', fields: { a: text() } }) }))
+    expect((await entityAt(server, 'things/1')).a).toBe('o')
+  })
+
+  test('a restore takes back what its deletion did, whatever is declared since', async () => {
+    const declaredAs = (onDelete: 'cascade' | 'restrict', other: 'clear' | 'restrict') =>
+      declared({
+        things: entity({ fields: { a: text() } }),
+        children: entity({ fields: { of: ref('things', { optional: true, onDelete }) } }),
+        notes: entity({ fields: { on: ref('things', { optional: true, onDelete: other }) } }),
+      })
+    const server = await started(declaredAs('cascade', 'clear'), { a: 'x' })
+    await server.expect(201, 'POST', '/api/children/', { of: { id: 1 } })
+    await server.expect(201, 'POST', '/api/notes/', { on: { id: 1 } })
+    await server.expect(200, 'DELETE', '/api/things/1/')
+    await server.restart(declaredAs('restrict', 'restrict'))
+    await server.expect(200, 'DELETE', '/api/things/1/?restore=1')
+    expect((await entityAt(server, 'children/1')).of).toEqual({ id: 1 })
+    expect((await entityAt(server, 'notes/1')).on).toEqual({ id: 1 })
+  })
+
+  test('a token is of the type that gave it, and not of another that has its name by now', async () => {
+    const users = (more = {}) => entity({ login: { userType: 'user' }, fields: {}, ...more })
+    const server = new TestServer(store, declared({ users: users() }))
+    servers.push(server)
+    await server.start()
+    const { token } = await server.user('users', { email: 'old@example.com' })
+    await server.restart(declared({ people: users({ was: 'users' }) }))
+    await server.restart(declared({ people: users(), users: users({ login: { userType: 'staff' } }) }))
+    await server.user('users', { email: 'new@example.com' })
+    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+  })
+
+  test('a type that logs in again must know its e-mails as it did', async () => {
+    const server = new TestServer(
+      store,
+      declared({ users: entity({ login: { userType: 'user' }, fields: {} }) }),
+    )
+    servers.push(server)
+    await server.start()
+    await server.user('users', { email: 'a@example.com' })
+    await server.restart(declared({ users: entity({ fields: { email: text() } }) }))
+    await server.expect(200, 'PATCH', '/api/users/1/', { email: 'b@example.com' })
+    expect(
+      await refusal(server, declared({ users: entity({ login: { userType: 'user' }, fields: {} }) })),
+    ).toContain('users.email_key is made from email, which 1 of users (users/1) have changed meanwhile')
+  })
+
+  test('a text that must be unique is not longer than every index takes', async () => {
+    const server = await started(
+      things(
+        {
+          a: text({ optional: true, unique: true }),
+          b: text({ optional: true }),
+          c: text({ optional: true }),
+        },
+        { unique: [['b', 'c']] },
+      ),
+    )
+    const random = Array.from({ length: 2600 }, () => String.fromCharCode(33 + Math.random() * 90)).join('')
+    await server.expect(201, 'POST', '/api/things/', {
+      a: random,
+      b: random.slice(0, 1300),
+      c: random.slice(0, 1300),
+    })
+    expect(
+      (await server.call('POST', '/api/things/', { body: { a: `${random}x`, b: 'é'.repeat(651) } })).body
+        .errors,
+    ).toEqual({
+      a: ['must have at most 2600 bytes, since it is unique'],
+      b: ['must have at most 1300 bytes, since it is unique'],
+    })
+  })
+
+  test('names that differ in capitals only are refused', async () => {
+    const server = await started(things({ title: text({ optional: true }) }), {})
+    expect(await refusal(server, things({ Title: text({ optional: true }) }))).toContain(
+      "things.Title differs from title, which is kept aside, in capitals only: say was: 'title'",
+    )
+  })
+
+  test('who does not know of a reference, or of what is required, does not go on', async () => {
+    for (const next of [
+      declared({
+        things: entity({ fields: { a: text() } }),
+        more: entity({ fields: { of: ref('things') } }),
+      }),
+      things({ a: text(), b: text() }),
+      things({ a: text(), c: integer({ optional: true, unique: true }) }),
+    ]) {
+      const server = await started(things({ a: text() }))
+      const opened = await server.openStore()
+      await migrate(opened.structure, tablesOf(resolve(next)))
+      // Not even for a moment: the look once a second is for those who only read.
+      const statuses = new Set<number>()
+      for (let tries = 0; tries < 20; tries++)
+        statuses.add((await server.call('POST', '/api/things/', { body: { a: 'x' } })).status)
+      expect([...statuses]).toEqual([503])
+      await opened.close()
+    }
+  })
 })

@@ -144,6 +144,52 @@ describe('beside others on postgres', () => {
     await server.restart()
   })
 
+  test('settings that others have made for the database do not show', async () => {
+    const [name] = await database.query('SELECT current_database() AS name')
+    const settings = {
+      extra_float_digits: '0',
+      synchronous_commit: 'off',
+      standard_conforming_strings: 'off',
+      DateStyle: "'German, DMY'",
+      TimeZone: "'Asia/Kolkata'",
+    }
+    const each = (make: (key: string, value: string) => string) =>
+      Promise.all(
+        Object.entries(settings).map(([key, value]) =>
+          database.query(`ALTER DATABASE "${name?.name}" ${make(key, value)}`),
+        ),
+      )
+    await each((key, value) => `SET ${key} = ${value}`)
+    await server.restart()
+    const opened = await server.openStore()
+    const shown = await opened.read(
+      { text: "SELECT 0.1::float8 + 0.2::float8, current_setting('synchronous_commit')", params: [] },
+      {},
+    )
+    expect(shown).toEqual([[0.30000000000000004, 'on']])
+    await opened.close()
+    const id = await person({ name: "it's \\ so" })
+    expect((await server.expect(200, 'GET', `/api/people/${id}/`)).name).toBe("it's \\ so")
+    await each((key) => `RESET ${key}`)
+    await server.restart()
+  })
+
+  test('where all connections are taken for too long, the answer is 503', async () => {
+    const narrow = new TestServer('postgres', graph, { pool: '1', 'statement-timeout': '1' }, database)
+    narrow.adminToken = server.adminToken
+    await narrow.start()
+    const id = await person()
+    const other = await begun(database.url)
+    await other.run(`SELECT 1 FROM people WHERE id = ${id} FOR UPDATE`)
+    const deletes = await Promise.all([1, 2, 3, 4].map(() => narrow.call('DELETE', `/api/people/${id}/`)))
+    expect(deletes.map(({ status, body }) => [status, body.code])).toEqual(
+      deletes.map(() => [503, 'unavailable']),
+    )
+    expect(deletes.every(({ headers }) => headers.has('Retry-After'))).toBe(true)
+    await other.end()
+    await narrow.stop()
+  }, 20_000)
+
   test('one migrates at a time', async () => {
     const other = await begun(database.url)
     await other.run("SELECT 1 FROM takeback_meta WHERE key = 'lock' FOR UPDATE")

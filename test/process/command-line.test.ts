@@ -31,6 +31,16 @@ test('help, version, and what is mistyped', async () => {
     [['serve', '--log', 'xml'], '--log must be pretty or json'],
     [['serve', '--database', 'mysql:x'], '--database must be an address such as sqlite:'],
     [['serve', '--trusted-proxies', 'here'], '--trusted-proxies must be addresses'],
+    [['serve', '--database', 'postgres:/u:pw/d'], 'not "postgres:/u:pw/d"'],
+    [['serve', '--pool', '0'], '--pool must be a number from 1 to 1000'],
+    [['serve', '--statement-timeout', 'x'], '--statement-timeout must be seconds from 0.1 to 3600'],
+    [
+      ['serve', '--database', 'postgres://u:s3cr3t@127.0.0.1:1/d', '--config', example],
+      'The database postgres://u@127.0.0.1:1/d cannot be used',
+    ],
+    [['copy', '--from', 'sqlite:a.db'], 'Say what to copy, and where to'],
+    [['copy', '--from', 'sqlite:/nowhere/a.db', '--to', 'sqlite:/nowhere/b.db'], 'There is no /nowhere/a.db'],
+    [['migrate', 'now'], 'takeback migrate takes no "now"'],
     [['init', 'a', 'b'], 'takeback init takes one folder.'],
     [['user', 'add'], 'Say which type and which e-mail'],
   ] as const) {

@@ -7,6 +7,7 @@ import { indexName } from './structure.ts'
 /** From a table as it is held to the same one as it is wanted. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
   await refuseAbsent(old, table, draft)
+  refuseTwins(old, table, draft)
   const converted = new Set<string>()
   for (const column of table.columns) {
     const former = old.columns.find(({ name }) => name === column.name)
@@ -23,6 +24,20 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
   await alterIndexes(old, table, converted, draft)
 }
 
+/** SQL does not tell `Name` from `name`, and what is kept aside is still there. */
+function refuseTwins(old: Table, table: Table, draft: Draft): void {
+  for (const column of table.columns) {
+    const twin = old.columns.find(
+      ({ name }) => name !== column.name && name.toLowerCase() === column.name.toLowerCase(),
+    )
+    if (twin !== undefined && !table.columns.some(({ name }) => name === twin.name))
+      draft.refuse(
+        pathOf(table, column),
+        `differs from ${twin.name}, which is kept aside, in capitals only: say was: '${twin.name}', or choose another name`,
+      )
+  }
+}
+
 async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
   const path = pathOf(table, column)
   const rows = await rowsWithout(old, column, draft)
@@ -33,6 +48,9 @@ async function addColumn(old: Table, table: Table, column: Column, draft: Draft)
     )
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column }, path, newColumn(column))
+  // Who does not know of a reference would delete its target; who does not know what is required leaves it out.
+  if (column.references !== undefined || (column.required && column.fill === undefined))
+    draft.additive = false
   if (column.fill === undefined) return
   // Rows of those who still run with the former declaration would have nothing there.
   if (inObject || column.kind === 'presence') draft.additive = false
@@ -123,6 +141,14 @@ async function changeColumn(
       (which) =>
         `is declared again, but ${which} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name`,
     )
+  if (former.aside && column.derived !== undefined)
+    draft.refuseFound(
+      table,
+      path,
+      await draft.rows.underived(old.name, column),
+      (which) =>
+        `is made from ${column.derived?.from}, which ${which} have changed meanwhile: change it back first, or choose another name for the type`,
+    )
   const other = contentOf(former) !== contentOf(column)
   await refuseUnfit(table, former, column, convert, draft)
   if (draft.lines.length > before) return false
@@ -207,17 +233,12 @@ async function alterIndexes(
   const touched = (index: Index) => index.columns.some((name) => converted.has(name))
   const stays = (index: Index, others: readonly Index[]) =>
     !touched(index) && others.some((other) => key(other) === key(index))
-  const conversions = draft.changes.filter(
-    ({ kind, ...change }) => kind === 'convert column' && 'table' in change && change.table === table,
-  )
-  // An index stands in the way of its column's conversion.
-  for (const change of conversions) draft.changes.splice(draft.changes.indexOf(change), 1)
   for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
     draft.do({ kind: 'drop index', table, index })
     if (index.unique && !touched(index))
       draft.safe(`${table.name}.${index.columns.join('+')}`, 'need not be unique any more')
   }
-  draft.changes.push(...conversions)
+  for (const index of table.indexes) if (await refuseSameFill(old, table, index, draft)) return
   for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
     if (old.indexes.some((one) => key(one) === key(index))) draft.do({ kind: 'add index', table, index })
     else await addIndex(old, table, index, draft)
@@ -226,6 +247,7 @@ async function alterIndexes(
 async function addIndex(old: Table, table: Table, index: Index, draft: Draft): Promise<void> {
   const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
   const path = `${table.name}.${index.columns.join('+')}`
+  if (index.unique) draft.additive = false
   if (index.unique && !isNew) {
     const found = await draft.rows.duplicates(old.name, index.columns)
     const refused = draft.refuseFound(
@@ -239,4 +261,22 @@ async function addIndex(old: Table, table: Table, index: Index, draft: Draft): P
     draft.safe(path, 'must be unique now')
   }
   draft.do({ kind: 'add index', table, index })
+}
+
+/** What gets its default for the first time would all have the same. */
+async function refuseSameFill(old: Table, table: Table, index: Index, draft: Draft): Promise<boolean> {
+  const [name, ...more] = index.columns
+  const column = table.columns.find((one) => one.name === name)
+  if (!index.unique || more.length > 0 || column?.fill === undefined || column.within !== undefined)
+    return false
+  const former = old.columns.find((one) => one.name === name)
+  if (former !== undefined && !needsFill(former, column)) return false
+  const empty =
+    former === undefined ? await draft.rows.count(old.name) : (await draft.rows.empty(old.name, column)).count
+  if (empty < 2) return false
+  draft.refuse(
+    `${table.name}.${name}`,
+    `must be unique, but ${empty} of ${table.name} have none and would all get the same default: leave out the default, or fill them first`,
+  )
+  return true
 }

@@ -27,8 +27,16 @@ export async function apply(
   const added = changes.flatMap((change) => (change.kind === 'add table' ? [change.table] : []))
   for (const change of changes) if (change.kind === 'rename table') await renameTable(site, change)
   for (const table of added) await createTable(site, table)
-  for (const change of changes) await carryOut(site, change)
+  for (const change of inOrder(changes)) await carryOut(site, change)
   for (const table of added) await completeTable(site, table)
+}
+
+/** An index stands in the way of its column's conversion, and of values that are not unique any more. */
+const ORDER = ['rename', 'drop', 'add column', 'convert', 'fill', 'add index'] as const
+
+function inOrder(changes: readonly Change[]): Change[] {
+  const rank = ({ kind }: Change) => ORDER.findIndex((start) => kind.startsWith(start))
+  return [...changes].sort((a, b) => rank(a) - rank(b))
 }
 
 async function carryOut(site: Site, change: Change): Promise<void> {
@@ -59,6 +67,12 @@ export async function createTable({ structure: { ddl }, session }: Site, table: 
   await session.run(
     sql`CREATE TABLE ${id(table.name)} (${ddl.idColumn}${join(columns, sql``)})${ddl.tableOptions}`,
   )
+  // One of that name may have been dropped: its ids are not given again.
+  const [row] = await session.all(
+    sql`SELECT max("entity_id") FROM "takeback_journal" WHERE "entity" = ${word(table.name)} OR "entity" LIKE ${word(`${table.name}~%`)}`,
+  )
+  const last = Number(row?.[0] ?? 0)
+  if (last > 0) for (const source of ddl.giveAfter(table.name, 'id', last)) await session.run(source)
 }
 
 /** What every Entity has besides its id. */

@@ -1,8 +1,8 @@
 import { StartError } from '../../errors.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import type { Column, Table } from '../tables.ts'
+import type { Column, Index, Table } from '../tables.ts'
 import { fresh, recall, remember } from './memory.ts'
-import type { Session, Structure } from './structure.ts'
+import { indexName, type Session, type Structure } from './structure.ts'
 
 /** What is to go for good: a table that is kept aside, or columns that are. */
 export interface Doomed {
@@ -59,22 +59,27 @@ function refersTo(other: Table, target: string, doomed: readonly Doomed[]): bool
 
 /** Drops them for good: the rows or columns, and what the journal knows of them. */
 export function dropAside(structure: Structure, doomed: readonly Doomed[]): Promise<void> {
-  return structure.transact('change', async (session) => {
+  return structure.transact('rebuild', async (session) => {
     const known = await recall(structure, session)
     if (known === undefined) return
     let { tables } = known
-    // References first: a table cannot go while a column points at it.
     for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
+      const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
+      for (const index of table.indexes.filter(isOver))
+        await session.run(sql`DROP INDEX ${id(indexName(table.name, index))}`)
       for (const column of columns) await dropColumn(structure, session, table, column)
       tables = tables.map((one) =>
-        one.name === table.name ? { ...one, columns: one.columns.filter(isNot(columns)) } : one,
+        one.name === table.name
+          ? {
+              ...one,
+              columns: one.columns.filter(isNot(columns)),
+              indexes: one.indexes.filter((index) => !isOver(index)),
+            }
+          : one,
       )
     }
     const whole = doomed.filter(isWhole).map(({ table }) => table)
-    for (const table of whole)
-      for (const column of table.columns.filter(({ references }) => references !== undefined))
-        await dropColumn(structure, session, table, column)
-    for (const table of whole) await dropTable(session, table)
+    for (const table of whole) await dropTable(structure, session, table, known.generation)
     await remember(session, { ...known, tables: tables.filter(isNot(whole)) })
   })
 }
@@ -91,8 +96,16 @@ async function dropColumn({ ddl }: Structure, session: Session, table: Table, co
   await session.run(sql`DELETE FROM "takeback_cleared" WHERE ${ofTable} AND "column" = ${word(column.name)}`)
 }
 
-async function dropTable(session: Session, { name }: Table): Promise<void> {
-  await session.run(sql`DROP TABLE ${id(name)}`)
-  await session.run(sql`UPDATE "takeback_journal" SET "data" = NULL WHERE "entity" = ${word(name)}`)
+/** That there was something stays in the journal, under a name that no type can have: another may get this one. */
+async function dropTable(
+  { ddl }: Structure,
+  session: Session,
+  { name }: Table,
+  generation: number,
+): Promise<void> {
+  await session.run(sql`DROP TABLE ${id(name)}${ddl.withReferences}`)
+  await session.run(
+    sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
+  )
   await session.run(sql`DELETE FROM "takeback_cleared" WHERE "entity" = ${word(name)}`)
 }

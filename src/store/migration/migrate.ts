@@ -20,6 +20,7 @@ export async function migrate(
     const known = await recallOrMake(structure, session)
     const fingerprint = fingerprintOf(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
+    if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)
     const migration = await planMigration(known.tables, wanted, new Rows(session, structure.dialect))
     const refused = migration.lines.filter(({ effect }) => effect === 'refused')
     if (refused.length > 0) throw new StartError(misfit(refused))
@@ -37,6 +38,19 @@ export async function migrate(
     })
     return { migration, generation }
   })
+}
+
+/** What was looked at must still be so at the end: nobody writes meanwhile to what changes. */
+async function holdWriters(
+  { ddl }: Structure,
+  session: Session,
+  held: readonly Table[],
+  wanted: readonly Table[],
+): Promise<void> {
+  const same = (old: Table) =>
+    wanted.some((table) => table.name === old.name && fingerprintOf([table]) === fingerprintOf([old]))
+  for (const table of held.filter((one) => !same(one)))
+    for (const source of ddl.holdWriters(table.name)) await session.run(source)
 }
 
 /** What `migrate` would do. */

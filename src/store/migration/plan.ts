@@ -1,4 +1,4 @@
-import type { Table } from '../tables.ts'
+import type { Column, Table } from '../tables.ts'
 import { alter } from './alter.ts'
 import { Draft, pathOf } from './draft.ts'
 import { rename } from './rename.ts'
@@ -25,8 +25,11 @@ export async function planMigration(
   const after: Table[] = []
   for (const table of wanted) {
     const old = now.find(({ name }) => name === table.name)
-    if (old === undefined) draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
-    else await alter(old, table, draft)
+    if (old === undefined) {
+      draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
+      if (table.columns.some(({ references }) => now.some(({ name }) => name === references)))
+        draft.additive = false
+    } else await alter(old, table, draft)
     after.push(withAside(old, table, draft))
   }
   for (const table of now) {
@@ -40,6 +43,12 @@ export async function planMigration(
 
 const LEAVES = 'is no longer declared: it leaves the API, its data stay'
 
+/** What deletions have done before stays known: it is to be taken back in that way. */
+function withEver(old: Table | undefined, column: Column): Column {
+  const former = old?.columns.find(({ name }) => name === column.name)?.ever ?? []
+  return column.ever === undefined ? column : { ...column, ever: [...new Set([...former, ...column.ever])] }
+}
+
 function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const kept = (old?.columns ?? []).filter(
     ({ name }) => !table.columns.some((column) => column.name === name),
@@ -51,6 +60,9 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const { was: _, renames: __, ...plain } = table
   return {
     ...plain,
-    columns: [...table.columns, ...kept.map((column) => ({ ...column, aside: true }))],
+    columns: [
+      ...table.columns.map((column) => withEver(old, column)),
+      ...kept.map((column) => ({ ...column, aside: true })),
+    ],
   }
 }

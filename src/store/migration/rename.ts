@@ -10,7 +10,7 @@ export function rename(held: readonly Table[], wanted: readonly Table[], draft: 
     if (now.some((table) => table.name === name)) {
       draft.refuse(
         name,
-        `was ${was}, but both are there: say what is to go with "takeback migrate --drop", or leave out the was`,
+        `was ${was}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`,
       )
       continue
     }
@@ -48,7 +48,7 @@ function renameField(table: Table, from: string, to: string, draft: Draft): Tabl
   if (names.some(under(to))) {
     draft.refuse(
       path,
-      `was ${from}, but both are there: drop one with "takeback migrate --drop ${table.name}.${from}", or leave out the was`,
+      `was ${from}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`,
     )
     return table
   }

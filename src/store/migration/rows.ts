@@ -85,6 +85,17 @@ export class Rows {
     }
   }
 
+  /** Those whose value is not the one that is made from another of theirs. */
+  async underived(table: string, column: Column): Promise<Found> {
+    const { from = '', by } = column.derived ?? {}
+    if (by === undefined) return none
+    const rows = await this.#session.all(
+      sql`SELECT t."id", ${this.#column(table, from)}, ${this.#column(table, column.name)} FROM ${this.#table(table)} t ORDER BY t."id"`,
+    )
+    const wrong = rows.filter(([, value, made]) => value !== null && by(String(value)) !== made)
+    return { count: wrong.length, ids: wrong.slice(0, NAMED).map(([one]) => Number(one)) }
+  }
+
   async #found(table: string, condition: Sql): Promise<Found> {
     const from = sql`FROM ${this.#table(table)} t WHERE ${condition}`
     const number = await this.#number(sql`SELECT count(*) ${from}`)

@@ -22,6 +22,10 @@ export interface Ddl {
   /** Makes a column hold its values as another kind, which `conversions` permits. */
   convert(table: string, from: Column, to: Column): readonly Sql[]
   dropColumn(table: Table, column: Column): readonly Sql[]
+  /** Behind a DROP TABLE: what refers to it, which is dropped as well, does not hold it. */
+  readonly withReferences: Sql
+  /** Keeps writers out of a table for the rest of the transaction, while others may read. */
+  holdWriters(table: string): readonly Sql[]
   /** Whether an index can get another name without being made anew. */
   readonly renamesIndexes: boolean
   /** In the JSON of the journal, for the rows that a condition picks. */

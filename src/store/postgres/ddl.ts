@@ -4,7 +4,7 @@ import type { Ddl } from '../migration/structure.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { SLOTS } from '../turns.ts'
-import { castOf } from './dialect.ts'
+import { castOf, jsonPath } from './dialect.ts'
 
 /**
  * What its tables are made of. Texts compare by their bytes, whatever the database's own language; where an engine does
@@ -60,18 +60,20 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
     },
 
     dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
+    withReferences: sql` CASCADE`,
+    holdWriters: (table) => [sql`LOCK TABLE ${id(table)} IN SHARE ROW EXCLUSIVE MODE`],
     renamesIndexes: true,
 
     renameKey(from, to) {
-      const value = sql`"data"::jsonb #> ${path(from)}`
+      const value = sql`"data"::jsonb #> ${jsonPath(from)}`
       return {
-        set: sql`jsonb_set("data"::jsonb #- ${path(from)}, ${path(to)}, ${value})::text`,
+        set: sql`jsonb_set("data"::jsonb #- ${jsonPath(from)}, ${jsonPath(to)}, ${value})::text`,
         where: sql`${value} IS NOT NULL`,
       }
     },
     dropKey: (gone) => ({
-      set: sql`("data"::jsonb #- ${path(gone)})::text`,
-      where: sql`"data"::jsonb #> ${path(gone)} IS NOT NULL`,
+      set: sql`("data"::jsonb #- ${jsonPath(gone)})::text`,
+      where: sql`"data"::jsonb #> ${jsonPath(gone)} IS NOT NULL`,
     }),
 
     lastGiven: (table, column) => sql`SELECT pg_sequence_last_value(${sequenceOf(table, column)}::regclass)`,
@@ -107,8 +109,4 @@ export function arraysOf(columns: readonly Column[], rows: readonly (readonly un
   return Object.fromEntries(
     columns.map(({ kind }, at) => [String(at), `{${rows.map((row) => literal(kind, row[at])).join(',')}}`]),
   )
-}
-
-function path(dotted: string): Sql {
-  return word(`{${dotted.replaceAll('.', ',')}}`)
 }

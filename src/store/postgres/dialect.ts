@@ -1,5 +1,5 @@
 import type { Bound, Dialect } from '../dialect.ts'
-import { count, id, join, type ParamKind, param, sql, word } from '../sql.ts'
+import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
 const casts: Record<Exclude<ParamKind, 'text'>, string> = {
@@ -13,6 +13,7 @@ const casts: Record<Exclude<ParamKind, 'text'>, string> = {
   reference: 'bigint',
   presence: 'smallint',
   ids: 'bigint[]',
+  rows: 'jsonb',
 }
 
 export function castOf(kind: ParamKind): string {
@@ -40,6 +41,14 @@ export const dialect: Dialect = {
     if (kind === 'datetime')
       return sql`to_char(${column} AT TIME ZONE 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`
     return sql`to_json(${column})::text`
+  },
+
+  extract(json, path, kind) {
+    const at = jsonPath(path)
+    const value = sql`(${json}::json #> ${at})`
+    if (kind === 'presence') return sql`CASE WHEN json_typeof${value} = 'object' THEN 1 END`
+    if (kind === 'json') return sql`CASE WHEN json_typeof${value} <> 'null' THEN ${value} END`
+    return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 
   object: (members) =>
@@ -80,9 +89,29 @@ export const dialect: Dialect = {
   note: (rows) => sql`SELECT n."type", array_agg(n."id")::text FROM (${rows}) n GROUP BY n."type"`,
   noted: (type) => sql`(SELECT unnest(${param(notedAs(type), 'ids')}))`,
 
+  rows: (name, columns) =>
+    sql`(SELECT ${join(
+      columns.map(
+        (column, at) =>
+          sql`(r.value ->> ${count(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
+      ),
+    )} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+  idsIn: (name) => sql`(SELECT (r.value)::text::bigint FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,
+  fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
   lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE` },
+}
+
+/** A dot path in the terms of PostgreSQL's JSON operators. */
+export function jsonPath(path: string): Sql {
+  return word(
+    `{${path
+      .split('.')
+      .map((name) => `"${name}"`)
+      .join(',')}}`,
+  )
 }
 
 /** The name in the bag under which the noted ids of a type are bound. */

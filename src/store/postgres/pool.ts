@@ -1,4 +1,5 @@
 import { type ReservedSQL, SQL } from 'bun'
+import { Failure } from '../../errors.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import type { Statement } from '../sql.ts'
@@ -24,8 +25,15 @@ export interface Ending<T> {
 const GRACE_MS = 1000
 /** How many may wait for each connection; past that, the answer would come too late anyway. */
 const WAITING_MAX = 200
-/** So many answers that did not come, while others did: a connection is stuck. */
+/** So many answers that did not come, one soon after the other, while others did: a connection is stuck. */
 const MISSED_MAX = 3
+const MISSED_MS = 60_000
+/** What a user or a database may have been given other defaults for, and what we say depends on. */
+const SETTINGS = {
+  default_transaction_isolation: 'read committed',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+}
 /** A transaction that we have lost sight of must not keep its locks. */
 const IDLE_MS = 60_000
 
@@ -36,14 +44,18 @@ const IDLE_MS = 60_000
 export class Pool {
   readonly #url: string
   readonly #limits: Limits
+  readonly #more: Readonly<Record<string, string>>
   #sql: SQL
   #waiting = 0
   #answeredAt = Date.now()
   #missed = 0
+  #missedAt = 0
 
-  constructor(url: string, limits: Limits) {
+  /** `more` are settings of every connection. */
+  constructor(url: string, limits: Limits, more: Readonly<Record<string, string>> = {}) {
     this.#url = url
     this.#limits = limits
+    this.#more = more
     this.#sql = this.#connect()
   }
 
@@ -57,6 +69,8 @@ export class Pool {
         application_name: 'takeback',
         statement_timeout: statementMs,
         idle_in_transaction_session_timeout: IDLE_MS,
+        ...SETTINGS,
+        ...this.#more,
       },
     })
   }
@@ -73,13 +87,25 @@ export class Pool {
   ): Promise<T> {
     const sql = this.#sql
     const signal = AbortSignal.timeout(this.#limits.statementMs)
-    const held = await this.#inTime(sql, this.#limits.statementMs, () => sql.reserve({ signal }))
+    const held = await this.#inTime(sql, this.#limits.statementMs, () => reserve(sql, signal))
     try {
       // Whatever the database's default is: what was locked must be looked at as it is by then, not as it was before.
       // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
       held`BEGIN ISOLATION LEVEL READ COMMITTED`.catch(() => {})
+      // Each has its time from when the one before was answered: they are sent together, but run one by one.
+      let before: Promise<unknown> = Promise.resolve()
       const { result, commit } = await work({
-        query: (statement, bag) => this.#inTime(sql, patience, () => run(held, statement, bag)),
+        query: (statement, bag) => {
+          const answer = run(held, statement, bag)
+          answer.catch(() => {})
+          const turn = before
+          const inTurn = turn.then(() => this.#inTime(sql, patience, () => answer))
+          before = inTurn.catch((error) => {
+            if (error instanceof Failure) throw error
+          })
+          before.catch(() => {})
+          return inTurn
+        },
       })
       await this.#inTime(sql, patience, () => end(held, commit))
       return result
@@ -98,7 +124,7 @@ export class Pool {
     let timer: Timer | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        this.#missed++
+        this.#miss()
         this.#giveUpCutOff(sql)
         reject(unavailable(new Error(`no answer from the database within ${patience + GRACE_MS} ms`)))
       }, patience + GRACE_MS)
@@ -111,6 +137,13 @@ export class Pool {
       this.#waiting--
       clearTimeout(timer)
     }
+  }
+
+  #miss(): void {
+    const now = Date.now()
+    if (now - this.#missedAt > MISSED_MS) this.#missed = 0
+    this.#missed++
+    this.#missedAt = now
   }
 
   #giveUpCutOff(sql: SQL): void {
@@ -126,25 +159,53 @@ export class Pool {
   }
 }
 
+/** All connections may be taken for longer than anybody wants to wait. */
+async function reserve(sql: SQL, signal: AbortSignal): Promise<ReservedSQL> {
+  try {
+    return await sql.reserve({ signal })
+  } catch (error) {
+    throw signal.aborted ? unavailable(error) : error
+  }
+}
+
 /** A transaction that failed in between ends without an error, but not as it was told to. */
 async function end(held: ReservedSQL, commit: boolean): Promise<void> {
   const { command } = (await (commit ? held`COMMIT` : held`ROLLBACK`)) as { command?: string }
   if (commit && command !== 'COMMIT') throw unavailable(new Error(`the transaction ended with ${command}`))
 }
 
-async function run(sql: Pick<SQL, 'unsafe'>, { text, params }: Statement, bag: Bag): Promise<Result> {
+async function run(sql: SQL | ReservedSQL, { text, params }: Statement, bag: Bag): Promise<Result> {
   const values = params.map((name) => textOf(bag[name] ?? null))
-  const rows = (await sql.unsafe(text, values).values()) as unknown as Rows
-  return Object.assign(rows.map(decode), { changed: rows.count })
+  // With nothing to bind, `unsafe` would not prepare it: it would be planned anew each time.
+  const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
+  const found = (await asked.values()) as unknown as Rows
+  const rows: Row[] = []
+  for (const row of found) rows.push(decode(row))
+  return Object.assign(rows, { changed: found.count })
 }
 
-type Rows = (readonly unknown[])[] & { readonly count: number }
+const TEMPLATES_MAX = 1000
+const templates = new Map<string, TemplateStringsArray>()
+
+/** A text as if it stood in the source. */
+function templateOf(text: string): TemplateStringsArray {
+  const known = templates.get(text)
+  if (known !== undefined) return known
+  if (templates.size >= TEMPLATES_MAX) templates.clear()
+  const made = Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray
+  templates.set(text, made)
+  return made
+}
+
+type Rows = unknown[][] & { readonly count: number }
 
 /** One type for everything that is bound: so there is one prepared statement for each text. */
 function textOf(value: Bound): string | null {
   return value === null ? null : String(value)
 }
 
-function decode(row: readonly unknown[]): Row {
-  return row.map((value) => (value instanceof Date ? value.toISOString() : (value as Bound)))
+/** In place: the row is ours. */
+function decode(row: unknown[]): Row {
+  for (const [at, value] of row.entries()) if (value instanceof Date) row[at] = value.toISOString()
+  return row as Bound[]
 }

@@ -24,6 +24,7 @@ export class PostgresStore implements Store {
   readonly others = 0
   readonly #pool: Pool
   #outdated = false
+  #generation = Number.MAX_SAFE_INTEGER
   #watch: Timer | undefined
 
   private constructor(pool: Pool, place: string, version: string) {
@@ -32,28 +33,37 @@ export class PostgresStore implements Store {
   }
 
   static async open({ url, ...limits }: { readonly url: string } & Limits): Promise<PostgresStore> {
-    const pool = new Pool(url, limits)
     const place = hidePassword(url)
+    let pool: Pool | undefined
     try {
-      const [row] = await pool.query(statement(sql`SELECT version()`), {})
-      return new PostgresStore(pool, place, String(row?.[0]))
+      pool = new Pool(url, limits)
+      const [row] = await pool.query(statement(ABOUT), {})
+      const [version, encoding, durable] = (row ?? []).map(String)
+      if (encoding !== 'UTF8') throw new StartError(`it is encoded in ${encoding}, and must be in UTF8`)
+      if (durable === 'off') {
+        await pool.close()
+        // An answer means that it is on disk.
+        pool = new Pool(url, limits, { synchronous_commit: 'on' })
+      }
+      return new PostgresStore(pool, place, version ?? '')
     } catch (error) {
-      await pool.close()
+      await pool?.close()
       throw new StartError(`The database ${place} cannot be used: ${reason(error)}`)
     }
   }
 
   serve(generation: number): void {
+    this.#generation = generation
     clearInterval(this.#watch)
-    this.#watch = setInterval(async () => {
-      try {
-        const [row] = await this.#pool.query(statement(SINCE), {})
-        this.#outdated = Number(row?.[0] ?? 0) > generation
-      } catch {
-        // Away: the requests themselves say so.
-      }
-    }, WATCH_MS)
+    // Away: the requests themselves say so.
+    this.#watch = setInterval(() => this.#look().catch(() => {}), WATCH_MS)
     this.#watch.unref()
+  }
+
+  /** Whether the data have moved on. */
+  async #look(): Promise<void> {
+    const [row] = await this.#pool.query(statement(SINCE), {})
+    this.#outdated = Number(row?.[0] ?? 0) > this.#generation
   }
 
   async secret(): Promise<string | undefined> {
@@ -68,19 +78,24 @@ export class PostgresStore implements Store {
 
   async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     this.#refuseOutdated()
-    try {
-      return await this.#pool.query(statement, bag)
-    } catch (error) {
-      throw failureOf(error)
-    }
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#pool.query(statement, bag)
+      } catch (error) {
+        if (meaningOf(error).kind !== 'again' || tries === TRIES) throw failureOf(error)
+      }
   }
 
   async write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
     this.#refuseOutdated()
     for (let tries = 1; ; tries++) {
       try {
-        const outcome = await this.#attempt(steps, { ...bag })
-        if (outcome.done || outcome.step !== LATE || tries === TRIES) return outcome
+        const outcome = await this.#attempt(steps, { ...bag, $generation: this.#generation })
+        if (outcome.done) return outcome
+        // What is refused may be so because of the fence.
+        await this.#look()
+        this.#refuseOutdated()
+        if (outcome.step !== LATE || tries === TRIES) return outcome
       } catch (error) {
         const { kind } = meaningOf(error)
         if (kind === 'unique') return { done: false, step: 'unique', rows: [] }
@@ -163,6 +178,7 @@ function statement(source: Sql): Statement {
   return compile(source, dialect.placeholder)
 }
 
+const ABOUT = sql`SELECT version(), current_setting('server_encoding'), current_setting('synchronous_commit')`
 const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
 const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`
 const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})

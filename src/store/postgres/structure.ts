@@ -19,7 +19,10 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
     dialect,
     ddl,
     async transact(manner, work) {
-      if (manner !== 'read') await prepare()
+      if (manner !== 'read')
+        await prepare().catch((error) => {
+          throw startErrorOf(error, place)
+        })
       for (let tries = 1; ; tries++) {
         try {
           return await pool.transaction(async (connection) => {
@@ -87,10 +90,9 @@ function startErrorOf(error: unknown, place: string): unknown {
     return new StartError(
       `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
     )
-  const meaning = meaningOf(error)
-  return meaning.kind === 'failure'
-    ? new StartError(`The database ${place} cannot be used: ${reason(error)}`)
-    : error
+  return stateOf(error) === undefined && meaningOf(error).kind === 'unknown'
+    ? error
+    : new StartError(`The database ${place} cannot be used: ${reason(error)}`)
 }
 
 /** In one sentence. */

@@ -24,6 +24,14 @@ export const dialect: Dialect = {
     return column
   },
 
+  extract(json, path, kind, scale) {
+    const at = jsonPath(path)
+    const value = sql`json_extract(${json}, ${at})`
+    if (kind === 'presence') return sql`CASE json_type(${json}, ${at}) WHEN 'object' THEN 1 END`
+    if (kind === 'json') return sql`CASE WHEN json_type(${json}, ${at}) <> 'null' THEN ${json} -> ${at} END`
+    return kind === 'decimal' ? scaled(value, scale) : value
+  },
+
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
   array: (items) => sql`json_array(${join(items)})`,
 
@@ -45,10 +53,32 @@ export const dialect: Dialect = {
   forget: [sql`DELETE FROM ${EXTENT}`],
   note: (rows) => sql`INSERT INTO ${EXTENT} ("type", "id") ${rows}`,
   noted: (type) => sql`(SELECT x."id" FROM ${EXTENT} x WHERE x."type" = ${count(type)})`,
+  rows: (name, columns) =>
+    sql`(SELECT ${join(
+      columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
+    )} FROM json_each(${param(name, 'rows')}) r)`,
+  idsIn: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   // The Store sets it for a whole group of transactions, and keeps it from going back.
   now: param('$at'),
   later: () => param('$at'),
+  fence: undefined,
   lock: undefined,
+}
+
+/** A decimal in a text, which may be from a time when it had fewer digits behind the point, or none. */
+function scaled(text: Sql, scale: number): Sql {
+  const digits = sql`CASE instr(${text}, '.') WHEN 0 THEN 0 ELSE length(${text}) - instr(${text}, '.') END`
+  return sql`CAST(replace(${text}, '.', '') || substr(${word('0'.repeat(scale))}, 1, ${count(scale)} - (${digits})) AS INTEGER)`
+}
+
+/** A dot path in the terms of SQLite's JSON functions. */
+export function jsonPath(path: string): Sql {
+  return word(
+    `$${path
+      .split('.')
+      .map((name) => `."${name}"`)
+      .join('')}`,
+  )
 }
 
 export function renderDecimal(column: Sql, scale: number): Sql {

@@ -45,6 +45,7 @@ export class SqliteStore implements Store {
   #others = 0
   #lookedAt = 0
   #generation = Number.POSITIVE_INFINITY
+  #outdated = false
   #dataVersion: unknown
 
   constructor(path: string, onLost: (error: unknown) => void) {
@@ -62,7 +63,8 @@ export class SqliteStore implements Store {
       const version = this.#execute(dataVersion, {}).rows[0]?.[0]
       if (version !== this.#dataVersion) {
         this.#others++
-        this.#refuseOutdated()
+        const [row] = this.#execute(since, {}).rows
+        this.#outdated ||= Number(row?.[0] ?? 0) > this.#generation
       }
       this.#dataVersion = version
     }
@@ -73,9 +75,9 @@ export class SqliteStore implements Store {
     this.#generation = generation
   }
 
+  /** Whether another process has changed the structure into one that we do not get along with. */
   #refuseOutdated(): void {
-    const [row] = this.#execute(since, {}).rows
-    if (Number(row?.[0] ?? 0) > this.#generation) throw outdated()
+    if (this.others >= 0 && this.#outdated) throw outdated()
   }
 
   async secret(): Promise<string | undefined> {
@@ -88,6 +90,7 @@ export class SqliteStore implements Store {
 
   async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     try {
+      this.#refuseOutdated()
       return this.#execute(statement, bag).rows
     } catch (error) {
       throw this.#failed(error)
@@ -177,6 +180,9 @@ export class SqliteStore implements Store {
     const database = this.#database
     database.run('BEGIN IMMEDIATE')
     try {
+      // Looked at again now that nobody else can change it.
+      this.#lookedAt = 0
+      this.#refuseOutdated()
       const at = this.#now()
       const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
       const written = verdicts.some((verdict) => 'outcome' in verdict && verdict.outcome.done)

@@ -4,7 +4,7 @@ import type { Bag, Bound } from '../dialect.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
 import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
-import { dialect, renderDecimal } from './dialect.ts'
+import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
 import { BUSY_MS } from './open.ts'
 
@@ -134,6 +134,8 @@ const ddl: Ddl = {
   },
 
   dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
+  withReferences: sql``,
+  holdWriters: () => [],
   renamesIndexes: false,
 
   renameKey(from, to) {
@@ -153,15 +155,6 @@ const ddl: Ddl = {
     sql`DELETE FROM "sqlite_sequence" WHERE "name" = ${word(table)}`,
     sql`INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (${word(table)}, ${count(last)})`,
   ],
-}
-
-function jsonPath(path: string): Sql {
-  return word(
-    `$${path
-      .split('.')
-      .map((name) => `."${name}"`)
-      .join('')}`,
-  )
 }
 
 function converted(from: Column, to: Column): Sql {

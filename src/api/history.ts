@@ -1,0 +1,73 @@
+import { type Errors, Failure, invalid, note } from '../errors.ts'
+import { differenceOf } from '../journal/difference.ts'
+import type { Actor } from '../plan/actor.ts'
+import { actorOf } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Row } from '../store/dialect.ts'
+import { type Answer, allow, type Context } from './context.ts'
+import { parseLimit } from './list.ts'
+import type { Query } from './query.ts'
+
+/** `GET /api/<entity>/<id>/history/`: every change, newest first. */
+export async function history(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  id: number,
+  query: Query,
+): Promise<Answer> {
+  allow(plan, 'read', actor)
+  allow(plan, 'history', actor)
+  const errors: Errors = new Map()
+  const given = query.take(['limit', 'cursor'], errors)
+  const limit = parseLimit(given.limit, errors)
+  const before = given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openCursor(plan, id, given.cursor)
+  if (before === undefined) note(errors, 'cursor', 'is not a cursor of this history')
+  if (errors.size > 0) throw invalid(errors)
+  await refuseHidden(context, plan, actor, id)
+
+  // One more than is shown: the oldest shown has changed from that.
+  const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
+  if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
+  const data = rows.slice(0, limit).map((row, at) => changeOf(plan, row, rows[at + 1]))
+  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
+  return { status: 200, body: JSON.stringify({ data, next }) }
+}
+
+/** What is deleted has a history for those who may restore it, what is purged for those who may purge. */
+async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
+  const [row] = await context.store.read(plan.lists.state, { $id: id })
+  if (row !== undefined && row[3] === null) return
+  if (!plan.may[row === undefined ? 'purge' : 'restore'](actor)) throw new Failure('not_found')
+}
+
+/** A row of the journal, and the one before it, as a change. What is not known any more is not guessed. */
+export function changeOf(plan: Plan, row: Row, former: Row | undefined): object {
+  const [version, kind, at, actor, actorId, operation, data] = row
+  const known = kind === 'create' || Number(former?.[0]) === Number(version) - 1
+  const erased = data === null || !known || (kind !== 'create' && former?.[6] === null)
+  return {
+    version: Number(version),
+    kind,
+    at,
+    actor: actorOf(actor, actorId),
+    operation,
+    changed: erased
+      ? null
+      : differenceOf(
+          plan.type.fields,
+          kind === 'create' ? undefined : JSON.parse(String(former?.[6])),
+          JSON.parse(String(data)),
+        ),
+  }
+}
+
+function cursorOf(plan: Plan, id: number, version: number): string {
+  return Buffer.from(`${plan.type.name}/${id} ${version}`).toString('base64url')
+}
+
+function openCursor(plan: Plan, id: number, text: string): number | undefined {
+  const [, place, version] = /^(\S+) (\d{1,16})$/.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  return place === `${plan.type.name}/${id}` ? Number(version) : undefined
+}

@@ -1,0 +1,52 @@
+import { columnOf, type Field } from '../declare/model.ts'
+import { isRecord } from '../declare/record.ts'
+
+/** What changed, by dot path: from what, to what. */
+export type Changed = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>
+
+type Entity = Readonly<Record<string, unknown>>
+
+/** Of two states of an Entity, either of which may not have been: what is declared, and whether it was deleted. */
+export function differenceOf(
+  fields: readonly Field[],
+  before: Entity | undefined,
+  after: Entity | undefined,
+): Changed {
+  const changed: Record<string, { from: unknown; to: unknown }> = {}
+  compareFields(fields, before ?? {}, after ?? {}, changed)
+  compare('deleted_at', before?.deleted_at, after?.deleted_at, changed)
+  return changed
+}
+
+type Changes = Record<string, { from: unknown; to: unknown }>
+
+function compareFields(fields: readonly Field[], before: Entity, after: Entity, changed: Changes): void {
+  for (const field of fields) {
+    if (field.kind === 'value' && field.secret) continue
+    const [from, to] = [before[field.name], after[field.name]]
+    if (field.kind === 'object') compareObjects(field, from, to, changed)
+    else if (field.kind === 'reference') compare(columnOf(field), idOf(from), idOf(to), changed)
+    else compare(field.path, from, to, changed)
+  }
+}
+
+function compareObjects(
+  { path, fields }: Extract<Field, { kind: 'object' }>,
+  from: unknown,
+  to: unknown,
+  changed: Changes,
+): void {
+  const count = Object.keys(changed).length
+  compareFields(fields, isRecord(from) ? from : {}, isRecord(to) ? to : {}, changed)
+  // An object without anything in it is still not the same as none.
+  if (isRecord(from) !== isRecord(to) && Object.keys(changed).length === count)
+    compare(path, from, to, changed)
+}
+
+function compare(path: string, from: unknown = null, to: unknown = null, changed: Changes): void {
+  if (!Bun.deepEquals(from, to)) changed[path] = { from, to }
+}
+
+function idOf(reference: unknown): unknown {
+  return isRecord(reference) ? reference.id : undefined
+}

@@ -1,8 +1,8 @@
-import { countRows } from './fill.ts'
 import { time } from './generator.ts'
 import type { Options } from './options.ts'
 import { startLimit, startTakeback } from './processes.ts'
-import { copyDatabase, logIn, makeDatabase } from './setup.ts'
+import { logIn, makeDatabase } from './setup.ts'
+import type { BenchStore } from './store.ts'
 import { judge, type Line, median, milliseconds, whole } from './table.ts'
 
 const CHILDREN = 100_000
@@ -16,13 +16,13 @@ interface Found {
 }
 
 /** One request that deletes a customer with all its orders, and one that brings all of them back. */
-export async function measureCascade({ rounds }: Options): Promise<Line[]> {
-  const database = await makeDatabase('cascade', { orders: CHILDREN })
-  const copy = copyDatabase(database, 'cascade-limit')
+export async function measureCascade(store: BenchStore, { rounds }: Options): Promise<Line[]> {
+  const database = await makeDatabase(store, 'cascade', { orders: CHILDREN })
+  const copy = await database.copy('cascade-limit')
   const [takeback, limit] = [await startTakeback(database), await startLimit(copy)]
   const token = await logIn(takeback)
   const acts = ['delete', 'restore'] as const
-  const before = countRows(database).journal
+  const { journal: before } = await database.count()
   const found = acts.map((): Found => ({ ours: [], theirs: [] }))
   for (let round = 0; round < Math.min(rounds, ROUNDS_MAX); round++)
     for (const [at, act] of acts.entries()) {
@@ -32,9 +32,9 @@ export async function measureCascade({ rounds }: Options): Promise<Line[]> {
     }
   await Promise.all([takeback.stop(), limit.stop()])
   const written = found.reduce((sum, { ours }) => sum + ours.length, 0) * (CHILDREN + 1)
-  for (const path of [database, copy])
-    if (countRows(path).journal - before !== written)
-      throw new Error(`${written} changes were acknowledged, and the journal of ${path} has others.`)
+  for (const { count } of [database, copy])
+    if ((await count()).journal - before !== written)
+      throw new Error(`${written} changes were acknowledged, and a journal has others.`)
   return acts.map((act, at) => {
     const [ours, theirs] = [median(found[at]?.ours ?? []), median(found[at]?.theirs ?? [])]
     return {

@@ -3,6 +3,7 @@ import type { Options } from './options.ts'
 import { type Server, startTakeback } from './processes.ts'
 import { bookingOf } from './rates.ts'
 import { logIn, makeDatabase } from './setup.ts'
+import type { BenchStore } from './store.ts'
 import { judge, type Line, median, milliseconds, whole } from './table.ts'
 
 const SMALL = 10_000
@@ -25,11 +26,15 @@ interface Subject {
 }
 
 /** Latencies of one client among few rows and among many: what a request takes must not depend on what else there is. */
-export async function measureGrowth({ rounds }: Options, say: (what: string) => void): Promise<Line[]> {
+export async function measureGrowth(
+  store: BenchStore,
+  { rounds }: Options,
+  say: (what: string) => void,
+): Promise<Line[]> {
   const subjects: Subject[] = []
   for (const rows of [SMALL, LARGE]) {
     say(`growth: filling ${whole(rows)} rows`)
-    const server = await startTakeback(await makeDatabase(`growth-${rows}`, { bookings: rows }))
+    const server = await startTakeback(await makeDatabase(store, `growth-${rows}`, { bookings: rows }))
     const latencies = { 'read by id': [], create: [], delete: [], restore: [] }
     subjects.push({ rows, server, token: await logIn(server), latencies })
   }

@@ -1,54 +1,64 @@
 // The yardstick: what this machine can do with the same SQL and the same fsync, and nothing else. No validation, no
-// login, no rules, no log. Started by run.ts: bun bench/limit.ts <database>
+// login, no rules, no log. Started by run.ts: bun bench/limit.ts <address of a database>
 import { SignJWT } from 'jose'
-import { checkpointWhenLarge } from '../src/store/sqlite/open.ts'
-import { type Booking, openLimit } from './limit-sql.ts'
+import { readConfig } from '../src/config.ts'
+import { openPostgresLimit } from './postgres/limit.ts'
+import { openSqliteLimit } from './sqlite/limit.ts'
+
+/** A booking as the load sends it; nothing checks that it is one. */
+export interface Booking {
+  readonly room: { readonly id: number }
+  readonly starts_at: string
+  readonly guests: number
+  readonly status: string
+  readonly address?: { readonly city: string; readonly zip: string }
+}
+
+export interface Member {
+  readonly id: number
+  readonly hash: string
+  readonly json: string
+}
+
+/** At once, or once the database has answered; undefined where there is nothing of that id. */
+type Found<T> = T | undefined | Promise<T | undefined>
+type ById = (id: number) => Found<string>
+
+/** What a database can do without Takeback; all that it finds is JSON. */
+export interface Limit {
+  readonly read: ById
+  list(): Found<string>
+  create(booking: Booking): Found<string>
+  readonly remove: ById
+  readonly restore: ById
+  /** With all of its orders. */
+  readonly removeCustomer: ById
+  readonly restoreCustomer: ById
+  memberOf(email: string): Found<Member>
+  close(): void | Promise<void>
+}
 
 const database = process.argv[2] ?? ''
-if (database === '') throw new Error('Say which database: bun bench/limit.ts <database>.')
-const limit = openLimit(database)
+if (database === '') throw new Error('Say which database: bun bench/limit.ts sqlite:<path> or postgres://….')
+const location = readConfig({ database }, process.env).database
+const limit = location.kind === 'sqlite' ? openSqliteLimit(location.path) : openPostgresLimit(location)
 const key = crypto.getRandomValues(new Uint8Array(32))
 const DAY = 24 * 60 * 60
-
-type Write = (operation: string, at: string) => string | undefined
-
-interface Waiting {
-  readonly run: Write
-  answer(body: string | undefined): void
-}
-
-let queue: Waiting[] = []
-let commits = 0
-
-/** Writes of one turn of the event loop share one commit, and so one fsync. */
-function write(run: Write, status: number): Promise<Response> {
-  return new Promise((resolve) => {
-    const answer = (body: string | undefined) => resolve(respond(body, status))
-    if (queue.push({ run, answer }) === 1) setImmediate(commit)
-  })
-}
-
-function commit(): void {
-  const group = queue
-  queue = []
-  const at = new Date().toISOString()
-  limit.database.run('BEGIN IMMEDIATE')
-  const bodies = group.map(({ run }) => run(Bun.randomUUIDv7(), at))
-  limit.database.run('COMMIT')
-  if (++commits % 64 === 0) checkpointWhenLarge(limit.database, database)
-  for (const [index, { answer }] of group.entries()) answer(bodies[index])
-}
 
 const headers = { 'Content-Type': 'application/json' }
 const inits = new Map([200, 201].map((status) => [status, { status, headers }]))
 
-function respond(body: string | undefined, status = 200): Response {
+function respond(body: string | undefined, status: number): Response {
   return body === undefined ? new Response(null, { status: 404 }) : new Response(body, inits.get(status))
 }
 
+function answer(found: Found<string>, status = 200): Response | Promise<Response> {
+  return found instanceof Promise ? found.then((body) => respond(body, status)) : respond(found, status)
+}
+
 async function login({ email, password }: { email: string; password: string }): Promise<Response> {
-  const member = limit.memberOf(email)
-  if (member === null || !(await Bun.password.verify(password, member.hash)))
+  const member = await limit.memberOf(email)
+  if (member === undefined || !(await Bun.password.verify(password, member.hash)))
     return new Response(null, { status: 401 })
   const now = Math.floor(Date.now() / 1000)
   const token = await new SignJWT({ use: 'access', ses: 'bench', epo: 0 })
@@ -58,7 +68,7 @@ async function login({ email, password }: { email: string; password: string }): 
     .setExpirationTime(now + DAY)
     .sign(key)
   const expires = new Date((now + DAY) * 1000).toISOString()
-  return respond(`{"token":"${token}","user":${member.json},"expires_at":"${expires}"}`)
+  return respond(`{"token":"${token}","user":${member.json},"expires_at":"${expires}"}`, 200)
 }
 
 const server = Bun.serve({
@@ -67,23 +77,20 @@ const server = Bun.serve({
   development: false,
   routes: {
     '/api/bookings/': {
-      GET: () => respond(limit.list()),
-      POST: async (request) => {
-        const body = (await request.json()) as Booking
-        return write((operation, at) => limit.create(body, operation, at), 201)
-      },
+      GET: () => answer(limit.list()),
+      POST: async (request) => answer(limit.create((await request.json()) as Booking), 201),
     },
     '/api/bookings/:id/': {
-      GET: (request) => respond(limit.read(Number(request.params.id))),
+      GET: (request) => answer(limit.read(Number(request.params.id))),
       DELETE: (request) => {
         const change = request.url.endsWith('?restore=1') ? limit.restore : limit.remove
-        return write((operation, at) => change(Number(request.params.id), operation, at), 200)
+        return answer(change(Number(request.params.id)))
       },
     },
     '/api/customers/:id/': {
       DELETE: (request) => {
         const change = request.url.endsWith('?restore=1') ? limit.restoreCustomer : limit.removeCustomer
-        return write((operation, at) => change(Number(request.params.id), operation, at), 200)
+        return answer(change(Number(request.params.id)))
       },
     },
     '/api/auth/login': {
@@ -92,8 +99,8 @@ const server = Bun.serve({
   },
 })
 
-process.on('SIGTERM', () => {
-  limit.database.close()
+process.on('SIGTERM', async () => {
+  await limit.close()
   process.exit(0)
 })
 console.log(`The limit is ready at http://127.0.0.1:${server.port}`)

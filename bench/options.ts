@@ -13,7 +13,11 @@ export const parts = [
 ] as const
 export type Part = (typeof parts)[number]
 
+export const stores = ['sqlite', 'postgres'] as const
+export type StoreName = (typeof stores)[number]
+
 export interface Options {
+  readonly store: StoreName
   readonly parts: ReadonlySet<Part>
   /** How long a round of load takes. */
   readonly seconds: number
@@ -21,8 +25,9 @@ export interface Options {
   readonly rounds: number
 }
 
-export const help = `npm run bench -- [--quick] [--growth] [--seconds N] [--only part,part]
+export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--seconds N] [--only part,part]
 
+  --store NAME   sqlite, unless told; or postgres: one of its own, or TAKEBACK_BENCH_POSTGRES=postgres://…
   --quick        a third of the rounds, and no growth
   --growth       growth only
   --seconds N    how long a round of load takes
@@ -35,6 +40,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     args: [...args],
     strict: true,
     options: {
+      store: { type: 'string', default: 'sqlite' },
       quick: { type: 'boolean', default: false },
       growth: { type: 'boolean', default: false },
       seconds: { type: 'string' },
@@ -49,10 +55,17 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     ? ['growth']
     : (only?.split(',') ?? parts.filter((part) => !quick || part !== 'growth'))
   return {
+    store: readStore(values.store),
     parts: readParts(chosen),
     seconds: readSeconds(values.seconds ?? '1'),
     rounds: quick ? 3 : 9,
   }
+}
+
+function readStore(name: string): StoreName {
+  const store = stores.find((one) => one === name)
+  if (store === undefined) throw new Error(`--store takes ${stores.join(' or ')}, not "${name}".`)
+  return store
 }
 
 /** The memory that a load takes can only be seen under that load. */

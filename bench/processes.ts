@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Database } from './store.ts'
 
 const root = join(import.meta.dir, '..')
 const READY_MS = 20_000
@@ -53,18 +54,18 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export function startTakeback(database: string, free = false): Promise<Server> {
+export function startTakeback(database: Database, free = false): Promise<Server> {
   const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database)]
   const whole = [...command, '--host', '127.0.0.1', '--port', '0', '--log', 'json']
   return start(free ? whole : onCore('server', whole))
 }
 
-export function startLimit(database: string): Promise<Server> {
-  return start(onCore('server', [process.execPath, 'bench/limit.ts', database]))
+export function startLimit({ url }: Database): Promise<Server> {
+  return start(onCore('server', [process.execPath, 'bench/limit.ts', url]))
 }
 
-export function storeFlags(database: string): string[] {
-  return ['--config', 'bench/takeback.config.ts', '--database', `sqlite:${database}`]
+export function storeFlags({ url }: Database): string[] {
+  return ['--config', 'bench/takeback.config.ts', '--database', url]
 }
 
 let count = 0

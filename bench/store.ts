@@ -1,0 +1,29 @@
+import type { Rows } from './fill.ts'
+
+/** A kind of database to measure on. */
+export interface BenchStore {
+  /** What it is, and what it does so that nothing is lost. */
+  describe(): Promise<string>
+  /** The address of a database that is not there yet, or is empty. */
+  make(name: string): Promise<Database>
+  /** Takes away whatever was made. */
+  close(): Promise<void>
+}
+
+export interface Database {
+  /** As `--database` takes it. */
+  readonly url: string
+  /** Puts rows and their journal into it, far faster than any server could. No server may have it open. */
+  fill(rows: Rows): Promise<void>
+  /** The same tables, indexes and rows to the byte. No server may have it open. */
+  copy(name: string): Promise<Database>
+  /** How many rows there are, beside a running server. */
+  count(): Promise<Counts>
+}
+
+export interface Counts {
+  readonly bookings: number
+  readonly journal: number
+}
+
+export const COUNT = `SELECT (SELECT count(*) FROM "bookings") AS bookings, (SELECT count(*) FROM "takeback_journal") AS journal`

@@ -16,7 +16,9 @@ import { routesOf } from './http/routes.ts'
 import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
+import { compileAmend } from './plan/amend.ts'
 import { compilePlans } from './plan/compile.ts'
+import { compileOperations } from './plan/operations.ts'
 import { legacyOf, tablesOf } from './plan/schema.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
@@ -110,6 +112,8 @@ export async function openApp(
       identities,
       throttle: new Throttle(store),
       endSession: compileEndSession(store),
+      operations: compileOperations(store.dialect),
+      amend: compileAmend(model, store.dialect),
     }
     return { context, close: () => store.close() }
   } catch (error) {

@@ -12,6 +12,7 @@ export const catalogue = {
   in_use: { status: 409, message: 'Something still refers to it.' },
   target_deleted: { status: 409, message: 'It refers to something that is deleted.' },
   not_deleted: { status: 409, message: 'Only what is deleted can be purged.' },
+  cannot_undo: { status: 409, message: 'Something stands against taking that back.' },
   busy: { status: 409, message: 'It is being changed by others right now. Try again.' },
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },

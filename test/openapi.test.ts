@@ -69,7 +69,7 @@ function operationsIn(document: any): { path: string; method: string; operation:
 
 function compilerOf(document: object): (pointer: string) => (value: unknown) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true, ownProperties: true })
-  for (const format of ['date', 'date-time', 'email', 'uri', 'password']) ajv.addFormat(format, true)
+  for (const format of ['date', 'date-time', 'email', 'uri', 'uuid', 'password']) ajv.addFormat(format, true)
   ajv.addSchema({ ...document, $id: 'document' })
   return (pointer) => {
     const validate = ajv.compile({ $ref: `document${pointer}` })

@@ -4,7 +4,9 @@ import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
+import type { AmendPlan } from '../plan/amend.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
+import type { OperationsPlan } from '../plan/operations.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -19,6 +21,8 @@ export interface Context {
   readonly identities: Identities
   readonly throttle: Throttle
   readonly endSession: readonly Step[]
+  readonly operations: OperationsPlan
+  readonly amend: AmendPlan
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

@@ -3,9 +3,12 @@ import { create } from '../api/create.ts'
 import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
+import { operation, operations } from '../api/operations.ts'
 import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
+import { revert } from '../api/revert.ts'
 import { changePassword, logout, me, refresh } from '../api/session.ts'
+import { undo, undoMany } from '../api/undo.ts'
 import { parseId, update } from '../api/update.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Handler, Route } from './route.ts'
@@ -16,7 +19,7 @@ export function routesOf(context: Context, openapi: string): Route[] {
     ...entityRoutes(context, plan),
     ...pastRoutes(context, plan),
   ])
-  return [...authRoutes(context), ...aroundRoutes(context, openapi), ...entities]
+  return [...authRoutes(context), ...aroundRoutes(context, openapi), ...operationRoutes(context), ...entities]
 }
 
 function entityRoutes(context: Context, plan: Plan): Route[] {
@@ -55,6 +58,38 @@ function pastRoutes(context: Context, plan: Plan): Route[] {
       methods: {
         GET: plain(({ caller, id, query }) => history(context, plan, caller.actor, parseId(id), query)),
       },
+    },
+    {
+      path: `${path}/revert`,
+      methods: {
+        POST: withBody(({ caller, id, body, when, query }) =>
+          revert(context, plan, caller.actor, { id: parseId(id), body, when, query }),
+        ),
+      },
+    },
+  ]
+}
+
+function operationRoutes(context: Context): Route[] {
+  const path = '/api/operations'
+  return [
+    {
+      path,
+      methods: { GET: plain(({ caller, query }) => operations(context, caller.actor, query)) },
+    },
+    {
+      path: `${path}/undo`,
+      methods: {
+        POST: withBody(({ caller, body, query }) => undoMany(context, caller.actor, body, query)),
+      },
+    },
+    {
+      path: `${path}/:id`,
+      methods: { GET: plain(({ caller, id, query }) => operation(context, caller.actor, id, query)) },
+    },
+    {
+      path: `${path}/:id/undo`,
+      methods: { POST: plain(({ caller, id, query }) => undo(context, caller.actor, id, query)) },
     },
   ]
 }

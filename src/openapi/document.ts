@@ -4,6 +4,7 @@ import type { Operation } from './operation.ts'
 import { headers } from './operation.ts'
 import { operationsOf, SERVICE, SESSIONS } from './operations.ts'
 import { shared } from './parameters.ts'
+import { OPERATIONS } from './past-operations.ts'
 import { failuresOf, responsesOf } from './responses.ts'
 import { schemasOf } from './schemas.ts'
 
@@ -52,6 +53,7 @@ function tagsOf(model: Model): object[] {
   return [
     { name: SESSIONS, description: 'Logging in and out.' },
     ...[...model.entities.keys()].map((name) => ({ name, description: `Entities of the type ${name}.` })),
+    { name: OPERATIONS, description: 'What was done, and taking it back.' },
     { name: SERVICE, description: 'About the service itself.' },
   ]
 }

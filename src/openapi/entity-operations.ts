@@ -19,6 +19,7 @@ export function entityOperations(type: EntityType, model: Model): Operation[] {
     ...updateOperations(about),
     removeOperation(about),
     historyOperation(about),
+    revertOperation(about),
   ]
 }
 
@@ -228,6 +229,32 @@ function historyOperation(about: About): Operation {
       },
     ],
     codes: [...refusalsOf(type, 'read', false), ...refusalsOf(type, 'history', false), 'not_found'],
+  }
+}
+
+function revertOperation(about: About): Operation {
+  const { type } = about
+  const reverted = written(entitySuccess(about, 200, 'The Entity as it stands now.'))
+  return {
+    method: 'POST',
+    path: `${about.one}revert/`,
+    id: `revert${about.label}`,
+    tag: type.name,
+    summary: `Revert one of ${type.name} to a version`,
+    description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
+    open: isOpen(type, 'history') && isOpen(type, 'update'),
+    parameters: share('id', 'If-Match'),
+    body: { schema: refTo('Revert'), example: { version: 1 } },
+    answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped'] }],
+    codes: [
+      ...refusalsOf(type, 'update', false),
+      ...refusalsOf(type, 'history', false),
+      'not_found',
+      'cannot_undo',
+      'busy',
+      'stale',
+      'disk_full',
+    ],
   }
 }
 

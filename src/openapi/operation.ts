@@ -34,6 +34,9 @@ export const headers = {
   ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
   Location: header('The path of the new Entity.'),
   'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
+  'Takeback-Unmapped': header(
+    'Dot paths of the former version that have no place in the declaration any more.',
+  ),
   'Retry-After': header('In how many seconds to try again.', 'integer'),
   'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
 } as const

@@ -2,6 +2,7 @@ import type { Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 import { entityOperations } from './entity-operations.ts'
 import type { Operation, Success } from './operation.ts'
+import { pastOperations } from './past-operations.ts'
 import { refTo } from './schemas.ts'
 
 export const SESSIONS = 'Sessions'
@@ -27,12 +28,16 @@ const WITH_BODY: readonly Code[] = [
 /** Every call, in the order in which they are shown. */
 export function operationsOf(model: Model): Operation[] {
   const entities = [...model.entities.values()].flatMap((type) => entityOperations(type, model))
-  return [...loginOperations(), ...tokenOperations(), ...entities, ...serviceOperations()].map(
-    (operation) => ({
-      ...operation,
-      codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
-    }),
-  )
+  return [
+    ...loginOperations(),
+    ...tokenOperations(),
+    ...entities,
+    ...pastOperations(),
+    ...serviceOperations(),
+  ].map((operation) => ({
+    ...operation,
+    codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
+  }))
 }
 
 const session = { tag: SESSIONS, open: false, parameters: [], body: undefined } as const

@@ -117,6 +117,7 @@ function listParameters(column: string | undefined): Content[][] {
       code('trashed'),
       html`<code>only</code> the deleted ones, or <code>with</code> them. For those who may restore.`,
     ],
+    [code('at'), html`A time: what was live then, as it stood then. For those who may see the history.`],
     [
       'any dot path',
       html`Only those that have this value: <code>?version=1</code>${example}. <code>null</code> is for what is empty,

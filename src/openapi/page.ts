@@ -3,6 +3,7 @@ import type { Model } from '../declare/model.ts'
 import { type Content, type Html, html, type Section } from './html.ts'
 import { operationsOf } from './operations.ts'
 import { entitySection } from './page-entity.ts'
+import { pastSection } from './page-past.ts'
 import { style } from './page-style.ts'
 import {
   changesSection,
@@ -18,7 +19,14 @@ export function pageOf(model: Model, base: string): string {
   const operations = operationsOf(model)
   const before = [requestsSection(operations, base), sessionsSection(model, operations)]
   const types = [...model.entities.values()].map((type) => entitySection(type, model, operations))
-  const after = [listsSection(model), changesSection(), removalSection(), errorsSection()]
+  const [first = ''] = model.entities.keys()
+  const after = [
+    listsSection(model),
+    changesSection(),
+    removalSection(),
+    pastSection(first, operations),
+    errorsSection(),
+  ]
   return wrap(
     html`${contents(before, types, after)}
 <main id="content">

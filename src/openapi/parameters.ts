@@ -68,6 +68,23 @@ export const shared = {
       format: 'date-time',
     },
   ),
+  operation: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of an operation, as `Takeback-Operation` gives it.',
+    schema: { type: 'string', format: 'uuid', examples: ['01973a2e-7c40-7000-8000-5f1d2c3b4a59'] },
+  },
+  actor: query('actor', 'Only what this user did, such as `users/3`; or `system`.', { type: 'string' }),
+  since: query('since', 'Only from this time on.', { type: 'string', format: 'date-time' }),
+  until: query('until', 'Only up to this time.', { type: 'string', format: 'date-time' }),
+  entity: query('entity', 'Only what touched this Entity type.', { type: 'string' }),
+  dry_run: query(
+    'dry_run',
+    '`1` shows what would change and what stands in the way, and writes nothing.',
+    flag,
+  ),
+  skip_conflicts: query('skip_conflicts', '`1` takes back the rest where something stands in the way.', flag),
   restore: query('restore', '`1` takes the delete back.', flag),
   purge: query('purge', '`1` erases for good what is deleted already.', flag),
 } as const satisfies Record<string, Parameter>

@@ -18,24 +18,63 @@ const next: JsonSchema = {
   description: 'The `cursor` of the next page; `null` on the last one.',
 }
 
-/** What the calls answer that look into the past. */
+const id: JsonSchema = { type: 'integer', minimum: 1 }
+const unmapped: JsonSchema = {
+  type: 'array',
+  items: text,
+  description: 'Dot paths of the former state that have no place in the declaration any more.',
+}
+const head = {
+  id: text,
+  at: time,
+  actor,
+  changes: { type: 'integer', minimum: 1, description: 'How many Entities it changed.' },
+}
+const all = (properties: Record<string, JsonSchema>) => object(properties, Object.keys(properties))
+
+/** What the calls answer that look into the past, or take something back. */
 export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: object({ version, kind, at: time, actor, operation: text, changed }, [
-    'version',
-    'kind',
-    'at',
-    'actor',
-    'operation',
-    'changed',
-  ]),
+  Change: all({ version, kind, at: time, actor, operation: text, changed }),
   History: pageOf('Change'),
+  Operation: all({
+    ...head,
+    summary: {
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: { type: 'integer' } },
+      description: 'How many Entities of each type, by kind of change.',
+    },
+  }),
+  Operations: pageOf('Operation'),
+  OperationChange: all({ entity: text, id, version, kind, changed }),
+  OperationInFull: all({ ...head, data: listOf('OperationChange'), next }),
+  UndoMany: {
+    ...object({ actor: text, since: time, until: time, entity: text }, []),
+    minProperties: 1,
+    description: 'All that is given must hold.',
+  },
+  Reversal: object({ entity: text, id, kind, changed, unmapped }, ['entity', 'id', 'kind', 'changed']),
+  Undone: all({
+    operation: { type: ['string', 'null'], description: 'The new operation.' },
+    undone: { type: 'integer', minimum: 0, description: 'How many operations matched.' },
+    total: { type: 'integer', minimum: 0, description: 'How many Entities are changed.' },
+    changes: { ...listOf('Reversal'), description: 'The first hundred of them.' },
+    skipped: {
+      type: 'object',
+      additionalProperties: { type: 'array', items: text },
+      description: 'With `skip_conflicts=1`: what was left alone, and why.',
+    },
+  }),
+  Revert: object({ version: { ...version, description: 'The version whose values are written.' } }, [
+    'version',
+  ]),
+}
+
+function listOf(schema: string): JsonSchema {
+  return { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }
 }
 
 function pageOf(schema: string): JsonSchema {
-  return object({ data: { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }, next }, [
-    'data',
-    'next',
-  ])
+  return object({ data: listOf(schema), next }, ['data', 'next'])
 }
 
 function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {

@@ -78,6 +78,7 @@ const where: Readonly<Partial<Record<Code, Record<string, string[]>>>> = {
     'customer.id': ['is required'],
   },
   in_use: { 'bookings.customer': ['12 bookings refer to it'] },
+  cannot_undo: { 'bookings/7': ['was changed since, by users/3: guests'] },
   target_deleted: { 'customer.id': ['refers to customers/5, which is deleted'] },
 }
 

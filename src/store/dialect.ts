@@ -42,8 +42,8 @@ export interface Dialect {
   noted(type: number): Sql
   /** A table out of what is bound: a JSON list of lists, with a value for each column, encoded. */
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
-  /** The same of a JSON list of ids, as the right side of `IN`. */
-  idsIn(name: string): Sql
+  /** The same of a JSON list of single values, as the right side of `IN`. */
+  listed(name: string, kind: 'integer' | 'text'): Sql
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql

@@ -96,7 +96,8 @@ export const dialect: Dialect = {
           sql`(r.value ->> ${count(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
       ),
     )} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
-  idsIn: (name) => sql`(SELECT (r.value)::text::bigint FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+  listed: (name, kind) =>
+    sql`(SELECT (r.value #>> '{}')::${{ parts: [castOf(kind)] }} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,

@@ -1,0 +1,152 @@
+import { type Errors, Failure, invalid, note } from '../errors.ts'
+import { differenceOf } from '../journal/difference.ts'
+import { type Actor, actorOf } from '../plan/actor.ts'
+import type { Filter } from '../plan/operations.ts'
+import type { Bag, Row } from '../store/dialect.ts'
+import type { Statement } from '../store/sql.ts'
+import type { Answer, Context } from './context.ts'
+import { parseLimit } from './list.ts'
+import { parseTime, type Query } from './query.ts'
+
+/** `GET /api/operations/`: what was done, newest first; to an admin all of it, to others what they did. */
+export async function operations(context: Context, actor: Actor, query: Query): Promise<Answer> {
+  const errors: Errors = new Map()
+  const given = query.take(['actor', 'since', 'until', 'entity', 'limit', 'cursor'], errors)
+  const limit = parseLimit(given.limit, errors)
+  const filter: Filter = {
+    actor: parseActor(given.actor, errors),
+    since: parseTime('since', given.since, errors),
+    until: parseTime('until', given.until, errors),
+    entity: given.entity,
+    before: given.cursor,
+  }
+  if (given.entity !== undefined && !context.model.entities.has(given.entity))
+    note(errors, 'entity', 'is not an Entity type')
+  if (given.cursor !== undefined && !isOperation(given.cursor))
+    note(errors, 'cursor', 'is not a cursor of this list')
+  const seen = visible(actor, filter)
+  if (errors.size > 0) throw invalid(errors)
+  const { statement, bag } = filterBag(seen, (one) => context.operations.page(one, limit + 1))
+  const rows = await context.store.read(statement, bag)
+  const shown = rows.slice(0, limit)
+  const summaries = await summariesOf(context, shown)
+  const data = shown.map((row) => ({ ...headOf(row), summary: summaries.get(String(row[0])) ?? {} }))
+  const next = rows.length > limit ? (shown.at(-1)?.[0] ?? null) : null
+  return { status: 200, body: JSON.stringify({ data, next }) }
+}
+
+/** `GET /api/operations/<id>/`: one of them, with its changes. */
+export async function operation(context: Context, actor: Actor, id: string, query: Query): Promise<Answer> {
+  const errors: Errors = new Map()
+  const given = query.take(['limit', 'cursor'], errors)
+  const limit = parseLimit(given.limit, errors)
+  const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
+  if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
+  const row = await visibleOperation(context, actor, id)
+  if (errors.size > 0) throw invalid(errors)
+  const rows = await context.store.read(context.operations.changes(limit + 1), {
+    $operation: id,
+    $after: after,
+  })
+  const shown = rows.slice(0, limit)
+  const body = {
+    ...headOf(row),
+    data: shown.map((one) => changeOf(context, one)),
+    next: rows.length > limit ? String(shown.at(-1)?.[0]) : null,
+  }
+  return { status: 200, body: JSON.stringify(body) }
+}
+
+/** One that the actor may see: id, time, actor, actor's id, number of changes. */
+export async function visibleOperation(context: Context, actor: Actor, id: string): Promise<Row> {
+  if (actor.kind === 'nobody')
+    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  const [row] = isOperation(id) ? await context.store.read(context.operations.byId, { $operation: id }) : []
+  const mine = actor.kind === 'user' && row?.[2] === actor.entity && Number(row[3]) === actor.id
+  if (row === undefined || !(seesAll(actor) || mine)) throw new Failure('not_found')
+  return row
+}
+
+export function seesAll(actor: Actor): boolean {
+  return actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
+}
+
+/** Others see what is theirs, whatever they ask for. */
+export function visible(actor: Actor, filter: Filter): Filter {
+  if (actor.kind === 'nobody')
+    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  if (seesAll(actor) || actor.kind !== 'user') return filter
+  const { actor: asked } = filter
+  if (asked !== undefined && (asked.name !== actor.entity || asked.id !== actor.id))
+    throw new Failure('forbidden')
+  return { ...filter, actor: { name: actor.entity, id: actor.id } }
+}
+
+/** `users/3`, or `system`. */
+export function parseActor(text: string | undefined, errors: Errors): Filter['actor'] {
+  if (text === undefined) return undefined
+  const [, name, id] = /^([a-z][a-z0-9_]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
+  if (name !== undefined && (id !== undefined || name === 'system'))
+    return { name, id: id === undefined ? null : Number(id) }
+  return note(errors, 'actor', 'must be a user, such as users/3, or system')
+}
+
+/** A statement for a filter, and what it binds. */
+export function filterBag(
+  filter: Filter,
+  make: (filter: Filter) => Statement,
+): { statement: Statement; bag: Bag } {
+  const bag: Bag = {
+    $actor: filter.actor?.name ?? null,
+    $actor_id: filter.actor?.id ?? null,
+    $since: filter.since ?? null,
+    $until: filter.until ?? null,
+    $entity: filter.entity ?? null,
+    $before: filter.before ?? null,
+  }
+  return { statement: make(filter), bag }
+}
+
+function isOperation(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+}
+
+function headOf([id, at, actor, actorId, changes]: Row): object {
+  return { id, at, actor: actorOf(actor, actorId), changes: Number(changes) }
+}
+
+/** `{"bookings": {"delete": 3, "update": 1}}`, by operation. */
+async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<string, object>> {
+  const summaries = new Map<string, Record<string, Record<string, number>>>()
+  if (rows.length === 0) return summaries
+  const found = await context.store.read(context.operations.kinds, {
+    $operations: JSON.stringify(rows.map(([id]) => id)),
+  })
+  for (const [operation, entity, kind, number] of found) {
+    const summary = summaries.get(String(operation)) ?? {}
+    summaries.set(String(operation), summary)
+    const kinds = summary[String(entity)] ?? {}
+    summary[String(entity)] = kinds
+    kinds[String(kind)] = Number(number)
+  }
+  return summaries
+}
+
+function changeOf(context: Context, row: Row): object {
+  const [, entity, id, version, kind, data, before] = row
+  const plan = context.plans.get(String(entity))
+  const known = plan !== undefined && data !== null && (Number(version) === 1 || before !== null)
+  return {
+    entity,
+    id: Number(id),
+    version: Number(version),
+    kind,
+    changed: known
+      ? differenceOf(
+          plan.type.fields,
+          Number(version) === 1 ? undefined : JSON.parse(String(before)),
+          JSON.parse(String(data)),
+        )
+      : null,
+  }
+}

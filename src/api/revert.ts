@@ -1,0 +1,75 @@
+import { isRecord } from '../declare/record.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
+import { conflictsOf, reversalOf, sheavesOf } from '../journal/undo.ts'
+import type { Actor } from '../plan/actor.ts'
+import { MOVED } from '../plan/amend.ts'
+import type { Plan } from '../plan/compile.ts'
+import {
+  type Answer,
+  allow,
+  type Context,
+  entityAnswer,
+  matches,
+  operationOf,
+  type Preconditions,
+  TRIES,
+} from './context.ts'
+import type { Query } from './query.ts'
+import { obstaclesTo } from './undo.ts'
+
+/** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
+export async function revert(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { id, body, when, query }: { id: number; body: unknown; when: Preconditions; query: Query },
+): Promise<Answer> {
+  allow(plan, 'update', actor)
+  allow(plan, 'history', actor)
+  query.refuseAll()
+  const wanted = parseVersion(body)
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [row] = await context.store.read(plan.lists.read, { $id: id })
+    if (row === undefined) throw new Failure('not_found')
+    const [, version, json] = row
+    if (!matches(when.ifMatch, version)) throw new Failure('stale')
+    const [past] = await context.store.read(plan.history.version, { $id: id, $version: wanted })
+    if (past === undefined || past[6] === null)
+      throw invalidAt('version', 'is not a version that is still known')
+    const now = JSON.parse(String(json))
+    const former = { ...JSON.parse(String(past[6])), deleted_at: null }
+    const reversal = reversalOf(plan, { id, version: Number(version) }, now, former)
+    if (reversal === undefined) return entityAnswer(200, row)
+
+    const sheaves = sheavesOf([reversal])
+    const { steps, bag } = context.amend.steps(sheaves, [])
+    const operation = operationOf(actor)
+    const outcome = await context.store.write(steps, { ...bag, ...operation })
+    if (outcome.done) {
+      if (plan.login !== undefined) context.identities.forget()
+      const [fresh] = await context.store.read(plan.lists.read, { $id: id })
+      return withUnmapped(entityAnswer(200, fresh, operation.$operation), reversal.unmapped)
+    }
+    if (outcome.step === MOVED) continue
+    const conflicts = conflictsOf(await obstaclesTo(context, outcome, sheaves))
+    if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
+  }
+  throw new Failure('busy')
+}
+
+function withUnmapped(answer: Answer, unmapped: readonly string[]): Answer {
+  if (unmapped.length === 0) return answer
+  return { ...answer, headers: { ...answer.headers, 'Takeback-Unmapped': unmapped.join(', ') } }
+}
+
+function parseVersion(body: unknown): number {
+  const errors: Errors = new Map()
+  const given = isRecord(body) ? body : {}
+  for (const name of Object.keys(given)) if (name !== 'version') note(errors, name, 'is not known here')
+  const { version } = given
+  if (version === undefined) note(errors, 'version', 'is required')
+  else if (!Number.isSafeInteger(version) || Number(version) < 1)
+    note(errors, 'version', 'must be a whole number from 1')
+  if (errors.size > 0) throw invalid(errors)
+  return Number(version)
+}

@@ -1,0 +1,194 @@
+import { isRecord } from '../declare/record.ts'
+import { type Errors, Failure, invalid, note } from '../errors.ts'
+import {
+  type Conflicts,
+  changedSince,
+  conflictsOf,
+  type Moved,
+  type Reversal,
+  reverse,
+  sheavesOf,
+} from '../journal/undo.ts'
+import type { Actor } from '../plan/actor.ts'
+import { MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
+import type { Filter } from '../plan/operations.ts'
+import { sql } from '../store/sql.ts'
+import type { Outcome } from '../store/step.ts'
+import { step } from '../store/step.ts'
+import { type Answer, type Context, operationOf, TRIES } from './context.ts'
+import { filterBag, parseActor, visible, visibleOperation } from './operations.ts'
+import { parseFlag, parseTime, type Query } from './query.ts'
+
+/** How many changes and conflicts an answer names; it counts them all. */
+const NAMED_MAX = 100
+/** How many operations can be taken back in one go. */
+const OPERATIONS_MAX = 10_000
+/** How often what stands in the way is left out, and the rest tried anew. */
+const SKIPS_MAX = 50
+
+/** `POST /api/operations/<id>/undo/` */
+export async function undo(context: Context, actor: Actor, id: string, query: Query): Promise<Answer> {
+  const asked = parseFlags(query)
+  await visibleOperation(context, actor, id)
+  return takeBack(context, actor, [id], asked)
+}
+
+/** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
+export async function undoMany(context: Context, actor: Actor, body: unknown, query: Query): Promise<Answer> {
+  const asked = parseFlags(query)
+  const filter = parseFilter(context, actor, body)
+  const { statement, bag } = filterBag(filter, (one) => context.operations.matching(one, OPERATIONS_MAX + 1))
+  const rows = await context.store.read(statement, bag)
+  if (rows.length > OPERATIONS_MAX)
+    throw invalid(new Map([['since', [`matches more than ${OPERATIONS_MAX} operations: say a later time`]]]))
+  return takeBack(
+    context,
+    actor,
+    rows.map(([operation]) => String(operation)),
+    asked,
+  )
+}
+
+interface Asked {
+  readonly dryRun: boolean
+  readonly skipConflicts: boolean
+}
+
+function parseFlags(query: Query): Asked {
+  const errors: Errors = new Map()
+  const given = query.take(['dry_run', 'skip_conflicts'], errors)
+  const dryRun = parseFlag('dry_run', given.dry_run, errors)
+  const skipConflicts = parseFlag('skip_conflicts', given.skip_conflicts, errors)
+  if (errors.size > 0) throw invalid(errors)
+  return { dryRun, skipConflicts }
+}
+
+function parseFilter(context: Context, actor: Actor, body: unknown): Filter {
+  const errors: Errors = new Map()
+  const given = isRecord(body) ? body : {}
+  const text = (name: string) => {
+    const value = given[name]
+    if (value === undefined || value === null) return undefined
+    return typeof value === 'string' ? value : note(errors, name, 'must be a text')
+  }
+  for (const name of Object.keys(given))
+    if (!['actor', 'since', 'until', 'entity'].includes(name)) note(errors, name, 'is not known here')
+  const filter = {
+    actor: parseActor(text('actor'), errors),
+    since: parseTime('since', text('since'), errors),
+    until: parseTime('until', text('until'), errors),
+    entity: text('entity'),
+  }
+  const seen = visible(actor, filter)
+  if (filter.entity !== undefined && !context.model.entities.has(filter.entity))
+    note(errors, 'entity', 'is not an Entity type')
+  if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
+    note(errors, 'since', 'is required, or another of actor, until and entity')
+  if (errors.size > 0) throw invalid(errors)
+  return seen
+}
+
+/**
+ * Looks at what the operations have touched, works out what would take it back, and does that as one operation. What
+ * has moved meanwhile is looked at anew.
+ */
+async function takeBack(
+  context: Context,
+  actor: Actor,
+  operations: readonly string[],
+  { dryRun, skipConflicts }: Asked,
+): Promise<Answer> {
+  const skipped: Conflicts = new Map()
+  for (let tries = 0, skips = 0; tries < TRIES && skips < SKIPS_MAX; ) {
+    const rows = await context.store.read(context.operations.touched, {
+      $operations: JSON.stringify(operations),
+    })
+    const { reversals, conflicts, moved } = reverse(rows, context.plans, new Set(skipped.keys()))
+    for (const [name, sentences] of conflicts) skipped.set(name, sentences)
+    for (const [name, one] of moved) skipped.set(name, [await explain(context, one, skipped.size)])
+    if (skipped.size > 0 && !skipConflicts) throw cannot(skipped)
+    refuseForbidden(actor, reversals)
+    if (reversals.length === 0) return answerOf(null, operations, [], skipped)
+
+    const sheaves = sheavesOf(reversals)
+    const { steps, bag } = context.amend.steps(sheaves, operations)
+    const operation = operationOf(actor)
+    const all = dryRun ? [...steps, step(context.store.dialect, DRY, 'none', sql`SELECT 1`)] : steps
+    const outcome = await context.store.write(all, { ...bag, ...operation })
+    if (outcome.done || outcome.step === DRY) {
+      if (outcome.done) context.identities.forget()
+      return answerOf(outcome.done ? operation.$operation : null, operations, reversals, skipped)
+    }
+    const found = conflictsOf(await obstaclesTo(context, outcome, sheaves))
+    if (found.size === 0) tries++
+    else if (!skipConflicts) throw cannot(found)
+    else {
+      skips++
+      for (const [name, sentences] of found) skipped.set(name, sentences)
+    }
+  }
+  throw new Failure('busy')
+}
+
+/** What has changed since, of as many as are named. */
+async function explain(context: Context, moved: Moved, named: number): Promise<string> {
+  const { plan, id, last } = moved
+  if (named >= NAMED_MAX) return changedSince(moved, undefined)
+  const [row] = await context.store.read(plan.history.version, { $id: id, $version: last })
+  return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])))
+}
+
+/** Goes all the way, and back again: what stands in the way of it is found as it would be. */
+const DRY = 'dry'
+
+/** What the database found to stand against it; nothing where it has only moved. */
+export async function obstaclesTo(
+  context: Context,
+  outcome: Extract<Outcome, { done: false }>,
+  sheaves: readonly Sheaf[],
+): Promise<Obstacle[]> {
+  if (outcome.step === MOVED) return []
+  if (outcome.step !== 'unique') return context.amend.obstacles(outcome.step, outcome.rows)
+  const { bag } = context.amend.steps(sheaves, [])
+  const found: Obstacle[] = []
+  for (const { statement } of context.amend.taken(sheaves))
+    found.push(...context.amend.obstacles('taken', await context.store.read(statement, bag)))
+  return found
+}
+
+/** Whoever takes something back does what that takes. */
+function refuseForbidden(actor: Actor, reversals: readonly Reversal[]): void {
+  if (reversals.some(({ plan, amendment }) => !plan.may[amendment.kind](actor)))
+    throw new Failure('forbidden')
+}
+
+function cannot(conflicts: Conflicts): Failure {
+  return new Failure('cannot_undo', { errors: new Map([...conflicts].slice(0, NAMED_MAX)) })
+}
+
+function answerOf(
+  operation: string | null,
+  undone: readonly string[],
+  reversals: readonly Reversal[],
+  skipped: Conflicts,
+): Answer {
+  const shown = reversals.slice(0, NAMED_MAX)
+  const body = {
+    operation,
+    undone: undone.length,
+    total: reversals.length,
+    changes: shown.map(({ plan, amendment: { id, kind }, changed, unmapped }) => ({
+      entity: plan.type.name,
+      id,
+      kind,
+      changed: kind === 'delete' ? {} : changed,
+      ...(unmapped.length > 0 && { unmapped }),
+    })),
+    skipped: Object.fromEntries([...skipped].slice(0, NAMED_MAX)),
+  }
+  return {
+    status: 200,
+    body: JSON.stringify(body),
+    ...(operation !== null && { headers: { 'Takeback-Operation': operation } }),
+  }
+}

@@ -1,0 +1,311 @@
+import type { Edge, EntityType, Model } from '../declare/model.ts'
+import type { Bag, Bound, Dialect } from '../store/dialect.ts'
+import { and, id, join, param, type Sql, sql, unionAll, word } from '../store/sql.ts'
+import { type Step, step } from '../store/step.ts'
+import { type BodyColumn, bodyColumns } from './columns.ts'
+import { type ChangeKind, journal } from './journal.ts'
+import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import { Texts } from './texts.ts'
+
+/** The step that is refused where Entities are not as they were found: to be looked at anew. */
+export const MOVED = 'moved'
+
+/** What is to become of one Entity that is now at a version: other values, and whether it is there. */
+export interface Amendment {
+  readonly id: number
+  readonly version: number
+  readonly kind: Extract<ChangeKind, 'update' | 'delete' | 'restore'>
+  /** One for each column of its sheaf. */
+  readonly values: readonly Bound[]
+}
+
+/** Amendments of one type that set the same columns. */
+export interface Sheaf {
+  readonly type: EntityType
+  readonly columns: readonly string[]
+  readonly amendments: readonly Amendment[]
+}
+
+/** An obstacle that the database found, from a refused step. */
+export interface Obstacle {
+  readonly reason: 'gone' | 'dead' | 'held' | 'taken'
+  /** The Entity whose amendment it stands against. */
+  readonly entity: string
+  readonly id: number
+  readonly path: string
+  /** What it has to do with. */
+  readonly other: string
+}
+
+export interface AmendPlan {
+  /**
+   * The steps of one operation that brings many Entities to given states, whole tables at a time, and the values that
+   * they bind. `of` are the operations that are thereby taken back.
+   */
+  steps(sheaves: readonly Sheaf[], of: readonly string[]): { steps: Step[]; bag: Bag }
+  /** After a refusal: who stands against whom. */
+  taken(sheaves: readonly Sheaf[]): Step[]
+  obstacles(name: string, rows: readonly (readonly Bound[])[]): Obstacle[]
+}
+
+/** Compiled for each type and set of columns when they are first needed. */
+export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
+  const texts = new Texts<readonly Step[]>()
+  const parts = (sheaf: Sheaf, at: number) => new Parts(sheaf, at, model, dialect)
+  const cached = (name: string, sheaf: Sheaf, at: number, make: (parts: Parts) => readonly Step[]) =>
+    texts.of(`${name}|${at}|${sheaf.type.name}|${sheaf.columns.join('|')}`, () => make(parts(sheaf, at)))
+  const all = (name: string, sheaves: readonly Sheaf[], make: (parts: Parts) => readonly Step[]) =>
+    sheaves.flatMap((sheaf, at) => cached(name, sheaf, at, make))
+
+  return {
+    steps(sheaves, of) {
+      const steps = [
+        ...all('lock', sheaves, (one) => one.lock()),
+        ...all('gone', sheaves, (one) => one.refuseGone()),
+        ...all('park', sheaves, (one) => one.park()),
+        ...all('clear', sheaves, (one) => one.keepCleared()),
+        ...all('change', sheaves, (one) => one.change()),
+        ...all('check', sheaves, (one) => one.check()),
+        ...all('write', sheaves, (one) => one.writeDown()),
+      ]
+      return { steps, bag: bagOf(sheaves, model, of) }
+    },
+    taken: (sheaves) => all('taken', sheaves, (one) => one.findTaken()),
+    obstacles: (name, rows) => rows.map((row) => obstacleOf(name, row, model)),
+  }
+}
+
+const rowsName = (at: number) => `$rows ${at}`
+const headsName = (at: number) => `$heads ${at}`
+const idsName = (at: number) => `$ids ${at}`
+/** Of all sheaves together, by type: what goes. */
+const goneName = (type: string) => `$gone ${type}`
+
+function bagOf(sheaves: readonly Sheaf[], model: Model, of: readonly string[]): Bag {
+  const bag: Bag = { $undone: JSON.stringify(of) }
+  const gone = new Map<string, number[]>()
+  for (const name of model.entities.keys()) gone.set(name, [])
+  for (const [at, { type, amendments }] of sheaves.entries()) {
+    bag[rowsName(at)] =
+      `[${amendments.map(({ id, version, kind, values }) => `[${[id, version, kind, ...values].map(jsonOf).join(',')}]`).join(',')}]`
+    bag[headsName(at)] = JSON.stringify(amendments.map(({ id, version, kind }) => [id, version, kind]))
+    bag[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
+    for (const { id, kind } of amendments) if (kind === 'delete') gone.get(type.name)?.push(id)
+  }
+  for (const [name, ids] of gone) bag[goneName(name)] = JSON.stringify(ids)
+  return bag
+}
+
+/** A scaled decimal may have more digits than a number of JavaScript. */
+function jsonOf(value: Bound): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
+}
+
+/** The statements for one sheaf. */
+class Parts {
+  readonly #type: EntityType
+  readonly #table: Sql
+  readonly #columns: readonly BodyColumn[]
+  readonly #emailKey: boolean
+  readonly #out: readonly Edge[]
+  readonly #into: readonly Edge[]
+  readonly #dialect: Dialect
+  readonly #rows: Sql
+  readonly #heads: Sql
+  readonly #ids: Sql
+
+  constructor({ type, columns }: Sheaf, at: number, model: Model, dialect: Dialect) {
+    const known = bodyColumns(type.fields)
+    this.#type = type
+    this.#table = id(type.name)
+    this.#columns = columns.flatMap((name) => known.filter((column) => column.name === name))
+    this.#emailKey = columns.includes(EMAIL_KEY)
+    this.#out = model.edges.filter(({ from }) => from === type.name)
+    this.#into = model.edges.filter(({ to }) => to === type.name)
+    this.#dialect = dialect
+    const heads = [
+      { name: 'id', kind: 'integer' },
+      { name: 'version', kind: 'integer' },
+      { name: 'kind', kind: 'text' },
+    ] as const
+    // For what need not know the values: there may be many, and each statement reads them all.
+    this.#heads = dialect.rows(headsName(at), heads)
+    this.#rows = dialect.rows(rowsName(at), [
+      ...heads,
+      ...columns.map((name) => ({
+        name,
+        kind: known.find((column) => column.name === name)?.kind ?? ('text' as const),
+      })),
+    ])
+    this.#ids = dialect.listed(idsName(at), 'integer')
+  }
+
+  #step(name: string, expect: Step['expect'], source: Sql): Step {
+    return step(this.#dialect, name, expect, source)
+  }
+
+  /** From here on they stay as they are; and they must be as they were found. */
+  lock(): Step[] {
+    const { lock } = this.#dialect
+    const held = sql`SELECT count(*) FROM (SELECT 1 FROM ${this.#table} h WHERE h."id" IN ${this.#ids} ORDER BY h."id"${lock?.toChange ?? sql``}) x`
+    return [
+      ...(lock === undefined ? [] : [this.#step('lock', 'any', held)]),
+      this.#step(
+        MOVED,
+        'none',
+        sql`SELECT v."id" FROM ${this.#heads} v LEFT JOIN ${this.#table} t ON t."id" = v."id"
+          WHERE t."id" IS NULL OR t."version" <> v."version" LIMIT 1`,
+      ),
+    ]
+  }
+
+  /** What they would refer to may have been purged. */
+  refuseGone(): Step[] {
+    const found = this.#out
+      .filter(({ column }) => this.#columns.some(({ name }) => name === column))
+      .map(
+        (edge) => sql`SELECT ${word(nameOf(edge))}, v."id", v.${id(edge.column)} FROM ${this.#rows} v
+          LEFT JOIN ${id(edge.to)} d ON d."id" = v.${id(edge.column)} WHERE v.${id(edge.column)} IS NOT NULL AND d."id" IS NULL`,
+      )
+    return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
+  }
+
+  /** Values may go from one to another: out of the way, nothing is unique for a moment. */
+  park(): Step[] {
+    if (uniquesOf(this.#type).length === 0) return []
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`UPDATE ${this.#table} SET "deleted_at" = "updated_at" WHERE "id" IN ${this.#ids} AND "deleted_at" IS NULL`,
+      ),
+    ]
+  }
+
+  /** What is emptied because its target goes is kept, so that a restore sets it again; what was kept of what is undone is not needed any more. */
+  keepCleared(): Step[] {
+    const ofThis = sql`"entity" = ${word(this.#type.name)}`
+    const kept = this.#out
+      .filter(({ column }) => this.#columns.some(({ name }) => name === column))
+      .map(
+        ({
+          column,
+          to,
+        }) => sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
+          SELECT ${param('$operation')}, ${word(this.#type.name)}, t."id", ${word(column)}, t.${id(column)}
+          FROM ${this.#table} t JOIN ${this.#rows} v ON v."id" = t."id"
+          WHERE v.${id(column)} IS NULL AND t.${id(column)} IN ${this.#dialect.listed(goneName(to), 'integer')}`,
+      )
+    const undone = this.#dialect.listed('$undone', 'text')
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`DELETE FROM "takeback_cleared" WHERE ${ofThis} AND "entity_id" IN ${this.#ids} AND "operation" IN ${undone}`,
+      ),
+      ...kept.map((source) => this.#step('change', 'any', source)),
+    ]
+  }
+
+  change(): Step[] {
+    const later = this.#dialect.later(sql`t."updated_at"`)
+    const names = [...this.#columns.map(({ name }) => name), ...(this.#emailKey ? [EMAIL_KEY] : [])]
+    const isDelete = sql`v."kind" = 'delete'`
+    const sets = [
+      ...names.map((name) => sql`${id(name)} = v.${id(name)}`),
+      sql`"deleted_at" = CASE WHEN ${isDelete} THEN ${later} WHEN v."kind" = 'update' AND t."deletion" IS NOT NULL THEN t."deleted_at" END`,
+      sql`"deletion" = CASE WHEN ${isDelete} THEN ${param('$operation')} WHEN v."kind" = 'update' THEN t."deletion" END`,
+      ...(this.#type.login === undefined
+        ? []
+        : [sql`${id(TOKEN_EPOCH)} = t.${id(TOKEN_EPOCH)} + CASE WHEN ${isDelete} THEN 1 ELSE 0 END`]),
+      sql`"version" = t."version" + 1`,
+      sql`"updated_at" = ${later}`,
+    ]
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#rows} v WHERE v."id" = t."id"`,
+      ),
+    ]
+  }
+
+  /** Whatever is live now refers to what is live, and nothing that is live to what went. */
+  check(): Step[] {
+    const { lock } = this.#dialect
+    const targets = (column: string) =>
+      sql`(SELECT c.${id(column)} FROM ${this.#table} c WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL)`
+    const holds =
+      lock === undefined
+        ? []
+        : this.#out.map(({ to, column }) =>
+            this.#step(
+              'lock',
+              'any',
+              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(to)} h WHERE h."id" IN ${targets(column)} ORDER BY h."id"${lock.toStay}) x`,
+            ),
+          )
+    const dead = this.#out.map(
+      (
+        edge,
+      ) => sql`SELECT ${word(nameOf(edge))}, c."id", d."id" FROM ${this.#table} c JOIN ${id(edge.to)} d ON d."id" = c.${id(edge.column)}
+        WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL AND d."deleted_at" IS NOT NULL`,
+    )
+    const held = this.#into.map(
+      (edge) => sql`SELECT ${word(nameOf(edge))}, c.${id(edge.column)}, c."id" FROM ${id(edge.from)} c
+        WHERE c.${id(edge.column)} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`,
+    )
+    return [
+      ...holds,
+      ...(dead.length === 0 ? [] : [this.#step('dead', 'none', unionAll(dead))]),
+      ...(held.length === 0 ? [] : [this.#step('held', 'none', unionAll(held))]),
+    ]
+  }
+
+  writeDown(): Step[] {
+    const source = sql`${this.#table} t JOIN ${this.#heads} v ON v."id" = t."id"`
+    return [this.#step('change', 'any', journal(this.#type, sql`v."kind"`, this.#dialect, source))]
+  }
+
+  /** Others that have the values which must be unique. */
+  findTaken(): Step[] {
+    const sets = uniquesOf(this.#type)
+    const found = sets.map((set, at) => {
+      const values = set.map((name) => {
+        const given =
+          this.#columns.some((column) => column.name === name) || (name === EMAIL_KEY && this.#emailKey)
+        return sql`h.${id(name)} = ${given ? sql`v` : sql`t`}.${id(name)}`
+      })
+      return sql`SELECT ${word(`${this.#type.name} ${at}`)}, v."id", h."id" FROM ${this.#rows} v
+        JOIN ${this.#table} t ON t."id" = v."id" JOIN ${this.#table} h ON ${and(values)}
+        WHERE v."kind" <> 'delete' AND h."id" <> v."id" AND h."deleted_at" IS NULL AND h."id" NOT IN ${this.#ids}`
+    })
+    return found.length === 0 ? [] : [this.#step('taken', 'any', unionAll(found))]
+  }
+}
+
+/** How a refused step's rows say which reference they are about. */
+function nameOf({ from, column }: Edge): string {
+  return `${from} ${column}`
+}
+
+function obstacleOf(name: string, [key, one, other]: readonly Bound[], model: Model): Obstacle {
+  const [from = '', column = ''] = String(key).split(' ')
+  if (name === 'taken') {
+    const type = model.entities.get(from)
+    const set = type === undefined ? [] : (uniquesOf(type)[Number(column)] ?? [])
+    const path = set.map((path) => (path === EMAIL_KEY ? 'email' : path)).join('+')
+    return { reason: 'taken', entity: from, id: Number(one), path, other: `${from}/${other}` }
+  }
+  const edge = model.edges.find((edge) => edge.from === from && edge.column === column)
+  const to = edge?.to ?? ''
+  if (name === 'held')
+    return { reason: 'held', entity: to, id: Number(one), path: column, other: `${from}/${other}` }
+  return {
+    reason: name === 'gone' ? 'gone' : 'dead',
+    entity: from,
+    id: Number(one),
+    path: column,
+    other: `${to}/${other}`,
+  }
+}

@@ -1,0 +1,107 @@
+import type { Dialect } from '../store/dialect.ts'
+import { and, compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { JOURNAL } from './journal.ts'
+import { Texts } from './texts.ts'
+
+/** Which operations: all that is given must hold. */
+export interface Filter {
+  readonly actor?: { readonly name: string; readonly id: number | null } | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly entity?: string | undefined
+  /** Only those before this one, in the order of their ids. */
+  readonly before?: string | undefined
+}
+
+/** What the journal says about operations. Their ids are in the order of time, so that order is theirs. */
+export interface OperationsPlan {
+  /** Newest first: id, time, actor, actor's id, number of changes. */
+  page(filter: Filter, limit: number): Statement
+  /** The same of one, by `$operation`. */
+  readonly byId: Statement
+  /** Of those in `$operations`: operation, Entity type, kind, number. */
+  readonly kinds: Statement
+  /** The ids of all that match, newest first. */
+  matching(filter: Filter, limit: number): Statement
+  /** By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before. */
+  changes(limit: number): Statement
+  /**
+   * What `$operations` have touched: Entity type, id, the first version by them, the last one, how many; version, kind,
+   * JSON, actor and actor's id of the newest; JSON of the version before the first.
+   */
+  readonly touched: Statement
+}
+
+export function compileOperations(dialect: Dialect): OperationsPlan {
+  const texts = new Texts<Statement>()
+  const made = (shape: string, make: () => Sql) => texts.of(shape, () => compile(make(), dialect.placeholder))
+  const named = dialect.listed('$operations', 'text')
+  return {
+    page: (filter, limit) =>
+      made(`page ${limit} ${shapeOf(filter)}`, () => {
+        const picked = sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`
+        return sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
+          WHERE o."operation" IN (${picked}) GROUP BY o."operation" ORDER BY o."operation" DESC`
+      }),
+    byId: compile(
+      sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
+        WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
+      dialect.placeholder,
+    ),
+    kinds: compile(
+      sql`SELECT j."operation", j."entity", j."kind", count(*) FROM ${JOURNAL} j WHERE j."operation" IN ${named}
+        GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
+      dialect.placeholder,
+    ),
+    matching: (filter, limit) =>
+      made(
+        `matching ${limit} ${shapeOf(filter)}`,
+        () =>
+          sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`,
+      ),
+    changes: (limit) =>
+      made(
+        `changes ${limit}`,
+        () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
+          LEFT JOIN ${JOURNAL} b ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1
+          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`,
+      ),
+    touched: compile(touched(named), dialect.placeholder),
+  }
+}
+
+function touched(named: Sql): Sql {
+  const same = (alias: Sql) => sql`${alias}."entity" = w."entity" AND ${alias}."entity_id" = w."entity_id"`
+  const newest = sql`(SELECT max(k."version") FROM ${JOURNAL} k WHERE ${same(sql`k`)})`
+  return sql`SELECT w."entity", w."entity_id", w."first", w."last", w."n", c."version", c."kind", c."data", c."actor", c."actor_id", b."data"
+    FROM (SELECT j."entity", j."entity_id", min(j."version") AS "first", max(j."version") AS "last", count(*) AS "n"
+      FROM ${JOURNAL} j WHERE j."operation" IN ${named} GROUP BY j."entity", j."entity_id") w
+    JOIN ${JOURNAL} c ON ${same(sql`c`)} AND c."version" = ${newest}
+    LEFT JOIN ${JOURNAL} b ON ${same(sql`b`)} AND b."version" = w."first" - 1
+    ORDER BY w."entity", w."entity_id"`
+}
+
+function where({ actor, since, until, entity, before }: Filter): Sql {
+  const whose =
+    actor === undefined
+      ? []
+      : [
+          sql`j."actor" = ${param('$actor')}`,
+          actor.id === null ? sql`j."actor_id" IS NULL` : sql`j."actor_id" = ${param('$actor_id')}`,
+        ]
+  return and([
+    sql`1 = 1`,
+    ...whose,
+    ...(since === undefined ? [] : [sql`j."at" >= ${param('$since', 'datetime')}`]),
+    ...(until === undefined ? [] : [sql`j."at" <= ${param('$until', 'datetime')}`]),
+    ...(entity === undefined ? [] : [sql`j."entity" = ${param('$entity')}`]),
+    ...(before === undefined ? [] : [sql`j."operation" < ${param('$before')}`]),
+  ])
+}
+
+function shapeOf(filter: Filter): string {
+  return [
+    filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
+    ...(['since', 'until', 'entity', 'before'] as const).filter((key) => filter[key] !== undefined),
+  ].join(' ')
+}

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Edge } from '../../src/declare/model.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { graph } from '../declarations.ts'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { onEveryStore, type Received, type TestServer } from '../harness.ts'
 
 const { edges } = resolve(graph)
 const TYPES = ['companies', 'people', 'papers'] as const
@@ -13,15 +13,97 @@ interface Thing {
   readonly type: Type
   readonly id: number
   readonly name: string
-  readonly references: Record<string, number | null>
+  references: Record<string, number | null>
   deletion: number | null
+  /** How often it was changed. */
+  version: number
+}
+
+/** Of one thing, as an operation found and left it; `before` is undefined where it was made. */
+interface Touched {
+  readonly thing: Thing
+  readonly before: Pick<Thing, 'references' | 'deletion'> | undefined
+  /** The version before, and the one that it left behind. */
+  readonly first: number
+  readonly last: number
+}
+
+interface Operation {
+  readonly id: string
+  readonly deletion: number
+  readonly touched: readonly Touched[]
 }
 
 /** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
 class World {
   readonly things: Thing[] = []
-  readonly #cleared: { deletion: number; thing: Thing; edge: Edge; target: number }[] = []
+  readonly operations: Operation[] = []
+  #cleared: { deletion: number; thing: Thing; edge: Edge; target: number }[] = []
   #operations = 0
+
+  /** Runs something, and notes what it did as an operation, if the server says that it was one. */
+  async note(work: () => Promise<string>, always?: Thing): Promise<void> {
+    const before = new Map(this.things.map((thing) => [thing, copyOf(thing)]))
+    const id = await work()
+    const touched = this.things.flatMap((thing): Touched[] => {
+      const former = before.get(thing)
+      if (former !== undefined && thing !== always && isSame(former, thing)) return []
+      thing.version++
+      return [{ thing, before: former, first: thing.version - 1, last: thing.version }]
+    })
+    if (id !== '') this.operations.push({ id, deletion: this.#operations, touched })
+  }
+
+  /** The status, and whether anything is written. */
+  undo({ touched, deletion }: Operation): { status: number; written: boolean } {
+    if (touched.some(({ thing, last }) => thing.version !== last)) return { status: 409, written: false }
+    const changes = touched.flatMap(({ thing, before }) => {
+      const wanted = before ?? { references: thing.references, deletion: thing.deletion ?? -1 }
+      return isSame(wanted, thing) ? [] : [{ thing, now: copyOf(thing), wanted }]
+    })
+    const goes = ({ thing, wanted }: (typeof changes)[number]) =>
+      thing.deletion === null && wanted.deletion !== null
+    const gone = changes.filter(goes).map(({ thing }) => thing)
+    const operation = this.#operations + 1
+    for (const change of changes) {
+      change.thing.references = { ...change.wanted.references }
+      if (goes(change)) change.thing.deletion = operation
+      else if (change.wanted.deletion === null) change.thing.deletion = null
+    }
+    if (!this.#isSound()) {
+      for (const { thing, now } of changes) Object.assign(thing, now)
+      return { status: 409, written: false }
+    }
+    this.#operations = operation
+    const things = changes.map(({ thing }) => thing)
+    this.#cleared = this.#cleared.filter((one) => one.deletion !== deletion || !things.includes(one.thing))
+    for (const { thing, now } of changes)
+      for (const edge of this.edgesOf(thing.type)) {
+        const target = now.references[edge.path] ?? null
+        if (
+          target !== null &&
+          thing.references[edge.path] === null &&
+          gone.some(({ type, id }) => type === edge.to && id === target)
+        )
+          this.#cleared.push({ deletion: operation, thing, edge, target })
+      }
+    return { status: 200, written: changes.length > 0 }
+  }
+
+  /** What is live refers to what is live, and names that must be unique are. */
+  #isSound(): boolean {
+    const live = this.things.filter(({ deletion }) => deletion === null)
+    const names = live.filter(({ type }) => type !== 'people').map(({ type, name }) => `${type} ${name}`)
+    return (
+      new Set(names).size === names.length &&
+      live.every((thing) =>
+        this.edgesOf(thing.type).every((edge) => {
+          const target = thing.references[edge.path] ?? null
+          return target === null || this.find(edge.to, target)?.deletion === null
+        }),
+      )
+    )
+  }
 
   find(type: string, id: number | null | undefined): Thing | undefined {
     return this.things.find((thing) => thing.type === type && thing.id === id)
@@ -95,6 +177,21 @@ class World {
   }
 }
 
+function copyOf({ references, deletion }: Pick<Thing, 'references' | 'deletion'>) {
+  return { references: { ...references }, deletion }
+}
+
+function isSame(
+  a: Pick<Thing, 'references' | 'deletion'>,
+  b: Pick<Thing, 'references' | 'deletion'>,
+): boolean {
+  const paths = [...Object.keys(a.references), ...Object.keys(b.references)]
+  return (
+    (a.deletion === null) === (b.deletion === null) &&
+    paths.every((path) => (a.references[path] ?? null) === (b.references[path] ?? null))
+  )
+}
+
 /** Each is a few small numbers, so that a failing sequence can be shrunk. */
 type Move =
   | {
@@ -105,6 +202,8 @@ type Move =
     }
   | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
   | { readonly kind: 'remove' | 'restore'; readonly thing: number }
+  /** How many operations ago: mostly the last one. */
+  | { readonly kind: 'undo'; readonly ago: number }
 
 const small = fc.nat({ max: 11 })
 const move: fc.Arbitrary<Move> = fc.oneof(
@@ -117,6 +216,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: small }),
   fc.record({ kind: fc.constant('remove' as const), thing: small }),
   fc.record({ kind: fc.constant('restore' as const), thing: small }),
+  fc.record({ kind: fc.constant('undo' as const), ago: fc.oneof(fc.constant(0), fc.nat({ max: 4 })) }),
 )
 
 /** A body that sets one reference, wherever it stands. */
@@ -125,8 +225,11 @@ function bodyOf(path: string, id: number | null): Record<string, unknown> {
   return { [first]: rest.length > 0 ? bodyOf(rest.join('.'), id) : id === null ? null : { id } }
 }
 
+const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
+
 async function perform(server: TestServer, world: World, one: Move): Promise<void> {
-  if (one.kind === 'create') return create(server, world, one)
+  if (one.kind === 'create') return world.note(() => create(server, world, one))
+  if (one.kind === 'undo') return undo(server, world, one.ago)
   const thing = world.things[one.thing % Math.max(1, world.things.length)]
   if (thing === undefined) return
   const path = `/api/${thing.type}/${thing.id}/`
@@ -134,21 +237,45 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
     const edge = world.edgesOf(thing.type)[one.edge % world.edgesOf(thing.type).length]
     const candidates = world.things.filter(({ type, deletion }) => type === edge?.to && deletion === null)
     const target = candidates[one.target % (candidates.length + 1)]?.id ?? null
-    const { status } = await server.call('PATCH', path, { body: bodyOf(edge?.path ?? '', target) })
-    expect(status).toBe(thing.deletion === null ? 200 : 404)
-    if (status === 200 && edge !== undefined) thing.references[edge.path] = target
-    return
+    const live = thing.deletion === null
+    const point = async () => {
+      const received = await server.call('PATCH', path, { body: bodyOf(edge?.path ?? '', target) })
+      expect(received.status).toBe(live ? 200 : 404)
+      if (live && edge !== undefined) thing.references[edge.path] = target
+      return operationOf(received)
+    }
+    return world.note(point, live ? thing : undefined)
   }
-  const expected = one.kind === 'remove' ? world.remove(thing) : world.restore(thing)
-  const { status, text } = await server.call('DELETE', one.kind === 'remove' ? path : `${path}?restore=1`)
-  expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
+  return world.note(async () => {
+    const expected = one.kind === 'remove' ? world.remove(thing) : world.restore(thing)
+    const received = await server.call('DELETE', one.kind === 'remove' ? path : `${path}?restore=1`)
+    const { status, text } = received
+    expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
+    return operationOf(received)
+  })
+}
+
+async function undo(server: TestServer, world: World, ago: number): Promise<void> {
+  const operation = world.operations.at(-1 - ago)
+  if (operation === undefined) return
+  await world.note(async () => {
+    const expected = world.undo(operation)
+    const path = `/api/operations/${operation.id}/undo/`
+    const dry = await server.call('POST', `${path}?dry_run=1`)
+    const received = await server.call('POST', path)
+    const { status, text } = received
+    expect([path, status, text]).toEqual([path, expected.status, text])
+    expect([dry.status, operationOf(dry)]).toEqual([status, ''])
+    expect(operationOf(received) !== '').toBe(expected.written)
+    return operationOf(received)
+  })
 }
 
 async function create(
   server: TestServer,
   world: World,
   { type, name, targets }: Extract<Move, { kind: 'create' }>,
-): Promise<void> {
+): Promise<string> {
   const references: Record<string, number | null> = {}
   let body: Record<string, unknown> = {
     [type === 'papers' ? 'title' : 'name']: `n${name}`,
@@ -162,9 +289,18 @@ async function create(
   const taken =
     type !== 'people' &&
     world.things.some((thing) => thing.type === type && thing.name === `n${name}` && thing.deletion === null)
-  const { status, body: made } = await server.call('POST', `/api/${type}/`, { body })
-  expect(status).toBe(taken ? 422 : 201)
-  if (status === 201) world.things.push({ type, id: made.id, name: `n${name}`, references, deletion: null })
+  const received = await server.call('POST', `/api/${type}/`, { body })
+  expect(received.status).toBe(taken ? 422 : 201)
+  if (!taken)
+    world.things.push({
+      type,
+      id: received.body.id,
+      name: `n${name}`,
+      references,
+      deletion: null,
+      version: 0,
+    })
+  return operationOf(received)
 }
 
 /** All that the server has of these things, said as the world says it. */
@@ -192,7 +328,7 @@ const dangling = edges
   )
   .join(' UNION ALL ')
 
-onEveryStore('random deletions and restores', graph, (server) => {
+onEveryStore('random changes, deletions, restores and undos', graph, (server) => {
   test('do what a plain model of them does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 12, maxLength: 40 }), async (moves) => {
@@ -218,7 +354,7 @@ onEveryStore('random deletions and restores', graph, (server) => {
         expect(await server.query(dangling)).toEqual([])
         await forget(server)
       }),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 150) },
+      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },
     )
   }, 3_600_000)
 })

@@ -20,7 +20,7 @@ const allowed: Record<string, readonly string[]> = {
   http: ['api', 'errors', 'plan'],
   config: ['errors', 'http', 'store'],
   app: ['api', 'auth', 'config', 'declare', 'errors', 'http', 'openapi', 'plan', 'store', 'takeback'],
-  cli: ['api', 'app', 'auth', 'config', 'declare', 'errors', 'http', 'openapi', 'plan', 'store'],
+  cli: ['api', 'app', 'auth', 'config', 'declare', 'errors', 'http', 'journal', 'openapi', 'plan', 'store'],
 }
 
 const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''

@@ -5,10 +5,22 @@ import { type Command, helpOf, parseCommand } from './arguments.ts'
 import { copy } from './copy.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
+import { history, undo } from './past.ts'
 import { serve } from './serve.ts'
+import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
 
-const commands: readonly Command[] = [serve, init, migrate, copy, userAdd]
+const commands: readonly Command[] = [
+  serve,
+  init,
+  migrate,
+  copy,
+  userAdd,
+  history,
+  undo,
+  trashList,
+  trashPurge,
+]
 
 const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
 

@@ -6,7 +6,7 @@ import { catalogue } from '../errors.ts'
 import { pastSchemas } from './past-schemas.ts'
 
 /** What an Entity type has schemas for besides itself. `part` is what `fields` leaves of it, `self` what login shows. */
-export type SchemaKind = 'create' | 'patch' | 'replace' | 'list' | 'part' | 'self'
+export type SchemaKind = 'create' | 'patch' | 'replace' | 'list' | 'part' | 'trashed' | 'self'
 
 /** The name of a schema. A declared type may be called `bookings_create` itself, and keeps its name then. */
 export function schemaName(model: Model, type: EntityType, kind: SchemaKind): string {
@@ -43,6 +43,10 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   return {
     [type.name]: { description: `One of ${type.name}, as it comes back.`, ...whole },
     [named('part')]: { description: `The chosen \`fields\` of one of ${type.name}.`, ...part },
+    [named('trashed')]: {
+      description: `One of ${type.name}, with how it was deleted; for lists with \`trashed\`.`,
+      ...entitySchema(type, {}, { deletion: deletionSchema }),
+    },
     [named('create')]: { description: `A new one of ${type.name}.`, ...sent },
     [named('patch')]: {
       description: 'What is to change: the keys are merged in (RFC 7396), and `null` takes away.',
@@ -61,7 +65,11 @@ const time: JsonSchema = { type: 'string', format: 'date-time' }
 const serverTime = (description: string): JsonSchema => ({ ...time, description, readOnly: true })
 
 /** An Entity as it comes back: every key is there, `null` where there is nothing. */
-function entitySchema(type: EntityType, more: Record<string, JsonSchema> = {}): JsonSchema {
+function entitySchema(
+  type: EntityType,
+  more: Record<string, JsonSchema> = {},
+  last: Record<string, JsonSchema> = {},
+): JsonSchema {
   const { properties } = portable(objectSchema(type.fields, 'whole', 'out'))
   const all = {
     id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, readOnly: true },
@@ -75,12 +83,16 @@ function entitySchema(type: EntityType, more: Record<string, JsonSchema> = {}): 
       readOnly: true,
       description: 'When it was deleted; `null` for what is live.',
     },
+    ...last,
   }
   return object(all, Object.keys(all))
 }
 
 function listSchema(model: Model, type: EntityType): JsonSchema {
-  const items = { anyOf: [refTo(type.name), refTo(schemaName(model, type, 'part'))] }
+  const kinds = ['part', 'trashed'] as const
+  const items = {
+    anyOf: [refTo(type.name), ...kinds.map((kind) => refTo(schemaName(model, type, kind)))],
+  }
   return object(
     {
       data: { type: 'array', items },
@@ -92,6 +104,15 @@ function listSchema(model: Model, type: EntityType): JsonSchema {
     },
     ['data', 'next'],
   )
+}
+
+const deletionSchema: JsonSchema = {
+  anyOf: [
+    object({ operation: { type: 'string' }, actor: { type: ['string', 'null'] } }, ['operation', 'actor']),
+    { type: 'null' },
+  ],
+  readOnly: true,
+  description: 'The operation that deleted it, and who did that.',
 }
 
 function selfSchema(type: EntityType, userType: string): JsonSchema {

@@ -77,7 +77,12 @@ function isNothing(value: unknown): boolean {
 }
 
 /** The JSON of whole Entities, or of the chosen dot paths of them, made by the database itself. */
-export function renderEntity(type: EntityType, dialect: Dialect, chosen?: ReadonlySet<string>): Sql {
+export function renderEntity(
+  type: EntityType,
+  dialect: Dialect,
+  chosen?: ReadonlySet<string>,
+  more: readonly [string, Sql][] = [],
+): Sql {
   const own = (name: keyof typeof ownColumns): [string, Sql][] =>
     chosen === undefined || chosen.has(name)
       ? [[name, dialect.render(ownColumns[name], column(name), 0)]]
@@ -89,6 +94,7 @@ export function renderEntity(type: EntityType, dialect: Dialect, chosen?: Readon
     ...own('created_at'),
     ...own('updated_at'),
     ...own('deleted_at'),
+    ...more,
   ])
 }
 

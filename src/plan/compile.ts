@@ -9,6 +9,7 @@ import { compileLists, type ListPlan } from './list.ts'
 import { compileLogin, type LoginPlan } from './login.ts'
 import { compileRemovals, type RemovePlan } from './remove.ts'
 import { compileRules, type Permissions } from './rule.ts'
+import { compileTrash, type TrashPlan } from './trash.ts'
 import { compileWrites, type WritePlan } from './write.ts'
 
 /** All that is compiled from the Model for one Entity type, before the first request. */
@@ -28,6 +29,7 @@ export interface Plan {
   readonly removals: RemovePlan
   readonly lists: ListPlan
   readonly history: HistoryPlan
+  readonly trash: TrashPlan
   readonly login: LoginPlan | undefined
 }
 
@@ -66,6 +68,7 @@ function compilePlan(type: EntityType, model: Model, legacy: Legacy, dialect: Di
     removals: compileRemovals(type, model, legacy, dialect),
     lists: compileLists(type, dialect),
     history: compileHistory(type, dialect),
+    trash: compileTrash(type, dialect),
     login: type.login === undefined ? undefined : compileLogin(type, dialect),
   })
 }

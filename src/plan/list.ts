@@ -16,6 +16,7 @@ import {
   signatureOf,
 } from './query.ts'
 import { Texts } from './texts.ts'
+import { renderDeletion } from './trash.ts'
 
 /** How many Entities a page has unless told, and at most. */
 export const LIMIT = 20
@@ -67,6 +68,10 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   const compiled = (shape: string, make: () => Sql) =>
     texts.of(shape, () => compile(make(), dialect.placeholder))
   const whole = renderEntity(type, dialect)
+  const trashed = renderEntity(type, dialect, undefined, [renderDeletion(type, dialect)])
+  /** In the trash it is told how things came there. */
+  const wholeOf = ({ trashed: how, at }: ListQuery) =>
+    how === 'without' || at !== undefined ? whole : trashed
   const past = tableAsOf(type, dialect)
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
   const readOf = (json: Sql, from = id(type.name)) =>
@@ -74,7 +79,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
 
   function select(query: ListQuery): Sql {
     const byId = query.sort.length === 1
-    const json = query.fields === undefined ? whole : renderEntity(type, dialect, query.fields)
+    const json = query.fields === undefined ? wholeOf(query) : renderEntity(type, dialect, query.fields)
     const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
     const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after, kindOf)]
     const where = and([...conditions(query, kindOf), ...behind])

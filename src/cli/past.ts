@@ -1,0 +1,196 @@
+import { history as historyOf } from '../api/history.ts'
+import { Query } from '../api/query.ts'
+import { undoMany, undo as undoOne } from '../api/undo.ts'
+import { type App, loadModel, openApp } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { didYouMean } from '../declare/closest.ts'
+import { parseInstant } from '../declare/fields/time.ts'
+import { Failure, StartError } from '../errors.ts'
+import type { Changed } from '../journal/difference.ts'
+import { system } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Command, Given } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { flagsOf, helpOption, storeOptions } from './options.ts'
+
+const jsonOption = { json: { value: undefined, help: 'as JSON, for programs' } } as const
+const yesOption = { yes: { value: undefined, help: 'do not ask' } } as const
+
+/** Opens what a command works on, and closes it again. */
+export async function withApp(given: Given, work: (app: App) => Promise<void>): Promise<void> {
+  const config = readConfig(flagsOf(given), process.env)
+  const app = await openApp(config, await loadModel(config.file))
+  try {
+    await work(app)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const lines = [...(error.errors ?? [])].map(([path, sentences]) => `  ${path} ${sentences.join(', ')}`)
+    throw new StartError([error.message, ...lines].join('\n'))
+  } finally {
+    await app.close()
+  }
+}
+
+export function planOf({ context }: App, name: string): Plan {
+  const plan = context.plans.get(name)
+  if (plan !== undefined) return plan
+  const names = [...context.plans.keys()]
+  throw new StartError(
+    `There is no Entity type "${name}"${didYouMean(name, names)} (there are: ${names.join(', ')}).`,
+  )
+}
+
+export const history: Command = {
+  name: 'history',
+  usage: 'takeback history <entity>/<id> [--limit N] [--json]',
+  summary: 'Shows every change of an Entity, newest first.',
+  options: {
+    limit: { value: 'N', help: 'how many at most (20)' },
+    ...jsonOption,
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    const [, entity, id] = /^([a-z][a-z0-9_]*)\/(\d+)$/.exec(given.words[0] ?? '') ?? []
+    if (entity === undefined || given.words.length !== 1)
+      throw new StartError('Say which Entity: takeback history bookings/7.')
+    await withApp(given, async (app) => {
+      const query = new Query(given.text('limit') === undefined ? [] : [['limit', given.text('limit') ?? '']])
+      const { body = '' } = await historyOf(app.context, planOf(app, entity), system, Number(id), query)
+      console.log(given.text('json') === undefined ? shownHistory(body) : body)
+    })
+  },
+}
+
+interface Change {
+  readonly version: number
+  readonly kind: string
+  readonly at: string
+  readonly actor: string | null
+  readonly operation: string
+  readonly changed: Changed | null
+}
+
+function shownHistory(body: string): string {
+  const { data, next } = JSON.parse(body) as { data: Change[]; next: string | null }
+  const lines = data.flatMap(({ version, kind, at, actor, operation, changed }) => [
+    `${at}  ${kind.padEnd(7)}  version ${version}  by ${actor ?? 'nobody'}  ${operation}`,
+    ...(changed === null ? ['    not known any more'] : shownChanges(changed)),
+  ])
+  return [...lines, ...(next === null ? [] : ['', 'There is more: say a larger --limit.'])].join('\n')
+}
+
+/** A line for each dot path: `guests  1 → 3`. */
+function shownChanges(changed: Changed): string[] {
+  const entries = Object.entries(changed)
+  const width = Math.max(0, ...entries.map(([path]) => path.length))
+  return entries.map(
+    ([path, { from, to }]) => `    ${path.padEnd(width)}  ${JSON.stringify(from)} → ${JSON.stringify(to)}`,
+  )
+}
+
+export const undo: Command = {
+  name: 'undo',
+  usage: 'takeback undo <operation> | --actor A --since T … [--skip-conflicts] [--yes] [--json]',
+  summary: 'Takes an operation back, or all that match, after showing what that changes.',
+  options: {
+    actor: { value: 'A', help: 'all that this user did, such as users/3' },
+    since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
+    until: { value: 'T', help: 'all up to a time' },
+    entity: { value: 'E', help: 'all that touched this Entity type' },
+    'skip-conflicts': { value: undefined, help: 'take back the rest where something stands in the way' },
+    ...yesOption,
+    ...jsonOption,
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    const filter = filterOf(given)
+    const [operation, ...more] = given.words
+    if (more.length > 0 || (operation === undefined) === (Object.keys(filter).length === 0))
+      throw new StartError(
+        'Say which operation, or which of them: takeback undo <operation>, or takeback undo --actor users/3 --since 14:00.',
+      )
+    await withApp(given, async ({ context }) => {
+      const run = async (dry: boolean) => {
+        const query = new Query([
+          ['dry_run', dry ? '1' : '0'],
+          ['skip_conflicts', given.text('skip-conflicts') === undefined ? '0' : '1'],
+        ])
+        const { body = '' } =
+          operation === undefined
+            ? await undoMany(context, system, filter, query)
+            : await undoOne(context, system, operation, query)
+        return body
+      }
+      const dry = await run(true)
+      const { total } = JSON.parse(dry) as Undone
+      if (given.text('json') === undefined) console.log(shownUndo(dry))
+      if (total === 0) return
+      if (given.text('yes') === undefined && !(await confirm('Take that back?')))
+        return console.log('Nothing was taken back.')
+      const done = await run(false)
+      if (given.text('json') === undefined)
+        console.log(`Taken back, as operation ${(JSON.parse(done) as Undone).operation}.`)
+      else console.log(done)
+    })
+  },
+}
+
+interface Undone {
+  readonly operation: string | null
+  readonly undone: number
+  readonly total: number
+  readonly changes: readonly {
+    readonly entity: string
+    readonly id: number
+    readonly kind: string
+    readonly changed: Changed
+  }[]
+  readonly skipped: Readonly<Record<string, readonly string[]>>
+}
+
+function shownUndo(body: string): string {
+  const { undone, total, changes, skipped } = JSON.parse(body) as Undone
+  const lines = changes.flatMap(({ entity, id, kind, changed }) => [
+    `${kind.padEnd(7)}  ${entity}/${id}`,
+    ...shownChanges(changed),
+  ])
+  const left = Object.entries(skipped).map(([name, sentences]) => `skipped  ${name} ${sentences.join(', ')}`)
+  return [
+    ...lines,
+    ...(total > changes.length ? [`… and ${total - changes.length} more`] : []),
+    ...left,
+    '',
+    `${undone === 1 ? '1 operation' : `${undone} operations`}, ${total === 1 ? '1 Entity' : `${total} Entities`} to change.`,
+  ].join('\n')
+}
+
+function filterOf(given: Given): Record<string, string> {
+  const filter: Record<string, string> = {}
+  for (const name of ['actor', 'entity'] as const) {
+    const text = given.text(name)
+    if (text !== undefined) filter[name] = text
+  }
+  for (const name of ['since', 'until'] as const) {
+    const text = given.text(name)
+    if (text !== undefined) filter[name] = timeOf(name, text)
+  }
+  return filter
+}
+
+/** `14:00` is today's, as the clock on the wall has it. */
+function timeOf(name: string, text: string): string {
+  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
+  if (hours !== undefined) {
+    const time = new Date()
+    time.setHours(Number(hours), Number(minutes), 0, 0)
+    return time.toISOString()
+  }
+  const instant = parseInstant(text)
+  if (instant === undefined)
+    throw new StartError(
+      `--${name} must be a time such as 14:00 (today) or 2026-12-31T18:00:00Z, not "${text}".`,
+    )
+  return instant
+}

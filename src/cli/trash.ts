@@ -1,0 +1,151 @@
+import { Query } from '../api/query.ts'
+import { remove } from '../api/remove.ts'
+import type { App } from '../app.ts'
+import { Failure, StartError } from '../errors.ts'
+import { system } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Command, Given } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { helpOption, storeOptions } from './options.ts'
+import { planOf, withApp } from './past.ts'
+
+const entityOption = { entity: { value: 'E', help: 'only of this Entity type' } } as const
+
+export const trashList: Command = {
+  name: 'trash list',
+  usage: 'takeback trash list [--entity E] [--older-than 30d] [--json]',
+  summary: 'Shows what is deleted: when, by whom, and by which operation.',
+  options: {
+    ...entityOption,
+    'older-than': { value: 'AGE', help: 'only what was deleted so long ago: 30d, 12h, 1y' },
+    json: { value: undefined, help: 'as JSON, for programs' },
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    await withApp(given, async (app) => {
+      const found = await trashed(app, given)
+      if (given.text('json') !== undefined) return console.log(JSON.stringify(found))
+      for (const { entity, id, deleted_at, actor, operation } of found)
+        console.log(`${deleted_at}  ${entity}/${id}  by ${actor ?? 'nobody'}  ${operation}`)
+      console.log(found.length === 0 ? 'The trash is empty.' : `${found.length} deleted.`)
+    })
+  },
+}
+
+export const trashPurge: Command = {
+  name: 'trash purge',
+  usage: 'takeback trash purge --older-than 30d [--entity E] [--yes]',
+  summary: 'Erases for good what was deleted long ago, after counting it.',
+  options: {
+    ...entityOption,
+    'older-than': { value: 'AGE', help: 'what was deleted so long ago: 30d, 12h, 1y; 0d for all' },
+    yes: { value: undefined, help: 'do not ask' },
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    if (given.text('older-than') === undefined)
+      throw new StartError('Say how old: takeback trash purge --older-than 30d.')
+    await withApp(given, async (app) => {
+      const found = await trashed(app, given)
+      if (found.length === 0) return console.log('Nothing is that old.')
+      for (const [entity, number] of countsOf(found)) console.log(`${number} of ${entity}`)
+      if (given.text('yes') === undefined && !(await confirm('Erase that for good?')))
+        return console.log('Nothing was erased.')
+      const { purged, kept } = await purgeAll(app, found)
+      for (const line of kept) console.log(line)
+      console.log(`Erased ${purged}; kept ${found.length - purged}.`)
+    })
+  },
+}
+
+interface Trashed {
+  readonly entity: string
+  readonly id: number
+  readonly deleted_at: string
+  readonly actor: string | null
+  readonly operation: string
+}
+
+async function trashed(app: App, given: Given): Promise<Trashed[]> {
+  if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+  const entity = given.text('entity')
+  const plans = entity === undefined ? [...app.context.plans.values()] : [planOf(app, entity)]
+  const before = new Date(Date.now() - ageOf(given.text('older-than') ?? '0d')).toISOString()
+  const found: Trashed[] = []
+  for (const plan of plans) found.push(...(await trashedOf(app, plan, before)))
+  return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
+}
+
+async function trashedOf({ context }: App, plan: Plan, before: string): Promise<Trashed[]> {
+  const rows = await context.store.read(plan.trash.before, { $before: before })
+  return rows.map(([id, at, operation, actor, actorId]) => ({
+    entity: plan.type.name,
+    id: Number(id),
+    deleted_at: String(at),
+    actor: actor === null ? null : actorId === null ? String(actor) : `${actor}/${actorId}`,
+    operation: String(operation),
+  }))
+}
+
+/** What others still refer to stays, and is tried again once those are gone. */
+async function purgeAll(
+  { context }: App,
+  found: readonly Trashed[],
+): Promise<{ purged: number; kept: string[] }> {
+  let left = [...found]
+  let purged = 0
+  for (;;) {
+    const kept: { one: Trashed; why: string }[] = []
+    for (const one of left) {
+      const plan = context.plans.get(one.entity)
+      if (plan === undefined) continue
+      try {
+        await remove(context, plan, system, {
+          id: one.id,
+          query: new Query([['purge', '1']]),
+          when: { ifMatch: null },
+        })
+        purged++
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        // Gone together with another one.
+        if (error.code === 'not_found') purged++
+        else
+          kept.push({
+            one,
+            why: [...(error.errors ?? [])].map(([path, [text]]) => `${path}: ${text}`).join('; '),
+          })
+      }
+    }
+    if (kept.length === 0 || kept.length === left.length)
+      return {
+        purged,
+        kept: kept.map(({ one, why }) => `kept  ${one.entity}/${one.id}  ${why}`),
+      }
+    left = kept.map(({ one }) => one)
+  }
+}
+
+function countsOf(found: readonly Trashed[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { entity } of found) counts.set(entity, (counts.get(entity) ?? 0) + 1)
+  return counts
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  y: 365 * 86_400_000,
+}
+
+function ageOf(text: string): number {
+  const [, number, unit = ''] = /^(\d{1,6})([smhdwy])$/.exec(text) ?? []
+  if (number === undefined)
+    throw new StartError(`--older-than must be an age such as 30d, 12h or 1y, not "${text}".`)
+  return Number(number) * (UNITS[unit] ?? 0)
+}

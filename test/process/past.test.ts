@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test'
+import { onEveryStoreByHand } from '../harness.ts'
+import { LOGIN, prepared, run, serve } from './process.ts'
+
+const headers = { Accept: '*/*', 'Content-Type': 'application/json' }
+
+onEveryStoreByHand('the command line takes back', (store) => {
+  test('history, undo and trash, beside a running server', async () => {
+    const { database, args } = await prepared(store)
+    const server = await serve(args)
+    const send = async (method: string, path: string, body?: unknown, token?: string) => {
+      const response = await fetch(`${server.url}${path}`, {
+        method,
+        headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        body: text === '' ? undefined : JSON.parse(text),
+        operation: response.headers.get('Takeback-Operation') ?? '',
+      }
+    }
+    const { token } = (await send('POST', '/api/auth/login', LOGIN)).body
+    const call = (method: string, path: string, body?: unknown) => send(method, path, body, token)
+    const cli = (...words: string[]) => run([...words, ...args])
+
+    await call('POST', '/api/rooms/', { title: 'Attic', beds: 1 })
+    const patched = await call('PATCH', '/api/rooms/1/', { beds: 3 })
+    const shown = await cli('history', 'rooms/1')
+    expect([shown.code, shown.err]).toEqual([0, ''])
+    expect(
+      shown.out
+        .split('\n')
+        .map((line) => line.replace(/^\S+Z/, '<time>').replace(/[0-9a-f-]{36}/, '<operation>')),
+    ).toEqual([
+      '<time>  update   version 2  by admins/1  <operation>',
+      '    beds  1 → 3',
+      '<time>  create   version 1  by admins/1  <operation>',
+      '    title  null → "Attic"',
+      '    beds   null → 1',
+      '    price  null → "0.00"',
+      '',
+    ])
+    expect(JSON.parse((await cli('history', 'rooms/1', '--json', '--limit', '1')).out).data).toHaveLength(1)
+
+    const unasked = await cli('undo', patched.operation)
+    expect([unasked.code, unasked.err]).toEqual([1, 'Nobody can be asked here: say --yes if you mean it.\n'])
+    expect(unasked.out).toBe('update   rooms/1\n    beds  3 → 1\n\n1 operation, 1 Entity to change.\n')
+    expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(3)
+    const undone = await cli('undo', patched.operation, '--yes')
+    expect(undone.out).toMatch(/Taken back, as operation [0-9a-f-]{36}\.\n$/)
+    expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(1)
+    const twice = await cli('undo', patched.operation, '--yes')
+    expect([twice.code, twice.err]).toEqual([
+      1,
+      'Something stands against taking that back.\n  rooms/1 was changed since, by system: beds\n',
+    ])
+
+    const since = new Date().toISOString()
+    for (const title of ['one', 'two']) await call('POST', '/api/rooms/', { title, beds: 1 })
+    const many = await cli('undo', '--actor', 'admins/1', '--since', since, '--yes', '--json')
+    expect(JSON.parse(many.out)).toMatchObject({ undone: 2, total: 2 })
+    expect((await call('GET', '/api/rooms/')).body.data).toHaveLength(1)
+
+    const trash = await cli('trash', 'list', '--entity', 'rooms', '--json')
+    expect(JSON.parse(trash.out)).toMatchObject([
+      { entity: 'rooms', actor: 'system' },
+      { entity: 'rooms', actor: 'system' },
+    ])
+    const { data } = (await call('GET', '/api/rooms/?trashed=only')).body
+    expect(data[0].deletion).toEqual({ operation: JSON.parse(many.out).operation, actor: 'system' })
+    expect((await cli('trash', 'purge', '--older-than', '1d', '--yes')).out).toBe('Nothing is that old.\n')
+    expect((await cli('trash', 'purge', '--older-than', '0d', '--yes')).out).toBe(
+      '2 of rooms\nErased 2; kept 0.\n',
+    )
+    expect((await cli('trash', 'list')).out).toBe('The trash is empty.\n')
+
+    for (const [words, sentence] of [
+      [['history', 'rooms'], 'Say which Entity'],
+      [['history', 'romms/1'], 'There is no Entity type "romms"; did you mean "rooms"?'],
+      [['history', 'rooms/99'], 'There is nothing here.'],
+      [['undo'], 'Say which operation'],
+      [['undo', 'x'], 'There is nothing here.'],
+      [['undo', '--since', 'noon'], '--since must be a time such as 14:00'],
+      [['trash', 'purge'], 'Say how old'],
+      [['trash', 'purge', '--older-than', 'old'], '--older-than must be an age'],
+    ] as const) {
+      const { code, err } = await cli(...words)
+      expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
+    }
+    expect(await server.end()).toBe(0)
+    await database.remove()
+  }, 60_000)
+})

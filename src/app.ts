@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
 import { Identities } from './api/identify.ts'
+import { Retention } from './api/retention.ts'
 import { compileEndSession } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
@@ -19,6 +20,7 @@ import { pageOf } from './openapi/page.ts'
 import { compileAmend } from './plan/amend.ts'
 import { compilePlans } from './plan/compile.ts'
 import { compileOperations } from './plan/operations.ts'
+import { compileRetention } from './plan/retention.ts'
 import { legacyOf, tablesOf } from './plan/schema.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
@@ -135,6 +137,7 @@ export async function startApp(
 ): Promise<Running> {
   const app = await openApp(config, model, opening)
   const { context } = app
+  const retention = new Retention(context, compileRetention(model, context.store.dialect))
   try {
     const server = listen({
       host: config.host,
@@ -149,10 +152,12 @@ export async function startApp(
       origins: new Origins(config.allowedOrigins),
       log,
     })
+    retention.start((error) => log.error('What is old could not be cleared out', error))
     return {
       context,
       url: server.url,
       async close() {
+        retention.stop()
         await server.drain()
         await app.close()
       },

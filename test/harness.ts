@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Context } from '../src/api/context.ts'
 import { type Running, startApp } from '../src/app.ts'
 import { addUser } from '../src/cli/user.ts'
 import { readConfig } from '../src/config.ts'
@@ -105,6 +106,12 @@ export class TestServer {
   /** The database as a Store, past the server. */
   async openStore(): Promise<Store> {
     return openStore(readConfig({ database: (await this.#open()).url }, {}).database)
+  }
+
+  /** What the running server works with. */
+  get context(): Context {
+    if (this.#running === undefined) throw new Error('not running')
+    return this.#running.context
   }
 
   get url(): string {

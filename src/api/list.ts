@@ -4,7 +4,7 @@ import type { Plan } from '../plan/compile.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
 import type { Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, type Context } from './context.ts'
-import { parseFlag, parseTime, Query } from './query.ts'
+import { parseFlag, parsePast, Query } from './query.ts'
 
 /** `GET /api/<entity>/` */
 export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
@@ -65,7 +65,7 @@ function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: b
     trashed: parseTrashed(given.trashed, errors),
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
     limit: parseLimit(given.limit, errors),
-    at: parseTime('at', given.at, errors),
+    at: parsePast(given.at, plan.type.retention.journal, errors),
     count: parseFlag('count', given.count, errors),
   }
 }

@@ -52,6 +52,20 @@ export function parseFlag(name: string, value: string | undefined, errors: Error
   return value === '1'
 }
 
+/** A time that is asked about, not before what is kept. */
+export function parsePast(
+  value: string | undefined,
+  kept: number | undefined,
+  errors: Errors,
+): string | undefined {
+  const time = parseTime('at', value, errors)
+  if (time === undefined || kept === undefined) return time
+  const first = new Date(Date.now() - kept).toISOString()
+  return time >= first
+    ? time
+    : note(errors, 'at', `is before ${first}, and older than what the journal keeps`)
+}
+
 /** A time with a zone, in its one form. */
 export function parseTime(name: string, value: string | undefined, errors: Errors): string | undefined {
   if (value === undefined) return undefined

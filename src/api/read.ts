@@ -3,7 +3,7 @@ import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { AS_OF } from '../plan/past.ts'
 import { type Answer, allow, type Context, entityAnswer } from './context.ts'
-import { parseTime, type Query } from './query.ts'
+import { parsePast, type Query } from './query.ts'
 
 /** `GET /api/<entity>/<id>/` */
 export async function read(
@@ -17,7 +17,7 @@ export async function read(
   const errors: Errors = new Map()
   const given = query.take(['fields', 'at'], errors)
   const chosen = given.fields === undefined ? undefined : plan.lists.parseFields(given.fields, errors)
-  const at = parseTime('at', given.at, errors)
+  const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (at !== undefined) allow(plan, 'history', actor)
   if (errors.size > 0) throw invalid(errors)
   if (at !== undefined) {

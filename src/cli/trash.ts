@@ -1,6 +1,7 @@
 import { Query } from '../api/query.ts'
 import { remove } from '../api/remove.ts'
 import type { App } from '../app.ts'
+import { parseAge } from '../declare/retention.ts'
 import { Failure, StartError } from '../errors.ts'
 import { system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -134,18 +135,9 @@ function countsOf(found: readonly Trashed[]): Map<string, number> {
   return counts
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-  y: 365 * 86_400_000,
-}
-
 function ageOf(text: string): number {
-  const [, number, unit = ''] = /^(\d{1,6})([smhdwy])$/.exec(text) ?? []
-  if (number === undefined)
+  const age = parseAge(text)
+  if (age === undefined)
     throw new StartError(`--older-than must be an age such as 30d, 12h or 1y, not "${text}".`)
-  return Number(number) * (UNITS[unit] ?? 0)
+  return age
 }

@@ -25,6 +25,8 @@ import type {
 } from './fields/text.ts'
 import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields/time.ts'
 
+import type { Keep } from './retention.ts'
+
 /** What happens to whoever refers to an Entity when that Entity is deleted. */
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
 
@@ -171,6 +173,9 @@ export interface EntityDeclaration {
   readonly unique?: readonly (readonly string[])[]
   /** What it was called before: its data, its journal and the references to it come along. */
   readonly was?: string
+  /** How long what is deleted is kept, and how long the journal; as the app says, unless told. */
+  readonly trash?: Keep
+  readonly journal?: Keep
   /** Rules by action. An action without one is for admins only. */
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
 }
@@ -179,6 +184,10 @@ export interface AppDeclaration {
   /** The login type whose members pass every rule. */
   readonly admins?: string
   readonly entities: Readonly<Record<string, EntityDeclaration>>
+  /** How long what is deleted is kept before it is purged; forever, unless told. */
+  readonly trash?: Keep
+  /** How long the journal keeps what has been followed by something newer; forever, unless told. */
+  readonly journal?: Keep
 }
 
 /** Declares one Entity type. */

@@ -1,5 +1,6 @@
 import type { Action, OnDelete, Rule } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
+import type { Retention } from './retention.ts'
 
 /** A value in one column: all types but objects and references. */
 export interface ValueField {
@@ -57,6 +58,7 @@ export interface EntityType {
   /** Columns whose values together are unique among the live, single ones included. */
   readonly uniques: readonly (readonly string[])[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
+  readonly retention: Retention
 }
 
 /** An arrow of the reference graph: `from`'s column points at `to`. */

@@ -5,10 +5,8 @@ import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
 import { aBoolean, aName, FIELD_NAME, type OptionCheck } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
+import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
-
-/** Every mistake found so far: the dot path in the declaration, and what would be right. */
-export type Problems = [path: string, sentence: string][]
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 /** Columns that some databases have in every table. */

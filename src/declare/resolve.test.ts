@@ -137,6 +137,19 @@ test('every mistake has its dot path and what would be right', () => {
       { ...inRooms({ a: text() }), admins: 'rooms' },
       "admins: names rooms, which has no login; give it login: { userType: 'admin' }",
     ],
+    [
+      { ...inRooms({ a: text() }), trash: { keep: 'a while' } },
+      "trash: must be how long to keep it, such as { keep: '30d' }",
+    ],
+    [
+      inRooms({ a: text() }, { journal: '30d' }),
+      "entities.rooms.journal: must be how long to keep it, such as { keep: '30d' }",
+    ],
+    [
+      inRooms({ a: text({ was: 'b' }), b: text() }),
+      'is "b", which is declared itself; leave one of them out',
+    ],
+    [inRooms({ a: text({ was: '1b' }) }), 'must be the name that it had before'],
     [inRooms({ ['x'.repeat(70)]: text() }), 'which is longer than 60 characters; shorten it'],
   ] as const)
     expect(problemsOf(declaration).join('\n')).toContain(line)

@@ -3,8 +3,10 @@ import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
+import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
-import { type Problems, resolveFields, valueField } from './resolve-fields.ts'
+import { resolveFields, valueField } from './resolve-fields.ts'
+import { type Retention, resolveRetention } from './retention.ts'
 import { withinIndexes } from './unique.ts'
 
 /** Names that the API, the databases or the tables themselves have taken. */
@@ -41,7 +43,8 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     problems.push(['app', "must be the file's default export, made by app({ entities: { … } })"])
     return undefined
   }
-  refuseUnknown(declaration, ['admins', 'entities'], '', problems)
+  refuseUnknown(declaration, ['admins', 'entities', 'trash', 'journal'], '', problems)
+  const retention = resolveRetention(declaration, '', problems)
   const names = Object.keys(declaration.entities)
   if (names.length === 0) problems.push(['entities', 'must declare at least one Entity type'])
   const entities = new Map<string, EntityType>()
@@ -55,7 +58,11 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_|_(pkey|id_seq)$/.test(name))
       problems.push([path, 'is a name that Takeback uses itself; choose another'])
     if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
-    else entities.set(name, resolveEntity(name, one as unknown as EntityDeclaration, path, names, problems))
+    else
+      entities.set(
+        name,
+        resolveEntity(name, one as unknown as EntityDeclaration, path, names, retention, problems),
+      )
   }
   const model = {
     entities,
@@ -74,9 +81,15 @@ function resolveEntity(
   declaration: EntityDeclaration,
   path: string,
   names: readonly string[],
+  retention: Retention,
   problems: Problems,
 ): EntityType {
-  refuseUnknown(declaration, ['fields', 'login', 'unique', 'access', 'was'], path, problems)
+  refuseUnknown(
+    declaration,
+    ['fields', 'login', 'unique', 'access', 'was', 'trash', 'journal'],
+    path,
+    problems,
+  )
   const { was } = declaration
   if (was !== undefined && (typeof was !== 'string' || !ENTITY_NAME.test(was)))
     problems.push([`${path}.was`, 'must be the name that it had before'])
@@ -101,6 +114,7 @@ function resolveEntity(
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
     access: resolveAccess(declaration, path, problems),
+    retention: resolveRetention(declaration, path, problems, retention),
   })
 }
 

@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import { Retention } from '../../src/api/retention.ts'
+import { compileRetention } from '../../src/plan/retention.ts'
+import { app, entity, ref, text } from '../../src/takeback.ts'
+import { onEveryStore } from '../harness.ts'
+
+const DAY = 86_400_000
+
+const declaration = app({
+  admins: 'admins',
+  trash: { keep: '30d' },
+  journal: { keep: '90d' },
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    notes: entity({ fields: { text: text(), of: ref('notes', { optional: true }) } }),
+    papers: entity({ fields: { text: text() }, trash: { keep: '1y' }, journal: { keep: '10y' } }),
+  },
+})
+
+onEveryStore('what is old', declaration, (server) => {
+  const keeper = () =>
+    new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
+  const note = async (body: object, type = 'notes') =>
+    (await server.expect(201, 'POST', `/api/${type}/`, body)).id as number
+  const versions = async (type: string, id: number) =>
+    (
+      await server.query(
+        'SELECT version FROM takeback_journal WHERE entity = $1 AND entity_id = $2 ORDER BY version',
+        type,
+        id,
+      )
+    ).map(({ version }) => version)
+  /** As if it had happened so many days ago. */
+  const age = (type: string, id: number, version: number, days: number) => {
+    const at = new Date(Date.now() - days * DAY).toISOString()
+    return server.query(
+      'UPDATE takeback_journal SET at = $1 WHERE entity = $2 AND entity_id = $3 AND version = $4',
+      at,
+      type,
+      id,
+      version,
+    )
+  }
+  const deletedAgo = (type: string, id: number, days: number) =>
+    server.query(
+      `UPDATE "${type}" SET deleted_at = $1 WHERE id = $2`,
+      new Date(Date.now() - days * DAY).toISOString(),
+      id,
+    )
+
+  test('is purged from the trash in its time, of each type its own', async () => {
+    const [old, young, live, paper, holder] = [
+      await note({ text: 'old' }),
+      await note({ text: 'young' }),
+      await note({ text: 'live' }),
+      await note({ text: 'paper' }, 'papers'),
+      await note({ text: 'held' }),
+    ]
+    await note({ text: 'holds', of: { id: holder } })
+    for (const [type, id] of [
+      ['notes', old],
+      ['notes', young],
+      ['papers', paper],
+    ] as const)
+      await server.expect(200, 'DELETE', `/api/${type}/${id}/`)
+    await deletedAgo('notes', old, 31)
+    await deletedAgo('notes', young, 29)
+    await deletedAgo('papers', paper, 31)
+    expect(await keeper().pass()).toEqual({ purged: 1, turn: true })
+    const left = await server.query('SELECT id FROM notes ORDER BY id')
+    expect(left.map(({ id }) => id)).not.toContain(old)
+    expect(left.map(({ id }) => id)).toContain(young)
+    expect(left.map(({ id }) => id)).toContain(live)
+    expect(await server.rows('papers')).toBe(1)
+    const { data } = await server.expect(200, 'GET', `/api/notes/${old}/history/`)
+    expect(data[0]).toMatchObject({ kind: 'purge', actor: 'system', changed: null })
+  })
+
+  test('is cut from the journal, but for what still shows how things stood', async () => {
+    const id = await note({ text: '1' })
+    for (const text of ['2', '3', '4', '5']) await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text })
+    const unchanged = await note({ text: 'never changed' })
+    const paper = await note({ text: '1' }, 'papers')
+    await server.expect(200, 'PATCH', `/api/papers/${paper}/`, { text: '2' })
+    // Versions of 400, 300, 200 and 100 days ago, and one of today.
+    for (const version of [1, 2, 3, 4]) await age('notes', id, version, 500 - version * 100)
+    await server.query(
+      'UPDATE notes SET created_at = $1 WHERE id = $2',
+      new Date(Date.now() - 400 * DAY).toISOString(),
+      id,
+    )
+    await age('notes', unchanged, 1, 900)
+    await age('papers', paper, 1, 900)
+    await age('papers', paper, 2, 800)
+    await keeper().pass()
+    // At the beginning of what is kept it was at version 4.
+    expect(await versions('notes', id)).toEqual([4, 5])
+    expect(await versions('notes', unchanged)).toEqual([1])
+    expect(await versions('papers', paper)).toEqual([1, 2])
+    const at = new Date(Date.now() - 89 * DAY).toISOString()
+    expect((await server.expect(200, 'GET', `/api/notes/${id}/?at=${at}`)).text).toBe('4')
+    const before = await server.call(
+      'GET',
+      `/api/notes/${id}/?at=${new Date(Date.now() - 91 * DAY).toISOString()}`,
+    )
+    expect(before.body.errors.at[0]).toContain('older than what the journal keeps')
+    const { data } = await server.expect(200, 'GET', `/api/notes/${id}/history/`)
+    expect(data.map(({ version, changed }: any) => [version, changed])).toEqual([
+      [5, { text: { from: '4', to: '5' } }],
+      [4, null],
+    ])
+  })
+
+  test('is cleared out by one server at a time', async () => {
+    const turn = async (until: Date) => {
+      await server.query(
+        "UPDATE takeback_meta SET value = $1 WHERE key = 'keeper'",
+        `${until.toISOString()} another`,
+      )
+      return (await keeper().pass()).turn
+    }
+    expect((await keeper().pass()).turn).toBe(true)
+    expect(await turn(new Date(Date.now() + 60_000))).toBe(false)
+    // Whoever has gone loses the turn after a while.
+    expect(await turn(new Date(Date.now() - 1000))).toBe(true)
+    expect((await keeper().pass()).turn).toBe(true)
+  })
+})

@@ -10,6 +10,7 @@ export const parts = [
   'start',
   'growth',
   'cascade',
+  'journal',
 ] as const
 export type Part = (typeof parts)[number]
 

@@ -64,6 +64,10 @@ export function startLimit({ url }: Database): Promise<Server> {
   return start(onCore('server', [process.execPath, 'bench/limit.ts', url]))
 }
 
+export function startWithoutJournal({ url }: Database): Promise<Server> {
+  return start(onCore('server', [process.execPath, 'bench/without-journal.ts', url]))
+}
+
 export function storeFlags({ url }: Database): string[] {
   return ['--config', 'bench/takeback.config.ts', '--database', url]
 }

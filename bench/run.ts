@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { measureCascade } from './cascade.ts'
 import { generator } from './generator.ts'
 import { measureGrowth } from './growth.ts'
+import { measureJournal } from './journal.ts'
 import { help, type Options, parseOptions, type StoreName } from './options.ts'
 import { openPostgres } from './postgres/store.ts'
 import { cleanUp, folder, pinned } from './processes.ts'
@@ -63,6 +64,10 @@ async function measure(options: Options): Promise<void> {
   if (options.parts.has('cascade')) {
     say('cascade')
     lines.push(...(await measureCascade(store, options)))
+  }
+  if (options.parts.has('journal')) {
+    say('journal')
+    lines.push(...(await measureJournal(store, options)))
   }
   console.log(`\n${tableOf(lines)}`)
 }

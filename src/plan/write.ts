@@ -72,7 +72,8 @@ function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   return bag
 }
 
-function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): Sql {
+/** A new row, where every target is live. */
+export function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): Sql {
   const values: (readonly [Sql, Sql])[] = [
     ...columns.map((column) => [id(column.name), boundOf(column)] as const),
     ...(type.login === undefined

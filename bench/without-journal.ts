@@ -1,0 +1,36 @@
+// Takeback itself, but for the journal: creates of bookings answer with the same JSON, and write nothing down. Started
+// by run.ts: bun bench/without-journal.ts <database>
+import { join } from 'node:path'
+import { loadModel, startApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import { Log } from '../src/http/log.ts'
+import { bodyColumns, renderEntity } from '../src/plan/columns.ts'
+import { insert } from '../src/plan/write.ts'
+import { sql } from '../src/store/sql.ts'
+import { step } from '../src/store/step.ts'
+
+const config = readConfig(
+  { database: process.argv[2] ?? '', host: '127.0.0.1', port: '0', log: 'json' },
+  process.env,
+)
+const log = new Log('json')
+const running = await startApp(config, await loadModel(join(import.meta.dir, 'takeback.config.ts')), log)
+const { dialect } = running.context.store
+const plan = running.context.plans.get('bookings')
+if (plan === undefined) throw new Error('There are no bookings.')
+const { type, writes } = plan
+const json = renderEntity(type, dialect)
+const create = dialect
+  .journalled(
+    insert(type, bodyColumns(type.fields), dialect),
+    type.name,
+    'last',
+    (source) => sql`SELECT t."id", t."version", ${json} FROM ${source}`,
+  )
+  .map((source) => step(dialect, 'change', 'some', source))
+Object.assign(writes, { create })
+process.on('SIGTERM', async () => {
+  await running.close()
+  process.exit(0)
+})
+log.say(`ready at ${running.url}`, {})

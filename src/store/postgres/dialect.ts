@@ -96,8 +96,11 @@ export const dialect: Dialect = {
           sql`(r.value ->> ${count(at)})::${{ parts: [castOf(column.kind)] }} AS ${id(column.name)}`,
       ),
     )} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+  // Numbers are read far faster from an array, which is written almost as JSON writes it.
   listed: (name, kind) =>
-    sql`(SELECT (r.value #>> '{}')::${{ parts: [castOf(kind)] }} FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+    kind === 'integer'
+      ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
+      : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,

@@ -51,7 +51,7 @@ export async function operation(context: Context, actor: Actor, id: string, quer
   const shown = rows.slice(0, limit)
   const body = {
     ...headOf(row),
-    data: shown.map((one) => changeOf(context, one)),
+    data: shown.map((one) => changeOf(context, actor, one)),
     next: rows.length > limit ? String(shown.at(-1)?.[0]) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
@@ -132,10 +132,12 @@ async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<
   return summaries
 }
 
-function changeOf(context: Context, row: Row): object {
+/** What changed is for those who may see the history; that it did, for whoever did it. */
+function changeOf(context: Context, actor: Actor, row: Row): object {
   const [, entity, id, version, kind, data, before] = row
   const plan = context.plans.get(String(entity))
-  const known = plan !== undefined && data !== null && (Number(version) === 1 || before !== null)
+  const mayKnow = plan?.may.read(actor) === true && plan.may.history(actor)
+  const known = mayKnow && data !== null && (Number(version) === 1 || before !== null)
   return {
     entity,
     id: Number(id),

@@ -12,6 +12,8 @@ import {
 import type { Actor } from '../plan/actor.ts'
 import { MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
+import { uniquesOf } from '../plan/schema.ts'
+import type { Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import type { Outcome } from '../store/step.ts'
 import { step } from '../store/step.ts'
@@ -24,7 +26,7 @@ const NAMED_MAX = 100
 /** How many operations can be taken back in one go. */
 const OPERATIONS_MAX = 10_000
 /** How often what stands in the way is left out, and the rest tried anew. */
-const SKIPS_MAX = 50
+const SKIPS_MAX = 1000
 
 /** `POST /api/operations/<id>/undo/` */
 export async function undo(context: Context, actor: Actor, id: string, query: Query): Promise<Answer> {
@@ -103,10 +105,13 @@ async function takeBack(
     const rows = await context.store.read(context.operations.touched, {
       $operations: JSON.stringify(operations),
     })
-    const { reversals, conflicts, moved } = reverse(rows, context.plans, new Set(skipped.keys()))
+    refuseUntouchable(context, actor, rows)
+    const { reversals: found, conflicts, moved } = reverse(rows, context.plans, new Set(skipped.keys()))
+    refuseSelf(actor, found, conflicts)
     for (const [name, sentences] of conflicts) skipped.set(name, sentences)
-    for (const [name, one] of moved) skipped.set(name, [await explain(context, one, skipped.size)])
+    for (const [name, one] of moved) skipped.set(name, [await explain(context, actor, one, skipped.size)])
     if (skipped.size > 0 && !skipConflicts) throw cannot(skipped)
+    const reversals = found.filter(({ plan, amendment }) => !skipped.has(`${plan.type.name}/${amendment.id}`))
     refuseForbidden(actor, reversals)
     if (reversals.length === 0) return answerOf(null, operations, [], skipped)
 
@@ -119,23 +124,30 @@ async function takeBack(
       if (outcome.done) context.identities.forget()
       return answerOf(outcome.done ? operation.$operation : null, operations, reversals, skipped)
     }
-    const found = conflictsOf(await obstaclesTo(context, outcome, sheaves))
-    if (found.size === 0) tries++
-    else if (!skipConflicts) throw cannot(found)
+    const obstacles = conflictsOf(await obstaclesTo(context, outcome, sheaves), namesFor(context, actor))
+    if (obstacles.size === 0 && outcome.step === 'unique' && tries > 0) throw cannot(clash(sheaves))
+    if (obstacles.size === 0) tries++
+    else if (!skipConflicts) throw cannot(obstacles)
     else {
       skips++
-      for (const [name, sentences] of found) skipped.set(name, sentences)
+      for (const [name, sentences] of obstacles) skipped.set(name, sentences)
     }
   }
   throw new Failure('busy')
 }
 
 /** What has changed since, of as many as are named. */
-async function explain(context: Context, moved: Moved, named: number): Promise<string> {
+async function explain(context: Context, actor: Actor, moved: Moved, named: number): Promise<string> {
   const { plan, id, last } = moved
-  if (named >= NAMED_MAX) return changedSince(moved, undefined)
+  const mayKnow = plan.may.read(actor) && plan.may.history(actor)
+  if (named >= NAMED_MAX || !mayKnow) return changedSince(moved, undefined, mayKnow)
   const [row] = await context.store.read(plan.history.version, { $id: id, $version: last })
-  return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])))
+  return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])), mayKnow)
+}
+
+/** Of what others have to do with it, only what the actor may read is named. */
+export function namesFor(context: Context, actor: Actor): (type: string) => boolean {
+  return (type) => context.plans.get(type)?.may.read(actor) ?? false
 }
 
 /** Goes all the way, and back again: what stands in the way of it is found as it would be. */
@@ -156,10 +168,35 @@ export async function obstaclesTo(
   return found
 }
 
+/** Whoever may do nothing at all to a type is not told what became of it either. */
+function refuseUntouchable(context: Context, actor: Actor, rows: readonly Row[]): void {
+  const acts = ['update', 'delete', 'restore'] as const
+  for (const entity of new Set(rows.map(([name]) => String(name)))) {
+    const plan = context.plans.get(entity)
+    if (plan !== undefined && !acts.some((act) => plan.may[act](actor))) throw new Failure('forbidden')
+  }
+}
+
+/** Nobody takes back their own account: who would be left to undo that? */
+function refuseSelf(actor: Actor, reversals: readonly Reversal[], conflicts: Conflicts): void {
+  if (actor.kind !== 'user') return
+  for (const { plan, amendment } of reversals)
+    if (amendment.kind === 'delete' && plan.type.name === actor.entity && amendment.id === actor.id)
+      conflicts.set(`${actor.entity}/${actor.id}`, ['is the account of whoever asks for this'])
+}
+
 /** Whoever takes something back does what that takes. */
 function refuseForbidden(actor: Actor, reversals: readonly Reversal[]): void {
   if (reversals.some(({ plan, amendment }) => !plan.may[amendment.kind](actor)))
     throw new Failure('forbidden')
+}
+
+/** No other one has the value: two of those that would come back do. */
+function clash(sheaves: readonly Sheaf[]): Conflicts {
+  const types = new Set(sheaves.map(({ type }) => type).filter((type) => uniquesOf(type).length > 0))
+  return new Map(
+    [...types].map(({ name }) => [name, ['would have two with the same value that must be unique']]),
+  )
 }
 
 function cannot(conflicts: Conflicts): Failure {

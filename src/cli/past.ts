@@ -1,6 +1,7 @@
 import { history as historyOf } from '../api/history.ts'
 import { Query } from '../api/query.ts'
 import { undoMany, undo as undoOne } from '../api/undo.ts'
+import { parseId } from '../api/update.ts'
 import { type App, loadModel, openApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { didYouMean } from '../declare/closest.ts'
@@ -56,7 +57,13 @@ export const history: Command = {
       throw new StartError('Say which Entity: takeback history bookings/7.')
     await withApp(given, async (app) => {
       const query = new Query(given.text('limit') === undefined ? [] : [['limit', given.text('limit') ?? '']])
-      const { body = '' } = await historyOf(app.context, planOf(app, entity), system, Number(id), query)
+      const { body = '' } = await historyOf(
+        app.context,
+        planOf(app, entity),
+        system,
+        parseId(id ?? ''),
+        query,
+      )
       console.log(given.text('json') === undefined ? shownHistory(body) : body)
     })
   },
@@ -126,7 +133,7 @@ export const undo: Command = {
       const dry = await run(true)
       const { total } = JSON.parse(dry) as Undone
       if (given.text('json') === undefined) console.log(shownUndo(dry))
-      if (total === 0) return
+      if (total === 0) return given.text('json') === undefined ? undefined : console.log(dry)
       if (given.text('yes') === undefined && !(await confirm('Take that back?')))
         return console.log('Nothing was taken back.')
       const done = await run(false)

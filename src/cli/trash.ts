@@ -135,9 +135,12 @@ function countsOf(found: readonly Trashed[]): Map<string, number> {
   return counts
 }
 
+/** Nothing is older. */
+const AGE_MAX = 200 * 365 * 86_400_000
+
 function ageOf(text: string): number {
   const age = parseAge(text)
-  if (age === undefined)
+  if (age === undefined || age > AGE_MAX)
     throw new StartError(`--older-than must be an age such as 30d, 12h or 1y, not "${text}".`)
   return age
 }

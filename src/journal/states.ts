@@ -1,7 +1,7 @@
 import { emailKey } from '../declare/email-key.ts'
 import { columnOf, type Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { checkOf } from '../declare/values.ts'
+import { checkOf, isRequired } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { bodyColumns, ownColumns } from '../plan/columns.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -20,56 +20,71 @@ export interface Mapped {
   readonly unmapped: readonly string[]
 }
 
-/** What was not there then stays as it is; so do secrets, which nobody has written down. */
-export function mapState(plan: Plan, former: State): Mapped {
+/**
+ * What was not there then stays as it is; so do secrets, which nobody has written down. `now` is how it stands: an
+ * object that is not there can only come back whole.
+ */
+export function mapState(plan: Plan, former: State, now: State): Mapped {
   const unmapped: string[] = []
-  const values: Record<string, unknown> = {}
   for (const name of Object.keys(former))
     if (!Object.hasOwn(ownColumns, name) && !plan.type.fields.some((field) => field.name === name))
       unmapped.push(name)
-  for (const field of plan.type.fields) {
-    if (!Object.hasOwn(former, field.name) || (field.kind === 'value' && field.secret)) continue
-    const value = valueOfField(field, former[field.name], unmapped)
-    if (value !== undefined) values[field.name] = value
-  }
+  const values = mapFields(plan.type.fields, former, now, unmapped)
   const bag: Bag = {}
   plan.bind(values, bag)
   if (plan.login !== undefined && typeof bag.email === 'string') bag[EMAIL_KEY] = emailKey(bag.email)
   const columns = [...bodyColumns(plan.type.fields).map(({ name }) => name), EMAIL_KEY].filter((name) =>
     Object.hasOwn(bag, name),
   )
-  return { columns, values: columns.map((name) => bag[name] ?? null), state: values, unmapped }
+  return { columns, values: columns.map((name) => bag[name] ?? null), state: merged(now, values), unmapped }
+}
+
+function mapFields(fields: readonly Field[], former: State, now: State, unmapped: string[]): State {
+  const values: Record<string, unknown> = {}
+  for (const field of fields) {
+    if (!Object.hasOwn(former, field.name) || (field.kind === 'value' && field.secret)) continue
+    const value = mapField(field, former[field.name], now[field.name], unmapped)
+    if (value !== undefined) values[field.name] = value
+  }
+  return values
 }
 
 /** Undefined, and noted, where it has no place. */
-function valueOfField(field: Field, value: unknown, unmapped: string[]): unknown {
+function mapField(field: Field, value: unknown, now: unknown, unmapped: string[]): unknown {
   if (value === null) {
     if (field.optional) return null
     unmapped.push(columnOf(field))
     return undefined
   }
-  const known = field.kind === 'object' ? withoutUnknown(field, value, unmapped) : value
+  if (field.kind === 'object' && isRecord(value)) return mapObject(field, value, now, unmapped)
   const errors: Errors = new Map()
-  const checked = checkOf(field, 'whole')(known, field.path, errors)
+  const checked = checkOf(field, 'whole')(value, field.path, errors)
   if (errors.size === 0) return checked
-  unmapped.push(...errors.keys())
+  unmapped.push(columnOf(field))
   return undefined
 }
 
-function withoutUnknown(
+function mapObject(
   { fields, path }: Extract<Field, { kind: 'object' }>,
-  value: unknown,
+  value: State,
+  now: unknown,
   unmapped: string[],
-): unknown {
-  if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, one]) => {
-      const field = fields.find((inner) => inner.name === name)
-      if (field === undefined) {
-        unmapped.push(`${path}.${name}`)
-        return []
-      }
-      return [[name, field.kind === 'object' ? withoutUnknown(field, one, unmapped) : one]]
-    }),
-  )
+): State | undefined {
+  for (const name of Object.keys(value))
+    if (!fields.some((field) => field.name === name)) unmapped.push(`${path}.${name}`)
+  const values = mapFields(fields, value, isRecord(now) ? now : {}, unmapped)
+  if (isRecord(now) || fields.every((field) => !isRequired(field) || Object.hasOwn(values, field.name)))
+    return values
+  unmapped.push(path)
+  return undefined
+}
+
+/** Objects into objects, as they are set. */
+function merged(now: State, values: State): State {
+  const all: Record<string, unknown> = { ...now }
+  for (const [name, value] of Object.entries(values)) {
+    const old = now[name]
+    all[name] = isRecord(value) && isRecord(old) && !('id' in value) ? merged(old, value) : value
+  }
+  return all
 }

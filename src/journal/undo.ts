@@ -75,8 +75,8 @@ export function reversalOf(
   if (former === undefined && !isLive) return undefined
   const kind = isLive === wasLive ? 'update' : isLive ? 'delete' : 'restore'
   const same = former === undefined || isSame(plan, now, former)
-  const { state, unmapped, ...then } = same ? nothing : mapState(plan, former)
-  const { columns, values } = same ? nothing : differing(then, mapState(plan, now))
+  const { state, unmapped, ...then } = same ? nothing : mapState(plan, former, now)
+  const { columns, values } = same ? nothing : differing(then, mapState(plan, now, now))
   if (kind === 'update' && columns.length === 0) return undefined
   const next = { ...now, ...state, deleted_at: kind === 'restore' ? null : now.deleted_at }
   const changed = differenceOf(plan.type.fields, now, next)
@@ -105,7 +105,12 @@ function differing(
   return { columns: different.map(([name]) => name), values: different.map(([, value]) => value) }
 }
 
-export function changedSince({ plan, now, actor }: Moved, after: State | undefined): string {
+export function changedSince(
+  { plan, now, actor }: Moved,
+  after: State | undefined,
+  mayKnow: boolean,
+): string {
+  if (!mayKnow) return 'was changed since'
   const paths = after === undefined ? [] : Object.keys(differenceOf(plan.type.fields, after, now))
   const what = paths.length === 0 ? '' : `: ${paths.join(', ')}`
   return `was changed since, by ${actor ?? 'nobody'}${what}`
@@ -129,9 +134,10 @@ export function sheavesOf(reversals: readonly Reversal[]): Sheaf[] {
 }
 
 /** What the database found to stand against it, as sentences by Entity. */
-export function conflictsOf(obstacles: readonly Obstacle[]): Conflicts {
+export function conflictsOf(obstacles: readonly Obstacle[], mayName: (type: string) => boolean): Conflicts {
   const conflicts: Conflicts = new Map()
-  for (const { reason, entity, id, path, other } of obstacles) {
+  for (const { reason, entity, id, path, other: whole } of obstacles) {
+    const other = mayName(whole.split('/')[0] ?? '') ? whole : 'something'
     const name = `${entity}/${id}`
     const sentence = {
       gone: `refers to ${other} in ${path}, which was purged`,

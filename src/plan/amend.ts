@@ -3,6 +3,7 @@ import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { and, id, join, param, type Sql, sql, unionAll, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
+import { inTurn } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
@@ -59,7 +60,10 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
 
   return {
     steps(sheaves, of) {
+      const types = [...new Set(sheaves.map(({ type }) => type))]
+      const names = types.map(({ name }) => name).join('|')
       const steps = [
+        ...texts.of(`turn|${names}`, () => inTurn(types, model, dialect)),
         ...all('lock', sheaves, (one) => one.lock()),
         ...all('gone', sheaves, (one) => one.refuseGone()),
         ...all('park', sheaves, (one) => one.park()),

@@ -1,8 +1,8 @@
-import type { Edge, EntityType } from '../declare/model.ts'
+import type { Edge, EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../store/sql.ts'
 import { LATE, type Step, step } from '../store/step.ts'
-import type { Reach } from './graph.ts'
+import { inTurn, type Reach } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
 
 /**
@@ -27,7 +27,7 @@ export interface Extent {
   asideIds(type: EntityType): Sql
 }
 
-export function extentOf(reach: Reach, dialect: Dialect): Extent {
+export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
   const { lock } = dialect
   const [root] = reach.types
   const alone = reach.cascades.length === 0 && reach.clears.length === 0
@@ -91,6 +91,7 @@ export function extentOf(reach: Reach, dialect: Dialect): Extent {
       ]
       if (lock === undefined) return noting
       return [
+        ...inTurn(reach.types, model, dialect),
         step(dialect, 'root', 'some', held),
         ...noting,
         ...reach.types.map((type) => hold(type.name, members(type.name), lock.toChange)),

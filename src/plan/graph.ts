@@ -1,5 +1,9 @@
 import type { OnDelete } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { count, join, sql } from '../store/sql.ts'
+import { type Step, step } from '../store/step.ts'
+import { graphSlotOf } from '../store/turns.ts'
 
 /** What a deletion of one type can reach, found once from the reference graph. */
 export interface Reach {
@@ -58,4 +62,34 @@ export function byType(edges: readonly Edge[], model: Model): { type: EntityType
   return [...model.entities.values()]
     .map((type) => ({ type, edges: edges.filter((edge) => edge.from === type.name) }))
     .filter(({ edges }) => edges.length > 0)
+}
+
+/**
+ * Steps by which operations that lock many rows of types that refer to each other take turns: there is no order of
+ * locks that suits a graph with circles, and to wait for each other costs far more than to go one by one.
+ */
+export function inTurn(types: readonly EntityType[], model: Model, dialect: Dialect): Step[] {
+  if (dialect.lock === undefined) return []
+  const slots = [...new Set(types.map((type) => graphSlotOf(componentOf(type, model))))].sort((a, b) => a - b)
+  return [
+    step(
+      dialect,
+      'turn',
+      'any',
+      sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${join(slots.map(count))}) ORDER BY "slot"${dialect.lock.toChange}`,
+    ),
+  ]
+}
+
+/** The types that are tied to each other by references, whichever way they point, by the name of the first. */
+function componentOf(type: EntityType, model: Model): string {
+  const names = [type.name]
+  for (const name of names)
+    for (const { from, to } of model.edges)
+      for (const [here, there] of [
+        [from, to],
+        [to, from],
+      ] as const)
+        if (here === name && !names.includes(there)) names.push(there)
+  return names.sort()[0] ?? type.name
 }

@@ -8,8 +8,8 @@ import { JOURNAL } from './journal.ts'
 export const AS_OF = '$as_of'
 
 /**
- * A type's table as it stood at a time, read from the journal: whoever selects from it need not know. For each Entity
- * only the last change before that time is looked at, however many there were.
+ * A type's table as it stood at a time, read from the journal: whoever selects from it need not know. Each Entity asks
+ * for its own last change before that time.
  */
 export function tableAsOf(type: EntityType, dialect: Dialect): Sql {
   const data = sql`j."data"`
@@ -20,10 +20,9 @@ export function tableAsOf(type: EntityType, dialect: Dialect): Sql {
     ...Object.entries(own).map(([name, kind]) => ({ name, kind, scale: 0 })),
     ...bodyColumns(type.fields).filter(({ secret }) => !secret),
   ].map(({ name, kind, scale }) => sql`, ${dialect.extract(data, name, kind, scale)} AS ${id(name)}`)
-  const last = sql`SELECT k."version" FROM ${JOURNAL} k WHERE k."entity" = ${word(type.name)} AND k."entity_id" = e."id"
-    AND k."at" <= ${time} ORDER BY k."version" DESC LIMIT 1`
+  const before = (alias: Sql) =>
+    sql`${alias}."entity" = ${word(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
   return sql`(SELECT e."id" AS "id"${join(columns, sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
-    FROM ${id(type.name)} e CROSS JOIN ${JOURNAL} j
-    WHERE e."created_at" <= ${time} AND j."entity" = ${word(type.name)} AND j."entity_id" = e."id" AND j."version" = (${last})
-    AND j."data" IS NOT NULL)`
+    FROM ${dialect.withNewest(sql`${id(type.name)} e`, JOURNAL, before)}
+    WHERE e."created_at" <= ${time} AND ${data} IS NOT NULL)`
 }

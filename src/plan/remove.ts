@@ -56,9 +56,9 @@ export function compileRemovals(
   dialect: Dialect,
 ): RemovePlan {
   const reach = reachOf(type, model, legacy)
-  const extent = extentOf(reach, dialect)
+  const extent = extentOf(reach, model, dialect)
   const back = reachOf(type, model, legacy, 'back')
-  const taken = extentOf(back, dialect)
+  const taken = extentOf(back, model, dialect)
   // Not by the index of the deletion, which has all of it at every step of the way.
   const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
   const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`

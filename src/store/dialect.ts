@@ -34,6 +34,8 @@ export interface Dialect {
   array(items: readonly Sql[]): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
   journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
+  /** Rows, each with the one of `table`, called `j`, that has the greatest `version` among those that meet the condition. */
+  withNewest(rows: Sql, table: Sql, condition: (alias: Sql) => Sql): Sql
   /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
   closure(root: Sql, arms: readonly Arm[]): Sql
   /** What the running transaction keeps in mind: rows (`type`, `id`). How to forget all, add some, and find those of a type. */

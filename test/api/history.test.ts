@@ -209,6 +209,17 @@ onEveryStore('reads as of a time', declaration, (server) => {
     })
   })
 
+  test('sorts texts by their bytes, as now', async () => {
+    for (const text of ['ä', 'Z', 'a']) await server.expect(201, 'POST', '/api/notes/', { text, stars: 77 })
+    const at = await now()
+    const sorted = async (query: string) =>
+      (await server.expect(200, 'GET', `/api/notes/?stars=77&sort=text${query}`)).data.map(
+        ({ text }: any) => text,
+      )
+    expect(await sorted(`&at=${at}`)).toEqual(['Z', 'a', 'ä'])
+    expect(await sorted('')).toEqual(['Z', 'a', 'ä'])
+  })
+
   test('is for those who may see the history', async () => {
     const { token } = await server.user('users', { email: 'past@example.com' })
     const { id } = await server.expect(201, 'POST', '/api/secrets/', { a: 'x' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone, integer, ref, signedIn, text } from '../../src/takeback.ts'
+import { app, entity, everyone, integer, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { graph } from '../declarations.ts'
 import { onEveryStore, onEveryStoreByHand, type Received, type Sent, TestServer } from '../harness.ts'
 
@@ -277,6 +277,65 @@ onEveryStore('who may undo', shared, (server) => {
   })
 })
 
+const guarded = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
+    notes: entity({
+      fields: { text: text({ unique: true }) },
+      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+    }),
+    dossiers: entity({ fields: { about: ref('notes') } }),
+    forms: entity({ fields: { text: text() }, access: { create: signedIn } }),
+  },
+})
+
+onEveryStore('what undo tells', guarded, (server) => {
+  test('no more than the rules let one know', async () => {
+    const { token } = await server.user('users', { email: 'nosy@example.com' })
+    const call = (method: string, path: string, body?: object) =>
+      server.call(method, path, body === undefined ? { token } : { body, token })
+    const made = await call('POST', '/api/notes/', { text: 'mine' })
+    const path = `/api/notes/${made.body.id}/`
+    await server.expect(200, 'PATCH', path, { text: 'SECRET' })
+    const patched = await call('PATCH', path, { text: 'after' })
+    // Without the rule history, nobody learns what was there before.
+    expect((await call('GET', `/api/operations/${operationOf(patched)}/`)).body.data[0].changed).toBeNull()
+    await server.expect(200, 'PATCH', path, { text: 'again' })
+    const undo = (operation: string) => call('POST', `/api/operations/${operation}/undo/`)
+    expect((await undo(operationOf(patched))).body.errors).toEqual({
+      [`notes/${made.body.id}`]: ['was changed since'],
+    })
+    const held = await call('POST', '/api/notes/', { text: 'held' })
+    await server.expect(201, 'POST', '/api/dossiers/', { about: { id: held.body.id } })
+    expect((await undo(operationOf(held))).body.errors).toEqual({
+      [`notes/${held.body.id}`]: ['is referred to by something in about.id'],
+    })
+    const form = await call('POST', '/api/forms/', { text: 'x' })
+    await server.expect(200, 'PATCH', `/api/forms/${form.body.id}/`, { text: 'y' })
+    expect((await undo(operationOf(form))).status).toBe(403)
+  })
+
+  test('that two would have the same, and that nobody takes back themselves', async () => {
+    const first = await server.expect(201, 'POST', '/api/notes/', { text: 'same' })
+    const { token } = await server.user('users', { email: 'twice@example.com' })
+    const remove = (id: number) => server.call('DELETE', `/api/notes/${id}/`, { token })
+    await remove(first.id)
+    const second = await server.expect(201, 'POST', '/api/notes/', { text: 'same' })
+    await remove(second.id)
+    const clash = await server.call('POST', '/api/operations/undo/', { body: { entity: 'notes' }, token })
+    expect([clash.status, clash.body.errors]).toEqual([
+      409,
+      { notes: ['would have two with the same value that must be unique'] },
+    ])
+    const self = await server.call('POST', '/api/operations/undo/?dry_run=1', {
+      body: { actor: 'system' },
+    })
+    expect(self.body.errors['admins/1']).toEqual(['is the account of whoever asks for this'])
+  })
+})
+
 onEveryStoreByHand('taking back across declarations', (store) => {
   test('what still exists is mapped, and what does not is named', async () => {
     const declared = (fields: any) =>
@@ -297,6 +356,34 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     expect(reverted.headers.get('Takeback-Unmapped')).toBe('old, n')
     const undone = await server.call('POST', `/api/operations/${operationOf(patched)}/undo/`)
     expect(undone.status).toBe(409)
+    await server.remove()
+  })
+
+  test('objects are mapped value by value: what they gained meanwhile stays', async () => {
+    const declared = (fields: any) =>
+      app({
+        admins: 'admins',
+        entities: {
+          admins: entity({ login: { userType: 'admin' }, fields: {} }),
+          things: entity({ fields }),
+        },
+      })
+    const server = new TestServer(
+      store,
+      declared({ o: object({ city: text(), old: text({ optional: true }) }) }),
+    )
+    await server.start()
+    await server.expect(201, 'POST', '/api/things/', { o: { city: 'Bonn', old: 'x' } })
+    await server.expect(200, 'PATCH', '/api/things/1/', { o: { city: 'Köln' } })
+    await server.restart(
+      declared({
+        o: object({ city: text(), kind: text({ default: 'home' }), zip: text({ optional: true }) }),
+      }),
+    )
+    await server.expect(200, 'PATCH', '/api/things/1/', { o: { kind: 'WORK', zip: '12345' } })
+    const reverted = await server.call('POST', '/api/things/1/revert/', { body: { version: 1 } })
+    expect(reverted.body.o).toEqual({ city: 'Bonn', kind: 'WORK', zip: '12345' })
+    expect(reverted.headers.get('Takeback-Unmapped')).toBe('o.old')
     await server.remove()
   })
 

@@ -48,6 +48,8 @@ export const dialect: Dialect = {
     const value = sql`(${json}::json #> ${at})`
     if (kind === 'presence') return sql`CASE WHEN json_typeof${value} = 'object' THEN 1 END`
     if (kind === 'json') return sql`CASE WHEN json_typeof${value} <> 'null' THEN ${value} END`
+    // By its bytes, as the column is: every engine knows that of an expression.
+    if (kind === 'text') return sql`((${json}::json #>> ${at}) COLLATE "C")`
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 
@@ -70,6 +72,9 @@ export const dialect: Dialect = {
   journalled: (change, _table, _which, journal) => [
     sql`WITH t AS (${change} RETURNING *) ${journal(sql`t`)}`,
   ],
+
+  withNewest: (rows, table, condition) =>
+    sql`${rows} CROSS JOIN LATERAL (SELECT * FROM ${table} k WHERE ${condition(sql`k`)} ORDER BY k."version" DESC LIMIT 1) j`,
 
   closure(root, arms) {
     if (arms.length === 0) return root

@@ -29,6 +29,8 @@ export const dialect: Dialect = {
     const value = sql`json_extract(${json}, ${at})`
     if (kind === 'presence') return sql`CASE json_type(${json}, ${at}) WHEN 'object' THEN 1 END`
     if (kind === 'json') return sql`CASE WHEN json_type(${json}, ${at}) <> 'null' THEN ${json} -> ${at} END`
+    // What is a text now may have been a number then.
+    if (kind === 'text') return sql`CAST(${value} AS TEXT)`
     return kind === 'decimal' ? scaled(value, scale) : value
   },
 
@@ -39,6 +41,10 @@ export const dialect: Dialect = {
     const changed = which === 'last' ? sql`t."id" = last_insert_rowid()` : which
     return [change, journal(sql`${id(table)} t WHERE ${changed}`)]
   },
+
+  withNewest: (rows, table, condition) =>
+    sql`${rows} CROSS JOIN ${table} j ON ${condition(sql`j`)}
+      AND j."version" = (SELECT k."version" FROM ${table} k WHERE ${condition(sql`k`)} ORDER BY k."version" DESC LIMIT 1)`,
 
   closure(root, arms) {
     if (arms.length === 0) return root

@@ -44,6 +44,7 @@ class World {
   /** Runs something, and notes what it did as an operation, if the server says that it was one. */
   async note(work: () => Promise<string>, always?: Thing): Promise<void> {
     const before = new Map(this.things.map((thing) => [thing, copyOf(thing)]))
+    const deletions = this.#operations
     const id = await work()
     const touched = this.things.flatMap((thing): Touched[] => {
       const former = before.get(thing)
@@ -51,7 +52,9 @@ class World {
       thing.version++
       return [{ thing, before: former, first: thing.version - 1, last: thing.version }]
     })
-    if (id !== '') this.operations.push({ id, deletion: this.#operations, touched })
+    // What deletes nothing is no deletion, and has cleared nothing.
+    const deletion = this.#operations > deletions ? this.#operations : 0
+    if (id !== '') this.operations.push({ id, deletion, touched })
   }
 
   /** The status, and whether anything is written. */

@@ -57,9 +57,18 @@ export function operationOf(
  */
 export function allow(plan: Plan, action: Action, actor: Actor, whole = false): void {
   if (plan.may[action](actor)) return
-  if (actor.kind === 'nobody')
-    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  if (actor.kind === 'nobody') throw signInFirst()
   throw new Failure(whole || plan.may.read(actor) ? 'forbidden' : 'not_found')
+}
+
+/** For whoever is nobody, where somebody is needed. */
+export function signInFirst(): Failure {
+  return new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+}
+
+/** Of what others have to do with something, only what the actor may read is named. */
+export function namesFor({ plans }: Context, actor: Actor): (type: string) => boolean {
+  return (type) => plans.get(type)?.may.read(actor) ?? false
 }
 
 /** An Entity's row (id, version, JSON) as an answer. */

@@ -4,7 +4,7 @@ import { type Actor, actorOf } from '../plan/actor.ts'
 import type { Filter } from '../plan/operations.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
-import type { Answer, Context } from './context.ts'
+import { type Answer, type Context, signInFirst } from './context.ts'
 import { parseLimit } from './list.ts'
 import { parseTime, type Query } from './query.ts'
 
@@ -59,8 +59,7 @@ export async function operation(context: Context, actor: Actor, id: string, quer
 
 /** One that the actor may see: id, time, actor, actor's id, number of changes. */
 export async function visibleOperation(context: Context, actor: Actor, id: string): Promise<Row> {
-  if (actor.kind === 'nobody')
-    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  if (actor.kind === 'nobody') throw signInFirst()
   const [row] = isOperation(id) ? await context.store.read(context.operations.byId, { $operation: id }) : []
   const mine = actor.kind === 'user' && row?.[2] === actor.entity && Number(row[3]) === actor.id
   if (row === undefined || !(seesAll(actor) || mine)) throw new Failure('not_found')
@@ -73,8 +72,7 @@ export function seesAll(actor: Actor): boolean {
 
 /** Others see what is theirs, whatever they ask for. */
 export function visible(actor: Actor, filter: Filter): Filter {
-  if (actor.kind === 'nobody')
-    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  if (actor.kind === 'nobody') throw signInFirst()
   if (seesAll(actor) || actor.kind !== 'user') return filter
   const { actor: asked } = filter
   if (asked !== undefined && (asked.name !== actor.entity || asked.id !== actor.id))

@@ -1,5 +1,5 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import { type Actor, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {
@@ -8,11 +8,12 @@ import {
   type Context,
   entityAnswer,
   matches,
+  namesFor,
   operationOf,
   type Preconditions,
   TRIES,
 } from './context.ts'
-import { parseFlag, type Query } from './query.ts'
+import { parseFlag, Query } from './query.ts'
 
 interface Removal {
   readonly id: number
@@ -42,6 +43,11 @@ export async function remove(
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')
+}
+
+/** Erases for good, as the system, what is deleted already. */
+export function purge(context: Context, plan: Plan, id: number): Promise<Answer> {
+  return remove(context, plan, system, { id, query: new Query([['purge', '1']]), when: { ifMatch: null } })
 }
 
 type Operation = Bag & { $operation: string; $id: number }
@@ -86,8 +92,7 @@ async function restoreEntity(
   }
   if (outcome.step === 'unique') {
     const conflicts = await context.store.read(plan.removals.conflicts, bag)
-    const mayName = (type: string) => context.plans.get(type)?.may.read(actor) ?? false
-    plan.removals.explainConflicts(conflicts, errors, bag.$id, mayName)
+    plan.removals.explainConflicts(conflicts, errors, bag.$id, namesFor(context, actor))
     if (errors.size > 0) throw invalid(errors)
     plan.removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })

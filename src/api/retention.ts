@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { beforeOf, type RetentionPlan } from '../plan/retention.ts'
 import type { Context } from './context.ts'
-import { Query } from './query.ts'
-import { remove } from './remove.ts'
+import { purge } from './remove.ts'
 
 const EVERY_MS = 10 * 60_000
 /** How long a turn lasts that is not taken anew: its server is gone then. */
@@ -70,8 +68,7 @@ export class Retention {
     for (const [id] of await this.#context.store.read(plan.trash.before, { $before: before })) {
       if (!(await this.#takeTurn())) return purged
       try {
-        const query = new Query([['purge', '1']])
-        await remove(this.#context, plan, system, { id: Number(id), query, when: { ifMatch: null } })
+        await purge(this.#context, plan, Number(id))
         purged++
       } catch (error) {
         // Others still refer to it, or it went with another one: perhaps the next time.

@@ -10,12 +10,13 @@ import {
   type Context,
   entityAnswer,
   matches,
+  namesFor,
   operationOf,
   type Preconditions,
   TRIES,
 } from './context.ts'
 import type { Query } from './query.ts'
-import { namesFor, obstaclesTo } from './undo.ts'
+import { obstaclesTo } from './undo.ts'
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
 export async function revert(
@@ -51,7 +52,10 @@ export async function revert(
       return withUnmapped(entityAnswer(200, fresh, operation.$operation), reversal.unmapped)
     }
     if (outcome.step === MOVED) continue
-    const conflicts = conflictsOf(await obstaclesTo(context, outcome, sheaves), namesFor(context, actor))
+    const conflicts = conflictsOf(
+      await obstaclesTo(context, outcome, { sheaves, bag }),
+      namesFor(context, actor),
+    )
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }
   throw new Failure('busy')

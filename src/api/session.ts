@@ -2,10 +2,10 @@ import { verifySecret } from '../auth/passwords.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { emailKey } from '../declare/email-key.ts'
-import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
+import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type Answer, type Context, operationOf } from './context.ts'
+import { type Answer, type Context, operationOf, signInFirst } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
@@ -22,8 +22,7 @@ interface Self {
 
 /** The user that calls, in full. */
 async function selfOf(context: Context, { actor, session, epoch }: Caller, query: Query): Promise<Self> {
-  if (actor.kind !== 'user' || session === undefined)
-    throw new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   query.refuseAll()
   const plan = context.plans.get(actor.entity)
   const [row] = plan?.login === undefined ? [] : await context.store.read(plan.login.self, { $id: actor.id })

@@ -13,11 +13,10 @@ import type { Actor } from '../plan/actor.ts'
 import { MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
 import { uniquesOf } from '../plan/schema.ts'
-import type { Row } from '../store/dialect.ts'
+import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
-import type { Outcome } from '../store/step.ts'
-import { step } from '../store/step.ts'
-import { type Answer, type Context, operationOf, TRIES } from './context.ts'
+import { type Outcome, step } from '../store/step.ts'
+import { type Answer, type Context, namesFor, operationOf, TRIES } from './context.ts'
 import { filterBag, parseActor, visible, visibleOperation } from './operations.ts'
 import { parseFlag, parseTime, type Query } from './query.ts'
 
@@ -124,7 +123,10 @@ async function takeBack(
       if (outcome.done) context.identities.forget()
       return answerOf(outcome.done ? operation.$operation : null, operations, reversals, skipped)
     }
-    const obstacles = conflictsOf(await obstaclesTo(context, outcome, sheaves), namesFor(context, actor))
+    const obstacles = conflictsOf(
+      await obstaclesTo(context, outcome, { sheaves, bag }),
+      namesFor(context, actor),
+    )
     if (obstacles.size === 0 && outcome.step === 'unique' && tries > 0) throw cannot(clash(sheaves))
     if (obstacles.size === 0) tries++
     else if (!skipConflicts) throw cannot(obstacles)
@@ -145,11 +147,6 @@ async function explain(context: Context, actor: Actor, moved: Moved, named: numb
   return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])), mayKnow)
 }
 
-/** Of what others have to do with it, only what the actor may read is named. */
-export function namesFor(context: Context, actor: Actor): (type: string) => boolean {
-  return (type) => context.plans.get(type)?.may.read(actor) ?? false
-}
-
 /** Goes all the way, and back again: what stands in the way of it is found as it would be. */
 const DRY = 'dry'
 
@@ -157,11 +154,10 @@ const DRY = 'dry'
 export async function obstaclesTo(
   context: Context,
   outcome: Extract<Outcome, { done: false }>,
-  sheaves: readonly Sheaf[],
+  { sheaves, bag }: { readonly sheaves: readonly Sheaf[]; readonly bag: Bag },
 ): Promise<Obstacle[]> {
   if (outcome.step === MOVED) return []
   if (outcome.step !== 'unique') return context.amend.obstacles(outcome.step, outcome.rows)
-  const { bag } = context.amend.steps(sheaves, [])
   const found: Obstacle[] = []
   for (const { statement } of context.amend.taken(sheaves))
     found.push(...context.amend.obstacles('taken', await context.store.read(statement, bag)))

@@ -1,9 +1,8 @@
-import { Query } from '../api/query.ts'
-import { remove } from '../api/remove.ts'
+import { purge } from '../api/remove.ts'
 import type { App } from '../app.ts'
 import { parseAge } from '../declare/retention.ts'
 import { Failure, StartError } from '../errors.ts'
-import { system } from '../plan/actor.ts'
+import { actorOf } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
@@ -85,7 +84,7 @@ async function trashedOf({ context }: App, plan: Plan, before: string): Promise<
     entity: plan.type.name,
     id: Number(id),
     deleted_at: String(at),
-    actor: actor === null ? null : actorId === null ? String(actor) : `${actor}/${actorId}`,
+    actor: actorOf(actor, actorId),
     operation: String(operation),
   }))
 }
@@ -103,11 +102,7 @@ async function purgeAll(
       const plan = context.plans.get(one.entity)
       if (plan === undefined) continue
       try {
-        await remove(context, plan, system, {
-          id: one.id,
-          query: new Query([['purge', '1']]),
-          when: { ifMatch: null },
-        })
+        await purge(context, plan, one.id)
         purged++
       } catch (error) {
         if (!(error instanceof Failure)) throw error

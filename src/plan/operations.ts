@@ -38,27 +38,17 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
   const named = dialect.listed('$operations', 'text')
   return {
     page: (filter, limit) =>
-      made(`page ${limit} ${shapeOf(filter)}`, () => {
-        const picked = sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`
-        return sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
-          WHERE o."operation" IN (${picked}) GROUP BY o."operation" ORDER BY o."operation" DESC`
-      }),
-    byId: compile(
-      sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
-        WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
-      dialect.placeholder,
-    ),
+      made(
+        `page ${limit} ${shapeOf(filter)}`,
+        () => sql`${heads(sql`o."operation" IN (${matching(filter, limit)})`)} ORDER BY o."operation" DESC`,
+      ),
+    byId: compile(heads(sql`o."operation" = ${param('$operation')}`), dialect.placeholder),
     kinds: compile(
       sql`SELECT j."operation", j."entity", j."kind", count(*) FROM ${JOURNAL} j WHERE j."operation" IN ${named}
         GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
       dialect.placeholder,
     ),
-    matching: (filter, limit) =>
-      made(
-        `matching ${limit} ${shapeOf(filter)}`,
-        () =>
-          sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`,
-      ),
+    matching: (filter, limit) => made(`matching ${limit} ${shapeOf(filter)}`, () => matching(filter, limit)),
     changes: (limit) =>
       made(
         `changes ${limit}`,
@@ -68,6 +58,17 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       ),
     touched: compile(touched(named), dialect.placeholder),
   }
+}
+
+function matching(filter: Filter, limit: number): Sql {
+  return sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)}
+    GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`
+}
+
+/** Of operations that meet a condition: id, time, actor, actor's id, number of changes. */
+function heads(condition: Sql): Sql {
+  return sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
+    WHERE ${condition} GROUP BY o."operation"`
 }
 
 function touched(named: Sql): Sql {

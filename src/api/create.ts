@@ -1,18 +1,13 @@
 import { Failure, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type Answer, allow, type Context, entityAnswer, operationOf, TRIES } from './context.ts'
+import { type Act, write } from '../store/act.ts'
+import { type Answer, allow, entityAnswer, operationOf, TRIES } from './context.ts'
 import { bindEmailKey, bindEpoch, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
 import { Query } from './query.ts'
 
 /** `POST /api/<entity>/` */
-export async function create(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  body: unknown,
-  query = Query.empty,
-): Promise<Answer> {
+export function* create(plan: Plan, actor: Actor, body: unknown, query = Query.empty): Act<Answer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
   const errors = new Map<string, string[]>()
@@ -20,16 +15,16 @@ export async function create(
   plan.bind(plan.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)
-  await refuseFaulty(context, plan, bag, 0, actor, errors)
-  if (plan.secrets.length > 0) await hashSecrets(plan, bag)
+  yield* refuseFaulty(plan, bag, 0, actor, errors)
+  if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   for (let tries = 0; tries < TRIES; tries++) {
-    const outcome = await context.store.write(plan.writes.create, bag)
+    const outcome = yield* write(plan.writes.create, bag)
     if (outcome.done) {
       const [row] = outcome.rows
       const answer = entityAnswer(201, row, bag.$operation)
       return { ...answer, headers: { ...answer.headers, Location: `/api/${plan.type.name}/${row?.[0]}/` } }
     }
-    await noteFaults(context, plan, bag, 0, actor, errors)
+    yield* noteFaults(plan, bag, 0, actor, errors)
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

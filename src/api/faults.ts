@@ -5,36 +5,22 @@ import { type Errors, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/schema.ts'
+import { type Act, read, work } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
-import type { Context } from './context.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken. */
-export async function noteFaults(
-  context: Context,
-  plan: Plan,
-  bag: Bag,
-  self: number,
-  actor: Actor,
-  errors: Errors,
-): Promise<void> {
+export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
   const known = { ...plan.withoutFaulty(bag, errors), $id: self }
   if (bag[EMAIL_KEY] !== undefined && !errors.has('email'))
     Object.assign(known, { [EMAIL_KEY]: bag[EMAIL_KEY] })
-  const rows = await context.store.read(plan.writes.faults(known), known)
+  const rows = yield* read(plan.writes.faults(known), known)
   plan.writes.explain(rows, errors, plan.may.read(actor))
 }
 
 /** Throws all failures of a body at once, the database's included. */
-export async function refuseFaulty(
-  context: Context,
-  plan: Plan,
-  bag: Bag,
-  self: number,
-  actor: Actor,
-  errors: Errors,
-): Promise<void> {
+export function* refuseFaulty(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
   if (errors.size === 0) return
-  await noteFaults(context, plan, bag, self, actor, errors)
+  yield* noteFaults(plan, bag, self, actor, errors)
   throw invalid(errors)
 }
 
@@ -48,9 +34,9 @@ export function bindEpoch(plan: Plan, bag: Bag): void {
   if (plan.login !== undefined) bag[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }
 
-export async function hashSecrets(plan: Plan, bag: Bag): Promise<void> {
+export function* hashSecrets(plan: Plan, bag: Bag): Act<void> {
   for (const path of plan.secrets) {
     const secret = bag[path]
-    if (typeof secret === 'string') bag[path] = await hashSecret(secret)
+    if (typeof secret === 'string') bag[path] = yield* work(secret, () => hashSecret(secret))
   }
 }

@@ -2,10 +2,12 @@ import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
 import type { Filter } from '../plan/operations.ts'
+import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
 import { parseLimit } from './list.ts'
+import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
 
 /** `GET /api/operations/`: what was done, newest first; to an admin all of it, to others what they did. */
@@ -42,7 +44,7 @@ export async function operation(context: Context, actor: Actor, id: string, quer
   const limit = parseLimit(given.limit, errors)
   const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
   if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
-  const row = await visibleOperation(context, actor, id)
+  const row = await perform(context.store, visibleOperation(context, actor, id))
   if (errors.size > 0) throw invalid(errors)
   const rows = await context.store.read(context.operations.changes(limit + 1), {
     $operation: id,
@@ -58,9 +60,9 @@ export async function operation(context: Context, actor: Actor, id: string, quer
 }
 
 /** One that the actor may see: id, time, actor, actor's id, number of changes. */
-export async function visibleOperation(context: Context, actor: Actor, id: string): Promise<Row> {
+export function* visibleOperation(context: Context, actor: Actor, id: string): Act<Row> {
   if (actor.kind === 'nobody') throw signInFirst()
-  const [row] = isOperation(id) ? await context.store.read(context.operations.byId, { $operation: id }) : []
+  const [row] = isOperation(id) ? yield* read(context.operations.byId, { $operation: id }) : []
   const mine = actor.kind === 'user' && row?.[2] === actor.entity && Number(row[3]) === actor.id
   if (row === undefined || !(seesAll(actor) || mine)) throw new Failure('not_found')
   return row

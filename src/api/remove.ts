@@ -1,6 +1,7 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import { type Actor, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {
   type Answer,
@@ -13,6 +14,7 @@ import {
   type Preconditions,
   TRIES,
 } from './context.ts'
+import { perform } from './perform.ts'
 import { parseFlag, Query } from './query.ts'
 
 interface Removal {
@@ -22,12 +24,12 @@ interface Removal {
 }
 
 /** `DELETE /api/<entity>/<id>/`, with `?restore=1` and `?purge=1`. */
-export async function remove(
+export function* remove(
   context: Context,
   plan: Plan,
   actor: Actor,
   { id, query, when }: Removal,
-): Promise<Answer> {
+): Act<Answer> {
   const errors: Errors = new Map()
   const given = query.take(['restore', 'purge'], errors)
   const restore = parseFlag('restore', given.restore, errors)
@@ -38,8 +40,8 @@ export async function remove(
   const act = purge ? purgeEntity : restore ? restoreEntity : deleteEntity
   for (let tries = 0; tries < TRIES; tries++) {
     const bag = { ...operationOf(actor, when), $id: id }
-    const answer = await act(context, plan, actor, bag)
-    if (plan.removals.endsLogins) context.identities.forget()
+    const answer = yield* act(context, plan, actor, bag)
+    if (plan.removals.endsLogins) yield* after(() => context.identities.forget())
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')
@@ -47,43 +49,39 @@ export async function remove(
 
 /** Erases for good, as the system, what is deleted already. */
 export function purge(context: Context, plan: Plan, id: number): Promise<Answer> {
-  return remove(context, plan, system, { id, query: new Query([['purge', '1']]), when: { ifMatch: null } })
+  const query = new Query([['purge', '1']])
+  return perform(context.store, remove(context, plan, system, { id, query, when: { ifMatch: null } }))
 }
 
 type Operation = Bag & { $operation: string; $id: number }
 
 /** An Entity in whatever state: id, version, JSON, the operation that deleted it. */
-async function stateOf(context: Context, plan: Plan, bag: Operation): Promise<Row> {
-  const [row] = await context.store.read(plan.lists.state, bag)
+function* stateOf(plan: Plan, bag: Operation): Act<Row> {
+  const [row] = yield* read(plan.lists.state, bag)
   if (row === undefined) throw new Failure('not_found')
   if (!matches(bag.$versions as string | null, row[1])) throw new Failure('stale')
   return row
 }
 
 /** Undefined: others were faster, so look again. */
-async function deleteEntity(
-  context: Context,
+function* deleteEntity(
+  _context: Context,
   plan: Plan,
   _actor: Actor,
   bag: Operation,
-): Promise<Answer | undefined> {
-  const outcome = await context.store.write(plan.removals.delete, bag)
+): Act<Answer | undefined> {
+  const outcome = yield* write(plan.removals.delete, bag)
   if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
   if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'delete')
-  const row = await stateOf(context, plan, bag)
+  const row = yield* stateOf(plan, bag)
   return row[3] === null ? undefined : entityAnswer(200, row)
 }
 
-async function restoreEntity(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  bag: Operation,
-): Promise<Answer | undefined> {
-  const row = await stateOf(context, plan, bag)
+function* restoreEntity(context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
+  const row = yield* stateOf(plan, bag)
   if (row[3] === null) return entityAnswer(200, row)
   bag.$deletion = row[3] ?? null
-  const outcome = await context.store.write(plan.removals.restore, bag)
+  const outcome = yield* write(plan.removals.restore, bag)
   if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
   const errors: Errors = new Map()
   if (outcome.step === 'dead') {
@@ -91,7 +89,7 @@ async function restoreEntity(
     throw new Failure('target_deleted', { errors })
   }
   if (outcome.step === 'unique') {
-    const conflicts = await context.store.read(plan.removals.conflicts, bag)
+    const conflicts = yield* read(plan.removals.conflicts, bag)
     plan.removals.explainConflicts(conflicts, errors, bag.$id, namesFor(context, actor))
     if (errors.size > 0) throw invalid(errors)
     plan.removals.explainSetAgain(errors)
@@ -100,21 +98,16 @@ async function restoreEntity(
   return undefined
 }
 
-async function purgeEntity(
-  context: Context,
-  plan: Plan,
-  _actor: Actor,
-  bag: Operation,
-): Promise<Answer | undefined> {
-  const row = await stateOf(context, plan, bag)
+function* purgeEntity(context: Context, plan: Plan, _actor: Actor, bag: Operation): Act<Answer | undefined> {
+  const row = yield* stateOf(plan, bag)
   if (row[3] === null) throw new Failure('not_deleted')
   bag.$deletion = row[3] ?? null
-  const outcome = await context.store.write(plan.removals.purge, bag)
+  const outcome = yield* write(plan.removals.purge, bag)
   if (!outcome.done) {
     if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'purge')
     return undefined
   }
-  await context.store.scrub()
+  yield* after(() => context.store.scrub())
   return { status: 204, headers: { 'Takeback-Operation': bag.$operation } }
 }
 

@@ -4,6 +4,7 @@ import { conflictsOf, reversalOf, sheavesOf } from '../journal/undo.ts'
 import type { Actor } from '../plan/actor.ts'
 import { MOVED } from '../plan/amend.ts'
 import type { Plan } from '../plan/compile.ts'
+import { type Act, after, read, write } from '../store/act.ts'
 import {
   type Answer,
   allow,
@@ -19,22 +20,22 @@ import type { Query } from './query.ts'
 import { obstaclesTo } from './undo.ts'
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
-export async function revert(
+export function* revert(
   context: Context,
   plan: Plan,
   actor: Actor,
   { id, body, when, query }: { id: number; body: unknown; when: Preconditions; query: Query },
-): Promise<Answer> {
+): Act<Answer> {
   allow(plan, 'update', actor)
   allow(plan, 'history', actor)
   query.refuseAll()
   const wanted = parseVersion(body)
   for (let tries = 0; tries < TRIES; tries++) {
-    const [row] = await context.store.read(plan.lists.read, { $id: id })
+    const [row] = yield* read(plan.lists.read, { $id: id })
     if (row === undefined) throw new Failure('not_found')
     const [, version, json] = row
     if (!matches(when.ifMatch, version)) throw new Failure('stale')
-    const [past] = await context.store.read(plan.history.version, { $id: id, $version: wanted })
+    const [past] = yield* read(plan.history.version, { $id: id, $version: wanted })
     if (past === undefined || past[6] === null)
       throw invalidAt('version', 'is not a version that is still known')
     const now = JSON.parse(String(json))
@@ -45,15 +46,15 @@ export async function revert(
     const sheaves = sheavesOf([reversal])
     const { steps, bag } = context.amend.steps(sheaves, [])
     const operation = operationOf(actor)
-    const outcome = await context.store.write(steps, { ...bag, ...operation })
+    const outcome = yield* write(steps, { ...bag, ...operation })
     if (outcome.done) {
-      if (plan.login !== undefined) context.identities.forget()
-      const [fresh] = await context.store.read(plan.lists.read, { $id: id })
+      if (plan.login !== undefined) yield* after(() => context.identities.forget())
+      const [fresh] = yield* read(plan.lists.read, { $id: id })
       return withUnmapped(entityAnswer(200, fresh, operation.$operation), reversal.unmapped)
     }
     if (outcome.step === MOVED) continue
     const conflicts = conflictsOf(
-      await obstaclesTo(context, outcome, { sheaves, bag }),
+      yield* obstaclesTo(context, outcome, { sheaves, bag }),
       namesFor(context, actor),
     )
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })

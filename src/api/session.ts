@@ -9,6 +9,7 @@ import { type Answer, type Context, operationOf, signInFirst } from './context.t
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
+import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
 interface Self {
@@ -66,7 +67,7 @@ export async function changePassword(
   const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
   await confirm(context.throttle, self, password, address)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
-  await hashSecrets(self.plan, bag)
+  await perform(context.store, hashSecrets(self.plan, bag))
   const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
   if (!outcome.done) throw badToken()
   context.identities.forget()

@@ -13,6 +13,7 @@ import type { Actor } from '../plan/actor.ts'
 import { MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
 import { uniquesOf } from '../plan/schema.ts'
+import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import { type Outcome, step } from '../store/step.ts'
@@ -28,21 +29,21 @@ const OPERATIONS_MAX = 10_000
 const SKIPS_MAX = 1000
 
 /** `POST /api/operations/<id>/undo/` */
-export async function undo(context: Context, actor: Actor, id: string, query: Query): Promise<Answer> {
+export function* undo(context: Context, actor: Actor, id: string, query: Query): Act<Answer> {
   const asked = parseFlags(query)
-  await visibleOperation(context, actor, id)
-  return takeBack(context, actor, [id], asked)
+  yield* visibleOperation(context, actor, id)
+  return yield* takeBack(context, actor, [id], asked)
 }
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
-export async function undoMany(context: Context, actor: Actor, body: unknown, query: Query): Promise<Answer> {
+export function* undoMany(context: Context, actor: Actor, body: unknown, query: Query): Act<Answer> {
   const asked = parseFlags(query)
   const filter = parseFilter(context, actor, body)
   const { statement, bag } = filterBag(filter, (one) => context.operations.matching(one, OPERATIONS_MAX + 1))
-  const rows = await context.store.read(statement, bag)
+  const rows = yield* read(statement, bag)
   if (rows.length > OPERATIONS_MAX)
     throw invalid(new Map([['since', [`matches more than ${OPERATIONS_MAX} operations: say a later time`]]]))
-  return takeBack(
+  return yield* takeBack(
     context,
     actor,
     rows.map(([operation]) => String(operation)),
@@ -93,22 +94,22 @@ function parseFilter(context: Context, actor: Actor, body: unknown): Filter {
  * Looks at what the operations have touched, works out what would take it back, and does that as one operation. What
  * has moved meanwhile is looked at anew.
  */
-async function takeBack(
+function* takeBack(
   context: Context,
   actor: Actor,
   operations: readonly string[],
   { dryRun, skipConflicts }: Asked,
-): Promise<Answer> {
+): Act<Answer> {
   const skipped: Conflicts = new Map()
   for (let tries = 0, skips = 0; tries < TRIES && skips < SKIPS_MAX; ) {
-    const rows = await context.store.read(context.operations.touched, {
+    const rows = yield* read(context.operations.touched, {
       $operations: JSON.stringify(operations),
     })
     refuseUntouchable(context, actor, rows)
     const { reversals: found, conflicts, moved } = reverse(rows, context.plans, new Set(skipped.keys()))
     refuseSelf(actor, found, conflicts)
     for (const [name, sentences] of conflicts) skipped.set(name, sentences)
-    for (const [name, one] of moved) skipped.set(name, [await explain(context, actor, one, skipped.size)])
+    for (const [name, one] of moved) skipped.set(name, [yield* explain(actor, one, skipped.size)])
     if (skipped.size > 0 && !skipConflicts) throw cannot(skipped)
     const reversals = found.filter(({ plan, amendment }) => !skipped.has(`${plan.type.name}/${amendment.id}`))
     refuseForbidden(actor, reversals)
@@ -118,13 +119,13 @@ async function takeBack(
     const { steps, bag } = context.amend.steps(sheaves, operations)
     const operation = operationOf(actor)
     const all = dryRun ? [...steps, step(context.store.dialect, DRY, 'none', sql`SELECT 1`)] : steps
-    const outcome = await context.store.write(all, { ...bag, ...operation })
+    const outcome = yield* write(all, { ...bag, ...operation })
     if (outcome.done || outcome.step === DRY) {
-      if (outcome.done) context.identities.forget()
+      if (outcome.done) yield* after(() => context.identities.forget())
       return answerOf(outcome.done ? operation.$operation : null, operations, reversals, skipped)
     }
     const obstacles = conflictsOf(
-      await obstaclesTo(context, outcome, { sheaves, bag }),
+      yield* obstaclesTo(context, outcome, { sheaves, bag }),
       namesFor(context, actor),
     )
     if (obstacles.size === 0 && outcome.step === 'unique' && tries > 0) throw cannot(clash(sheaves))
@@ -139,11 +140,11 @@ async function takeBack(
 }
 
 /** What has changed since, of as many as are named. */
-async function explain(context: Context, actor: Actor, moved: Moved, named: number): Promise<string> {
+function* explain(actor: Actor, moved: Moved, named: number): Act<string> {
   const { plan, id, last } = moved
   const mayKnow = plan.may.read(actor) && plan.may.history(actor)
   if (named >= NAMED_MAX || !mayKnow) return changedSince(moved, undefined, mayKnow)
-  const [row] = await context.store.read(plan.history.version, { $id: id, $version: last })
+  const [row] = yield* read(plan.history.version, { $id: id, $version: last })
   return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])), mayKnow)
 }
 
@@ -151,16 +152,16 @@ async function explain(context: Context, actor: Actor, moved: Moved, named: numb
 const DRY = 'dry'
 
 /** What the database found to stand against it; nothing where it has only moved. */
-export async function obstaclesTo(
+export function* obstaclesTo(
   context: Context,
   outcome: Extract<Outcome, { done: false }>,
   { sheaves, bag }: { readonly sheaves: readonly Sheaf[]; readonly bag: Bag },
-): Promise<Obstacle[]> {
+): Act<Obstacle[]> {
   if (outcome.step === MOVED) return []
   if (outcome.step !== 'unique') return context.amend.obstacles(outcome.step, outcome.rows)
   const found: Obstacle[] = []
   for (const { statement } of context.amend.taken(sheaves))
-    found.push(...context.amend.obstacles('taken', await context.store.read(statement, bag)))
+    found.push(...context.amend.obstacles('taken', yield* read(statement, bag)))
   return found
 }
 

@@ -3,6 +3,7 @@ import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
 import {
   type Answer,
@@ -25,7 +26,7 @@ const MERGES_MAX = 60
 type Manner = 'partial' | 'replace'
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
-export async function update(
+export function* update(
   context: Context,
   plan: Plan,
   actor: Actor,
@@ -36,7 +37,7 @@ export async function update(
     when,
     query,
   }: { id: number; body: unknown; manner: Manner; when: Preconditions; query: Query },
-): Promise<Answer> {
+): Act<Answer> {
   allow(plan, 'update', actor)
   query.refuseAll()
   const errors: Errors = new Map()
@@ -45,21 +46,21 @@ export async function update(
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
   bindEmailKey(plan, bag)
-  await refuseFaulty(context, plan, bag, id, actor, errors)
-  if (Object.keys(values).length === 0) return unchanged(context, plan, id, when)
-  if (plan.secrets.length > 0) await hashSecrets(plan, bag)
+  yield* refuseFaulty(plan, bag, id, actor, errors)
+  if (Object.keys(values).length === 0) return yield* unchanged(plan, id, when)
+  if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   const documents =
     manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   const most = documents.length > 0 ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
-    if (tries > 0) await Bun.sleep(Math.random() * tries)
-    if (documents.length > 0) await mergeDocuments(context, plan, documents, { bag, values, when })
-    const outcome = await context.store.write(plan.writes.update(bag, manner === 'partial'), bag)
+    if (tries > 0) yield* pause(Math.random() * tries)
+    if (documents.length > 0) yield* mergeDocuments(plan, documents, { bag, values, when })
+    const outcome = yield* write(plan.writes.update(bag, manner === 'partial'), bag)
     if (outcome.done) {
-      if (plan.login !== undefined) context.identities.forget()
+      if (plan.login !== undefined) yield* after(() => context.identities.forget())
       return entityAnswer(200, outcome.rows[0], bag.$operation)
     }
-    await refuse(context, plan, actor, id, { bag, when })
+    yield* refuse(plan, actor, id, { bag, when })
   }
   throw new Failure('busy')
 }
@@ -68,13 +69,12 @@ export async function update(
  * Any JSON merges too. What it merges into must be read first, and must still be the same when it is written.
  * Only the documents are bound anew: secrets of the same body are hashed by then.
  */
-async function mergeDocuments(
-  context: Context,
+function* mergeDocuments(
   plan: Plan,
   documents: readonly string[],
   { bag, values, when }: { bag: Bag; values: Values; when: Preconditions },
-): Promise<void> {
-  const [row] = await context.store.read(plan.lists.read, bag)
+): Act<void> {
+  const [row] = yield* read(plan.lists.read, bag)
   if (row === undefined) throw new Failure('not_found')
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const current: unknown = JSON.parse(String(row[2]))
@@ -93,21 +93,20 @@ function refuseForeignPassword(plan: Plan, actor: Actor, errors: Errors): void {
 }
 
 /** Nothing was sent, so nothing is written. */
-async function unchanged(context: Context, plan: Plan, id: number, when: Preconditions): Promise<Answer> {
-  const [row] = await context.store.read(plan.lists.read, { $id: id })
+function* unchanged(plan: Plan, id: number, when: Preconditions): Act<Answer> {
+  const [row] = yield* read(plan.lists.read, { $id: id })
   if (row !== undefined && !matches(when.ifMatch, row[1])) throw new Failure('stale')
   return entityAnswer(200, row)
 }
 
 /** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
-async function refuse(
-  context: Context,
+function* refuse(
   plan: Plan,
   actor: Actor,
   id: number,
   { bag, when }: { bag: Bag; when: Preconditions },
-): Promise<void> {
-  const [row] = await context.store.read(plan.lists.read, { $id: id })
+): Act<void> {
+  const [row] = yield* read(plan.lists.read, { $id: id })
   if (row === undefined) throw new Failure('not_found')
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const errors: Errors = new Map()
@@ -116,7 +115,7 @@ async function refuse(
   for (const { path, within, column } of plan.writes.needed)
     if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
-  await noteFaults(context, plan, bag, id, actor, errors)
+  yield* noteFaults(plan, bag, id, actor, errors)
   if (errors.size > 0) throw invalid(errors)
 }
 

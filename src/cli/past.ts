@@ -1,4 +1,5 @@
 import { history as historyOf } from '../api/history.ts'
+import { perform } from '../api/perform.ts'
 import { Query } from '../api/query.ts'
 import { undoMany, undo as undoOne } from '../api/undo.ts'
 import { parseId } from '../api/update.ts'
@@ -124,10 +125,11 @@ export const undo: Command = {
           ['dry_run', dry ? '1' : '0'],
           ['skip_conflicts', given.text('skip-conflicts') === undefined ? '0' : '1'],
         ])
-        const { body = '' } =
+        const undone =
           operation === undefined
-            ? await undoMany(context, system, filter, query)
-            : await undoOne(context, system, operation, query)
+            ? undoMany(context, system, filter, query)
+            : undoOne(context, system, operation, query)
+        const { body = '' } = await perform(context.store, undone)
         return body
       }
       const dry = await run(true)

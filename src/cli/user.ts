@@ -1,4 +1,5 @@
 import { create } from '../api/create.ts'
+import { perform } from '../api/perform.ts'
 import { type App, loadModel, openApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { didYouMean } from '../declare/closest.ts'
@@ -54,7 +55,7 @@ export async function addUser(
   const plan = context.plans.get(entity)
   if (plan === undefined) throw new StartError(`There is no Entity type ${entity}.`)
   try {
-    const { body: json } = await create(context, plan, system, body)
+    const { body: json } = await perform(context.store, create(plan, system, body))
     return `${entity}/${(JSON.parse(json ?? '{}') as { id: number }).id}`
   } catch (error) {
     if (!(error instanceof Failure)) throw error

@@ -4,6 +4,7 @@ import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
 import { operation, operations } from '../api/operations.ts'
+import { perform } from '../api/perform.ts'
 import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
@@ -29,7 +30,9 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path,
       methods: {
         GET: plain(({ caller, query }) => list(context, plan, caller.actor, query)),
-        POST: withBody(({ caller, body, query }) => create(context, plan, caller.actor, body, query)),
+        POST: withBody(({ caller, body, query }) =>
+          perform(context.store, create(plan, caller.actor, body, query)),
+        ),
       },
     },
     {
@@ -37,13 +40,19 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       methods: {
         GET: plain(({ caller, id, query }) => read(context, plan, caller.actor, parseId(id), query)),
         PATCH: withBody(({ caller, id, body, when, query }) =>
-          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when, query }),
+          perform(
+            context.store,
+            update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when, query }),
+          ),
         ),
         PUT: withBody(({ caller, id, body, when, query }) =>
-          update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when, query }),
+          perform(
+            context.store,
+            update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when, query }),
+          ),
         ),
         DELETE: plain(({ caller, id, query, when }) =>
-          remove(context, plan, caller.actor, { id: parseId(id), query, when }),
+          perform(context.store, remove(context, plan, caller.actor, { id: parseId(id), query, when })),
         ),
       },
     },
@@ -63,7 +72,7 @@ function pastRoutes(context: Context, plan: Plan): Route[] {
       path: `${path}/revert`,
       methods: {
         POST: withBody(({ caller, id, body, when, query }) =>
-          revert(context, plan, caller.actor, { id: parseId(id), body, when, query }),
+          perform(context.store, revert(context, plan, caller.actor, { id: parseId(id), body, when, query })),
         ),
       },
     },
@@ -80,7 +89,9 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/undo`,
       methods: {
-        POST: withBody(({ caller, body, query }) => undoMany(context, caller.actor, body, query)),
+        POST: withBody(({ caller, body, query }) =>
+          perform(context.store, undoMany(context, caller.actor, body, query)),
+        ),
       },
     },
     {
@@ -89,7 +100,11 @@ function operationRoutes(context: Context): Route[] {
     },
     {
       path: `${path}/:id/undo`,
-      methods: { POST: plain(({ caller, id, query }) => undo(context, caller.actor, id, query)) },
+      methods: {
+        POST: plain(({ caller, id, query }) =>
+          perform(context.store, undo(context, caller.actor, id, query)),
+        ),
+      },
     },
   ]
 }

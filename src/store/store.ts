@@ -1,3 +1,4 @@
+import type { Work } from './act.ts'
 import type { Bag, Dialect, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
 import type { Statement } from './sql.ts'
@@ -18,6 +19,11 @@ export interface Store {
   read(statement: Statement, bag: Bag): Promise<readonly Row[]>
   /** One transaction. When the promise is fulfilled with `done`, it is on disk. */
   write(steps: readonly Step[], bag: Bag): Promise<Outcome>
+  /**
+   * All that it asks for in one transaction, which nobody sees half of. A write of it that is refused leaves nothing
+   * behind, and it goes on; where it throws, nothing of it stays. It may be made and run more than once.
+   */
+  transact<T>(make: () => Work<T>): Promise<T>
   /** After values were erased: leaves no copy of them in files that only the Store knows. */
   scrub(): Promise<void>
   /** Throws where the database does not answer. */

@@ -1,4 +1,5 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
+import type { Ask, Work } from '../act.ts'
 import type { Bag, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -9,7 +10,7 @@ import type { Store } from '../store.ts'
 import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf } from './errors.ts'
-import { Pool, type Result } from './pool.ts'
+import { type Connection, Pool, type Result } from './pool.ts'
 import { reason, structureOf } from './structure.ts'
 
 /** How often a transaction is tried that others have got in the way of. */
@@ -61,8 +62,8 @@ export class PostgresStore implements Store {
   }
 
   /** Whether the data have moved on. */
-  async #look(): Promise<void> {
-    const [row] = await this.#pool.query(statement(SINCE), {})
+  async #look(connection: Connection = this.#pool): Promise<void> {
+    const [row] = await connection.query(statement(SINCE), {})
     this.#outdated = Number(row?.[0] ?? 0) > this.#generation
   }
 
@@ -111,23 +112,44 @@ export class PostgresStore implements Store {
     if (only !== undefined && more.length === 0)
       return this.#pool.query(only.statement, bag).then((result) => outcomeOf(only, result))
     return this.#pool.transaction<Outcome>(async (connection) => {
-      let last: Outcome = { done: true, rows: [] }
-      for (const flight of flightsOf(steps)) {
-        // All of a flight is sent before the first answer. What went wrong first is what counts.
-        const answers = await Promise.allSettled(
-          flight.map(({ statement }) => connection.query(statement, bag)),
-        )
-        for (const [at, answer] of answers.entries()) {
-          const step = flight[at]
-          if (step === undefined) continue
-          if (answer.status === 'rejected') throw answer.reason
-          if (step.notes) for (const [type, ids] of answer.value) bag[notedAs(type)] = ids ?? null
-          last = outcomeOf(step, answer.value)
-          if (!last.done) return { result: last, commit: false }
-        }
-      }
-      return { result: last, commit: true }
+      const result = await runAll(steps, bag, connection)
+      return { result, commit: result.done }
     })
+  }
+
+  async transact<T>(make: () => Work<T>): Promise<T> {
+    this.#refuseOutdated()
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#pool.transaction(async (connection) => ({
+          result: await this.#drive(make(), connection),
+          commit: true,
+        }))
+      } catch (error) {
+        if (meaningOf(error).kind !== 'again') throw failureOf(error)
+        if (tries === TRIES) throw new Failure('busy', { cause: error })
+      }
+      await Bun.sleep(Math.random() * 2 ** tries)
+    }
+  }
+
+  async #drive<T>(work: Work<T>, connection: Connection): Promise<T> {
+    let next = work.next()
+    while (!next.done) next = work.next(await this.#reply(next.value, connection))
+    return next.value
+  }
+
+  async #reply(ask: Ask, connection: Connection): Promise<Outcome> {
+    if (ask.kind === 'read') return { done: true, rows: await connection.query(ask.statement, ask.bag) }
+    for (let tries = 1; ; tries++) {
+      const bag = { ...ask.bag, $generation: this.#generation }
+      const outcome = await runWithin(ask.steps, bag, connection)
+      if (outcome.done) return outcome
+      // On this very connection: all others may be taken by those who wait for one, as we would.
+      await this.#look(connection)
+      this.#refuseOutdated()
+      if (outcome.step !== LATE || tries === TRIES) return outcome
+    }
   }
 
   #refuseOutdated(): void {
@@ -150,6 +172,36 @@ export class PostgresStore implements Store {
     clearInterval(this.#watch)
     await this.#pool.close()
   }
+}
+
+async function runAll(steps: readonly Step[], bag: Bag, connection: Connection): Promise<Outcome> {
+  let last: Outcome = { done: true, rows: [] }
+  for (const flight of flightsOf(steps)) {
+    // All of a flight is sent before the first answer. What went wrong first is what counts.
+    const answers = await Promise.allSettled(flight.map(({ statement }) => connection.query(statement, bag)))
+    for (const [at, answer] of answers.entries()) {
+      const step = flight[at]
+      if (step === undefined) continue
+      if (answer.status === 'rejected') throw answer.reason
+      if (step.notes) for (const [type, ids] of answer.value) bag[notedAs(type)] = ids ?? null
+      last = outcomeOf(step, answer.value)
+      if (!last.done) return last
+    }
+  }
+  return last
+}
+
+/** Of a transaction that goes on, whatever comes of this part of it. */
+async function runWithin(steps: readonly Step[], bag: Bag, connection: Connection): Promise<Outcome> {
+  // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
+  connection.query(BEGIN_PART, {}).catch(() => {})
+  const outcome = await runAll(steps, bag, connection).catch((error): Outcome => {
+    if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
+    throw error
+  })
+  if (!outcome.done) await connection.query(BACK_TO_PART, {})
+  connection.query(END_PART, {}).catch(() => {})
+  return outcome
 }
 
 /** Steps that need not wait for each other: only what is noted must be there before it is bound. */
@@ -179,6 +231,9 @@ function statement(source: Sql): Statement {
 }
 
 const ABOUT = sql`SELECT version(), current_setting('server_encoding'), current_setting('synchronous_commit')`
+const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)
+const BACK_TO_PART = statement(sql`ROLLBACK TO SAVEPOINT "takeback_part"`)
+const END_PART = statement(sql`RELEASE SAVEPOINT "takeback_part"`)
 const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
 const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`
 const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})

@@ -1,6 +1,7 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
+import type { Work } from '../act.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
 import type { Structure } from '../migration/structure.ts'
 import type { Statement } from '../sql.ts'
@@ -12,15 +13,20 @@ import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.t
 import { keepSecret, secretFile } from './secret.ts'
 import { structureOf } from './structure.ts'
 
+/** A transaction that waits for its group. */
 interface Waiting {
-  readonly steps: readonly Step[]
-  readonly bag: Bag
-  resolve(outcome: Outcome): void
+  run(at: string): Ran
   reject(error: unknown): void
 }
 
+/** What came of it: whether it is to be kept, and how to tell. */
+interface Ran {
+  readonly keep: boolean
+  tell(): void
+}
+
 /** What became of one transaction in a group, not to be told before the group's commit. */
-type Verdict = { readonly outcome: Outcome } | { readonly error: unknown }
+type Verdict = Ran | { readonly error: unknown }
 
 const PREPARED_MAX = 1000
 const SCRUB_MS = 1000
@@ -99,8 +105,26 @@ export class SqliteStore implements Store {
 
   write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      if (this.#queue.push({ steps, bag, resolve, reject }) === 1) setImmediate(() => this.#flush())
+      const run = (at: string) => {
+        const outcome = this.#run(steps, bag, at)
+        return { keep: outcome.done, tell: () => resolve(outcome) }
+      }
+      this.#wait({ run, reject })
     })
+  }
+
+  transact<T>(make: () => Work<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = (at: string) => {
+        const result = this.#drive(make(), at)
+        return { keep: true, tell: () => resolve(result) }
+      }
+      this.#wait({ run, reject })
+    })
+  }
+
+  #wait(waiting: Waiting): void {
+    if (this.#queue.push(waiting) === 1) setImmediate(() => this.#flush())
   }
 
   async scrub(): Promise<void> {
@@ -151,8 +175,8 @@ export class SqliteStore implements Store {
       return
     }
     for (const [at, verdict] of verdicts.entries()) {
-      if ('outcome' in verdict) group[at]?.resolve(verdict.outcome)
-      else group[at]?.reject(verdict.error)
+      if ('error' in verdict) group[at]?.reject(verdict.error)
+      else verdict.tell()
     }
     if (this.#commits % COMMITS_PER_LOOK === 0) this.#checkpoint()
   }
@@ -185,7 +209,7 @@ export class SqliteStore implements Store {
       this.#refuseOutdated()
       const at = this.#now()
       const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
-      const written = verdicts.some((verdict) => 'outcome' in verdict && verdict.outcome.done)
+      const written = verdicts.some((verdict) => 'keep' in verdict && verdict.keep)
       database.run(written ? 'COMMIT' : 'ROLLBACK')
       if (written) this.#commits++
       return verdicts
@@ -203,24 +227,54 @@ export class SqliteStore implements Store {
   }
 
   /** One transaction of the group. What fails in it stays its own, unless SQLite gave up the whole group. */
-  #attempt({ steps, bag }: Waiting, at: string, shared: boolean): Verdict {
+  #attempt({ run }: Waiting, at: string, shared: boolean): Verdict {
     const database = this.#database
-    bag.$at = at
     if (shared) database.run('SAVEPOINT one')
     try {
-      const outcome = this.#run(steps, bag)
-      if (shared) database.run(outcome.done ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
-      return { outcome }
+      const ran = run(at)
+      if (shared) database.run(ran.keep ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
+      return ran
     } catch (error) {
       const meaning = meaningOf(error)
       if (!database.inTransaction || meaning.kind === 'lost' || meaning.kind === 'damaged') throw error
       if (shared) database.run('ROLLBACK TO one; RELEASE one')
-      if (meaning.kind === 'unique') return { outcome: { done: false, step: 'unique', rows: [] } }
       return { error: 'failure' in meaning ? meaning.failure : error }
     }
   }
 
-  #run(steps: readonly Step[], bag: Bag): Outcome {
+  /** All that it asks for, without a pause in which others could see half of it. */
+  #drive<T>(work: Work<T>, at: string): T {
+    let next = work.next()
+    while (!next.done) {
+      const ask = next.value
+      next = work.next(
+        ask.kind === 'write'
+          ? this.#runWithin(ask.steps, ask.bag, at)
+          : { done: true, rows: this.#execute(ask.statement, ask.bag).rows },
+      )
+    }
+    return next.value
+  }
+
+  /** Of a transaction that goes on, whatever comes of this part of it. */
+  #runWithin(steps: readonly Step[], bag: Bag, at: string): Outcome {
+    this.#database.run('SAVEPOINT part')
+    const outcome = this.#run(steps, bag, at)
+    this.#database.run(outcome.done ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part')
+    return outcome
+  }
+
+  #run(steps: readonly Step[], bag: Bag, at: string): Outcome {
+    bag.$at = at
+    try {
+      return this.#runAll(steps, bag)
+    } catch (error) {
+      if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
+      throw error
+    }
+  }
+
+  #runAll(steps: readonly Step[], bag: Bag): Outcome {
     let rows: readonly Row[] = []
     for (const { name, statement, expect } of steps) {
       const found = this.#execute(statement, bag)

@@ -1,0 +1,79 @@
+import type { Act, Aside, Ask, Work } from '../store/act.ts'
+import type { Outcome } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
+
+/** One thing after the other: each write is a transaction of its own, which others may come between. */
+export async function perform<T>(store: Store, act: Act<T>): Promise<T> {
+  let next = act.next()
+  while (!next.done) {
+    const ask = next.value
+    next = act.next(await (ask.kind === 'write' ? store.write(ask.steps, ask.bag) : reply(store, ask)))
+  }
+  return next.value
+}
+
+const NOTHING: Outcome = { done: true, rows: [] }
+
+async function reply(store: Store, ask: Exclude<Ask | Aside, { kind: 'write' }>): Promise<Outcome> {
+  if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.bag) }
+  if (ask.kind === 'work') return { done: true, rows: [[await ask.run()]] }
+  await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
+  return NOTHING
+}
+
+/**
+ * All of it in one transaction, or nothing. What takes its time is not waited for while others wait for us: the first
+ * time through is a rehearsal then, which leaves nothing behind but what there is to work on.
+ */
+export async function transact<T>(store: Store, make: () => Act<T>): Promise<T> {
+  const known = new Map<string, string>()
+  for (;;) {
+    let stage = new Stage(known)
+    try {
+      const result = await store.transact(() => {
+        stage = new Stage(known)
+        return stage.play(make())
+      })
+      for (const run of stage.after) await run()
+      return result
+    } catch (error) {
+      if (!(error instanceof Rehearsal)) throw error
+      for (const [key, run] of stage.missing) known.set(key, await run())
+    }
+  }
+}
+
+class Rehearsal extends Error {}
+
+/** One way through an act, inside a transaction. */
+class Stage {
+  readonly missing = new Map<string, () => Promise<string>>()
+  readonly after: (() => void | Promise<void>)[] = []
+  readonly #known: ReadonlyMap<string, string>
+  #works = 0
+
+  constructor(known: ReadonlyMap<string, string>) {
+    this.#known = known
+  }
+
+  /** Lets through what is for the Store. */
+  *play<T>(act: Act<T>): Work<T> {
+    let next = act.next()
+    while (!next.done) {
+      const ask = next.value
+      next = act.next(ask.kind === 'read' || ask.kind === 'write' ? yield ask : this.#reply(ask))
+    }
+    if (this.missing.size > 0) throw new Rehearsal()
+    return next.value
+  }
+
+  #reply(ask: Aside): Outcome {
+    if (ask.kind === 'after') this.after.push(ask.run)
+    if (ask.kind !== 'work') return NOTHING
+    // By its place too: what comes of the same twice need not be the same.
+    const key = `${this.#works++} ${ask.on}`
+    const found = this.#known.get(key)
+    if (found === undefined) this.missing.set(key, ask.run)
+    return { done: true, rows: [[found ?? '']] }
+  }
+}

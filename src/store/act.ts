@@ -1,0 +1,48 @@
+import type { Bag, Row } from './dialect.ts'
+import type { Statement } from './sql.ts'
+import type { Outcome, Step } from './step.ts'
+
+/** What is asked of the Store: to read, or to write as one transaction. */
+export type Ask =
+  | { readonly kind: 'read'; readonly statement: Statement; readonly bag: Bag }
+  | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly bag: Bag }
+
+/** What the Store has nothing to do with, but what must not be done inside a transaction either. */
+export type Aside =
+  /** Others are in the way: they shall have a moment. */
+  | { readonly kind: 'pause'; readonly ms: number }
+  /** What takes its time, and always comes to the same, or to something just as good. */
+  | { readonly kind: 'work'; readonly on: string; run(): Promise<string> }
+  /** What is to be done as soon as all that was written is there to stay. */
+  | { readonly kind: 'after'; run(): void | Promise<void> }
+
+/**
+ * An operation that says what it wants, and leaves to others how that is done: `perform` does one thing after the other,
+ * `transact` all of it in one transaction. So the same code serves a single call and a part of many.
+ */
+export type Act<T> = Generator<Ask | Aside, T, Outcome>
+
+/** The same, as a Store takes it. */
+export type Work<T> = Generator<Ask, T, Outcome>
+
+export function* read(statement: Statement, bag: Bag): Act<readonly Row[]> {
+  const { rows } = yield { kind: 'read', statement, bag }
+  return rows
+}
+
+export function* write(steps: readonly Step[], bag: Bag): Act<Outcome> {
+  return yield { kind: 'write', steps, bag }
+}
+
+export function* pause(ms: number): Act<void> {
+  yield { kind: 'pause', ms }
+}
+
+export function* work(on: string, run: () => Promise<string>): Act<string> {
+  const { rows } = yield { kind: 'work', on, run }
+  return String(rows[0]?.[0])
+}
+
+export function* after(run: () => void | Promise<void>): Act<void> {
+  yield { kind: 'after', run }
+}

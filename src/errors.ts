@@ -68,6 +68,15 @@ export function invalid(errors: Errors): Failure {
   return new Failure('invalid_data', { errors })
 }
 
+/** The same failure as that of one of many: whatever it is about is at this place. */
+export function placed(failure: Failure, at: number): Failure {
+  const errors: Errors = new Map()
+  for (const [path, sentences] of failure.errors ?? [])
+    errors.set(path === '' ? `${at}` : `${at}.${path}`, sentences)
+  if (errors.size === 0) errors.set(`${at}`, [failure.message])
+  return new Failure(failure.code, { errors, headers: { ...failure.headers }, cause: failure.cause })
+}
+
 /** One failing path, the commonest case. */
 export function invalidAt(path: string, sentence: string): Failure {
   return invalid(new Map([[path, [sentence]]]))

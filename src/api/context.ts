@@ -37,14 +37,15 @@ export interface Preconditions {
   readonly ifMatch: string | null
 }
 
-/** The bag of a new operation. */
+/** The bag of a new operation, or of a part of one. */
 export function operationOf(
   actor: Actor,
   { ifMatch }: Preconditions = { ifMatch: null },
+  operation: string = Bun.randomUUIDv7(),
 ): Bag & { $operation: string } {
   const user = actor.kind === 'user' ? actor : undefined
   return {
-    $operation: Bun.randomUUIDv7(),
+    $operation: operation,
     $actor: user?.entity ?? nameOf(actor),
     $actor_id: user?.id ?? null,
     $versions: ifMatch,

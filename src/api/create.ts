@@ -7,11 +7,17 @@ import { bindEmailKey, bindEpoch, hashSecrets, noteFaults, refuseFaulty } from '
 import { Query } from './query.ts'
 
 /** `POST /api/<entity>/` */
-export function* create(plan: Plan, actor: Actor, body: unknown, query = Query.empty): Act<Answer> {
+export function* create(
+  plan: Plan,
+  actor: Actor,
+  body: unknown,
+  query = Query.empty,
+  operation?: string,
+): Act<Answer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
   const errors = new Map<string, string[]>()
-  const bag = operationOf(actor)
+  const bag = operationOf(actor, undefined, operation)
   plan.bind(plan.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)

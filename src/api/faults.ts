@@ -10,11 +10,16 @@ import type { Bag } from '../store/dialect.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken. */
 export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
-  const known = { ...plan.withoutFaulty(bag, errors), $id: self }
-  if (bag[EMAIL_KEY] !== undefined && !errors.has('email'))
-    Object.assign(known, { [EMAIL_KEY]: bag[EMAIL_KEY] })
+  const known = { ...soundOf(plan, bag, errors), $id: self }
   const rows = yield* read(plan.writes.faults(known), known)
   plan.writes.explain(rows, errors, plan.may.read(actor))
+}
+
+/** Of the bag, what failed no check. */
+export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
+  const sound = plan.withoutFaulty(bag, errors)
+  const key = bag[EMAIL_KEY]
+  return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
 
 /** Throws all failures of a body at once, the database's included. */

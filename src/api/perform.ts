@@ -1,4 +1,4 @@
-import type { Act, Aside, Ask, Work } from '../store/act.ts'
+import { type Act, type Aside, type Ask, NOTHING, type Work } from '../store/act.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
@@ -7,17 +7,21 @@ export async function perform<T>(store: Store, act: Act<T>): Promise<T> {
   let next = act.next()
   while (!next.done) {
     const ask = next.value
-    next = act.next(await (ask.kind === 'write' ? store.write(ask.steps, ask.bag) : reply(store, ask)))
+    next = act.next(await reply(store, ask))
   }
   return next.value
 }
 
-const NOTHING: Outcome = { done: true, rows: [] }
+function reply(store: Store, ask: Ask | Aside): Promise<Outcome> {
+  return ask.kind === 'write' ? store.write(ask.steps, ask.bag) : replyAside(store, ask)
+}
 
-async function reply(store: Store, ask: Exclude<Ask | Aside, { kind: 'write' }>): Promise<Outcome> {
+async function replyAside(store: Store, ask: Exclude<Ask | Aside, { kind: 'write' }>): Promise<Outcome> {
   if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.bag) }
   if (ask.kind === 'work') return { done: true, rows: [[await ask.run()]] }
-  await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
+  if (ask.kind === 'together')
+    ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one)))))
+  else await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
   return NOTHING
 }
 
@@ -38,10 +42,24 @@ export async function transact<T>(store: Store, make: () => Act<T>): Promise<T> 
       return result
     } catch (error) {
       if (!(error instanceof Rehearsal)) throw error
-      for (const [key, run] of stage.missing) known.set(key, await run())
+      await prepare(stage.missing, known)
     }
   }
 }
+
+/** A few at a time, so that others have their turn. */
+async function prepare(
+  missing: ReadonlyMap<string, () => Promise<string>>,
+  known: Map<string, string>,
+): Promise<void> {
+  const left = missing.entries()
+  const work = async () => {
+    for (const [key, run] of left) known.set(key, await run())
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+}
+
+const AT_ONCE = 2
 
 class Rehearsal extends Error {}
 
@@ -61,7 +79,7 @@ class Stage {
     let next = act.next()
     while (!next.done) {
       const ask = next.value
-      next = act.next(ask.kind === 'read' || ask.kind === 'write' ? yield ask : this.#reply(ask))
+      next = act.next(isAside(ask) ? this.#reply(ask) : yield ask)
     }
     if (this.missing.size > 0) throw new Rehearsal()
     return next.value
@@ -76,4 +94,8 @@ class Stage {
     if (found === undefined) this.missing.set(key, ask.run)
     return { done: true, rows: [[found ?? '']] }
   }
+}
+
+function isAside(ask: Ask | Aside): ask is Aside {
+  return ask.kind === 'pause' || ask.kind === 'work' || ask.kind === 'after'
 }

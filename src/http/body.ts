@@ -4,8 +4,8 @@ import { isJson } from './accept.ts'
 const BODY_MAX = 1024 * 1024
 const DEPTH_MAX = 64
 
-/** The body as a JSON object; every way in which it is none has its own answer. */
-export async function readBody(request: Request): Promise<object> {
+/** The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. */
+export async function readBody(request: Request, lists: boolean): Promise<object> {
   if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
   const bytes = await readBytes(request).catch((cause) => {
     // Cut off, or badly framed: whoever sent it, not we.
@@ -13,7 +13,8 @@ export async function readBody(request: Request): Promise<object> {
   })
   if (tooDeep(bytes)) throw new Failure('too_deep')
   const value = parse(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Failure('not_an_object')
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && !lists))
+    throw new Failure('not_an_object')
   return value
 }
 

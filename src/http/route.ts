@@ -15,7 +15,8 @@ export interface Call {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Handler {
-  readonly body: boolean
+  /** Whether it takes a body, and whether that may be a list. */
+  readonly body: false | 'object' | 'any'
   /** For a browser: needs neither `Accept` nor a token. */
   readonly page?: boolean
   run(call: Call): Answer | Promise<Answer>

@@ -1,10 +1,11 @@
 import type { Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
+import { createMany } from '../api/create-many.ts'
 import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
 import { operation, operations } from '../api/operations.ts'
-import { perform } from '../api/perform.ts'
+import { perform, transact } from '../api/perform.ts'
 import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
@@ -30,8 +31,10 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path,
       methods: {
         GET: plain(({ caller, query }) => list(context, plan, caller.actor, query)),
-        POST: withBody(({ caller, body, query }) =>
-          perform(context.store, create(plan, caller.actor, body, query)),
+        POST: withAny(({ caller: { actor }, body, query }) =>
+          Array.isArray(body)
+            ? transact(context.store, () => createMany(plan, actor, body, query))
+            : perform(context.store, create(plan, actor, body, query)),
         ),
       },
     },
@@ -166,6 +169,10 @@ function plain(run: Handler['run']): Handler {
   return { body: false, run }
 }
 
+function withAny(run: Handler['run']): Handler {
+  return { body: 'any', run }
+}
+
 function withBody(run: Handler['run']): Handler {
-  return { body: true, run }
+  return { body: 'object', run }
 }

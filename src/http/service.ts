@@ -93,7 +93,7 @@ export class Service {
     const parameters = search === '' ? undefined : new URLSearchParams(search)
     const token = tokenOf(request.headers.get('authorization'), parameters)
     seen.caller = await this.#callerOf(token)
-    const body = handler.body ? await readBody(request) : NONE
+    const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller
     const query = parameters === undefined ? Query.empty : new Query(parameters)

@@ -7,7 +7,7 @@ import { audienceOf, nameAudience, refusalsOf } from './access.ts'
 import type { Operation, Success } from './operation.ts'
 import { equalityParameters, fieldsParameter, share, sortParameter } from './parameters.ts'
 import { answerOf, sampleOf } from './sample.ts'
-import { refTo, type SchemaKind, schemaName } from './schemas.ts'
+import { manyOf, refTo, type SchemaKind, schemaName } from './schemas.ts'
 
 /** The calls that one Entity type brings along. */
 export function entityOperations(type: EntityType, model: Model): Operation[] {
@@ -108,11 +108,21 @@ function createOperation(about: About): Operation {
     id: `create${about.label}`,
     tag: type.name,
     summary: `Create one of ${type.name}`,
-    description: about.access('create'),
+    description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
     open: isOpen(type, 'create'),
     parameters: [],
-    body: { schema: about.schema('create'), example: sampleOf(type, model) },
-    answers: [{ ...created, headers: [...created.headers, 'Location'] }],
+    body: {
+      schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
+      example: sampleOf(type, model),
+    },
+    answers: [
+      {
+        ...created,
+        description: 'It is there now. Of a list all are, in its order, without `ETag` and `Location`.',
+        headers: [...created.headers, 'Location'],
+        schema: { anyOf: [refTo(type.name), about.schema('made')] },
+      },
+    ],
     codes: [...refusalsOf(type, 'create', true), 'busy', 'disk_full'],
   }
 }

@@ -3,10 +3,11 @@ import type { EntityType, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
+import { MANY_MAX } from '../plan/write.ts'
 import { pastSchemas } from './past-schemas.ts'
 
-/** What an Entity type has schemas for besides itself. `part` is what `fields` leaves of it, `self` what login shows. */
-export type SchemaKind = 'create' | 'patch' | 'replace' | 'list' | 'part' | 'trashed' | 'self'
+/** What an Entity type has schemas for besides itself. `made` is what comes of a list of new ones, `part` is what `fields` leaves of it, `self` what login shows. */
+export type SchemaKind = 'create' | 'made' | 'patch' | 'replace' | 'list' | 'part' | 'trashed' | 'self'
 
 /** The name of a schema. A declared type may be called `bookings_create` itself, and keeps its name then. */
 export function schemaName(model: Model, type: EntityType, kind: SchemaKind): string {
@@ -17,6 +18,11 @@ export function schemaName(model: Model, type: EntityType, kind: SchemaKind): st
 
 export function refTo(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` }
+}
+
+/** A list of as many as can be written in one go. */
+export function manyOf(items: JsonSchema): JsonSchema {
+  return { type: 'array', items, minItems: 1, maxItems: MANY_MAX }
 }
 
 /** All component schemas: those of each type by its name, those of Takeback itself with a capital, so that they cannot meet. */
@@ -48,6 +54,10 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
       ...entitySchema(type, {}, { deletion: deletionSchema }),
     },
     [named('create')]: { description: `A new one of ${type.name}.`, ...sent },
+    [named('made')]: {
+      description: `New ones of ${type.name}, in the order in which they were sent.`,
+      ...object({ data: manyOf(refTo(type.name)) }, ['data']),
+    },
     [named('patch')]: {
       description: 'What is to change: the keys are merged in (RFC 7396), and `null` takes away.',
       ...portable(objectSchema(type.fields, 'partial', 'in')),

@@ -3,9 +3,14 @@ import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
 /** What is asked of the Store: to read, or to write as one transaction. */
-export type Ask =
+export type Single =
   | { readonly kind: 'read'; readonly statement: Statement; readonly bag: Bag }
   | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly bag: Bag }
+
+/** `together`: several that need not wait for each other, and whose outcomes are put in order where they say. */
+export type Ask =
+  | Single
+  | { readonly kind: 'together'; readonly asks: readonly Single[]; readonly outcomes: Outcome[] }
 
 /** What the Store has nothing to do with, but what must not be done inside a transaction either. */
 export type Aside =
@@ -46,3 +51,33 @@ export function* work(on: string, run: () => Promise<string>): Act<string> {
 export function* after(run: () => void | Promise<void>): Act<void> {
   yield { kind: 'after', run }
 }
+
+/** Acts that have nothing to do with each other, side by side: what they ask for at the same time is asked for at once. */
+export function* all<T>(acts: readonly Act<T>[]): Act<T[]> {
+  const results: T[] = []
+  let open = acts.map((act, at) => ({ act, at, next: act.next() }))
+  while (open.length > 0) {
+    const waiting: typeof open = []
+    const asks: Single[] = []
+    for (const { act, at, next: first } of open) {
+      let next = first
+      while (!next.done && !isSingle(next.value)) next = act.next(yield next.value)
+      if (next.done) results[at] = next.value
+      else if (isSingle(next.value)) {
+        waiting.push({ act, at, next })
+        asks.push(next.value)
+      }
+    }
+    const outcomes: Outcome[] = []
+    if (asks.length > 0) yield { kind: 'together', asks, outcomes }
+    open = waiting.map(({ act, at }, place) => ({ act, at, next: act.next(outcomes[place] ?? NOTHING) }))
+  }
+  return results
+}
+
+function isSingle(ask: Ask | Aside): ask is Single {
+  return ask.kind === 'read' || ask.kind === 'write'
+}
+
+/** The outcome of what only had to be done. */
+export const NOTHING: Outcome = { done: true, rows: [] }

@@ -1,5 +1,5 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
-import type { Ask, Work } from '../act.ts'
+import { type Ask, NOTHING, type Single, type Work } from '../act.ts'
 import type { Bag, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
@@ -141,6 +141,10 @@ export class PostgresStore implements Store {
 
   async #reply(ask: Ask, connection: Connection): Promise<Outcome> {
     if (ask.kind === 'read') return { done: true, rows: await connection.query(ask.statement, ask.bag) }
+    if (ask.kind === 'together') {
+      ask.outcomes.push(...(await this.#replyTogether(ask.asks, connection)))
+      return NOTHING
+    }
     for (let tries = 1; ; tries++) {
       const bag = { ...ask.bag, $generation: this.#generation }
       const outcome = await runWithin(ask.steps, bag, connection)
@@ -150,6 +154,17 @@ export class PostgresStore implements Store {
       this.#refuseOutdated()
       if (outcome.step !== LATE || tries === TRIES) return outcome
     }
+  }
+
+  /** All of them are sent before the first answer. Where one of them fails, one after the other tells which. */
+  async #replyTogether(asks: readonly Single[], connection: Connection): Promise<Outcome[]> {
+    const more = { $generation: this.#generation }
+    const sent = asks.map((ask) => onlyStepOf(ask, more))
+    const outcomes = sent.every((one) => one !== undefined) ? await sendTogether(sent, connection) : undefined
+    if (outcomes !== undefined) return outcomes
+    const inTurn: Outcome[] = []
+    for (const ask of asks) inTurn.push(await this.#reply(ask, connection))
+    return inTurn
   }
 
   #refuseOutdated(): void {
@@ -202,6 +217,35 @@ async function runWithin(steps: readonly Step[], bag: Bag, connection: Connectio
   if (!outcome.done) await connection.query(BACK_TO_PART, {})
   connection.query(END_PART, {}).catch(() => {})
   return outcome
+}
+
+interface Sent {
+  readonly step: Step
+  readonly bag: Bag
+}
+
+/** What is asked, where it is one statement. */
+function onlyStepOf(ask: Single, more: Bag): Sent | undefined {
+  if (ask.kind === 'read')
+    return { step: { name: 'read', statement: ask.statement, expect: 'any' }, bag: ask.bag }
+  const [step, ...others] = ask.steps
+  return step === undefined || others.length > 0 ? undefined : { step, bag: { ...ask.bag, ...more } }
+}
+
+/** Undefined where one of them is taken. Nothing of them stays unless all of them are done. */
+async function sendTogether(sent: readonly Sent[], connection: Connection): Promise<Outcome[] | undefined> {
+  connection.query(BEGIN_PART, {}).catch(() => {})
+  const answers = await Promise.allSettled(sent.map(({ step, bag }) => connection.query(step.statement, bag)))
+  const failed = answers.find((answer) => answer.status === 'rejected')
+  if (failed !== undefined && meaningOf(failed.reason).kind !== 'unique') throw failed.reason
+  const outcomes = answers.flatMap((answer, at) => {
+    const one = sent[at]
+    return one === undefined || answer.status === 'rejected' ? [] : [outcomeOf(one.step, answer.value)]
+  })
+  const done = outcomes.length === sent.length && outcomes.every((outcome) => outcome.done)
+  if (!done) await connection.query(BACK_TO_PART, {})
+  connection.query(END_PART, {}).catch(() => {})
+  return done ? outcomes : undefined
 }
 
 /** Steps that need not wait for each other: only what is noted must be there before it is bound. */

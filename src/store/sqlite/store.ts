@@ -1,7 +1,7 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
-import type { Work } from '../act.ts'
+import { type Ask, NOTHING, type Work } from '../act.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
 import type { Structure } from '../migration/structure.ts'
 import type { Statement } from '../sql.ts'
@@ -245,15 +245,15 @@ export class SqliteStore implements Store {
   /** All that it asks for, without a pause in which others could see half of it. */
   #drive<T>(work: Work<T>, at: string): T {
     let next = work.next()
-    while (!next.done) {
-      const ask = next.value
-      next = work.next(
-        ask.kind === 'write'
-          ? this.#runWithin(ask.steps, ask.bag, at)
-          : { done: true, rows: this.#execute(ask.statement, ask.bag).rows },
-      )
-    }
+    while (!next.done) next = work.next(this.#reply(next.value, at))
     return next.value
+  }
+
+  #reply(ask: Ask, at: string): Outcome {
+    if (ask.kind === 'write') return this.#runWithin(ask.steps, ask.bag, at)
+    if (ask.kind === 'read') return { done: true, rows: this.#execute(ask.statement, ask.bag).rows }
+    for (const one of ask.asks) ask.outcomes.push(this.#reply(one, at))
+    return NOTHING
   }
 
   /** Of a transaction that goes on, whatever comes of this part of it. */

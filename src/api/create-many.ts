@@ -1,0 +1,82 @@
+import { isRecord } from '../declare/record.ts'
+import { type Errors, Failure, invalid, invalidAt, placed } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import { uniquesOf } from '../plan/schema.ts'
+import { MANY_MAX, noteTaken } from '../plan/write.ts'
+import { type Act, all } from '../store/act.ts'
+import type { Bag } from '../store/dialect.ts'
+import { type Answer, allow, operationOf } from './context.ts'
+import { create } from './create.ts'
+import { bindEmailKey, soundOf } from './faults.ts'
+import type { Query } from './query.ts'
+
+/** `POST /api/<entity>/` with a list: all of them or none, as one operation. To be run in one transaction. */
+export function* createMany(plan: Plan, actor: Actor, bodies: readonly unknown[], query: Query): Act<Answer> {
+  allow(plan, 'create', actor, true)
+  query.refuseAll()
+  refuseNumber(bodies.length)
+  const { $operation } = operationOf(actor)
+  const made = yield* all(bodies.map((body) => settle(createOne(plan, actor, body, $operation))))
+  const failures = made.flatMap((one, at) => (one instanceof Failure ? [placed(one, at)] : []))
+  if (failures.length > 0) throw together(failures, repeated(plan, bodies))
+  const data = made.map((one) => (one instanceof Failure ? '' : one.body))
+  return {
+    status: 201,
+    body: `{"data":[${data.join(',')}]}`,
+    headers: { 'Takeback-Operation': $operation },
+  }
+}
+
+/** Where many are sent: not none, and not more than can be done in one go. */
+export function refuseNumber(number: number): void {
+  if (number === 0 || number > MANY_MAX)
+    throw invalidAt('', `must be a list of 1 to ${MANY_MAX}, and has ${number}`)
+}
+
+function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<Answer> {
+  if (!isRecord(body)) throw invalidAt('', 'must be an object')
+  return yield* create(plan, actor, body, undefined, operation)
+}
+
+/** What fails in one is looked at together with what fails in the others. */
+function* settle<T>(act: Act<T>): Act<T | Failure> {
+  try {
+    return yield* act
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+/** What is wrong with the data is said of all of them at once; any other failure is answered by itself. */
+function together(failures: readonly Failure[], more: Errors): Failure {
+  const other = failures.find(({ code }) => code !== 'invalid_data')
+  if (other !== undefined) return other
+  return invalid(new Map([...failures.flatMap(({ errors }) => [...(errors ?? [])]), ...more]))
+}
+
+/** Values that must be unique and stand more than once in the list: the database would name one that is not there. */
+function repeated(plan: Plan, bodies: readonly unknown[]): Errors {
+  const errors: Errors = new Map()
+  const first = new Map<string, number>()
+  for (const [at, body] of bodies.entries()) {
+    const bag = isRecord(body) ? boundOf(plan, body) : {}
+    for (const set of uniquesOf(plan.type)) {
+      if (set.some((name) => bag[name] == null)) continue
+      const key = JSON.stringify([set, ...set.map((name) => String(bag[name]))])
+      const before = first.get(key)
+      if (before === undefined) first.set(key, at)
+      else noteTaken(errors, set, `${before} of the same list`, `${at}.`)
+    }
+  }
+  return errors
+}
+
+function boundOf(plan: Plan, body: unknown): Bag {
+  const errors: Errors = new Map()
+  const bag: Bag = {}
+  plan.bind(plan.check('whole', body, errors), bag)
+  bindEmailKey(plan, bag)
+  return soundOf(plan, bag, errors)
+}

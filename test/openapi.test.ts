@@ -168,6 +168,7 @@ describe('the OpenAPI document', () => {
       'readCountries',
       'listRooms',
       'readRooms',
+      'batch',
       'getHealth',
       'getDocument',
     ])
@@ -261,6 +262,13 @@ onEveryStore('the answers', bookings, (server) => {
     const both = ['Red', 'Green'].map((title) => ({ title, beds: 1 }))
     expect((await call('POST', '/api/rooms/', '/api/rooms/', { body: both })).data).toHaveLength(2)
     await call('POST', '/api/rooms/', '/api/rooms/', { body: both })
+    const parts = [
+      { method: 'PATCH', path: `/api/rooms/${room.id}/`, body: { beds: 3 } },
+      { method: 'DELETE', path: '/api/rooms/$0.id' },
+      { method: 'DELETE', path: `/api/rooms/${room.id}?restore=1` },
+    ]
+    expect((await call('POST', '/api/batch/', '/api/batch/', { body: parts })).results).toHaveLength(3)
+    await call('POST', '/api/batch/', '/api/batch/', { body: [{ method: 'DELETE', path: '/api/rooms/999' }] })
     const address = { city: 'Berlin', zip: '10115' }
     const body = { room: { id: room.id }, starts_at: '2026-12-31T15:00:00Z', address }
     const { id } = await call('POST', all, all, { body })

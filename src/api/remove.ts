@@ -21,6 +21,8 @@ interface Removal {
   readonly id: number
   readonly query: Query
   readonly when: Preconditions
+  /** The one that it is a part of, if any. */
+  readonly operation?: string
 }
 
 /** `DELETE /api/<entity>/<id>/`, with `?restore=1` and `?purge=1`. */
@@ -28,7 +30,7 @@ export function* remove(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, query, when }: Removal,
+  { id, query, when, operation }: Removal,
 ): Act<Answer> {
   const errors: Errors = new Map()
   const given = query.take(['restore', 'purge'], errors)
@@ -39,7 +41,7 @@ export function* remove(
   if (errors.size > 0) throw invalid(errors)
   const act = purge ? purgeEntity : restore ? restoreEntity : deleteEntity
   for (let tries = 0; tries < TRIES; tries++) {
-    const bag = { ...operationOf(actor, when), $id: id }
+    const bag = { ...operationOf(actor, when, operation), $id: id }
     const answer = yield* act(context, plan, actor, bag)
     if (plan.removals.endsLogins) yield* after(() => context.identities.forget())
     if (answer !== undefined) return answer

@@ -36,12 +36,13 @@ export function* update(
     manner,
     when,
     query,
-  }: { id: number; body: unknown; manner: Manner; when: Preconditions; query: Query },
+    operation,
+  }: { id: number; body: unknown; manner: Manner; when: Preconditions; query: Query; operation?: string },
 ): Act<Answer> {
   allow(plan, 'update', actor)
   query.refuseAll()
   const errors: Errors = new Map()
-  const bag: Bag & { $operation: string } = { ...operationOf(actor, when), $id: id }
+  const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const values = plan.check(manner, body, errors)
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)

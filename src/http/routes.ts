@@ -1,3 +1,4 @@
+import { batch } from '../api/batch.ts'
 import type { Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
 import { createMany } from '../api/create-many.ts'
@@ -21,7 +22,13 @@ export function routesOf(context: Context, openapi: string): Route[] {
     ...entityRoutes(context, plan),
     ...pastRoutes(context, plan),
   ])
-  return [...authRoutes(context), ...aroundRoutes(context, openapi), ...operationRoutes(context), ...entities]
+  return [
+    ...authRoutes(context),
+    ...aroundRoutes(context, openapi),
+    ...operationRoutes(context),
+    batchRoute(context),
+    ...entities,
+  ]
 }
 
 function entityRoutes(context: Context, plan: Plan): Route[] {
@@ -80,6 +87,17 @@ function pastRoutes(context: Context, plan: Plan): Route[] {
       },
     },
   ]
+}
+
+function batchRoute(context: Context): Route {
+  return {
+    path: '/api/batch',
+    methods: {
+      POST: withAny(({ caller, body, query }) =>
+        transact(context.store, () => batch(context, caller.actor, body, query)),
+      ),
+    },
+  }
 }
 
 function operationRoutes(context: Context): Route[] {

@@ -4,10 +4,11 @@ import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 import { reachOf } from '../plan/graph.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
+import { manyOf, refTo } from './compose.ts'
 import type { Operation, Success } from './operation.ts'
 import { equalityParameters, fieldsParameter, share, sortParameter } from './parameters.ts'
 import { answerOf, sampleOf } from './sample.ts'
-import { manyOf, refTo, type SchemaKind, schemaName } from './schemas.ts'
+import { type SchemaKind, schemaName } from './schemas.ts'
 
 /** The calls that one Entity type brings along. */
 export function entityOperations(type: EntityType, model: Model): Operation[] {

@@ -1,9 +1,10 @@
 import type { Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
+import { batchOperation } from './batch-operation.ts'
+import { refTo } from './compose.ts'
 import { entityOperations } from './entity-operations.ts'
 import type { Operation, Success } from './operation.ts'
 import { pastOperations } from './past-operations.ts'
-import { refTo } from './schemas.ts'
 
 export const SESSIONS = 'Sessions'
 export const SERVICE = 'Service'
@@ -33,6 +34,7 @@ export function operationsOf(model: Model): Operation[] {
     ...tokenOperations(),
     ...entities,
     ...pastOperations(),
+    batchOperation(model),
     ...serviceOperations(),
   ].map((operation) => ({
     ...operation,

@@ -140,6 +140,9 @@ still at version 3, and answers 412 otherwise. Without it the last write wins.</
 <li><code>If-None-Match: "3"</code> on <code>GET</code> answers 304, without a body, if it is still at version 3.</li>
 <li>Every write answers with <code>Takeback-Operation</code>, the name of the change in the journal.</li>
 </ul>
+<p>A list in the place of a new Entity creates all of its members or none: <code>{"data": […]}</code>, in their order.
+<code>POST /api/batch/</code> makes many writes of any kind as one operation: a list of <code>{"method", "path",
+"body"}</code>, in which <code>"$0.id"</code> stands for the <code>id</code> that the first of them has answered.</p>
 `,
   }
 }

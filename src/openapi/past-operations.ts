@@ -1,7 +1,7 @@
 import type { Code } from '../errors.ts'
+import { refTo } from './compose.ts'
 import type { Operation, Success } from './operation.ts'
 import { share } from './parameters.ts'
-import { refTo } from './schemas.ts'
 
 export const OPERATIONS = 'Operations'
 

@@ -1,6 +1,6 @@
 import { type Code, catalogue } from '../errors.ts'
+import { refTo } from './compose.ts'
 import type { HeaderName, Operation, Success } from './operation.ts'
-import { refTo } from './schemas.ts'
 
 function headersOf(names: readonly HeaderName[]): object {
   const all: HeaderName[] = ['Request-Id', ...names]

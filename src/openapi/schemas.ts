@@ -3,7 +3,8 @@ import type { EntityType, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
-import { MANY_MAX } from '../plan/write.ts'
+import { batchSchemas } from './batch-operation.ts'
+import { manyOf, refTo } from './compose.ts'
 import { pastSchemas } from './past-schemas.ts'
 
 /** What an Entity type has schemas for besides itself. `made` is what comes of a list of new ones, `part` is what `fields` leaves of it, `self` what login shows. */
@@ -14,15 +15,6 @@ export function schemaName(model: Model, type: EntityType, kind: SchemaKind): st
   let name = `${type.name}_${kind}`
   while (model.entities.has(name)) name += '_'
   return name
-}
-
-export function refTo(schema: string): JsonSchema {
-  return { $ref: `#/components/schemas/${schema}` }
-}
-
-/** A list of as many as can be written in one go. */
-export function manyOf(items: JsonSchema): JsonSchema {
-  return { type: 'array', items, minItems: 1, maxItems: MANY_MAX }
 }
 
 /** All component schemas: those of each type by its name, those of Takeback itself with a capital, so that they cannot meet. */
@@ -36,6 +28,7 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
     User: userSchema(model),
     PasswordChange: passwordChangeSchema,
     ...pastSchemas,
+    ...batchSchemas,
     Health: object({ status: { const: 'ok' } }, ['status']),
     ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
   }

@@ -22,7 +22,8 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
   const kept = edges.map(
     (edge) => sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target")
       SELECT ${param('$operation')}, ${word(type.name)}, "id", ${word(edge.column)}, ${id(edge.column)} FROM ${table}
-      WHERE "id" IN ${extent.asideIds(type)} AND ${gone(edge)}`,
+      WHERE "id" IN ${extent.asideIds(type)} AND ${gone(edge)}
+      ON CONFLICT ("operation", "entity", "entity_id", "column") DO UPDATE SET "target" = excluded."target"`,
   )
   return [
     extent.aside(

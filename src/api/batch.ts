@@ -1,0 +1,146 @@
+import { isRecord } from '../declare/record.ts'
+import { type Errors, Failure, invalid, invalidAt, note, placed } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Act } from '../store/act.ts'
+import { type Answer, type Context, operationOf } from './context.ts'
+import { create } from './create.ts'
+import { refuseNumber } from './create-many.ts'
+import { Query } from './query.ts'
+import { type Answered, fillIn, fillInText } from './references.ts'
+import { remove } from './remove.ts'
+import { parseId, parseIfMatch, update } from './update.ts'
+
+const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
+
+/** One write of a batch, as far as it can be told before those before it are done. */
+interface Part {
+  readonly method: (typeof METHODS)[number]
+  readonly plan: Plan
+  /** As it stands in the path: a number, or what refers to an earlier part. */
+  readonly id: string | undefined
+  readonly query: Query
+  readonly body: unknown
+  readonly ifMatch: string | null
+}
+
+/** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
+export function* batch(context: Context, actor: Actor, sent: unknown, query: Query): Act<Answer> {
+  query.refuseAll()
+  const parts = parseParts(context, sent)
+  const { $operation } = operationOf(actor)
+  const answers: Answer[] = []
+  const answered: { readonly value: unknown }[] = []
+  for (const [at, part] of parts.entries()) {
+    try {
+      const answer = yield* run(context, actor, part, { answered, operation: $operation })
+      answers.push(answer)
+      answered.push(new Lazy(answer.body))
+    } catch (error) {
+      throw error instanceof Failure ? placed(error, at) : error
+    }
+  }
+  const written = answers.some(({ headers }) => headers?.['Takeback-Operation'] !== undefined)
+  return {
+    status: 200,
+    body: `{"results":[${answers.map(resultOf).join(',')}]}`,
+    ...(written && { headers: { 'Takeback-Operation': $operation } }),
+  }
+}
+
+function* run(
+  context: Context,
+  actor: Actor,
+  { method, plan, id: sentId, query, body: sentBody, ifMatch }: Part,
+  { answered, operation }: { readonly answered: Answered; readonly operation: string },
+): Act<Answer> {
+  const errors: Errors = new Map()
+  const id = String(fillInText(sentId ?? '', answered, 'path', errors))
+  const body = fillIn(sentBody, answered, '', errors)
+  if (errors.size > 0) throw invalid(errors)
+  if (method === 'POST') return yield* create(plan, actor, body, query, operation)
+  const about = { id: parseId(id), query, when: { ifMatch }, operation }
+  if (method === 'DELETE') return yield* remove(context, plan, actor, about)
+  const manner = method === 'PATCH' ? 'partial' : 'replace'
+  return yield* update(context, plan, actor, { ...about, body, manner })
+}
+
+function resultOf({ status, body = 'null', headers = {} }: Answer): string {
+  const { ETag: etag, Location: location } = headers
+  const more = JSON.stringify({ etag, location })
+  return `{"status":${status},"body":${body}${more === '{}' ? '' : `,${more.slice(1, -1)}`}}`
+}
+
+/** Parsed only where somebody refers to it. */
+class Lazy {
+  readonly #text: string | undefined
+  #value: unknown
+
+  constructor(text: string | undefined) {
+    this.#text = text
+  }
+
+  get value(): unknown {
+    if (this.#text !== undefined) this.#value ??= JSON.parse(this.#text)
+    return this.#value
+  }
+}
+
+/** All that is wrong with the parts themselves comes at once. */
+function parseParts(context: Context, sent: unknown): Part[] {
+  if (!Array.isArray(sent)) throw invalidAt('', 'must be a list of parts')
+  refuseNumber(sent.length)
+  const errors: Errors = new Map()
+  const parts = sent.flatMap((one: unknown, at) => {
+    const own: Errors = new Map()
+    const part = parsePart(context, one, own)
+    if (own.size > 0)
+      for (const [path, sentences] of placed(invalid(own), at).errors ?? []) errors.set(path, sentences)
+    return part === undefined ? [] : [part]
+  })
+  if (errors.size > 0) throw invalid(errors)
+  return parts
+}
+
+function parsePart(context: Context, sent: unknown, errors: Errors): Part | undefined {
+  if (!isRecord(sent))
+    return note(errors, '', 'must be an object with method, path and, where it takes one, body')
+  for (const name of Object.keys(sent))
+    if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
+  const method = METHODS.find((one) => one === sent.method)
+  if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
+  const place = placeOf(context, sent.path, errors)
+  if (method === undefined || place === undefined) return undefined
+  if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not taken by this path')
+  if (method === 'DELETE') {
+    if (sent.body !== undefined) note(errors, 'body', 'is not taken by DELETE')
+  } else if (sent.body === undefined) note(errors, 'body', 'is required')
+  else if (!isRecord(sent.body)) note(errors, 'body', 'must be an object')
+  const ifMatch = sent.if_match ?? null
+  if (ifMatch !== null && typeof ifMatch !== 'string')
+    note(errors, 'if_match', 'must be a text, such as "3" with its quotes')
+  else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not taken by POST')
+  return {
+    ...place,
+    method,
+    body: sent.body,
+    ifMatch: typeof ifMatch === 'string' ? parseIfMatch(ifMatch) : null,
+  }
+}
+
+/** `/api/<entity>/` and `/api/<entity>/<id>/`, with and without the last `/`. */
+const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
+
+function placeOf(
+  context: Context,
+  path: unknown,
+  errors: Errors,
+): Pick<Part, 'plan' | 'id' | 'query'> | undefined {
+  const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
+  const plan = context.plans.get(name)
+  if (plan === undefined)
+    return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
+  const parameters = new URLSearchParams(search)
+  if (parameters.has('token')) note(errors, 'path', 'takes no token: the whole batch has one')
+  return { plan, id, query: new Query(parameters) }
+}

@@ -18,6 +18,7 @@ import { listen } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compileAmend } from './plan/amend.ts'
+import { compileAnswers } from './plan/answers.ts'
 import { compilePlans } from './plan/compile.ts'
 import { compileOperations } from './plan/operations.ts'
 import { compileRetention } from './plan/retention.ts'
@@ -116,6 +117,7 @@ export async function openApp(
       endSession: compileEndSession(store),
       operations: compileOperations(store.dialect),
       amend: compileAmend(model, store.dialect),
+      answers: compileAnswers(store.dialect),
     }
     return { context, close: () => store.close() }
   } catch (error) {

@@ -230,6 +230,7 @@ onEveryStore('the answers', bookings, (server) => {
     }
     const sometimes = [
       'Takeback-Operation',
+      'Idempotent-Replay',
       'Retry-After',
       ...(Array.isArray(sent.body) ? ['ETag', 'Location'] : []),
     ]

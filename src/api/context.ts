@@ -5,6 +5,7 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import type { AmendPlan } from '../plan/amend.ts'
+import type { AnswersPlan } from '../plan/answers.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import type { OperationsPlan } from '../plan/operations.ts'
 import type { Bag, Row } from '../store/dialect.ts'
@@ -23,6 +24,7 @@ export interface Context {
   readonly endSession: readonly Step[]
   readonly operations: OperationsPlan
   readonly amend: AmendPlan
+  readonly answers: AnswersPlan
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

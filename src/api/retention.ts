@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import { KEPT_MS } from '../plan/answers.ts'
 import type { Plan } from '../plan/compile.ts'
 import { beforeOf, type RetentionPlan } from '../plan/retention.ts'
+import type { Bag } from '../store/dialect.ts'
 import type { Context } from './context.ts'
 import { purge } from './remove.ts'
 
@@ -10,6 +12,10 @@ const EVERY_MS = 10 * 60_000
 const TURN_MS = 60_000
 /** Between two steps, in which others have their turn. */
 const PAUSE_MS = 20
+
+function expiredAt(now: number): Bag {
+  return { $expired: new Date(now - KEPT_MS).toISOString() }
+}
 
 /** Clears out what is older than it is to be kept: by one server at a time, in small steps. */
 export class Retention {
@@ -26,9 +32,8 @@ export class Retention {
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /** Now and then, for as long as the server runs; never where everything is kept. */
+  /** Now and then, for as long as the server runs. */
   start(onFailure: (error: unknown) => void): void {
-    if (this.#trash.length === 0 && this.#plan.types.length === 0) return
     const run = () => this.pass().catch(onFailure)
     this.#timer = setInterval(run, EVERY_MS)
     this.#timer.unref()
@@ -43,11 +48,25 @@ export class Retention {
   /** Once through all of it; how much went. */
   async pass(now = Date.now()): Promise<{ purged: number; turn: boolean }> {
     let purged = 0
-    if (!(await this.#takeTurn())) return { purged, turn: false }
+    if (!(await this.#anyToDo(now)) || !(await this.#takeTurn())) return { purged, turn: false }
+    await this.#clearAnswers(now)
     for (const plan of this.#trash) purged += await this.#empty(plan, now)
     await this.#cut(now)
     await this.#context.store.write(this.#plan.giveTurn, { $me: `% ${this.#me}` })
     return { purged, turn: true }
+  }
+
+  /** Where everything is kept, there are only answers to clear out. */
+  async #anyToDo(now: number): Promise<boolean> {
+    if (this.#trash.length > 0 || this.#plan.types.length > 0) return true
+    const { store, answers } = this.#context
+    return (await store.read(answers.old, expiredAt(now))).length > 0
+  }
+
+  async #clearAnswers(now: number): Promise<void> {
+    const { store, answers } = this.#context
+    while ((await store.write(answers.clear, expiredAt(now))).done && (await this.#takeTurn()))
+      await Bun.sleep(PAUSE_MS)
   }
 
   async #takeTurn(): Promise<boolean> {

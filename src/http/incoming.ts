@@ -39,6 +39,17 @@ export class Incoming implements Call {
     return { ifMatch: parseIfMatch(this.#request.headers.get('if-match')) }
   }
 
+  get key(): string | null {
+    return this.#request.headers.get('idempotency-key')
+  }
+
+  get target(): string {
+    const { pathname, searchParams } = new URL(this.#request.url)
+    searchParams.delete('token')
+    searchParams.sort()
+    return `${this.#request.method} ${pathname.replace(/\/$/, '')}?${searchParams}`
+  }
+
   get address(): string {
     const peer = this.#server.requestIP(this.#request)?.address ?? ''
     return this.#proxies.clientOf(peer, this.#request.headers.get('x-forwarded-for'))

@@ -19,7 +19,8 @@ export class Origins {
     if (!any && !this.#allowed.has(origin)) return { Vary: 'Origin' }
     return {
       'Access-Control-Allow-Origin': any ? '*' : origin,
-      'Access-Control-Expose-Headers': 'ETag, Location, Retry-After, Request-Id, Takeback-Operation',
+      'Access-Control-Expose-Headers':
+        'ETag, Idempotent-Replay, Location, Retry-After, Request-Id, Takeback-Operation, Takeback-Unmapped',
       ...(!any && { Vary: 'Origin' }),
     }
   }
@@ -32,7 +33,8 @@ export class Origins {
       status: 204,
       headers: {
         'Access-Control-Allow-Methods': methods.join(', '),
-        'Access-Control-Allow-Headers': 'Accept, Authorization, Content-Type, If-Match, If-None-Match',
+        'Access-Control-Allow-Headers':
+          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match',
         'Access-Control-Max-Age': '7200',
       },
     }

@@ -10,6 +10,10 @@ export interface Call {
   readonly body: object
   readonly when: Preconditions
   readonly address: string
+  /** `Idempotency-Key`; `null` where there is none. */
+  readonly key: string | null
+  /** The method and the path with its parameters, in one spelling and without the token. */
+  readonly target: string
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

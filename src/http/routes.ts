@@ -5,8 +5,9 @@ import { createMany } from '../api/create-many.ts'
 import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
+import { performOnce, transactOnce } from '../api/once.ts'
 import { operation, operations } from '../api/operations.ts'
-import { perform, transact } from '../api/perform.ts'
+import { perform } from '../api/perform.ts'
 import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
@@ -38,11 +39,12 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path,
       methods: {
         GET: plain(({ caller, query }) => list(context, plan, caller.actor, query)),
-        POST: withAny(({ caller: { actor }, body, query }) =>
-          Array.isArray(body)
-            ? transact(context.store, () => createMany(plan, actor, body, query))
-            : perform(context.store, create(plan, actor, body, query)),
-        ),
+        POST: withAny((call) => {
+          const { caller, body, query } = call
+          return Array.isArray(body)
+            ? transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
+            : performOnce(context, call, () => create(plan, caller.actor, body, query))
+        }),
       },
     },
     {
@@ -81,9 +83,13 @@ function pastRoutes(context: Context, plan: Plan): Route[] {
     {
       path: `${path}/revert`,
       methods: {
-        POST: withBody(({ caller, id, body, when, query }) =>
-          perform(context.store, revert(context, plan, caller.actor, { id: parseId(id), body, when, query })),
-        ),
+        POST: withBody((call) => {
+          const { caller, body, when, query } = call
+          const id = parseId(call.id)
+          return performOnce(context, call, () =>
+            revert(context, plan, caller.actor, { id, body, when, query }),
+          )
+        }),
       },
     },
   ]
@@ -93,8 +99,8 @@ function batchRoute(context: Context): Route {
   return {
     path: '/api/batch',
     methods: {
-      POST: withAny(({ caller, body, query }) =>
-        transact(context.store, () => batch(context, caller.actor, body, query)),
+      POST: withAny((call) =>
+        transactOnce(context, call, () => batch(context, call.caller.actor, call.body, call.query)),
       ),
     },
   }
@@ -110,8 +116,8 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/undo`,
       methods: {
-        POST: withBody(({ caller, body, query }) =>
-          perform(context.store, undoMany(context, caller.actor, body, query)),
+        POST: withBody((call) =>
+          performOnce(context, call, () => undoMany(context, call.caller.actor, call.body, call.query)),
         ),
       },
     },
@@ -122,8 +128,8 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/:id/undo`,
       methods: {
-        POST: plain(({ caller, id, query }) =>
-          perform(context.store, undo(context, caller.actor, id, query)),
+        POST: plain((call) =>
+          performOnce(context, call, () => undo(context, call.caller.actor, call.id, call.query)),
         ),
       },
     },

@@ -3,6 +3,7 @@ import type { Model } from '../declare/model.ts'
 import { audienceOf } from './access.ts'
 import { manyOf, refTo } from './compose.ts'
 import type { Operation } from './operation.ts'
+import { share } from './parameters.ts'
 import { OPERATIONS } from './past-operations.ts'
 
 const writes = ['create', 'update', 'delete', 'restore', 'purge'] as const
@@ -22,7 +23,7 @@ export function batchOperation({ entities }: Model): Operation {
     open: [...entities.values()].some((type) =>
       writes.some((action) => audienceOf(type, action) === 'everyone'),
     ),
-    parameters: [],
+    parameters: share('Idempotency-Key'),
     body: {
       schema: refTo('Batch'),
       example: [
@@ -35,7 +36,7 @@ export function batchOperation({ entities }: Model): Operation {
       {
         status: 200,
         description: 'The answers of all parts, in their order.',
-        headers: ['Takeback-Operation'],
+        headers: ['Takeback-Operation', 'Idempotent-Replay'],
         schema: refTo('BatchAnswer'),
       },
     ],

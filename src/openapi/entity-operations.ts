@@ -111,7 +111,7 @@ function createOperation(about: About): Operation {
     summary: `Create one of ${type.name}`,
     description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
     open: isOpen(type, 'create'),
-    parameters: [],
+    parameters: share('Idempotency-Key'),
     body: {
       schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
       example: sampleOf(type, model),
@@ -120,7 +120,7 @@ function createOperation(about: About): Operation {
       {
         ...created,
         description: 'It is there now. Of a list all are, in its order, without `ETag` and `Location`.',
-        headers: [...created.headers, 'Location'],
+        headers: [...created.headers, 'Location', 'Idempotent-Replay'],
         schema: { anyOf: [refTo(type.name), about.schema('made')] },
       },
     ],
@@ -254,9 +254,9 @@ function revertOperation(about: About): Operation {
     summary: `Revert one of ${type.name} to a version`,
     description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
     open: isOpen(type, 'history') && isOpen(type, 'update'),
-    parameters: share('id', 'If-Match'),
+    parameters: share('id', 'If-Match', 'Idempotency-Key'),
     body: { schema: refTo('Revert'), example: { version: 1 } },
-    answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped'] }],
+    answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped', 'Idempotent-Replay'] }],
     codes: [
       ...refusalsOf(type, 'update', false),
       ...refusalsOf(type, 'history', false),

@@ -34,6 +34,7 @@ export const headers = {
   ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
   Location: header('The path of the new Entity.'),
   'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
+  'Idempotent-Replay': header('`true` where this is the first answer to the same `Idempotency-Key`, again.'),
   'Takeback-Unmapped': header(
     'Dot paths of the former version that have no place in the declaration any more.',
   ),

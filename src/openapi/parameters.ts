@@ -45,6 +45,13 @@ export const shared = {
     'If-None-Match',
     'One or more ETags, such as `"3"`: answers 304 where one of them still holds.',
   ),
+  'Idempotency-Key': {
+    ...header(
+      'Idempotency-Key',
+      'A key of your own for this request. For 24 hours the same request with the same key is not done again, but answered as it first was. Another request with the same key is refused.',
+    ),
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  },
   limit: query('limit', 'How many on a page.', {
     type: 'integer',
     minimum: 1,

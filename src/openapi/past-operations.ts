@@ -10,7 +10,7 @@ const head = { id: one, at: '2026-06-02T17:00:00.000Z', actor: 'users/3', change
 const undone: Success = {
   status: 200,
   description: 'What was taken back, or would be. `operation` is `null` where nothing was written.',
-  headers: ['Takeback-Operation'],
+  headers: ['Takeback-Operation', 'Idempotent-Replay'],
   schema: refTo('Undone'),
   example: {
     operation: '01973a30-1b58-7000-8000-0a1b2c3d4e5f',
@@ -35,7 +35,7 @@ export function pastOperations(): Operation[] {
   const undo = {
     ...call,
     method: 'POST',
-    parameters: share('dry_run', 'skip_conflicts'),
+    parameters: share('dry_run', 'skip_conflicts', 'Idempotency-Key'),
     answers: [undone],
     codes: [...refusals, 'cannot_undo', 'busy', 'disk_full'] satisfies Code[],
   } as const

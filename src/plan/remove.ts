@@ -14,6 +14,7 @@ import {
   word,
 } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
+import { eraseAnswers, forgetUnwritten } from './answers.ts'
 import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
 import { next, renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
@@ -106,6 +107,7 @@ export function compileRemovals(
       ...change([
         ...back.clears.map((edge) => forgetCleared(edge, taken)),
         ...back.types.map((one) => forgetClearedIn(one, taken)),
+        forgetUnwritten,
         ...back.types.flatMap((one) => writeOff(one, taken, dialect)),
         ...back.into
           .filter(({ from }) => back.types.some(({ name }) => name === from))
@@ -138,6 +140,9 @@ function unstamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
 function writeOff(type: EntityType, extent: Extent, dialect: Dialect): Sql[] {
   return [
     sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`,
+    eraseAnswers(
+      sql`SELECT j."operation" FROM ${JOURNAL} j WHERE j."entity" = ${word(type.name)} AND j."entity_id" IN ${extent.ids(type.name)}`,
+    ),
     sql`UPDATE ${id(type.name)} SET ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`,
     extent.journal(type, 'purge'),
   ]

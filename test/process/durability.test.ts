@@ -71,6 +71,59 @@ onEveryStoreByHand('the end of a server', (store) => {
     await database.remove()
   }, 60_000)
 
+  test('kill -9, and all that had a key is sent again: everything is there once, as it was first answered', async () => {
+    const { database, args } = await prepared(store)
+    const answers = new Map<string, string | undefined>()
+    const post = async (
+      url: string,
+      headers: Record<string, string>,
+      key: string,
+    ): Promise<string | undefined> => {
+      const response = await fetch(`${url}/api/rooms/`, {
+        method: 'POST',
+        headers: { ...headers, 'Idempotency-Key': key },
+        body: JSON.stringify([1, 2].map((at) => ({ title: `${key} ${at}`, beds: at }))),
+      })
+      const text = await response.text()
+      return response.status === 201 ? text : undefined
+    }
+    for (let round = 0; round < 3; round++) {
+      const server = await serve([...args, '--log', 'json'], { direct: true })
+      const headers = await login(server.url)
+      let running = true
+      const clients = Array.from({ length: 8 }, async () => {
+        while (running) {
+          const key = `key-${answers.size}`
+          answers.set(key, undefined)
+          try {
+            answers.set(key, await post(server.url, headers, key))
+          } catch {
+            running = false
+          }
+        }
+      })
+      await Bun.sleep(100 + Math.random() * 150)
+      server.child.kill('SIGKILL')
+      running = false
+      await Promise.all(clients)
+      await server.child.exited
+    }
+    const server = await serve([...args, '--log', 'json'], { direct: true })
+    const headers = await login(server.url)
+    for (const [key, first] of answers) {
+      const again = await post(server.url, headers, key)
+      expect(again).toBeString()
+      if (first !== undefined) expect(again).toBe(first)
+    }
+    expect(await server.end()).toBe(0)
+    expect(answers.size).toBeGreaterThan(50)
+    expect([...answers.values()]).toContain(undefined)
+    const rows = await database.query('SELECT title FROM rooms')
+    expect(rows).toHaveLength(answers.size * 2)
+    expect(await database.query('SELECT count(*) AS n FROM takeback_answers')).toEqual([{ n: answers.size }])
+    await database.remove()
+  }, 60_000)
+
   test('SIGTERM under load: what is under way is answered, nothing is cut off, exit code 0', async () => {
     const { database, args } = await prepared(store)
     const server = await serve([...args, '--log', 'json'])

@@ -8,14 +8,20 @@ onEveryStoreByHand('several servers on one database', (store) => {
   /** A client that sends each request to the next server. */
   function client(urls: readonly string[], token?: string) {
     let turn = 0
-    return async (method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> => {
+    return async (
+      method: string,
+      path: string,
+      body?: unknown,
+      more: Record<string, string> = {},
+    ): Promise<{ status: number; body: any; replayed: boolean }> => {
       const response = await fetch(`${urls[turn++ % urls.length]}${path}`, {
         method,
-        headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
+        headers: { ...headers, ...more, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
       const text = await response.text()
-      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+      const replayed = response.headers.has('idempotent-replay')
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text), replayed }
     }
   }
 
@@ -78,6 +84,29 @@ onEveryStoreByHand('several servers on one database', (store) => {
     expect(kinds.map(({ kind, n }) => [kind, n])).toEqual(
       ['create', 'delete', 'restore', 'update'].map((kind) => [kind, 60]),
     )
+    await servers.end()
+  }, 60_000)
+
+  test('what is sent to all of them at once with one key is done once', async () => {
+    const servers = await started(2)
+    const call = await servers.login()
+    for (let round = 0; round < 15; round++) {
+      const key = { 'Idempotency-Key': `round-${round}` }
+      const room = { title: `once ${round}`, beds: 1 }
+      const [path, body] =
+        round % 3 === 0
+          ? ['/api/rooms/', room]
+          : round % 3 === 1
+            ? ['/api/rooms/', [room]]
+            : ['/api/batch/', [{ method: 'POST', path: '/api/rooms/', body: room }]]
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => call('POST', String(path), body, key)),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => (round % 3 === 2 ? 200 : 201)))
+      for (const one of answers) expect(one.body).toEqual(answers[0]?.body)
+      expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    }
+    expect(await servers.database.query('SELECT count(*) AS n FROM rooms')).toEqual([{ n: 15 }])
     await servers.end()
   }, 60_000)
 

@@ -54,6 +54,20 @@ export function shelvesOf(tables: readonly Table[]): Shelf[] {
       key: ['session'],
       numbered: undefined,
     },
+    {
+      name: 'takeback_answers',
+      columns: [
+        text('key'),
+        text('request'),
+        time('at'),
+        text('operation'),
+        integer('status'),
+        text('headers'),
+        text('body'),
+      ],
+      key: ['key'],
+      numbered: undefined,
+    },
   ]
 }
 

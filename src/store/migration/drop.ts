@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
-import { fresh, recall, remember } from './memory.ts'
+import { addOwnTables, fresh, recall, remember } from './memory.ts'
 import { indexName, type Session, type Structure } from './structure.ts'
 
 /** What is to go for good: a table that is kept aside, or columns that are. */
@@ -78,6 +78,8 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
           : one,
       )
     }
+    await addOwnTables(structure, session)
+    await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
     const whole = doomed.filter(isWhole).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)
     await remember(session, { ...known, tables: tables.filter(isNot(whole)) })

@@ -49,6 +49,13 @@ export async function makeOwnTables({ ddl }: Structure, session: Session): Promi
   await tell(session, 'format', String(FORMAT))
 }
 
+/** A database that an earlier version has made gets what it does not have yet. */
+export async function addOwnTables({ ddl }: Structure, session: Session): Promise<void> {
+  const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))
+  for (const [name, sources] of Object.entries(ddl.added))
+    if (!held.has(name)) for (const source of sources) await session.run(source)
+}
+
 export async function remember(session: Session, memory: Memory): Promise<void> {
   await tell(session, 'schema', JSON.stringify(memory.tables))
   await tell(session, 'generation', String(memory.generation))

@@ -12,6 +12,8 @@ export interface Session {
 export interface Ddl {
   /** Takeback's own tables. */
   readonly own: readonly Sql[]
+  /** Those of them that earlier versions did not make, by their names. */
+  readonly added: Readonly<Record<string, readonly Sql[]>>
   /** The names of all tables that are there. */
   readonly tables: Sql
   readonly idColumn: Sql

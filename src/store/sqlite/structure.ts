@@ -98,6 +98,13 @@ const types: Record<ColumnKind, string> = {
 
 const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
 
+const answers = [
+  sql`CREATE TABLE "takeback_answers" (
+    "key" TEXT PRIMARY KEY, "request" TEXT NOT NULL, "at" TEXT NOT NULL, "operation" TEXT,
+    "status" INTEGER NOT NULL, "headers" TEXT NOT NULL, "body" TEXT) STRICT`,
+  sql`CREATE INDEX "takeback_answers:at" ON "takeback_answers" ("at")`,
+]
+
 const ddl: Ddl = {
   own: [
     sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
@@ -115,7 +122,9 @@ const ddl: Ddl = {
       "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
       "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
     sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+    ...answers,
   ],
+  added: { takeback_answers: answers },
   tables: sql`SELECT "name" FROM main."sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
   tableOptions: sql` STRICT`,

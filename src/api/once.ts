@@ -1,0 +1,93 @@
+import { createHash, createHmac } from 'node:crypto'
+import { Failure, invalidAt } from '../errors.ts'
+import { type Caller, nameOf } from '../plan/actor.ts'
+import { KEPT_MS } from '../plan/answers.ts'
+import { type Act, read, write } from '../store/act.ts'
+import type { Bag } from '../store/dialect.ts'
+import { type Answer, type Context, TRIES } from './context.ts'
+import { perform, transact } from './perform.ts'
+
+const HEADER = 'Idempotency-Key'
+
+/** A request that may come again, if it has a key. */
+export interface Repeatable {
+  readonly caller: Caller
+  /** `Idempotency-Key` */
+  readonly key: string | null
+  /** The method and the path, in one spelling. */
+  readonly target: string
+  readonly body: unknown
+}
+
+/** One thing after the other, unless it is to be done once. */
+export function performOnce(context: Context, request: Repeatable, make: () => Act<Answer>): Promise<Answer> {
+  return request.key === null ? perform(context.store, make()) : once(context, request, request.key, make)
+}
+
+/** In one transaction in any case. */
+export function transactOnce(
+  context: Context,
+  request: Repeatable,
+  make: () => Act<Answer>,
+): Promise<Answer> {
+  return request.key === null ? transact(context.store, make) : once(context, request, request.key, make)
+}
+
+/**
+ * Does it once, however often it is asked for: the key is taken, the act done and its answer put down in one
+ * transaction, so neither a crash nor a second server can come between. What fails leaves the key free.
+ */
+function once(context: Context, request: Repeatable, key: string, make: () => Act<Answer>): Promise<Answer> {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
+  return transact(context.store, () => doOnce(context, bagOf(request, key), make))
+}
+
+function* doOnce(context: Context, bag: Bag, make: () => Act<Answer>): Act<Answer> {
+  const { claim, keep } = context.answers
+  for (let tries = 0; tries < TRIES; tries++) {
+    if ((yield* write(claim, bag)).done) {
+      const answer = yield* make()
+      yield* write(keep, { ...bag, ...recordOf(answer) })
+      return answer
+    }
+    const known = yield* recall(context, bag)
+    if (known !== undefined) return known
+  }
+  throw new Failure('busy')
+}
+
+/** The first answer; undefined where it has just been cleared out. */
+function* recall({ answers }: Context, bag: Bag): Act<Answer | undefined> {
+  const [row] = yield* read(answers.find, bag)
+  if (row === undefined) return undefined
+  const [request, status, headers, body] = row
+  if (request !== bag.$request) throw invalidAt(HEADER, 'was sent with another request before')
+  return {
+    status: Number(status),
+    headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },
+    // What was purged since is not told again.
+    ...(body != null && { body: String(body) }),
+  }
+}
+
+/** Nothing that was sent is kept: not even a weak secret could be guessed from this without the key. */
+function bagOf({ caller, target, body }: Repeatable, key: string): Bag {
+  const whose = JSON.stringify([nameOf(caller.actor), key])
+  return {
+    $key: createHash('sha256').update(whose).digest('base64url'),
+    $request: createHmac('sha256', key)
+      .update(`${target}\n${JSON.stringify(body)}`)
+      .digest('base64url'),
+    $expired: new Date(Date.now() - KEPT_MS).toISOString(),
+  }
+}
+
+function recordOf({ status, headers = {}, body }: Answer): Bag {
+  return {
+    $status: status,
+    $headers: JSON.stringify(headers),
+    $body: body ?? null,
+    $operation: headers['Takeback-Operation'] ?? null,
+  }
+}

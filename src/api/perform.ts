@@ -1,3 +1,4 @@
+import { invalidAt } from '../errors.ts'
 import { type Act, type Aside, type Ask, NOTHING, type Work } from '../store/act.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -5,10 +6,7 @@ import type { Store } from '../store/store.ts'
 /** One thing after the other: each write is a transaction of its own, which others may come between. */
 export async function perform<T>(store: Store, act: Act<T>): Promise<T> {
   let next = act.next()
-  while (!next.done) {
-    const ask = next.value
-    next = act.next(await reply(store, ask))
-  }
+  while (!next.done) next = act.next(await reply(store, next.value))
   return next.value
 }
 
@@ -52,6 +50,11 @@ async function prepare(
   missing: ReadonlyMap<string, () => Promise<string>>,
   known: Map<string, string>,
 ): Promise<void> {
+  if (missing.size > WORKS_MAX)
+    throw invalidAt(
+      '',
+      `has ${missing.size} passwords or other secrets: at most ${WORKS_MAX} are taken in one go`,
+    )
   const left = missing.entries()
   const work = async () => {
     for (const [key, run] of left) known.set(key, await run())
@@ -60,6 +63,8 @@ async function prepare(
 }
 
 const AT_ONCE = 2
+/** So many take seconds, which nobody should be able to ask for with one request, nor have to wait for. */
+const WORKS_MAX = 100
 
 class Rehearsal extends Error {}
 

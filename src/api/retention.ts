@@ -34,7 +34,11 @@ export class Retention {
 
   /** Now and then, for as long as the server runs. */
   start(onFailure: (error: unknown) => void): void {
-    const run = () => this.pass().catch(onFailure)
+    const run = () =>
+      this.pass().catch((error) => {
+        // Whoever stops the server closes the database under us.
+        if (!this.#stopped) onFailure(error)
+      })
     this.#timer = setInterval(run, EVERY_MS)
     this.#timer.unref()
     setTimeout(run, PAUSE_MS).unref()
@@ -48,7 +52,8 @@ export class Retention {
   /** Once through all of it; how much went. */
   async pass(now = Date.now()): Promise<{ purged: number; turn: boolean }> {
     let purged = 0
-    if (!(await this.#anyToDo(now)) || !(await this.#takeTurn())) return { purged, turn: false }
+    if (this.#stopped || !(await this.#anyToDo(now)) || !(await this.#takeTurn()))
+      return { purged, turn: false }
     await this.#clearAnswers(now)
     for (const plan of this.#trash) purged += await this.#empty(plan, now)
     await this.#cut(now)

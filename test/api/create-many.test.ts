@@ -102,6 +102,18 @@ onEveryStore('creating many at once', bookings, (server) => {
       )
   })
 
+  test('more passwords than can be hashed in a moment are refused', async () => {
+    const users = Array.from({ length: 101 }, (_, at) => ({
+      email: `p${at}@example.com`,
+      password: ADMIN.password,
+    }))
+    const before = await server.rows('users')
+    expectInvalid(await post(users, 'users'), {
+      '': ['has 101 passwords or other secrets: at most 100 are taken in one go'],
+    })
+    expect(await server.rows('users')).toBe(before)
+  })
+
   test('a thousand in one go take less time than a few hundred one by one', async () => {
     const many = (tag: string, length: number) => rooms(...Array.from({ length }, (_, at) => `${tag} ${at}`))
     await post(many('warm', 1000))

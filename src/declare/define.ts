@@ -171,6 +171,8 @@ export interface EntityDeclaration {
   readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
+  /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
+  readonly index?: readonly (readonly string[])[]
   /** What it was called before: its data, its journal and the references to it come along. */
   readonly was?: string
   /** How long what is deleted is kept, and how long the journal; as the app says, unless told. */

@@ -49,6 +49,12 @@ export interface Login {
   readonly userType: string
 }
 
+/** One key of a sort or an index. */
+export interface IndexKey {
+  readonly column: string
+  readonly descending: boolean
+}
+
 export interface EntityType {
   readonly name: string
   /** What it was called before. */
@@ -57,6 +63,8 @@ export interface EntityType {
   readonly login: Login | undefined
   /** Columns whose values together are unique among the live, single ones included. */
   readonly uniques: readonly (readonly string[])[]
+  /** Sorts that an index of the live serves, `id` included. */
+  readonly indexes: readonly (readonly IndexKey[])[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
   readonly retention: Retention
 }

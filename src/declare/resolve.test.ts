@@ -6,6 +6,7 @@ import {
   entity,
   everyone,
   integer,
+  json,
   list,
   object,
   ref,
@@ -102,6 +103,44 @@ test('every mistake has its dot path and what would be right', () => {
     [
       inRooms({ a: { type: 'ref', target: 'rooms', onDelete: 'explode' } }),
       "entities.rooms.fields.a.onDelete: must be 'restrict', 'cascade' or 'clear'",
+    ],
+    [inRooms({ a: text() }, { index: [['-b']] }), 'entities.rooms.index.0: "b" is not a value of this type'],
+    [
+      inRooms({ status: text() }, { index: [['-statsu']] }),
+      'entities.rooms.index.0: "statsu" is not a value of this type; did you mean "status"?',
+    ],
+    [inRooms({ a: text() }, { index: ['a'] }), 'entities.rooms.index: must be a list of lists of dot paths'],
+    [
+      inRooms({ a: text() }, { index: [['deleted_at']] }),
+      'entities.rooms.index.0: "deleted_at" is not a value',
+    ],
+    [
+      inRooms({ a: text() }, { index: [['id']] }),
+      'entities.rooms.index.0: is the order that every type has already; leave it out',
+    ],
+    [
+      inRooms({ a: secret() }, { index: [['a']] }),
+      'entities.rooms.index.0: "a" is of a type that cannot be indexed',
+    ],
+    [
+      inRooms({ a: json() }, { index: [['a']] }),
+      'entities.rooms.index.0: "a" is of a type that cannot be indexed',
+    ],
+    [
+      inRooms(
+        { a: text() },
+        {
+          index: [
+            ['a', '-created_at'],
+            ['a', '-created_at', '-id'],
+          ],
+        },
+      ),
+      'entities.rooms.index.1: says what is said already; leave it out',
+    ],
+    [
+      inRooms({ a: text() }, { index: [['a', '-a']] }),
+      'entities.rooms.index.0: says what is said already; leave it out',
     ],
     [inRooms({ a: text() }, { unique: [['b']] }), 'entities.rooms.unique.0: "b" is not a value of this type'],
     [

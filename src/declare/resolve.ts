@@ -2,6 +2,7 @@ import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
+import { resolveIndexes } from './indexes.ts'
 import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
@@ -86,7 +87,7 @@ function resolveEntity(
 ): EntityType {
   refuseUnknown(
     declaration,
-    ['fields', 'login', 'unique', 'access', 'was', 'trash', 'journal'],
+    ['fields', 'login', 'unique', 'index', 'access', 'was', 'trash', 'journal'],
     path,
     problems,
   )
@@ -106,13 +107,15 @@ function resolveEntity(
     .filter((field) => field.kind !== 'object' && field.unique)
     .map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
-  const fields = withinIndexes(all, uniques)
+  const indexes = resolveIndexes(declaration.index ?? [], all, path, problems)
+  const fields = withinIndexes(all, uniques, indexes)
   return Object.freeze({
     name,
     was,
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
+    indexes: Object.freeze(indexes),
     access: resolveAccess(declaration, path, problems),
     retention: resolveRetention(declaration, path, problems, retention),
   })

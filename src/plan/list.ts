@@ -1,12 +1,15 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
+import { withId } from '../declare/indexes.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
+import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { renderEntity } from './columns.ts'
 import { AS_OF, tableAsOf } from './past.ts'
 import {
   bindJson,
+  type Comparable,
   comparablesOf,
   openCursor,
   parseText,
@@ -15,6 +18,7 @@ import {
   shapes,
   signatureOf,
 } from './query.ts'
+import { isServed } from './served.ts'
 import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
 
@@ -80,14 +84,19 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   function select(query: ListQuery): Sql {
     const byId = query.sort.length === 1
     const json = query.fields === undefined ? wholeOf(query) : renderEntity(type, dialect, query.fields)
-    const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
-    const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after, kindOf)]
+    const order = join(
+      query.sort.map(({ column, descending }) => ordered(sql`t.${id(column)}`, column, descending)),
+    )
+    const behind =
+      query.after === undefined
+        ? []
+        : [isBehind(query.sort, query.after, comparables, query.at !== undefined)]
     const where = and([...conditions(query, kindOf), ...behind])
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
     const place = byId ? sql`t."id"` : placeIn(query.sort)
-    // Most lists: the order of the live is that of the table.
-    if (byId && query.trashed !== 'only')
+    // Most lists: the order of the live is that of the table, or of an index.
+    if ((byId && query.trashed !== 'only') || hasIndex(type, query))
       return sql`SELECT ${json}, ${place} ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
     // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted. The `+` keeps
     // a walk over the whole table from looking cheaper than the index of the deleted.
@@ -148,9 +157,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
           note(errors, 'sort', `"${column}" is not a value of ${type.name} that can be sorted by`)
       if (new Set(keys.map(({ column }) => column)).size < keys.length)
         note(errors, 'sort', 'names a value twice')
-      return keys.some(({ column }) => column === 'id')
-        ? keys
-        : [...keys, { column: 'id', descending: keys[0]?.descending ?? false }]
+      return withId(keys)
     },
     parseFields(text, errors) {
       const chosen = new Set(text.split(','))
@@ -190,6 +197,12 @@ function bagOf({ equals, after, at }: ListQuery): Bag {
   return bag
 }
 
+/** Of the live: an index has no others, and the past has none. */
+function hasIndex(type: EntityType, { equals, sort, trashed, at }: ListQuery): boolean {
+  const held = equals.flatMap(({ column, value }) => (value === null ? [] : [column]))
+  return trashed === 'without' && at === undefined && isServed(type, sort, new Set(held))
+}
+
 type KindOf = (column: string) => ColumnKind
 
 function conditions({ equals, trashed }: ListQuery, kindOf: KindOf): Sql[] {
@@ -206,18 +219,14 @@ function conditions({ equals, trashed }: ListQuery, kindOf: KindOf): Sql[] {
   return [state, ...same]
 }
 
-const NEVER_EMPTY = new Set(['id', 'version', 'created_at', 'updated_at'])
-
-/** `null` is less than any value, on every database. */
-function orderBy(column: string, descending: boolean): Sql {
-  // Of what always has a value nothing is said about `null`: not every database knows that its index will do then.
-  const nulls = NEVER_EMPTY.has(column) ? sql`` : descending ? sql` NULLS LAST` : sql` NULLS FIRST`
-  return descending ? sql`t.${id(column)} DESC${nulls}` : sql`t.${id(column)} ASC${nulls}`
-}
-
 /** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
-function isBehind(sort: readonly SortKey[], after: readonly Bound[], kindOf: KindOf): Sql {
-  const bound = (at: number) => param(`>${at}`, kindOf(sort[at]?.column ?? ''))
+function isBehind(
+  sort: readonly SortKey[],
+  after: readonly Bound[],
+  comparables: ReadonlyMap<string, Comparable>,
+  past: boolean,
+): Sql {
+  const bound = (at: number) => param(`>${at}`, comparables.get(sort[at]?.column ?? '')?.kind ?? 'integer')
   const same = (at: number) => {
     const column = sql`t.${id(sort[at]?.column ?? '')}`
     return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${bound(at)}`
@@ -226,12 +235,19 @@ function isBehind(sort: readonly SortKey[], after: readonly Bound[], kindOf: Kin
     const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, bound(at))
     return beyond === undefined ? [] : [and([...sort.slice(0, at).map((_, before) => same(before)), beyond])]
   })
-  return ways.length === 0
-    ? sql`1 = 0`
-    : sql`(${join(
-        ways.map((way) => sql`(${way})`),
-        sql` OR `,
-      )})`
+  if (ways.length === 0) return sql`1 = 0`
+  const anyWay = sql`(${join(
+    ways.map((way) => sql`(${way})`),
+    sql` OR `,
+  )})`
+  const [first] = sort
+  // Said once more of the first alone: what databases begin to read an index at. Not where `null` comes behind it, which
+  // would be a second place to begin at.
+  if (first === undefined || sort.length === 1 || after[0] === null) return anyWay
+  if (!first.descending) return sql`t.${id(first.column)} >= ${bound(0)} AND ${anyWay}`
+  return past || comparables.get(first.column)?.mayBeEmpty
+    ? anyWay
+    : sql`t.${id(first.column)} <= ${bound(0)} AND ${anyWay}`
 }
 
 function isBeyond(column: Sql, descending: boolean, value: Bound, bound: Sql): Sql | undefined {

@@ -2,14 +2,18 @@ import type { ColumnKind } from '../declare/fields/field.ts'
 import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import { isDate, parseInstant } from '../declare/fields/time.ts'
-import { columnOf, type EntityType, type Field, type ValueField, walk } from '../declare/model.ts'
+import {
+  columnOf,
+  type EntityType,
+  type Field,
+  type IndexKey,
+  type ValueField,
+  walk,
+} from '../declare/model.ts'
 import type { Bound, Dialect } from '../store/dialect.ts'
-import { ownColumns } from './columns.ts'
+import { bodyColumns, ownColumns } from './columns.ts'
 
-export interface SortKey {
-  readonly column: string
-  readonly descending: boolean
-}
+export type SortKey = IndexKey
 
 /** A single value of an Entity type that lists can be narrowed and sorted by. */
 export interface Comparable {
@@ -17,21 +21,25 @@ export interface Comparable {
   readonly kind: ColumnKind
   readonly scale: number
   readonly field: ValueField | undefined
+  /** Whether there may be nothing in it: in any row, not just in those that are new. */
+  readonly mayBeEmpty: boolean
 }
 
 /** What can be compared and sorted by: all single values but secrets, presence and JSON. */
 export function comparablesOf(type: EntityType): Map<string, Comparable> {
   const own = Object.entries(ownColumns).map(([column, kind]): [string, Comparable] => [
     column,
-    { column, kind, scale: 0, field: undefined },
+    { column, kind, scale: 0, field: undefined, mayBeEmpty: column === 'deleted_at' },
   ])
-  const fields = [...walk(type.fields)].flatMap((field): [string, Comparable][] => {
-    const column = columnOf(field)
-    if (field.kind === 'reference')
-      return [[column, { column, kind: 'reference', scale: 0, field: undefined }]]
-    if (field.kind === 'object' || field.secret || field.column === 'json') return []
-    return [[column, { column, kind: field.column, scale: field.scale, field }]]
-  })
+  const fields = bodyColumns(type.fields).flatMap(
+    ({ name: column, kind, scale, field, within, secret }): [string, Comparable][] => {
+      if (field.kind === 'object' || secret || kind === 'json') return []
+      const mayBeEmpty = field.optional || within !== undefined
+      return [
+        [column, { column, kind, scale, field: field.kind === 'value' ? field : undefined, mayBeEmpty }],
+      ]
+    },
+  )
   return new Map([...own, ...fields])
 }
 

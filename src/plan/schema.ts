@@ -90,7 +90,12 @@ function indexesOf(type: EntityType): Index[] {
   const references = [...walk(type.fields)]
     .filter((field) => field.kind === 'reference')
     .map((field) => ({ columns: [columnOf(field)], unique: false }))
-  return [...uniques, ...references]
+  const sorts = type.indexes.map((keys) => ({
+    columns: keys.map(({ column }) => column),
+    unique: false,
+    descending: keys.map(({ descending }) => descending),
+  }))
+  return [...uniques, ...references, ...sorts]
 }
 
 /** Sets of columns that are unique among the live, the login's own included. */

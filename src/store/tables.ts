@@ -32,6 +32,8 @@ export interface Index {
   readonly columns: readonly string[]
   /** Unique among the live. */
   readonly unique: boolean
+  /** Of an index that serves a sort of the live: which of its columns run down. */
+  readonly descending?: readonly boolean[]
 }
 
 export interface Table {

@@ -2,7 +2,7 @@ import type { Column, Index, Table } from '../tables.ts'
 import { type Draft, pathOf } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
 import type { Found } from './rows.ts'
-import { indexName } from './structure.ts'
+import { indexName, saidOf } from './structure.ts'
 
 /** From a table as it is held to the same one as it is wanted. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
@@ -235,8 +235,10 @@ async function alterIndexes(
     !touched(index) && others.some((other) => key(other) === key(index))
   for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
     draft.do({ kind: 'drop index', table, index })
-    if (index.unique && !touched(index))
-      draft.safe(`${table.name}.${index.columns.join('+')}`, 'need not be unique any more')
+    if (touched(index)) continue
+    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'need not be unique any more')
+    if (index.descending !== undefined)
+      draft.safe(`${table.name}.${saidOf(index)}`, 'is not indexed any more')
   }
   for (const index of table.indexes) if (await refuseSameFill(old, table, index, draft)) return
   for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
@@ -246,8 +248,9 @@ async function alterIndexes(
 
 async function addIndex(old: Table, table: Table, index: Index, draft: Draft): Promise<void> {
   const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
-  const path = `${table.name}.${index.columns.join('+')}`
+  const path = `${table.name}.${saidOf(index)}`
   if (index.unique) draft.additive = false
+  if (await refuseLong(old, table, index, draft)) return
   if (index.unique && !isNew) {
     const found = await draft.rows.duplicates(old.name, index.columns)
     const refused = draft.refuseFound(
@@ -260,7 +263,28 @@ async function addIndex(old: Table, table: Table, index: Index, draft: Draft): P
     draft.additive = false
     draft.safe(path, 'must be unique now')
   }
-  draft.do({ kind: 'add index', table, index })
+  if (index.descending === undefined) draft.do({ kind: 'add index', table, index })
+  else draft.do({ kind: 'add index', table, index }, path, 'is indexed now')
+}
+
+/** An index takes only so many bytes of a text, which its check knows. */
+async function refuseLong(old: Table, table: Table, index: Index, draft: Draft): Promise<boolean> {
+  let refused = false
+  for (const name of index.columns) {
+    const column = table.columns.find((one) => one.name === name)
+    const former = old.columns.find((one) => one.name === name)
+    if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
+    const { check } = column
+    const found = await draft.rows.unfit(table.name, former, (value) => {
+      const errors = new Map<string, string[]>()
+      check(value, name, errors)
+      return errors.size === 0
+    })
+    const now = index.unique ? 'must be unique now' : 'is indexed now'
+    const why = (which: string) => `${now}, but ${which} are too long for that: shorten them first`
+    refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
+  }
+  return refused
 }
 
 /** What gets its default for the first time would all have the same. */

@@ -1,4 +1,5 @@
 import { StartError } from '../../errors.ts'
+import { ordered } from '../order.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import {
@@ -110,7 +111,7 @@ async function addReference(
 
 async function addIndex({ structure, session }: Site, table: Table, index: Index): Promise<void> {
   try {
-    await session.run(createIndex(table.name, index))
+    await session.run(createIndex(structure.ddl, table.name, index))
   } catch (error) {
     if (!structure.isTaken(error)) throw error
     throw new StartError(
@@ -154,7 +155,7 @@ async function renameIndex(
   const to = nameOf(table.name, index)
   if (ddl.renamesIndexes) return session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
   await session.run(sql`DROP INDEX ${id(from)}`)
-  await session.run(createIndex(table.name, index))
+  await session.run(createIndex(ddl, table.name, index))
 }
 
 async function renameField(
@@ -188,14 +189,18 @@ async function renameTable(
     )
 }
 
-function createIndex(table: string, index: Index): Sql {
+function createIndex(ddl: Ddl, table: string, index: Index): Sql {
+  const { columns, descending, unique } = index
   const picked =
     index === ofDeletion
       ? sql` WHERE "deletion" IS NOT NULL`
-      : index.unique
+      : unique || descending !== undefined
         ? sql` WHERE "deleted_at" IS NULL`
         : sql``
-  return sql`CREATE ${index.unique ? sql`UNIQUE ` : sql``}INDEX ${id(nameOf(table, index))} ON ${id(table)} (${join(index.columns.map(id))})${picked}`
+  const keys = columns.map((name, at) =>
+    descending === undefined ? id(name) : ordered(id(name), name, descending[at] ?? false, ddl.nulls),
+  )
+  return sql`CREATE ${unique ? sql`UNIQUE ` : sql``}INDEX ${id(nameOf(table, index))} ON ${id(table)} (${join(keys)})${picked}`
 }
 
 function nameOf(table: string, index: Index): string {

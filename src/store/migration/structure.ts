@@ -26,6 +26,8 @@ export interface Ddl {
   readonly withReferences: Sql
   /** Keeps writers out of a table for the rest of the transaction, while others may read. */
   holdWriters(table: string): readonly Sql[]
+  /** In an index, behind a column that may be empty: that `null` is less than any value, unless that goes without saying. */
+  nulls(descending: boolean): Sql
   /** Whether an index can get another name without being made anew. */
   readonly renamesIndexes: boolean
   /** In the JSON of the journal, for the rows that a condition picks. */
@@ -80,8 +82,17 @@ export interface Line {
 }
 
 /** Names are told apart by what they index, and stay within what every database keeps of a name. */
-export function indexName(table: string, { columns, unique }: Index): string {
-  return bounded(`${table}:${columns.join('+')}:${unique ? 'unique' : 'index'}`)
+export function indexName(table: string, index: Index): string {
+  const kind = index.descending !== undefined ? 'sort' : index.unique ? 'unique' : 'index'
+  return bounded(`${table}:${saidOf(index)}:${kind}`)
+}
+
+/** What it is over, as it is declared; the `id` that every sort has behind it is left out. */
+export function saidOf({ columns, descending }: Index): string {
+  if (descending === undefined) return columns.join('+')
+  const keys = columns.map((name, at) => (descending[at] ? `-${name}` : name))
+  const implied = columns.at(-1) === 'id' && descending.at(-1) === descending.at(-2)
+  return (implied ? keys.slice(0, -1) : keys).join('+')
 }
 
 /** Stands for the index that finds what a deletion took, which every table has. */

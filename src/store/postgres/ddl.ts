@@ -1,6 +1,7 @@
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bag } from '../dialect.ts'
 import type { Ddl } from '../migration/structure.ts'
+import { nullsIn } from '../order.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { SLOTS } from '../turns.ts'
@@ -62,6 +63,7 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
     dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
     withReferences: sql` CASCADE`,
     holdWriters: (table) => [sql`LOCK TABLE ${id(table)} IN SHARE ROW EXCLUSIVE MODE`],
+    nulls: nullsIn,
     renamesIndexes: true,
 
     renameKey(from, to) {

@@ -136,6 +136,7 @@ const ddl: Ddl = {
   dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
   withReferences: sql``,
   holdWriters: () => [],
+  nulls: () => sql``,
   renamesIndexes: false,
 
   renameKey(from, to) {

@@ -2,6 +2,7 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
+import { BY_RANK } from '../plan/search.ts'
 import type { Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, type Context } from './context.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
@@ -47,6 +48,7 @@ const plain: ListQuery & { count: boolean } = Object.freeze({
   fields: undefined,
   limit: LIMIT,
   at: undefined,
+  search: undefined,
   count: false,
 })
 
@@ -57,7 +59,9 @@ function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: b
     const condition = lists.parse(path, text, errors)
     if (condition !== undefined) equals.push(condition)
   })
-  const sort = given.sort === undefined ? defaultSort : lists.parseSort(given.sort, errors)
+  const search = parseSearch(plan, given, equals, errors)
+  const standard = search === undefined ? defaultSort : BY_RANK
+  const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
   return {
     equals,
     sort,
@@ -66,8 +70,27 @@ function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: b
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
     limit: parseLimit(given.limit, errors),
     at: parsePast(given.at, plan.type.retention.journal, errors),
+    search,
     count: parseFlag('count', given.count, errors),
   }
+}
+
+/** Where nothing is searched, it is a name as any other. */
+function parseSearch(
+  { lists }: Plan,
+  { search: text, at }: { search?: string; at?: string },
+  equals: { column: string; value: Bound }[],
+  errors: Errors,
+): readonly string[] | undefined {
+  if (text === undefined) return undefined
+  if (lists.search !== undefined) {
+    if (at !== undefined)
+      note(errors, 'search', 'cannot be asked for together with at: the words of the past are not kept')
+    return lists.search.parse(text, errors)
+  }
+  const condition = lists.parse('search', text, errors)
+  if (condition !== undefined) equals.push(condition)
+  return undefined
 }
 
 export function parseLimit(text: string | undefined, errors: Errors): number {

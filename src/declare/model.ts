@@ -16,6 +16,8 @@ export interface ValueField {
   readonly default: unknown
   readonly secret: boolean
   readonly unique: boolean
+  /** Its words are found by `?search=`. */
+  readonly search: boolean
   /** What it was called before. */
   readonly was: string | undefined
   readonly check: Check

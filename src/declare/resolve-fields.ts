@@ -190,6 +190,8 @@ function resolveValue(
   }
   const before = problems.length
   checkOptions(written, type.options, place.path, problems)
+  if (place.inList && isRecord(written) && written.search === true)
+    problems.push([`${place.path}.search`, 'cannot be said in a list: only single texts are searched'])
   if (problems.length > before) return undefined
   const conflict = type.conflict?.(declaration)
   if (conflict !== undefined) problems.push([`${place.path}.${conflict[0]}`, conflict[1]])
@@ -228,7 +230,9 @@ function checkOptions(
     const names = Object.keys(known)
     const sentence =
       check === undefined
-        ? `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
+        ? option === 'search'
+          ? 'can only be said of text, email, url and choice'
+          : `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
         : check(value)
     if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
   }
@@ -241,6 +245,7 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
   const options = declaration as {
     optional?: boolean
     unique?: boolean
+    search?: boolean
     default?: unknown
     example?: unknown
     scale?: number
@@ -258,6 +263,7 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     default: options.default === undefined ? undefined : check(options.default, 'default', new Map()),
     secret: declaration.type === 'secret' || declaration.type === 'password',
     unique: options.unique === true,
+    search: options.search === true,
     was: options.was,
     check,
     schema: type.schema(declaration),

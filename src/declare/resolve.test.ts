@@ -104,6 +104,23 @@ test('every mistake has its dot path and what would be right', () => {
       inRooms({ a: { type: 'ref', target: 'rooms', onDelete: 'explode' } }),
       "entities.rooms.fields.a.onDelete: must be 'restrict', 'cascade' or 'clear'",
     ],
+    [
+      inRooms({ a: integer({ search: true } as object) }),
+      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+    ],
+    [
+      inRooms({ a: secret({ search: true } as object) }),
+      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+    ],
+    [inRooms({ a: text({ search: 1 } as object) }), 'entities.rooms.fields.a.search: must be true or false'],
+    [
+      inRooms({ a: list(text({ search: true })) }),
+      'entities.rooms.fields.a.items.search: cannot be said in a list: only single texts are searched',
+    ],
+    [
+      inRooms(Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`a${at}`, text({ search: true })]))),
+      'entities.rooms.fields: have more than 16 that are searched; leave some out',
+    ],
     [inRooms({ a: text() }, { index: [['-b']] }), 'entities.rooms.index.0: "b" is not a value of this type'],
     [
       inRooms({ status: text() }, { index: [['-statsu']] }),

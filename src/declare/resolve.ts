@@ -9,6 +9,7 @@ import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 import { withinIndexes } from './unique.ts'
+import { SEARCHED_MAX } from './words.ts'
 
 /** Names that the API, the databases or the tables themselves have taken. */
 const TAKEN_ENTITIES = [
@@ -107,6 +108,8 @@ function resolveEntity(
     .filter((field) => field.kind !== 'object' && field.unique)
     .map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
+  if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
+    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} that are searched; leave some out`])
   const indexes = resolveIndexes(declaration.index ?? [], all, path, problems)
   const fields = withinIndexes(all, uniques, indexes)
   return Object.freeze({

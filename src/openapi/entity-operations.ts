@@ -5,7 +5,7 @@ import type { Code } from '../errors.ts'
 import { reachOf } from '../plan/graph.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
 import type { Operation, Success } from './operation.ts'
-import { equalityParameters, fieldsParameter, share, sortParameter } from './parameters.ts'
+import { equalityParameters, fieldsParameter, searchParameters, share, sortParameter } from './parameters.ts'
 import { answerOf, sampleOf } from './sample.ts'
 import { refTo, type SchemaKind, schemaName } from './schemas.ts'
 
@@ -81,6 +81,7 @@ function listOperation(about: About): Operation {
     open: isOpen(type, 'read'),
     parameters: [
       ...share('limit', 'cursor', 'count', 'trashed', 'at'),
+      ...searchParameters(type),
       sortParameter(type),
       fieldsParameter(type),
       ...equalityParameters(type),

@@ -88,6 +88,7 @@ function valueNotes(type: EntityType, field: ValueField): Content[] {
     ...(field.type === 'decimal' ? [`a text, with ${field.scale} digits behind the point`] : []),
     ...(field.secret ? ['kept as a hash, never comes back'] : []),
     ...(isUnique(type, field) ? ['unique among those that are not deleted'] : []),
+    ...(field.search ? [html`found by ${code('search')}`] : []),
     ...(field.example === undefined ? [] : [html`such as ${code(JSON.stringify(field.example))}`]),
   ]
 }

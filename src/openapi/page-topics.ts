@@ -111,6 +111,11 @@ function listParameters(column: string | undefined): Content[][] {
       code('sort'),
       html`Dot paths with commas between them, <code>-</code> for descending: <code>-created_at,id</code>.`,
     ],
+    [
+      code('search'),
+      html`Words, where the type has fields that are searched: each must be in one of them, the last may be the beginning
+of a word. Best first, unless <code>sort</code> is told.`,
+    ],
     [code('count'), html`<code>1</code> adds <code>total</code>: how many there are on all pages.`],
     [code('fields'), html`Only these dot paths come back: <code>id,version</code>.`],
     [

@@ -2,6 +2,7 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS } from '../plan/list.ts'
 import { type Comparable, comparablesOf, readablePaths, shapes } from '../plan/query.ts'
+import { searchedPaths, WORDS_MAX } from '../plan/search.ts'
 
 export interface Parameter {
   readonly name: string
@@ -117,10 +118,20 @@ export function sortParameter(type: EntityType): Parameter {
 /** Names that mean something else in a list's URL: a field that is called so cannot be asked for in this way. */
 const TAKEN = new Set<string>([...LIST_PARAMETERS, 'token'])
 
+/** For types that have something to search. */
+export function searchParameters(type: EntityType): Parameter[] {
+  const paths = searchedPaths(type)
+  if (paths.length === 0) return []
+  const where = paths.map((path) => `\`${path}\``).join(', ')
+  const description = `Only those that have each of these words in any of ${where}; the last one may be the beginning of a word. At most ${WORDS_MAX} words; capitals and accents do not count. Best first, unless \`sort\` is told. Not together with \`at\`.`
+  return [query('search', description, { type: 'string', pattern: '[\\p{L}\\p{N}]' })]
+}
+
 /** `?customer.id=5`: one for each dot path that can be compared. */
 export function equalityParameters(type: EntityType): Parameter[] {
+  const free = searchedPaths(type).length === 0 ? 'search' : ''
   return [...comparablesOf(type).values()]
-    .filter(({ column }) => !TAKEN.has(column))
+    .filter(({ column }) => !TAKEN.has(column) || column === free)
     .map((one) => query(one.column, `Only those where it is this: ${shapeOf(one)}.`, textSchema(one)))
 }
 

@@ -5,7 +5,7 @@ import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { inTurn } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
-import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import { columnsBeside, EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
 
 /** The step that is refused where Entities are not as they were found: to be looked at anew. */
@@ -110,7 +110,8 @@ class Parts {
   readonly #type: EntityType
   readonly #table: Sql
   readonly #columns: readonly BodyColumn[]
-  readonly #emailKey: boolean
+  /** Those that are made from others: the key of an e-mail, the words of texts. */
+  readonly #beside: readonly string[]
   readonly #out: readonly Edge[]
   readonly #into: readonly Edge[]
   readonly #dialect: Dialect
@@ -123,7 +124,7 @@ class Parts {
     this.#type = type
     this.#table = id(type.name)
     this.#columns = columns.flatMap((name) => known.filter((column) => column.name === name))
-    this.#emailKey = columns.includes(EMAIL_KEY)
+    this.#beside = columnsBeside(type).filter((name) => columns.includes(name))
     this.#out = model.edges.filter(({ from }) => from === type.name)
     this.#into = model.edges.filter(({ to }) => to === type.name)
     this.#dialect = dialect
@@ -213,7 +214,7 @@ class Parts {
 
   change(): Step[] {
     const later = this.#dialect.later(sql`t."updated_at"`)
-    const names = [...this.#columns.map(({ name }) => name), ...(this.#emailKey ? [EMAIL_KEY] : [])]
+    const names = [...this.#columns.map(({ name }) => name), ...this.#beside]
     const isDelete = sql`v."kind" = 'delete'`
     const sets = [
       ...names.map((name) => sql`${id(name)} = v.${id(name)}`),
@@ -276,8 +277,7 @@ class Parts {
     const sets = uniquesOf(this.#type)
     const found = sets.map((set, at) => {
       const values = set.map((name) => {
-        const given =
-          this.#columns.some((column) => column.name === name) || (name === EMAIL_KEY && this.#emailKey)
+        const given = this.#columns.some((column) => column.name === name) || this.#beside.includes(name)
         return sql`h.${id(name)} = ${given ? sql`v` : sql`t`}.${id(name)}`
       })
       return sql`SELECT ${word(`${this.#type.name} ${at}`)}, v."id", h."id" FROM ${this.#rows} v

@@ -1,8 +1,10 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 import { columnOf, type EntityType, type Field } from '../declare/model.ts'
 import type { Values } from '../declare/values.ts'
+import { keptWords } from '../declare/words.ts'
 import type { Bag, Dialect } from '../store/dialect.ts'
 import { id, type Sql, sql } from '../store/sql.ts'
+import { wordsColumn } from '../store/tables.ts'
 
 /** A column that holds something of a body: a value, the id of a reference, or that an optional object is there. */
 export interface BodyColumn {
@@ -13,18 +15,30 @@ export interface BodyColumn {
   /** The optional object that it is in, if any: the innermost one. */
   readonly within: string | undefined
   readonly secret: boolean
+  /** The column that holds its words, if it is searched: set by whatever sets this one. */
+  readonly words: string | undefined
 }
 
 export function bodyColumns(fields: readonly Field[], within?: string): BodyColumn[] {
   return fields.flatMap((field): BodyColumn[] => {
     const name = columnOf(field)
     if (field.kind === 'value')
-      return [{ name, kind: field.column, scale: field.scale, field, within, secret: field.secret }]
+      return [
+        {
+          name,
+          kind: field.column,
+          scale: field.scale,
+          field,
+          within,
+          secret: field.secret,
+          words: field.search ? wordsColumn(name) : undefined,
+        },
+      ]
     if (field.kind === 'reference')
-      return [{ name, kind: 'reference', scale: 0, field, within, secret: false }]
+      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, words: undefined }]
     if (!field.optional) return bodyColumns(field.fields, within)
     return [
-      { name, kind: 'presence', scale: 0, field, within, secret: false },
+      { name, kind: 'presence', scale: 0, field, within, secret: false, words: undefined },
       ...bodyColumns(field.fields, name),
     ]
   })
@@ -60,10 +74,11 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, bag: Bag) =
     const encode = dialect.encode(field.column, field.scale)
     return (value, bag) => {
       bag[column] = isNothing(value) ? null : encode(value)
+      if (field.search) bag[wordsColumn(column)] = isNothing(value) ? null : keptWords(String(value))
     }
   }
   const bindInner = compileBinder(field.fields, dialect)
-  const inner = bodyColumns(field.fields).map(({ name }) => name)
+  const inner = bodyColumns(field.fields).flatMap(({ name, words = [] }) => [name].concat(words))
   return (value, bag) => {
     if (field.optional) bag[column] = isNothing(value) ? null : 1
     if (isNothing(value)) for (const name of inner) bag[name] = null

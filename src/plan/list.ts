@@ -18,6 +18,7 @@ import {
   shapes,
   signatureOf,
 } from './query.ts'
+import { compileSearch, RANK, ranked, type SearchPlan } from './search.ts'
 import { isServed } from './served.ts'
 import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
@@ -27,7 +28,16 @@ export const LIMIT = 20
 export const LIMIT_MAX = 200
 
 /** The parameters of a list's URL that are not the names of values. */
-export const LIST_PARAMETERS = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'at'] as const
+export const LIST_PARAMETERS = [
+  'limit',
+  'cursor',
+  'sort',
+  'count',
+  'fields',
+  'trashed',
+  'at',
+  'search',
+] as const
 
 export type Trashed = 'without' | 'only' | 'with'
 
@@ -42,6 +52,8 @@ export interface ListQuery {
   readonly limit: number
   /** As it stood at that time; now, where there is none. */
   readonly at: string | undefined
+  /** The words that are looked for, the last one as the beginning of one. */
+  readonly search: readonly string[] | undefined
 }
 
 export interface ListPlan {
@@ -55,6 +67,8 @@ export interface ListPlan {
   readAsOf(fields: ReadonlySet<string> | undefined): Statement
   /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it. */
   readonly state: Statement
+  /** Where fields of it are searched. */
+  readonly search: SearchPlan | undefined
   /** The value that a query parameter stands for; undefined, and a note, where it is none. */
   parse(path: string, text: string, errors: Errors): { column: string; value: Bound } | undefined
   parseSort(text: string, errors: Errors): SortKey[]
@@ -67,6 +81,20 @@ export interface ListPlan {
 export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   const comparables = comparablesOf(type)
   const readable = readablePaths(type.fields)
+  const search = compileSearch(type, dialect)
+  const comparableOf = (column: string) => (column === RANK ? ranked : comparables.get(column))
+  /** What is sorted by: a column, or how well it fits what is looked for. */
+  const keyOf = ({ search: words }: ListQuery) => {
+    const rank = words === undefined ? undefined : search?.rank(words)
+    return (column: string) => (column === RANK && rank !== undefined ? rank : sql`t.${id(column)}`)
+  }
+  const found = ({ search: words }: ListQuery) =>
+    words === undefined || search === undefined ? [] : [search.condition(words)]
+  const bagOf = (query: ListQuery) => {
+    const bag = boundOf(query)
+    if (query.search !== undefined) search?.bind(query.search, bag)
+    return bag
+  }
   const kindOf = (column: string) => comparables.get(column)?.kind ?? 'integer'
   const texts = new Texts<Statement>()
   const compiled = (shape: string, make: () => Sql) =>
@@ -84,17 +112,16 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
   function select(query: ListQuery): Sql {
     const byId = query.sort.length === 1
     const json = query.fields === undefined ? wholeOf(query) : renderEntity(type, dialect, query.fields)
-    const order = join(
-      query.sort.map(({ column, descending }) => ordered(sql`t.${id(column)}`, column, descending)),
-    )
+    const key = keyOf(query)
+    const order = join(query.sort.map(({ column, descending }) => ordered(key(column), column, descending)))
     const behind =
       query.after === undefined
         ? []
-        : [isBehind(query.sort, query.after, comparables, query.at !== undefined)]
-    const where = and([...conditions(query, kindOf), ...behind])
+        : [isBehind(query.sort, query.after, key, comparableOf, query.at !== undefined)]
+    const where = and([...conditions(query, kindOf), ...found(query), ...behind])
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
-    const place = byId ? sql`t."id"` : placeIn(query.sort)
+    const place = byId ? sql`t."id"` : placeIn(query.sort, key)
     // Most lists: the order of the live is that of the table, or of an index.
     if ((byId && query.trashed !== 'only') || hasIndex(type, query))
       return sql`SELECT ${json}, ${place} ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
@@ -105,10 +132,10 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       (SELECT t."id" ${from} WHERE ${where} ORDER BY ${picked} LIMIT ${limit}) ORDER BY ${order}`
   }
 
-  function placeIn(sort: readonly SortKey[]): Sql {
+  function placeIn(sort: readonly SortKey[], key: (column: string) => Sql): Sql {
     const values = sort.map(({ column }) => {
-      const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
-      return dialect.render(kind, sql`t.${id(column)}`, scale)
+      const { kind, scale } = comparableOf(column) ?? { kind: 'integer', scale: 0 }
+      return dialect.render(kind, key(column), scale)
     })
     return dialect.array(values)
   }
@@ -124,10 +151,12 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
       // All but the deleted, of which there is an index: not a look at every row.
       const live = () =>
         sql`SELECT (SELECT count(*) FROM ${id(type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
-      const all = query.equals.length === 0 && query.trashed === 'without' && query.at === undefined
-      const make = () => (all ? live() : counted(and(conditions(query, kindOf))))
+      const narrowed = query.equals.length > 0 || query.search !== undefined
+      const all = !narrowed && query.trashed === 'without' && query.at === undefined
+      const make = () => (all ? live() : counted(and([...conditions(query, kindOf), ...found(query)])))
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
+    search,
     read: compile(readOf(whole), dialect.placeholder),
     state: compile(
       sql`SELECT t."id", t."version", ${whole}, t."deletion" FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
@@ -168,7 +197,7 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
     parseCursor(text, sort, errors) {
       const values = openCursor(text, signatureOf(type, sort))
       const bound = values?.map((value, at) => {
-        const target = comparables.get(sort[at]?.column ?? '')
+        const target = comparableOf(sort[at]?.column ?? '')
         return target === undefined ? undefined : bindJson(value, target, dialect)
       })
       if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
@@ -182,15 +211,24 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
 }
 
 /** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
-function shapeOf({ equals, sort, after, trashed, fields, limit, at }: ListQuery): string {
+function shapeOf({ equals, sort, after, trashed, fields, limit, at, search }: ListQuery): string {
   const conditions = equals.map(({ column, value }) => `${column}${value === null ? '!' : '='}`).join('&')
   const order = sort.map(({ column, descending }) => `${descending ? '-' : '+'}${column}`).join(',')
   const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
   const chosen = fields === undefined ? '*' : [...fields].join(',')
-  return [trashed, conditions, order, behind, limit, chosen, at === undefined ? '' : 'at'].join('|')
+  return [
+    trashed,
+    conditions,
+    order,
+    behind,
+    limit,
+    chosen,
+    at === undefined ? '' : 'at',
+    search?.length,
+  ].join('|')
 }
 
-function bagOf({ equals, after, at }: ListQuery): Bag {
+function boundOf({ equals, after, at }: ListQuery): Bag {
   const bag: Bag = at === undefined ? {} : { [AS_OF]: at }
   for (const { column, value } of equals) bag[`=${column}`] = value
   for (const [at, value] of (after ?? []).entries()) bag[`>${at}`] = value
@@ -198,8 +236,9 @@ function bagOf({ equals, after, at }: ListQuery): Bag {
 }
 
 /** Of the live: an index has no others, and the past has none. */
-function hasIndex(type: EntityType, { equals, sort, trashed, at }: ListQuery): boolean {
+function hasIndex(type: EntityType, { equals, sort, trashed, at, search }: ListQuery): boolean {
   const held = equals.flatMap(({ column, value }) => (value === null ? [] : [column]))
+  if (search !== undefined) return false
   return trashed === 'without' && at === undefined && isServed(type, sort, new Set(held))
 }
 
@@ -223,16 +262,24 @@ function conditions({ equals, trashed }: ListQuery, kindOf: KindOf): Sql[] {
 function isBehind(
   sort: readonly SortKey[],
   after: readonly Bound[],
-  comparables: ReadonlyMap<string, Comparable>,
+  key: (column: string) => Sql,
+  comparableOf: (column: string) => Comparable | undefined,
   past: boolean,
 ): Sql {
-  const bound = (at: number) => param(`>${at}`, comparables.get(sort[at]?.column ?? '')?.kind ?? 'integer')
+  const bound = (at: number) => param(`>${at}`, comparableOf(sort[at]?.column ?? '')?.kind ?? 'integer')
+  const [first] = sort
+  const always = (column: string) => !past && comparableOf(column)?.mayBeEmpty === false
+  // All at once where that says the same: each is worked out once, and an index is read from there on.
+  if (sort.every(({ column, descending }) => always(column) && descending === first?.descending)) {
+    const beyond = first?.descending ? sql`<` : sql`>`
+    return sql`(${join(sort.map(({ column }) => key(column)))}) ${beyond} (${join(sort.map((_, at) => bound(at)))})`
+  }
   const same = (at: number) => {
-    const column = sql`t.${id(sort[at]?.column ?? '')}`
+    const column = key(sort[at]?.column ?? '')
     return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${bound(at)}`
   }
   const ways = sort.flatMap(({ column, descending }, at) => {
-    const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, bound(at))
+    const beyond = isBeyond(key(column), descending, after[at] ?? null, bound(at))
     return beyond === undefined ? [] : [and([...sort.slice(0, at).map((_, before) => same(before)), beyond])]
   })
   if (ways.length === 0) return sql`1 = 0`
@@ -240,14 +287,11 @@ function isBehind(
     ways.map((way) => sql`(${way})`),
     sql` OR `,
   )})`
-  const [first] = sort
   // Said once more of the first alone: what databases begin to read an index at. Not where `null` comes behind it, which
   // would be a second place to begin at.
   if (first === undefined || sort.length === 1 || after[0] === null) return anyWay
-  if (!first.descending) return sql`t.${id(first.column)} >= ${bound(0)} AND ${anyWay}`
-  return past || comparables.get(first.column)?.mayBeEmpty
-    ? anyWay
-    : sql`t.${id(first.column)} <= ${bound(0)} AND ${anyWay}`
+  if (!first.descending) return sql`${key(first.column)} >= ${bound(0)} AND ${anyWay}`
+  return always(first.column) ? sql`${key(first.column)} <= ${bound(0)} AND ${anyWay}` : anyWay
 }
 
 function isBeyond(column: Sql, descending: boolean, value: Bound, bound: Sql): Sql | undefined {

@@ -1,6 +1,7 @@
 import { emailKey } from '../declare/email-key.ts'
 import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRequired } from '../declare/values.ts'
+import { keptWords } from '../declare/words.ts'
 import type { Column, Index, Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
@@ -13,7 +14,7 @@ export const TOKEN_EPOCH = 'token_epoch'
 export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...wordsOf(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
     renames: renamesOf(type),
     ...(type.was !== undefined && { was: type.was }),
@@ -50,6 +51,17 @@ function columnsOf(type: EntityType): Column[] {
     if (field.kind === 'object' || field.default === undefined) return column
     return { ...column, fill: field.default }
   })
+}
+
+function wordsOf(type: EntityType): Column[] {
+  return bodyColumns(type.fields).flatMap(({ name, words }) =>
+    words === undefined ? [] : [{ name: words, kind: 'text', words: { of: name, cut: keptWords } }],
+  )
+}
+
+/** Columns that are made from those of a body, and are set along with them. */
+export function columnsBeside(type: EntityType): string[] {
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordsOf(type).map(({ name }) => name)]
 }
 
 /** What a database has from former declarations. */
@@ -95,7 +107,9 @@ function indexesOf(type: EntityType): Index[] {
     unique: false,
     descending: keys.map(({ descending }) => descending),
   }))
-  return [...uniques, ...references, ...sorts]
+  const searched = wordsOf(type).map(({ name }) => name)
+  const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]
+  return [...uniques, ...references, ...sorts, ...search]
 }
 
 /** Sets of columns that are unique among the live, the login's own included. */

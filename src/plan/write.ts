@@ -1,5 +1,7 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
 import { isRequired, noteReference } from '../declare/values.ts'
+import { keptWords } from '../declare/words.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Dialect, Row } from '../store/dialect.ts'
 import {
@@ -64,10 +66,11 @@ const defaultOf = (name: string) => `$default ${name}`
 
 function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   const bag: Bag = {}
-  for (const { name, kind, scale, field, within } of columns) {
+  for (const { name, kind, scale, field, within, words } of columns) {
     if (within === undefined) continue
     const value = field.kind === 'value' ? field.default : undefined
     bag[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
+    if (words !== undefined) bag[defaultOf(words)] = value === undefined ? null : keptWords(String(value))
   }
   return bag
 }
@@ -76,6 +79,7 @@ function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
 export function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): Sql {
   const values: (readonly [Sql, Sql])[] = [
     ...columns.map((column) => [id(column.name), boundOf(column)] as const),
+    ...columns.flatMap(({ words }) => (words === undefined ? [] : [[id(words), param(words)] as const])),
     ...(type.login === undefined
       ? []
       : [
@@ -121,7 +125,8 @@ function updateOf(
   const merged = partial ? untouched : []
   const sets = [
     ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
-    ...merged.filter(({ field }) => !isRequired(field)).map(fillWhenNew),
+    ...sent.flatMap(({ words }) => (words === undefined ? [] : [sql`${id(words)} = ${param(words)}`])),
+    ...merged.filter(({ field }) => !isRequired(field)).flatMap(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
       ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
@@ -141,8 +146,10 @@ function updateOf(
 }
 
 /** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
-function fillWhenNew({ name, kind, within }: BodyColumn): Sql {
-  return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name), kind)} ELSE ${id(name)} END`
+function fillWhenNew({ name, kind, within, words }: BodyColumn): Sql[] {
+  const fill = (column: string, as: ColumnKind) =>
+    sql`${id(column)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(column), as)} ELSE ${id(column)} END`
+  return [fill(name, kind), ...(words === undefined ? [] : [fill(words, 'text')])]
 }
 
 /** A password is changed by whoever knew the one before; `null` is for those who need not. */

@@ -46,6 +46,11 @@ export interface Dialect {
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
   /** The same of a JSON list of single values, as the right side of `IN`. */
   listed(name: string, kind: 'integer' | 'text'): Sql
+  /** Rows of a table, called `t`, in whose columns all words of a query are found, the last one as the beginning of one; and that query as it is bound. */
+  readonly search: {
+    found(table: string, columns: readonly string[], query: Sql): Sql
+    query(words: readonly string[]): string
+  }
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql

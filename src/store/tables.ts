@@ -24,6 +24,8 @@ export interface Column {
   readonly check?: Check
   /** Made from the value of another column: must still be so when it is declared again. */
   readonly derived?: { readonly from: string; by(value: string): string }
+  /** Holds the words of the text in another column, as they are searched: can be made anew from it at any time. */
+  readonly words?: { readonly of: string; cut?(text: string): string }
   /** The value that rows which are already there get, when the column is new; not yet encoded. */
   readonly fill?: unknown
 }
@@ -34,6 +36,8 @@ export interface Index {
   readonly unique: boolean
   /** Of an index that serves a sort of the live: which of its columns run down. */
   readonly descending?: readonly boolean[]
+  /** Finds rows by the words in its columns. */
+  readonly search?: boolean
 }
 
 export interface Table {
@@ -44,4 +48,9 @@ export interface Table {
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]
+}
+
+/** The column that holds the words of another: no dot path ends like this, and both are renamed alike. */
+export function wordsColumn(path: string): string {
+  return `${path}~`
 }

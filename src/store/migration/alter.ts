@@ -9,7 +9,7 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
   await refuseAbsent(old, table, draft)
   refuseTwins(old, table, draft)
   const converted = new Set<string>()
-  for (const column of table.columns) {
+  for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const former = old.columns.find(({ name }) => name === column.name)
     const filled = withFill(column, old)
     if (former === undefined) await addColumn(old, table, filled, draft)
@@ -21,12 +21,44 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
       }
     }
   }
+  alterWords(old, table, draft)
   await alterIndexes(old, table, converted, draft)
+}
+
+/** Words are made from texts that are there: they come and go with the wish to search them. */
+function alterWords(old: Table, table: Table, draft: Draft): void {
+  const filled = (path: string) =>
+    draft.changes.some(
+      (change) =>
+        (change.kind === 'fill column' || change.kind === 'add column') &&
+        change.table === table &&
+        change.column.name === path,
+    )
+  for (const column of table.columns) {
+    const { words } = column
+    if (words === undefined) continue
+    const former = old.columns.find(({ name }) => name === column.name)
+    if (former === undefined) {
+      draft.additive = false
+      draft.do({ kind: 'add column', table, column }, `${table.name}.${words.of}`, 'can be searched now')
+    }
+    if (former === undefined || former.aside || filled(words.of))
+      draft.do({ kind: 'fill words', table, column })
+  }
+  for (const column of old.columns) {
+    if (column.words === undefined || table.columns.some(({ name }) => name === column.name)) continue
+    draft.additive = false
+    draft.do(
+      { kind: 'drop column', table, column },
+      `${table.name}.${column.words.of}`,
+      'cannot be searched any more',
+    )
+  }
 }
 
 /** SQL does not tell `Name` from `name`, and what is kept aside is still there. */
 function refuseTwins(old: Table, table: Table, draft: Draft): void {
-  for (const column of table.columns) {
+  for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(
       ({ name }) => name !== column.name && name.toLowerCase() === column.name.toLowerCase(),
     )

@@ -11,9 +11,10 @@ import {
   type Session,
   type Structure,
 } from './structure.ts'
+import { fillWords } from './words.ts'
 
 /** Where a migration works: the database, and its transaction. */
-interface Site {
+export interface Site {
   readonly structure: Structure
   readonly session: Session
 }
@@ -33,7 +34,16 @@ export async function apply(
 }
 
 /** An index stands in the way of its column's conversion, and of values that are not unique any more. */
-const ORDER = ['rename', 'drop', 'add column', 'convert', 'fill', 'add index'] as const
+const ORDER = [
+  'rename',
+  'drop index',
+  'drop column',
+  'add column',
+  'convert',
+  'fill column',
+  'fill words',
+  'add index',
+] as const
 
 function inOrder(changes: readonly Change[]): Change[] {
   const rank = ({ kind }: Change) => ORDER.findIndex((start) => kind.startsWith(start))
@@ -47,6 +57,11 @@ async function carryOut(site: Site, change: Change): Promise<void> {
       return addColumn(site, change.table, change.column)
     case 'fill column':
       return fillColumn(site, change.table, change.column)
+    case 'drop column':
+      for (const source of structure.ddl.dropColumn(change.table, change.column)) await session.run(source)
+      return
+    case 'fill words':
+      return fillWords(site, change.table, change.column)
     case 'convert column':
       for (const source of structure.ddl.convert(change.table.name, change.from, change.column))
         await session.run(source)
@@ -58,7 +73,7 @@ async function carryOut(site: Site, change: Change): Promise<void> {
     case 'add index':
       return addIndex(site, change.table, change.index)
     case 'drop index':
-      return session.run(sql`DROP INDEX ${id(indexName(change.table.name, change.index))}`)
+      return dropIndex(site, indexName(change.table.name, change.index), change.index)
   }
 }
 
@@ -111,13 +126,30 @@ async function addReference(
 
 async function addIndex({ structure, session }: Site, table: Table, index: Index): Promise<void> {
   try {
-    await session.run(createIndex(structure.ddl, table.name, index))
+    await makeIndex({ structure, session }, table, index)
   } catch (error) {
     if (!structure.isTaken(error)) throw error
     throw new StartError(
       `The database does not fit the declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but some of ${table.name} have the same as others: change them first.`,
     )
   }
+}
+
+async function makeIndex({ structure: { ddl }, session }: Site, table: Table, index: Index): Promise<void> {
+  const name = nameOf(table.name, index)
+  const sources = index.search
+    ? ddl.makeSearch(table.name, name, index.columns)
+    : [createIndex(ddl, table.name, index)]
+  for (const source of sources) await session.run(source)
+}
+
+export async function dropIndex(
+  { structure: { ddl }, session }: Site,
+  name: string,
+  index: Index,
+): Promise<void> {
+  for (const source of index.search ? ddl.dropSearch(name) : [sql`DROP INDEX ${id(name)}`])
+    await session.run(source)
 }
 
 /**
@@ -146,16 +178,12 @@ async function fillColumn(
   )
 }
 
-async function renameIndex(
-  { structure: { ddl }, session }: Site,
-  table: Table,
-  from: string,
-  index: Index,
-): Promise<void> {
+async function renameIndex(site: Site, table: Table, from: string, index: Index): Promise<void> {
+  const { ddl } = site.structure
   const to = nameOf(table.name, index)
-  if (ddl.renamesIndexes) return session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
-  await session.run(sql`DROP INDEX ${id(from)}`)
-  await session.run(createIndex(ddl, table.name, index))
+  if (ddl.renamesIndexes) return site.session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
+  await dropIndex(site, from, index)
+  await makeIndex(site, table, index)
 }
 
 async function renameField(

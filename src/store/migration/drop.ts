@@ -1,6 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import type { Column, Index, Table } from '../tables.ts'
+import { type Column, type Index, type Table, wordsColumn } from '../tables.ts'
+import { dropIndex } from './apply.ts'
 import { fresh, recall, remember } from './memory.ts'
 import { indexName, type Session, type Structure } from './structure.ts'
 
@@ -32,7 +33,8 @@ async function findOne(session: Session, tables: readonly Table[], path: string)
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
   const columns = (table?.columns ?? []).filter(
-    (column) => inner === '' || column.name === inner || column.name.startsWith(`${inner}.`),
+    ({ name: one }) =>
+      inner === '' || one === inner || one === wordsColumn(inner) || one.startsWith(`${inner}.`),
   )
   if (table === undefined || columns.length === 0)
     throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)
@@ -66,7 +68,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
     for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
       const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
       for (const index of table.indexes.filter(isOver))
-        await session.run(sql`DROP INDEX ${id(indexName(table.name, index))}`)
+        await dropIndex({ structure, session }, indexName(table.name, index), index)
       for (const column of columns) await dropColumn(structure, session, table, column)
       tables = tables.map((one) =>
         one.name === table.name
@@ -98,12 +100,15 @@ async function dropColumn({ ddl }: Structure, session: Session, table: Table, co
 
 /** That there was something stays in the journal, under a name that no type can have: another may get this one. */
 async function dropTable(
-  { ddl }: Structure,
+  structure: Structure,
   session: Session,
-  { name }: Table,
+  { name, indexes }: Table,
   generation: number,
 ): Promise<void> {
-  await session.run(sql`DROP TABLE ${id(name)}${ddl.withReferences}`)
+  // What is not part of the table would stay behind.
+  for (const index of indexes.filter(({ search }) => search))
+    await dropIndex({ structure, session }, indexName(name, index), index)
+  await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)
   await session.run(
     sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
   )

@@ -51,7 +51,7 @@ function withEver(old: Table | undefined, column: Column): Column {
 
 function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const kept = (old?.columns ?? []).filter(
-    ({ name }) => !table.columns.some((column) => column.name === name),
+    ({ name, words }) => words === undefined && !table.columns.some((column) => column.name === name),
   )
   for (const column of kept) {
     const path = pathOf(table, column)

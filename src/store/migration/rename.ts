@@ -1,4 +1,4 @@
-import type { Index, Table } from '../tables.ts'
+import { type Index, type Table, wordsColumn } from '../tables.ts'
 import type { Draft } from './draft.ts'
 import { deletionIndex, indexName, ofDeletion } from './structure.ts'
 
@@ -41,7 +41,8 @@ function withTableRenamed(table: Table, from: string, to: string): Table {
 }
 
 function renameField(table: Table, from: string, to: string, draft: Draft): Table {
-  const under = (path: string) => (name: string) => name === path || name.startsWith(`${path}.`)
+  const under = (path: string) => (name: string) =>
+    name === path || name === wordsColumn(path) || name.startsWith(`${path}.`)
   const names = table.columns.map(({ name }) => name)
   if (!names.some(under(from))) return table
   const path = `${table.name}.${to}`
@@ -63,6 +64,7 @@ function renameField(table: Table, from: string, to: string, draft: Draft): Tabl
       ...column,
       name: fresh(column.name),
       ...(column.within !== undefined && { within: fresh(column.within) }),
+      ...(column.words !== undefined && { words: { of: fresh(column.words.of) } }),
     })),
     indexes: table.indexes.map((index) => ({ ...index, columns: index.columns.map(fresh) })),
   }

@@ -28,6 +28,9 @@ export interface Ddl {
   holdWriters(table: string): readonly Sql[]
   /** In an index, behind a column that may be empty: that `null` is less than any value, unless that goes without saying. */
   nulls(descending: boolean): Sql
+  /** What finds rows by the words in these columns, under a name; and how it goes. */
+  makeSearch(table: string, name: string, columns: readonly string[]): readonly Sql[]
+  dropSearch(name: string): readonly Sql[]
   /** Whether an index can get another name without being made anew. */
   readonly renamesIndexes: boolean
   /** In the JSON of the journal, for the rows that a condition picks. */
@@ -68,6 +71,8 @@ export type Change =
   | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
   | { readonly kind: 'add table'; readonly table: Table }
   | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'drop column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'fill words'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'fill column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'convert column'; readonly table: Table; readonly from: Column; readonly column: Column }
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
@@ -83,8 +88,14 @@ export interface Line {
 
 /** Names are told apart by what they index, and stay within what every database keeps of a name. */
 export function indexName(table: string, index: Index): string {
+  if (index.search) return searchName(table, index.columns)
   const kind = index.descending !== undefined ? 'sort' : index.unique ? 'unique' : 'index'
   return bounded(`${table}:${saidOf(index)}:${kind}`)
+}
+
+/** What finds rows by the words in these columns. */
+export function searchName(table: string, columns: readonly string[]): string {
+  return bounded(`${table}:${columns.join('+')}:search`)
 }
 
 /** What it is over, as it is declared; the `id` that every sort has behind it is left out. */

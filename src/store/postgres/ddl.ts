@@ -6,6 +6,7 @@ import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { SLOTS } from '../turns.ts'
 import { castOf, jsonPath } from './dialect.ts'
+import { dropSearch, makeSearch } from './search.ts'
 
 /**
  * What its tables are made of. Texts compare by their bytes, whatever the database's own language; where an engine does
@@ -64,6 +65,8 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
     withReferences: sql` CASCADE`,
     holdWriters: (table) => [sql`LOCK TABLE ${id(table)} IN SHARE ROW EXCLUSIVE MODE`],
     nulls: nullsIn,
+    makeSearch,
+    dropSearch,
     renamesIndexes: true,
 
     renameKey(from, to) {

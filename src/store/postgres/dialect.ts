@@ -1,5 +1,6 @@
 import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { found, queryOf } from './search.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
 const casts: Record<Exclude<ParamKind, 'text'>, string> = {
@@ -106,6 +107,8 @@ export const dialect: Dialect = {
     kind === 'integer'
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+
+  search: { found: (_table, columns, query) => found(columns, query), query: queryOf },
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,

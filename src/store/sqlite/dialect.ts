@@ -1,6 +1,8 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect } from '../dialect.ts'
+import { searchName } from '../migration/structure.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { found, queryOf } from './search.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
 
@@ -64,6 +66,10 @@ export const dialect: Dialect = {
       columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
+  search: {
+    found: (table, columns, query) => found(searchName(table, columns), query),
+    query: queryOf,
+  },
   // The Store sets it for a whole group of transactions, and keeps it from going back.
   now: param('$at'),
   later: () => param('$at'),

@@ -7,6 +7,7 @@ import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
 import { BUSY_MS } from './open.ts'
+import { dropSearch, makeSearch } from './search.ts'
 
 /** Who migrates may take a while; who waits for it, waits. */
 const PATIENCE_MS = 600_000
@@ -116,7 +117,8 @@ const ddl: Ddl = {
       "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
     sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
   ],
-  tables: sql`SELECT "name" FROM main."sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+  // Not those in which a search keeps what is its own: they come and go with it.
+  tables: sql`SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" IN ('table', 'virtual') AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
   tableOptions: sql` STRICT`,
   type: ({ kind }) => type(kind),
@@ -137,6 +139,8 @@ const ddl: Ddl = {
   withReferences: sql``,
   holdWriters: () => [],
   nulls: () => sql``,
+  makeSearch,
+  dropSearch,
   renamesIndexes: false,
 
   renameKey(from, to) {

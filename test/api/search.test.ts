@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { AppDeclaration, Fields } from '../../src/declare/define.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
+import { compile, sql } from '../../src/store/sql.ts'
 import { app, choice, email, entity, everyone, integer, object, text } from '../../src/takeback.ts'
 import { expectInvalid, onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
 
@@ -215,6 +216,26 @@ onEveryStore('search', books, (server) => {
     expect(await find('very w1')).toEqual(['very long'])
     expect(await find('𪛖')).toEqual(['very foreign'])
     expect(await find('क्ष very')).toEqual(['very foreign'])
+  })
+
+  test('can be held to some of the fields, and weighs only those', async () => {
+    const both = await create('ibis egret', { blurb: 'ibis '.repeat(9) })
+    const title = await create('ibises and egret', { blurb: 'egret' })
+    await create('a stork', { blurb: 'ibis egret' })
+    const { plans, store } = server.context
+    const search = plans.get('books')?.lists.search
+    if (search === undefined) throw new Error('not searched')
+    const within = async (words: string, paths: readonly string[]) => {
+      const parsed = search.parse(words, new Map()) ?? []
+      const found = sql`SELECT t."id", ${search.rank(parsed, paths)} FROM "books" t WHERE ${search.condition(parsed, paths)} ORDER BY 2 DESC`
+      const bag = {}
+      search.bind(parsed, bag)
+      return (await store.read(compile(found, store.dialect.placeholder), bag)).map(([id]) => Number(id))
+    }
+    expect(await within('egret ibis', ['title'])).toEqual([both, title])
+    expect(await within('egret ibis', ['press.name'])).toEqual([])
+    expect(await within('egret ibis', [])).toEqual([])
+    expect(await within('egret ibis', search.paths)).toHaveLength(3)
   })
 
   test('is told of in the reference', async () => {

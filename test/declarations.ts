@@ -104,6 +104,8 @@ export const everything = app({
           { optional: true },
         ),
         parent: ref('things', { optional: true, onDelete: 'cascade' }),
+        others: list(ref('things', { onDelete: 'clear' }), { max: 3, optional: true }),
+        chosen: list(ref('things'), { default: [] }),
       },
     }),
   },

@@ -2,7 +2,7 @@ import type { Action, OnDelete, Rule } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { Retention } from './retention.ts'
 
-/** A value in one column: all types but objects and references. */
+/** A value in one column: all types but objects, references and lists of those. */
 export interface ValueField {
   readonly kind: 'value'
   readonly name: string
@@ -43,7 +43,23 @@ export interface ReferenceField {
   readonly was: string | undefined
 }
 
-export type Field = ValueField | ObjectField | ReferenceField
+/** A list of references: a column has the list as it is shown, and a table beside it a row for each member. */
+export interface LinksField {
+  readonly kind: 'links'
+  readonly name: string
+  readonly path: string
+  readonly optional: boolean
+  readonly target: string
+  readonly onDelete: OnDelete
+  readonly min: number
+  readonly max: number | undefined
+  /** Empty, where there is one: nobody knows yet which Entities there will be. */
+  readonly default: readonly [] | undefined
+  readonly was: string | undefined
+  readonly example: unknown
+}
+
+export type Field = ValueField | ObjectField | ReferenceField | LinksField
 
 export interface Login {
   readonly userType: string
@@ -61,6 +77,25 @@ export interface EntityType {
   readonly retention: Retention
 }
 
+/** The table that tells the members of a list of references, a row for each; the database keeps it as the list is. */
+export interface LinkTable {
+  readonly table: string
+  /** Its columns: whose list it is, who is in it, and where, from 0. */
+  readonly source: 'source'
+  readonly target: 'target'
+  readonly place: 'place'
+}
+
+/** What every database keeps of a name. */
+const NAME_MAX = 60
+
+/** The link table of a list of references at a dot path of a type. No type's own table can be called so: it has a dot. */
+export function linkTableOf(type: string, path: string): LinkTable {
+  const name = `${type}.${path}`
+  const table = name.length <= NAME_MAX ? name : `${name.slice(0, 40)}.${Bun.hash(name).toString(36)}`
+  return { table, source: 'source', target: 'target', place: 'place' }
+}
+
 /** An arrow of the reference graph: `from`'s column points at `to`. */
 export interface Edge {
   readonly from: string
@@ -70,6 +105,10 @@ export interface Edge {
   readonly within: string | undefined
   readonly to: string
   readonly onDelete: OnDelete
+  /** Where it points at many: the table that tells which, and how many there must and may be. */
+  readonly list:
+    | { readonly links: string; readonly min: number; readonly max: number | undefined }
+    | undefined
 }
 
 /** The declarations, resolved and frozen. */

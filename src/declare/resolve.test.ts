@@ -88,8 +88,56 @@ test('every mistake has its dot path and what would be right', () => {
       "entities.rooms.fields.a.pattern: is not a regular expression of RE2's syntax",
     ],
     [
-      inRooms({ a: list(ref('rooms')) }),
-      'entities.rooms.fields.a.items: is a reference in a list, which is not served yet; declare a type for the link instead',
+      inRooms({ a: list(object({ b: ref('rooms') })) }),
+      'entities.rooms.fields.a.items.b: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(list(ref('rooms'))) }),
+      'entities.rooms.fields.a.items.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(object({ b: list(ref('rooms')) })) }),
+      'entities.rooms.fields.a.items.b.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { unique: true })) }),
+      'entities.rooms.fields.a.items.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+    ],
+    [
+      inRooms({ a: { ...list(ref('rooms')), unique: true } }),
+      'entities.rooms.fields.a.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { optional: true })) }),
+      'entities.rooms.fields.a.items.optional: cannot be said of what a list holds: what is not there is not in the list',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { was: 'b' })) }),
+      'entities.rooms.fields.a.items.was: cannot be said in a list: what stands in it is not renamed',
+    ],
+    [
+      inRooms({ a: list(ref('room')) }),
+      'entities.rooms.fields.a.items: refers to "room", which is not declared; did you mean "rooms"?',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { min: 2, max: 1 }) }),
+      'entities.rooms.fields.a.min: must not be above max, which is 1',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { default: [{ id: 1 }] }) }),
+      'entities.rooms.fields.a.default: must be [], since nobody knows yet which Entities there will be',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { min: 1, default: [] }) }),
+      'entities.rooms.fields.a.default: must have at least 1 items',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { example: [{ id: 1 }, { id: 1 }] }) }),
+      'entities.rooms.fields.a.example.1: stands in the list already',
+    ],
+    [
+      inRooms({ a: list(ref('rooms')) }, { unique: [['a']] }),
+      'entities.rooms.unique.0: "a" is of a type that cannot be unique',
     ],
     [
       inRooms({ a: list(secret()) }),
@@ -172,7 +220,17 @@ test('what is right becomes a Model that nobody can change', () => {
           fields: { title: text({ unique: true }) },
           access: { read: everyone, create: signedIn },
         }),
-        bookings: entity({ fields: { at: object({ room: ref('rooms', { onDelete: 'cascade' }) }) } }),
+        bookings: entity({
+          fields: {
+            at: object(
+              {
+                room: ref('rooms', { onDelete: 'cascade' }),
+                others: list(ref('rooms', { onDelete: 'clear' }), { min: 1 }),
+              },
+              { optional: true },
+            ),
+          },
+        }),
       },
     }),
   )
@@ -181,9 +239,19 @@ test('what is right becomes a Model that nobody can change', () => {
       from: 'bookings',
       path: 'at.room',
       column: 'at.room.id',
-      within: undefined,
+      within: 'at',
       to: 'rooms',
       onDelete: 'cascade',
+      list: undefined,
+    },
+    {
+      from: 'bookings',
+      path: 'at.others',
+      column: 'at.others',
+      within: 'at',
+      to: 'rooms',
+      onDelete: 'clear',
+      list: { links: 'bookings.at.others', min: 1, max: undefined },
     },
   ])
   expect(model.logins.map(({ name }) => name)).toEqual(['admins'])

@@ -2,7 +2,7 @@ import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
-import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
+import { columnOf, type Edge, type EntityType, type Field, linkTableOf, type Model, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
@@ -102,9 +102,7 @@ function resolveEntity(
     problems,
   )
   const all = [...loginFields(declaration, path, problems), ...declared]
-  const single = [...walk(all)]
-    .filter((field) => field.kind !== 'object' && field.unique)
-    .map((field) => [columnOf(field)])
+  const single = [...walk(all)].filter(isUnique).map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
   const fields = withinIndexes(all, uniques)
   return Object.freeze({
@@ -144,7 +142,7 @@ function compositeUniques(
   const sets: unknown = declaration.unique ?? []
   const columns = [...walk(fields)].filter((field) => field.kind !== 'object').map(columnOf)
   const unfit = [...walk(fields)]
-    .filter((f) => f.kind === 'value' && (f.secret || f.column === 'json'))
+    .filter((f) => f.kind === 'links' || (f.kind === 'value' && (f.secret || f.column === 'json')))
     .map(columnOf)
   if (!Array.isArray(sets) || !sets.every((set) => Array.isArray(set) && set.length > 0)) {
     problems.push([
@@ -164,9 +162,7 @@ function compositeUniques(
       else if (unfit.includes(column))
         problems.push([where, `"${column}" is of a type that cannot be unique`])
     }
-  const seen = new Set(
-    [...walk(fields)].flatMap((field) => (field.kind !== 'object' && field.unique ? [columnOf(field)] : [])),
-  )
+  const seen = new Set([...walk(fields)].filter(isUnique).map(columnOf))
   for (const [at, set] of sets.entries()) {
     const key = [...set].sort().join('+')
     if (new Set(set).size < set.length || seen.has(key))
@@ -248,10 +244,18 @@ function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
 function edgesFrom(from: string, fields: readonly Field[], within: string | undefined): Edge[] {
   return fields.flatMap((field): Edge[] => {
     if (field.kind === 'object') return edgesFrom(from, field.fields, field.optional ? field.path : within)
-    if (field.kind !== 'reference') return []
+    if (field.kind === 'value') return []
     const { path, target, onDelete } = field
-    return [{ from, path, column: columnOf(field), within, to: target, onDelete }]
+    const list =
+      field.kind === 'links'
+        ? { links: linkTableOf(from, path).table, min: field.min, max: field.max }
+        : undefined
+    return [{ from, path, column: columnOf(field), within, to: target, onDelete, list }]
   })
+}
+
+function isUnique(field: Field): boolean {
+  return (field.kind === 'value' || field.kind === 'reference') && field.unique
 }
 
 function refuseUnknown(value: object, known: readonly string[], path: string, problems: Problems): void {

@@ -5,6 +5,7 @@ import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { inTurn } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
+import { arrowsOf } from './links.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
 
@@ -163,14 +164,23 @@ class Parts {
     ]
   }
 
+  /** What they are to refer to by an edge. */
+  #wanted({ column, list }: Edge): { readonly rows: Sql; readonly target: Sql } {
+    const value = sql`v.${id(column)}`
+    if (list === undefined) return { rows: sql`${this.#rows} v`, target: value }
+    const { rows, target } = this.#dialect.members(value)
+    return { rows: sql`${this.#rows} v CROSS JOIN ${rows}`, target }
+  }
+
   /** What they would refer to may have been purged. */
   refuseGone(): Step[] {
     const found = this.#out
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
-      .map(
-        (edge) => sql`SELECT ${word(nameOf(edge))}, v."id", v.${id(edge.column)} FROM ${this.#rows} v
-          LEFT JOIN ${id(edge.to)} d ON d."id" = v.${id(edge.column)} WHERE v.${id(edge.column)} IS NOT NULL AND d."id" IS NULL`,
-      )
+      .map((edge) => {
+        const { rows, target } = this.#wanted(edge)
+        return sql`SELECT ${word(nameOf(edge))}, v."id", ${target} FROM ${rows}
+          LEFT JOIN ${id(edge.to)} d ON d."id" = ${target} WHERE ${target} IS NOT NULL AND d."id" IS NULL`
+      })
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
   }
 
@@ -191,15 +201,7 @@ class Parts {
     const ofThis = sql`"entity" = ${word(this.#type.name)}`
     const kept = this.#out
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
-      .map(
-        ({
-          column,
-          to,
-        }) => sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
-          SELECT ${param('$operation')}, ${word(this.#type.name)}, t."id", ${word(column)}, t.${id(column)}
-          FROM ${this.#table} t JOIN ${this.#rows} v ON v."id" = t."id"
-          WHERE v.${id(column)} IS NULL AND t.${id(column)} IN ${this.#dialect.listed(goneName(to), 'integer')}`,
-      )
+      .map((edge) => this.#kept(edge))
     const undone = this.#dialect.listed('$undone', 'text')
     return [
       this.#step(
@@ -209,6 +211,21 @@ class Parts {
       ),
       ...kept.map((source) => this.#step('change', 'any', source)),
     ]
+  }
+
+  /** From a list, whatever goes and is not to be in it any more. */
+  #kept(edge: Edge): Sql {
+    const { rows, target } = arrowsOf(edge)
+    const { column, to, list } = edge
+    const still = this.#dialect.members(sql`v.${id(column)}`)
+    const emptied =
+      list === undefined
+        ? sql`v.${id(column)} IS NULL`
+        : sql`NOT EXISTS (SELECT 1 FROM ${still.rows} WHERE ${still.target} = l."target")`
+    return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place")
+      SELECT ${param('$operation')}, ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}
+      FROM ${rows} JOIN ${this.#rows} v ON v."id" = c."id"
+      WHERE ${emptied} AND ${target} IN ${this.#dialect.listed(goneName(to), 'integer')}`
   }
 
   change(): Step[] {
@@ -237,28 +254,29 @@ class Parts {
   /** Whatever is live now refers to what is live, and nothing that is live to what went. */
   check(): Step[] {
     const { lock } = this.#dialect
-    const targets = (column: string) =>
-      sql`(SELECT c.${id(column)} FROM ${this.#table} c WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL)`
+    const live = sql`c."id" IN ${this.#ids} AND c."deleted_at" IS NULL`
     const holds =
       lock === undefined
         ? []
-        : this.#out.map(({ to, column }) =>
-            this.#step(
+        : this.#out.map((edge) => {
+            const { rows, target } = arrowsOf(edge)
+            return this.#step(
               'lock',
               'any',
-              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(to)} h WHERE h."id" IN ${targets(column)} ORDER BY h."id"${lock.toStay}) x`,
-            ),
-          )
-    const dead = this.#out.map(
-      (
-        edge,
-      ) => sql`SELECT ${word(nameOf(edge))}, c."id", d."id" FROM ${this.#table} c JOIN ${id(edge.to)} d ON d."id" = c.${id(edge.column)}
-        WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL AND d."deleted_at" IS NOT NULL`,
-    )
-    const held = this.#into.map(
-      (edge) => sql`SELECT ${word(nameOf(edge))}, c.${id(edge.column)}, c."id" FROM ${id(edge.from)} c
-        WHERE c.${id(edge.column)} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`,
-    )
+              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(edge.to)} h WHERE h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})
+                ORDER BY h."id"${lock.toStay}) x`,
+            )
+          })
+    const dead = this.#out.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(nameOf(edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+        WHERE ${live} AND d."deleted_at" IS NOT NULL`
+    })
+    const held = this.#into.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(nameOf(edge))}, ${target}, c."id" FROM ${rows}
+        WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`
+    })
     return [
       ...holds,
       ...(dead.length === 0 ? [] : [this.#step('dead', 'none', unionAll(dead))]),

@@ -22,6 +22,7 @@ export function bodyColumns(fields: readonly Field[], within?: string): BodyColu
       return [{ name, kind: field.column, scale: field.scale, field, within, secret: field.secret }]
     if (field.kind === 'reference')
       return [{ name, kind: 'reference', scale: 0, field, within, secret: false }]
+    if (field.kind === 'links') return [{ name, kind: 'json', scale: 0, field, within, secret: false }]
     if (!field.optional) return bodyColumns(field.fields, within)
     return [
       { name, kind: 'presence', scale: 0, field, within, secret: false },
@@ -56,8 +57,9 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, bag: Bag) =
     return (value, bag) => {
       bag[column] = isNothing(value) ? null : (value as { id: number }).id
     }
-  if (field.kind === 'value') {
-    const encode = dialect.encode(field.column, field.scale)
+  if (field.kind === 'value' || field.kind === 'links') {
+    const encode =
+      field.kind === 'links' ? dialect.encode('json', 0) : dialect.encode(field.column, field.scale)
     return (value, bag) => {
       bag[column] = isNothing(value) ? null : encode(value)
     }
@@ -112,6 +114,10 @@ function renderFields(
       if (chosen !== undefined && !chosen.has(field.path) && !chosen.has(columnOf(field))) return []
       const at = column(columnOf(field))
       return [[field.name, maybe(at, dialect.object([['id', dialect.render('reference', at, 0)]]))]]
+    }
+    if (field.kind === 'links') {
+      if (chosen !== undefined && !chosen.has(field.path)) return []
+      return [[field.name, dialect.render('json', column(field.path), 0)]]
     }
     const members = renderFields(field.fields, dialect, chosen?.has(field.path) ? undefined : chosen)
     if (members.length === 0 && chosen !== undefined) return []

@@ -29,7 +29,7 @@ export function comparablesOf(type: EntityType): Map<string, Comparable> {
     const column = columnOf(field)
     if (field.kind === 'reference')
       return [[column, { column, kind: 'reference', scale: 0, field: undefined }]]
-    if (field.kind === 'object' || field.secret || field.column === 'json') return []
+    if (field.kind !== 'value' || field.secret || field.column === 'json') return []
     return [[column, { column, kind: field.column, scale: field.scale, field }]]
   })
   return new Map([...own, ...fields])

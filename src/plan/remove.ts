@@ -19,6 +19,7 @@ import { next, renderEntity } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
 import { JOURNAL } from './journal.ts'
+import { pathOfTarget } from './links.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { isVersion, noteTaken } from './write.ts'
 
@@ -75,10 +76,10 @@ export function compileRemovals(
   return {
     delete: [
       ...find(extent, sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
-      ...check(
-        'held',
-        reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
-      ),
+      ...check('held', [
+        ...reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
+        ...reach.floors.map((edge, at) => extent.undercut(edge, reach.restricts.length + at)),
+      ]),
       ...change(reach.types.map((one) => stamp(one, extent, dialect))),
       ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
       ...byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
@@ -144,7 +145,8 @@ function writeOff(type: EntityType, extent: Extent, dialect: Dialect): Sql[] {
 }
 
 /** Lets the rows go in any order, where they refer to each other. */
-function unlink({ from, column, to }: Edge, extent: Extent): Sql {
+function unlink({ from, column, to, list }: Edge, extent: Extent): Sql {
+  if (list !== undefined) return sql`DELETE FROM ${id(list.links)} WHERE "source" IN ${extent.ids(from)}`
   return sql`UPDATE ${id(from)} SET ${id(column)} = NULL WHERE "id" IN ${extent.ids(from)} AND ${id(column)} IN ${extent.ids(to)}`
 }
 
@@ -171,23 +173,23 @@ function explanations(
   return {
     explainHeld(rows, errors, action) {
       for (const [at, number] of rows) {
-        const edge = (action === 'delete' ? reach.restricts : back.into)[Number(at)]
+        const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
         if (edge === undefined) continue
         const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
-        const what =
-          Number(number) === 1
-            ? `1 of ${edge.from} refers to ${target}`
-            : `${number} ${edge.from} refer to ${target}`
-        note(errors, `${edge.from}.${edge.path}`, what)
+        const one = Number(number) === 1
+        const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
+        const needs = reach.floors.includes(edge) ? `, and must keep at least ${edge.list?.min} there` : ''
+        note(errors, `${edge.from}.${edge.path}`, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },
     explainDead(rows, errors, own) {
-      for (const [at, member, target] of rows) {
+      for (const [key, member, target] of rows) {
+        const [at, place] = String(key).split(' ')
         const edge = back.out[Number(at)]
         if (edge === undefined) continue
         note(
           errors,
-          prefix(edge.from, member, own) + edge.column,
+          prefix(edge.from, member, own) + pathOfTarget(edge, place),
           `refers to ${edge.to}/${target}, which is deleted`,
         )
       }

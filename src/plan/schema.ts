@@ -1,7 +1,15 @@
 import { emailKey } from '../declare/email-key.ts'
-import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
-import { isRequired } from '../declare/values.ts'
-import type { Column, Index, Table } from '../store/tables.ts'
+import {
+  columnOf,
+  type Edge,
+  type EntityType,
+  type LinksField,
+  linkTableOf,
+  type Model,
+  walk,
+} from '../declare/model.ts'
+import { checkOf, defaultOf, isRequired } from '../declare/values.ts'
+import { type Column, type Index, pathOf, type Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
 
@@ -42,14 +50,26 @@ function columnsOf(type: EntityType): Column[] {
       ...(kind === 'decimal' && { scale }),
       ...(secret && { secret }),
       ...(required && { required }),
-      ...(field.kind === 'value' && field.optional && { optional: true }),
+      ...((field.kind === 'value' || field.kind === 'links') && field.optional && { optional: true }),
       ...(within !== undefined && { within }),
       ...(field.kind === 'value' && !secret && { limits: field.schema, check: field.check }),
     }
     if (field.kind === 'reference') return { ...column, references: field.target, ever: [field.onDelete] }
-    if (field.kind === 'object' || field.default === undefined) return column
-    return { ...column, fill: field.default }
+    const links = field.kind === 'links' ? linksColumn(field) : {}
+    const fill = defaultOf(field)
+    return { ...column, ...links, ...(fill !== undefined && { fill }) }
   })
+}
+
+/** The limits are those of the list: what it may hold is what it links to. */
+function linksColumn(field: LinksField): Partial<Column> {
+  const { target, onDelete, min, max } = field
+  return {
+    links: target,
+    ever: [onDelete],
+    limits: { ...(min > 0 && { minItems: min }), ...(max !== undefined && { maxItems: max }) },
+    check: checkOf(field, 'whole'),
+  }
 }
 
 /** What a database has from former declarations. */
@@ -69,16 +89,21 @@ export function legacyOf(held: readonly Table[], model: Model): Legacy {
 function asideEdges(held: readonly Table[], model: Model): Edge[] {
   return held.flatMap(({ name, columns }) =>
     columns.flatMap((column): Edge[] => {
-      const { references } = column
-      if (references === undefined || (model.entities.has(name) && !column.aside)) return []
+      const to = column.references ?? column.links
+      if (to === undefined || (model.entities.has(name) && !column.aside)) return []
+      const list =
+        column.links === undefined
+          ? undefined
+          : { links: linkTableOf(name, column.name).table, min: 0, max: undefined }
       return [
         {
           from: name,
-          path: column.name.replace(/\.id$/, ''),
+          path: pathOf(column),
           column: column.name,
           within: undefined,
-          to: references,
+          to,
           onDelete: 'restrict',
+          list,
         },
       ]
     }),

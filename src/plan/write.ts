@@ -1,5 +1,5 @@
 import type { EntityType } from '../declare/model.ts'
-import { isRequired, noteReference } from '../declare/values.ts'
+import { isRequired, noteReference, defaultOf as standardOf } from '../declare/values.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Dialect, Row } from '../store/dialect.ts'
 import {
@@ -56,9 +56,6 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
   }
 }
 
-/** For a look that nothing is built upon. */
-const noLock = { lock: undefined }
-
 /** Bound under names of their own, for objects that a merge makes. */
 const defaultOf = (name: string) => `$default ${name}`
 
@@ -66,7 +63,7 @@ function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   const bag: Bag = {}
   for (const { name, kind, scale, field, within } of columns) {
     if (within === undefined) continue
-    const value = field.kind === 'value' ? field.default : undefined
+    const value = standardOf(field)
     bag[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
   }
   return bag
@@ -88,7 +85,7 @@ export function insert(type: EntityType, columns: readonly BodyColumn[], dialect
   ]
   const guards = [
     ...(dialect.fence === undefined ? [] : [dialect.fence]),
-    ...columns.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
+    ...columns.filter(refers).map((one) => isLive(one, dialect)),
   ]
   return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
@@ -98,11 +95,21 @@ function boundOf({ name, kind }: BodyColumn): Sql {
   return param(name, kind)
 }
 
-/** The reference is empty, or its target is there and live, and stays so until the transaction ends. */
-function isLive(column: BodyColumn, { lock }: Pick<Dialect, 'lock'>): Sql {
+function refers({ field }: BodyColumn): boolean {
+  return field.kind === 'reference' || field.kind === 'links'
+}
+
+/** The reference is empty, or its target is there and live, and stays so until the transaction ends; of a list, all of them. */
+function isLive(column: BodyColumn, { lock, members }: Pick<Dialect, 'lock' | 'members'>): Sql {
   const { field, within } = column
-  const target = field.kind === 'reference' ? field.target : ''
   const value = boundOf(column)
+  if (field.kind === 'links') {
+    // In the order of their ids, whatever theirs in the list: two who lock the same ones do not wait for each other.
+    const { rows, target } = members(value)
+    return sql`(SELECT count(*) FROM (SELECT 1 FROM ${id(field.target)} h WHERE h."id" IN (SELECT ${target} FROM ${rows})
+      AND h."deleted_at" IS NULL ORDER BY h."id"${lock?.toStay ?? sql``}) x) = (SELECT count(*) FROM ${rows})`
+  }
+  const target = field.kind === 'reference' ? field.target : ''
   const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${value} AND "deleted_at" IS NULL${lock?.toStay ?? sql``})`
   return field.optional || within !== undefined ? sql`(${value} IS NULL OR ${live})` : live
 }
@@ -132,7 +139,7 @@ function updateOf(
     ...(dialect.fence === undefined ? [] : [dialect.fence]),
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
     ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
-    ...sent.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
+    ...sent.filter(refers).map((one) => isLive(one, dialect)),
     ...untouched
       .filter(({ field }) => isRequired(field))
       .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
@@ -156,15 +163,11 @@ function compileFaults(
   columns: readonly BodyColumn[],
   dialect: Dialect,
 ): Pick<WritePlan, 'faults' | 'explain'> {
-  const references = columns.filter(({ kind }) => kind === 'reference')
+  const references = columns.filter(refers)
   const uniques = uniquesOf(type)
   return {
     faults(bag) {
-      const dead = references.flatMap((one, at) =>
-        bag[one.name] == null
-          ? []
-          : [sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${isLive(one, noLock)}`],
-      )
+      const dead = references.flatMap((one, at) => (bag[one.name] == null ? [] : [deadOf(one, at, dialect)]))
       const taken = uniques.flatMap((set, at) =>
         set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, columns, set, at, bag)] : [],
       )
@@ -173,11 +176,22 @@ function compileFaults(
     explain(rows, errors, nameHolder) {
       for (const [kind, at, holder] of rows) {
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
-        if (field !== undefined) noteReference(errors, field.path, 'refers to nothing')
+        const place = field?.kind === 'links' ? `.${holder}` : ''
+        if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
         else noteTaken(errors, uniques[Number(at)] ?? [], nameHolder ? `${type.name}/${holder}` : undefined)
       }
     },
   }
+}
+
+/** Which of what a column refers to is not live: the column's place, and the one in the list. Nothing is built upon it, so nothing is locked. */
+function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
+  const { field } = column
+  if (field.kind !== 'links')
+    return sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${isLive(column, { lock: undefined, members })}`
+  const { rows, target, place } = members(boundOf(column))
+  return sql`SELECT 'reference', ${count(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
 }
 
 /** Who else has these values. Those that the bag does not say are the Entity's own. */

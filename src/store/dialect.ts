@@ -11,12 +11,14 @@ export type Row = readonly Bound[]
  */
 export type Bag = Record<string, Bound>
 
-/** One way on from what was reached: rows of `table` whose `column` points at a reached row of type `from`. */
+/** One way on from what was reached: rows of `table` whose `column`, or whose `links`, point at a reached row of type `from`. */
 export interface Arm {
   readonly from: number
   readonly to: number
   readonly table: string
   readonly column: string
+  /** The link table, of a list. */
+  readonly links: string | undefined
   /** What a row, called `c`, must fulfil besides. */
   readonly condition: Sql
 }
@@ -46,6 +48,10 @@ export interface Dialect {
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
   /** The same of a JSON list of single values, as the right side of `IN`. */
   listed(name: string, kind: 'integer' | 'text'): Sql
+  /** The members of a list of references, from what its column holds: rows to select from, and what each of them says. */
+  members(list: Sql): { readonly rows: Sql; readonly target: Sql; readonly place: Sql }
+  /** The other way round: what a column holds, from rows (`target`, …) that are called `r`, in their order. */
+  listOf(rows: Sql, order: Sql): Sql
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql

@@ -4,6 +4,8 @@ export interface Column {
   readonly name: string
   readonly kind: ColumnKind
   readonly references?: string
+  /** A list of references to this table: beside it there is a link table, which triggers keep as it is. */
+  readonly links?: string
   /** What a deletion of its target has ever been declared to do to it. */
   readonly ever?: readonly string[]
   /** Digits behind the point, of a decimal: what is kept depends on it. */
@@ -42,4 +44,9 @@ export interface Table {
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]
+}
+
+/** The dot path of the field that a column holds. */
+export function pathOf({ name, references }: Column): string {
+  return references === undefined ? name : name.replace(/\.id$/, '')
 }

@@ -8,6 +8,7 @@ import { indexName } from './structure.ts'
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
   await refuseAbsent(old, table, draft)
   refuseTwins(old, table, draft)
+  refuseOtherShape(old, table, draft)
   const converted = new Set<string>()
   for (const column of table.columns) {
     const former = old.columns.find(({ name }) => name === column.name)
@@ -38,6 +39,21 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
   }
 }
 
+/** A list of references and anything else of that name stand in different columns: neither can become the other. */
+function refuseOtherShape(old: Table, table: Table, draft: Draft): void {
+  const isUnder = (list: Column, { name }: Column) => name.startsWith(`${list.name}.`)
+  for (const column of table.columns)
+    for (const former of old.columns) {
+      const turned = column.links !== undefined && isUnder(column, former)
+      if (!turned && !(former.links !== undefined && isUnder(former, column))) continue
+      draft.refuse(
+        pathOf(table, turned ? column : former),
+        `holds ${former.links === undefined && former.references === undefined ? 'an object' : contentOf(former)} and cannot become ${column.links === undefined && column.references === undefined ? 'an object' : contentOf(column)}: declare it as it was, or choose another name`,
+      )
+      return
+    }
+}
+
 async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
   const path = pathOf(table, column)
   const rows = await rowsWithout(old, column, draft)
@@ -49,7 +65,11 @@ async function addColumn(old: Table, table: Table, column: Column, draft: Draft)
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column }, path, newColumn(column))
   // Who does not know of a reference would delete its target; who does not know what is required leaves it out.
-  if (column.references !== undefined || (column.required && column.fill === undefined))
+  if (
+    column.references !== undefined ||
+    column.links !== undefined ||
+    (column.required && column.fill === undefined)
+  )
     draft.additive = false
   if (column.fill === undefined) return
   // Rows of those who still run with the former declaration would have nothing there.
@@ -133,13 +153,14 @@ async function changeColumn(
     return false
   }
   await refuseEmptied(old, table, former, column, draft)
-  if (former.aside && column.references !== undefined)
+  const target = column.references ?? column.links
+  if (former.aside && target !== undefined)
     draft.refuseFound(
       table,
       path,
       await draft.rows.dangling(old.name, column),
       (which) =>
-        `is declared again, but ${which} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name`,
+        `is declared again, but ${which} refer to ${target} that were deleted meanwhile: restore those first, or choose another name`,
     )
   if (former.aside && column.derived !== undefined)
     draft.refuseFound(

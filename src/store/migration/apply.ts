@@ -1,6 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
+import { addLinks, renameLinks } from './links.ts'
 import {
   type Change,
   type Ddl,
@@ -8,14 +9,9 @@ import {
   indexName,
   ofDeletion,
   type Session,
+  type Site,
   type Structure,
 } from './structure.ts'
-
-/** Where a migration works: the database, and its transaction. */
-interface Site {
-  readonly structure: Structure
-  readonly session: Session
-}
 
 /** Carries out the changes of a plan, in an order in which each finds what it needs. */
 export async function apply(
@@ -52,6 +48,8 @@ async function carryOut(site: Site, change: Change): Promise<void> {
       return
     case 'rename field':
       return renameField(site, change)
+    case 'rename links':
+      return renameLinks(site, change.from, change.to)
     case 'rename index':
       return renameIndex(site, change.table, change.from, change.index)
     case 'add index':
@@ -86,6 +84,7 @@ export const ownColumns: readonly (Column & { readonly required?: boolean })[] =
 
 export async function completeTable(site: Site, table: Table): Promise<void> {
   for (const column of table.columns) await addReference(site, table, column)
+  for (const column of table.columns) await addLinks(site, table, column)
   for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
 }
 
@@ -130,6 +129,7 @@ async function addColumn(site: Site, table: Table, column: Column): Promise<void
   const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
   await site.session.run(sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}${standard}`)
   await addReference(site, table, column)
+  await addLinks(site, table, column)
 }
 
 async function fillColumn(

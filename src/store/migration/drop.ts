@@ -1,6 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import type { Column, Index, Table } from '../tables.ts'
+import { type Column, type Index, pathOf, type Table } from '../tables.ts'
+import { dropLinks } from './links.ts'
 import { fresh, recall, remember } from './memory.ts'
 import { indexName, type Session, type Structure } from './structure.ts'
 
@@ -52,7 +53,7 @@ function refersTo(other: Table, target: string, doomed: readonly Doomed[]): bool
   if (doomed.some((one) => isWhole(one) && one.table.name === other.name)) return false
   return other.columns.some(
     (column) =>
-      column.references === target &&
+      (column.references ?? column.links) === target &&
       !doomed.some(({ table, columns }) => table.name === other.name && columns.includes(column)),
   )
 }
@@ -88,9 +89,16 @@ function isNot(gone: readonly { readonly name: string }[]): (one: { readonly nam
   return ({ name }) => !gone.some((other) => other.name === name)
 }
 
-async function dropColumn({ ddl }: Structure, session: Session, table: Table, column: Column): Promise<void> {
+async function dropColumn(
+  structure: Structure,
+  session: Session,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  const { ddl } = structure
+  await dropLinks({ structure, session }, table, column)
   for (const source of ddl.dropColumn(table, column)) await session.run(source)
-  const { set, where } = ddl.dropKey(column.name.replace(/\.id$/, ''))
+  const { set, where } = ddl.dropKey(pathOf(column))
   const ofTable: Sql = sql`"entity" = ${word(table.name)}`
   await session.run(sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE ${ofTable} AND ${where}`)
   await session.run(sql`DELETE FROM "takeback_cleared" WHERE ${ofTable} AND "column" = ${word(column.name)}`)
@@ -98,12 +106,14 @@ async function dropColumn({ ddl }: Structure, session: Session, table: Table, co
 
 /** That there was something stays in the journal, under a name that no type can have: another may get this one. */
 async function dropTable(
-  { ddl }: Structure,
+  structure: Structure,
   session: Session,
-  { name }: Table,
+  table: Table,
   generation: number,
 ): Promise<void> {
-  await session.run(sql`DROP TABLE ${id(name)}${ddl.withReferences}`)
+  const { name } = table
+  for (const column of table.columns) await dropLinks({ structure, session }, table, column)
+  await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)
   await session.run(
     sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
   )

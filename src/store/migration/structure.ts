@@ -12,10 +12,14 @@ export interface Session {
 export interface Ddl {
   /** Takeback's own tables. */
   readonly own: readonly Sql[]
+  /** From each former format of them to the next, the oldest first. */
+  readonly upgrades: readonly (readonly Sql[])[]
   /** The names of all tables that are there. */
   readonly tables: Sql
   readonly idColumn: Sql
   readonly tableOptions: Sql
+  /** The same for a table that has no other key than the values in it. */
+  readonly keyedOptions: Sql
   type(column: Column): Sql
   /** Whether a reference is part of its column, or is added once all tables are there. */
   readonly referencesLater: boolean
@@ -24,6 +28,9 @@ export interface Ddl {
   dropColumn(table: Table, column: Column): readonly Sql[]
   /** Behind a DROP TABLE: what refers to it, which is dropped as well, does not hold it. */
   readonly withReferences: Sql
+  /** Makes the database itself keep a link table as its list is, whoever writes it; and lets go of it again. */
+  keepLinks(list: Links): readonly Sql[]
+  releaseLinks(list: Links): readonly Sql[]
   /** Keeps writers out of a table for the rest of the transaction, while others may read. */
   holdWriters(table: string): readonly Sql[]
   /** Whether an index can get another name without being made anew. */
@@ -34,6 +41,13 @@ export interface Ddl {
   /** The last number that a table has given to a row, and how to go on behind it. */
   lastGiven(table: string, column: string): Sql
   giveAfter(table: string, column: string, last: number): readonly Sql[]
+}
+
+/** A list of references: where it stands, and the table that tells its members. */
+export interface Links {
+  readonly table: string
+  readonly column: string
+  readonly links: string
 }
 
 /** The structure of a database, and how to change it. */
@@ -53,6 +67,12 @@ export interface Structure {
   isTaken(error: unknown): boolean
 }
 
+/** Where a migration works: the database, and its transaction. */
+export interface Site {
+  readonly structure: Structure
+  readonly session: Session
+}
+
 /** One step from the tables that a database holds to those that it should hold. */
 export type Change =
   | { readonly kind: 'rename table'; readonly from: string; readonly to: string }
@@ -63,6 +83,7 @@ export type Change =
       readonly to: string
       readonly columns: readonly (readonly [from: string, to: string])[]
     }
+  | { readonly kind: 'rename links'; readonly from: Links; readonly to: Links }
   | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
   | { readonly kind: 'add table'; readonly table: Table }
   | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }

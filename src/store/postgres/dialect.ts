@@ -80,9 +80,12 @@ export const dialect: Dialect = {
     if (arms.length === 0) return root
     // OFFSET 0: each reached row asks for its own, by the index. Joined whole, every level would read whole tables.
     const further = arms.map(
-      ({ from, to, table, column, condition }) =>
-        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${id(table)} c
-          WHERE c.${id(column)} = r."id" AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
+      ({ from, to, table, column, links, condition }) =>
+        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${
+          links === undefined
+            ? sql`${id(table)} c WHERE c.${id(column)} = r."id"`
+            : sql`${id(links)} l JOIN ${id(table)} c ON c."id" = l."source" WHERE l."target" = r."id"`
+        } AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${root} UNION
       SELECT f."type", f."id" FROM "takeback_reached" r CROSS JOIN LATERAL (${join(further, sql` UNION ALL `)}) f)
@@ -106,6 +109,14 @@ export const dialect: Dialect = {
     kind === 'integer'
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+
+  members: (list) => ({
+    rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
+    target: sql`(m."value" ->> 'id')::bigint`,
+    place: sql`(m."at" - 1)`,
+  }),
+  listOf: (rows, order) =>
+    sql`(SELECT coalesce('[' || string_agg('{"id":' || r."target"::text || '}', ',' ORDER BY ${order}) || ']', '[]')::json FROM (${rows}) r)`,
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,

@@ -49,8 +49,12 @@ export const dialect: Dialect = {
   closure(root, arms) {
     if (arms.length === 0) return root
     const further = arms.map(
-      ({ from, to, table, column, condition }) =>
-        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${id(table)} c ON c.${id(column)} = r."id"
+      ({ from, to, table, column, links, condition }) =>
+        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${
+          links === undefined
+            ? sql`${id(table)} c ON c.${id(column)} = r."id"`
+            : sql`${id(links)} l ON l."target" = r."id" CROSS JOIN ${id(table)} c ON c."id" = l."source"`
+        }
           WHERE r."type" = ${count(from)} AND ${condition}`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM "takeback_reached"`
@@ -64,6 +68,13 @@ export const dialect: Dialect = {
       columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
+  members: (list) => ({
+    rows: sql`json_each(${list}) m`,
+    target: sql`json_extract(m.value, '$.id')`,
+    place: sql`m.key`,
+  }),
+  listOf: (rows, order) =>
+    sql`(SELECT json_group_array(json_object('id', r."target") ORDER BY ${order}) FROM (${rows}) r)`,
   // The Store sets it for a whole group of transactions, and keeps it from going back.
   now: param('$at'),
   later: () => param('$at'),

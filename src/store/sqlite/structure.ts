@@ -98,6 +98,10 @@ const types: Record<ColumnKind, string> = {
 
 const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
 
+const cleared = sql`CREATE TABLE "takeback_cleared" (
+  "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
+  "target" INTEGER NOT NULL, "place" INTEGER, PRIMARY KEY ("operation", "entity", "entity_id", "column", "target")) STRICT, WITHOUT ROWID`
+
 const ddl: Ddl = {
   own: [
     sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
@@ -111,14 +115,22 @@ const ddl: Ddl = {
     sql`CREATE INDEX "takeback_attempts:account" ON "takeback_attempts" ("account", "at")`,
     sql`CREATE INDEX "takeback_attempts:address" ON "takeback_attempts" ("address", "at")`,
     sql`CREATE INDEX "takeback_attempts:at" ON "takeback_attempts" ("at")`,
-    sql`CREATE TABLE "takeback_cleared" (
-      "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
-      "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
+    cleared,
     sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  ],
+  upgrades: [
+    [
+      sql`ALTER TABLE "takeback_cleared" RENAME TO "takeback_cleared_before"`,
+      cleared,
+      sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
+        SELECT "operation", "entity", "entity_id", "column", "target" FROM "takeback_cleared_before"`,
+      sql`DROP TABLE "takeback_cleared_before"`,
+    ],
   ],
   tables: sql`SELECT "name" FROM main."sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
   tableOptions: sql` STRICT`,
+  keyedOptions: sql` STRICT, WITHOUT ROWID`,
   type: ({ kind }) => type(kind),
   referencesLater: false,
 
@@ -135,6 +147,19 @@ const ddl: Ddl = {
 
   dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
   withReferences: sql``,
+  keepLinks({ table, column, links }) {
+    const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`)
+    const put = sql`INSERT INTO ${id(links)} ("source", "target", "place") SELECT NEW."id", ${target}, ${place} FROM ${rows};`
+    return [
+      sql`CREATE TRIGGER ${id(`${links}:insert`)} AFTER INSERT ON ${id(table)} WHEN NEW.${id(column)} IS NOT NULL BEGIN ${put} END`,
+      sql`CREATE TRIGGER ${id(`${links}:update`)} AFTER UPDATE OF ${id(column)} ON ${id(table)} WHEN NEW.${id(column)} IS NOT OLD.${id(column)}
+        BEGIN DELETE FROM ${id(links)} WHERE "source" = NEW."id"; ${put} END`,
+      // Its foreign key would do, but is not heeded by every tool.
+      sql`CREATE TRIGGER ${id(`${links}:delete`)} AFTER DELETE ON ${id(table)} BEGIN DELETE FROM ${id(links)} WHERE "source" = OLD."id"; END`,
+    ]
+  },
+  releaseLinks: ({ links }) =>
+    ['insert', 'update', 'delete'].map((event) => sql`DROP TRIGGER ${id(`${links}:${event}`)}`),
   holdWriters: () => [],
   renamesIndexes: false,
 

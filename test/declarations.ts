@@ -126,14 +126,20 @@ export const graph = app({
         boss: ref('people', { optional: true, onDelete: 'clear' }),
         mentor: ref('people', { optional: true, onDelete: 'clear' }),
         twin: ref('people', { optional: true, onDelete: 'cascade' }),
+        friends: list(ref('people', { onDelete: 'clear' }), { max: 3, default: [] }),
       },
     }),
     papers: entity({
       fields: {
         title: text({ unique: true }),
         author: ref('people', { optional: true, onDelete: 'cascade' }),
-        meta: object({ reviewer: ref('people', { optional: true, onDelete: 'clear' }) }),
+        meta: object({
+          reviewer: ref('people', { optional: true, onDelete: 'clear' }),
+          readers: list(ref('people', { onDelete: 'clear' }), { default: [] }),
+        }),
         keeper: ref('people', { optional: true }),
+        signers: list(ref('people', { onDelete: 'cascade' }), { default: [] }),
+        sources: list(ref('papers'), { default: [] }),
       },
     }),
   },

@@ -127,7 +127,7 @@ export const object = <const F extends Fields, const O extends ObjectOptions>(
   fields: F,
   options?: Only<O, ObjectOptions>,
 ) => declare('object', { ...options, fields } as O & { readonly fields: F })
-/** A list of values of one type. */
+/** A list of values of one type; of references, it is in an order and has none of them twice. */
 export const list = <const I extends FieldDeclaration, const O extends ListOptions>(
   items: I,
   options?: Only<O, ListOptions>,

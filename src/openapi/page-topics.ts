@@ -74,7 +74,7 @@ ${endpoints(operations.filter(({ tag }) => tag === SESSIONS))}
 }
 
 export function listsSection(model: Model): Section {
-  const reference = model.edges[0]
+  const reference = model.edges.find(({ list }) => list === undefined)
   const [first = ''] = model.entities.keys()
   const name = reference?.from ?? first
   return {

@@ -29,7 +29,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
       WHERE c."id" IN ${extent.asideIds(type)} AND ${target} IN ${extent.ids(edge.to)}`
   })
   return [
-    extent.aside(
+    ...extent.aside(
       type,
       sql`SELECT t."id" FROM ${table} t WHERE t."deleted_at" IS NULL AND (${join(edges.map(gone), sql` OR `)})`,
     ),
@@ -69,7 +69,7 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
     sql` OR `,
   )
   return [
-    extent.aside(
+    ...extent.aside(
       type,
       sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN (SELECT k."entity_id" FROM ${CLEARED} k WHERE ${ofThis})
         AND (${can})`,

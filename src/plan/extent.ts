@@ -25,8 +25,8 @@ export interface Extent {
   /** Keeps the targets of its members as they are until the end. */
   holdTargets(edges: readonly Edge[]): readonly Step[]
   journal(type: EntityType, kind: ChangeKind): Sql
-  /** Rows that are changed because of it without being in it: how to note them, and their ids. */
-  aside(type: EntityType, rows: Sql): Step
+  /** Rows `t` that are changed because of it without being in it: how to note them, and their ids. */
+  aside(type: EntityType, rows: Sql): readonly Step[]
   asideIds(type: EntityType): Sql
 }
 
@@ -130,16 +130,23 @@ export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
           }),
     journal: (type, kind) =>
       journal(type, kind, dialect, sql`${id(type.name)} t WHERE t."id" IN ${members(type.name)}`),
-    aside: (type, rows) =>
-      step(
-        dialect,
-        'change',
-        'any',
-        dialect.note(
-          sql`SELECT ${count(aside(type.name))} AS "type", r."id" FROM (${rows}${lock?.toChange ?? sql``}) r`,
+    aside(type, rows) {
+      const held = sql`(${rows}${lock?.toChange ?? sql``}) r`
+      const lists = reach.clears.some(({ from, list }) => from === type.name && list !== undefined)
+      return [
+        // Whoever has waited for a row sees it anew, but not the link table: that is looked at again, once the row is locked.
+        ...(lock !== undefined && lists
+          ? [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM ${held}`)]
+          : []),
+        step(
+          dialect,
+          'change',
+          'any',
+          dialect.note(sql`SELECT ${count(aside(type.name))} AS "type", r."id" FROM ${held}`),
+          { notes: true },
         ),
-        { notes: true },
-      ),
+      ]
+    },
     asideIds: (type) => dialect.noted(aside(type.name)),
   }
 }

@@ -332,4 +332,37 @@ onEveryStore('lists of references', declaration, (server) => {
       { [`posts/${id}`]: [`refers to tags/${made} in tags, which was purged`] },
     ])
   })
+
+  test('many at once put into lists what others delete: no list that is live has a dead member', async () => {
+    const members = await tags(4)
+    const lists = await Promise.all(Array.from({ length: 6 }, () => post({})))
+    const pick = <T>(from: readonly T[]) => from[Math.floor(Math.random() * from.length)] as T
+    const statuses = new Set<number>()
+    const client = async () => {
+      for (let n = 0; n < 40; n++) {
+        const [tag, list, chance] = [pick(members), pick(lists), Math.random()]
+        const some = refs(...new Set([pick(members), pick(members), pick(members)]))
+        const { status } =
+          chance < 0.5
+            ? await server.call('PATCH', `/api/posts/${list}/`, { body: { tags: some } })
+            : await server.call('DELETE', `/api/tags/${tag}/${chance < 0.75 ? '' : '?restore=1'}`)
+        statuses.add(status)
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, client))
+    expect([...statuses].sort()).toEqual([200, 422])
+    expect(
+      await server.query(
+        `SELECT p.id FROM posts p JOIN "posts.tags" l ON l.source = p.id JOIN tags t ON t.id = l.target
+          WHERE p.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
+      ),
+    ).toEqual([])
+    for (const id of lists) {
+      const [row] = await server.query(
+        "SELECT data FROM takeback_journal WHERE entity = 'posts' AND entity_id = $1 ORDER BY version DESC LIMIT 1",
+        id,
+      )
+      expect(JSON.parse(String(row?.data))).toEqual(await get(`posts/${id}`))
+    }
+  }, 30_000)
 })

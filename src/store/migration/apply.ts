@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
-import { addLinks, renameLinks } from './links.ts'
+import { addLinks, fillLinks, renameLinks } from './links.ts'
 import {
   type Change,
   type Ddl,
@@ -84,7 +84,10 @@ export const ownColumns: readonly (Column & { readonly required?: boolean })[] =
 
 export async function completeTable(site: Site, table: Table): Promise<void> {
   for (const column of table.columns) await addReference(site, table, column)
-  for (const column of table.columns) await addLinks(site, table, column)
+  for (const column of table.columns) {
+    await addLinks(site, table, column)
+    await fillLinks(site, table, column)
+  }
   for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
 }
 

@@ -10,9 +10,9 @@ export function linksOf(table: string, column: string): Links {
   return { table, column, links: linkTableOf(table, column).table }
 }
 
-/** The link table of a list of references, with all that the lists which are there already hold; kept as they are from then on. */
+/** The link table of a list of references that is new, and empty wherever it is; kept as the lists are from then on. */
 export async function addLinks(
-  { structure: { ddl, dialect }, session }: Site,
+  { structure: { ddl }, session }: Site,
   table: Table,
   column: Column,
 ): Promise<void> {
@@ -25,12 +25,22 @@ export async function addLinks(
       "target" ${type} NOT NULL REFERENCES ${id(column.links)} ("id"), "place" ${type} NOT NULL,
       PRIMARY KEY ("source", "target"))${ddl.keyedOptions}`,
   )
-  const { rows, target, place } = dialect.members(sql`t.${id(column.name)}`)
-  await session.run(
-    sql`INSERT INTO ${links} ("source", "target", "place") SELECT t."id", ${target}, ${place} FROM ${id(table.name)} t CROSS JOIN ${rows}`,
-  )
   await session.run(sql`CREATE INDEX ${id(indexName(list.links, byTarget))} ON ${links} ("target", "source")`)
   for (const source of ddl.keepLinks(list)) await session.run(source)
+}
+
+/** What is in the lists of a table that was filled before its link tables were there. */
+export async function fillLinks(
+  { structure: { dialect }, session }: Site,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  if (column.links === undefined) return
+  const { rows, target, place } = dialect.members(sql`t.${id(column.name)}`)
+  await session.run(
+    sql`INSERT INTO ${id(linksOf(table.name, column.name).links)} ("source", "target", "place")
+      SELECT t."id", ${target}, ${place} FROM ${id(table.name)} t CROSS JOIN ${rows}`,
+  )
 }
 
 /** After the table or the column itself was renamed. */

@@ -178,7 +178,10 @@ function explanations(
         const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
         const one = Number(number) === 1
         const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
-        const needs = reach.floors.includes(edge) ? `, and must keep at least ${edge.list?.min} there` : ''
+        const needs =
+          action === 'delete' && reach.floors.includes(edge)
+            ? `, and must keep at least ${edge.list?.min} there`
+            : ''
         note(errors, `${edge.from}.${edge.path}`, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },

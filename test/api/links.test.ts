@@ -26,6 +26,7 @@ const declaration = app({
           { tags: list(ref('tags', { onDelete: 'clear' }), { min: 1 }), note: text({ default: '' }) },
           { optional: true },
         ),
+        more: object({ note: text(), tags: list(ref('tags'), { default: [] }) }, { optional: true }),
       },
     }),
   },
@@ -70,7 +71,10 @@ onEveryStore('lists of references', declaration, (server) => {
     expect((await patch({ meta: { tags: refs(b) } })).meta).toEqual({ tags: refs(b), note: '' })
     expect((await patch({ meta: { note: 'n' } })).meta).toEqual({ tags: refs(b), note: 'n' })
     expect((await patch({ meta: null, tags: refs(b) })).meta).toBeNull()
+    expect((await patch({ more: { note: 'n' } })).more).toEqual({ note: 'n', tags: [] })
+    expect((await patch({ more: { tags: refs(a, b) } })).more).toEqual({ note: 'n', tags: refs(a, b) })
     expect((await server.expect(200, 'PUT', `/api/posts/${id}/`, { title: 'z' })).tags).toEqual([])
+    expect((await get(`posts/${id}`)).more).toBeNull()
   })
 
   test('each failure stands at its place', async () => {
@@ -242,6 +246,12 @@ onEveryStore('lists of references', declaration, (server) => {
       'in_use',
       { 'posts.meta.tags': ['1 of posts refers to it, and must keep at least 1 there'] },
     ])
+    await remove(`posts/${id}`)
+    await remove(`tags/${b}`)
+    const purged = await server.call('DELETE', `/api/tags/${b}/?purge=1`)
+    expect(purged.body.errors).toEqual({ 'posts.meta.tags': ['1 of posts refers to it'] })
+    await restore(`tags/${b}`)
+    await restore(`posts/${id}`)
     await server.expect(200, 'PATCH', `/api/posts/${id}/`, { meta: null })
     await remove(`tags/${b}`)
     await restore(`tags/${a}`)

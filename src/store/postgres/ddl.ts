@@ -69,14 +69,17 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
 
     dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
     withReferences: sql` CASCADE`,
-    // A function goes with its triggers.
+    // What stays in the list stays in its table: a row that is made anew is held against both foreign keys again.
     keepLinks({ table, column, links }) {
       const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`)
       const [before, after] = [sql`OLD.${id(column)}::text`, sql`NEW.${id(column)}::text`]
       return [
         sql`CREATE FUNCTION ${id(links)}() RETURNS trigger LANGUAGE plpgsql AS $keep$ BEGIN
-          IF TG_OP = 'UPDATE' THEN DELETE FROM ${id(links)} WHERE "source" = NEW."id"; END IF;
-          INSERT INTO ${id(links)} ("source", "target", "place") SELECT NEW."id", ${target}, ${place} FROM ${rows};
+          IF TG_OP = 'UPDATE' THEN
+            DELETE FROM ${id(links)} WHERE "source" = NEW."id" AND "target" NOT IN (SELECT ${target} FROM ${rows});
+          END IF;
+          INSERT INTO ${id(links)} AS l ("source", "target", "place") SELECT NEW."id", ${target}, ${place} FROM ${rows}
+            ON CONFLICT ("source", "target") DO UPDATE SET "place" = excluded."place" WHERE l."place" <> excluded."place";
           RETURN NULL;
         END $keep$`,
         sql`CREATE TRIGGER ${id(`${column}:insert`)} AFTER INSERT ON ${id(table)}
@@ -85,6 +88,7 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
           FOR EACH ROW WHEN (${before} IS DISTINCT FROM ${after}) EXECUTE FUNCTION ${id(links)}()`,
       ]
     },
+    // The triggers go with their function.
     releaseLinks: ({ links }) => [sql`DROP FUNCTION ${id(links)}() CASCADE`],
     holdWriters: (table) => [sql`LOCK TABLE ${id(table)} IN SHARE ROW EXCLUSIVE MODE`],
     renamesIndexes: true,

@@ -42,13 +42,15 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
 /** A list of references and anything else of that name stand in different columns: neither can become the other. */
 function refuseOtherShape(old: Table, table: Table, draft: Draft): void {
   const isUnder = (list: Column, { name }: Column) => name.startsWith(`${list.name}.`)
+  const content = (one: Column) =>
+    (one.links ?? one.references) === undefined ? 'an object' : contentOf(one)
   for (const column of table.columns)
     for (const former of old.columns) {
       const turned = column.links !== undefined && isUnder(column, former)
       if (!turned && !(former.links !== undefined && isUnder(former, column))) continue
       draft.refuse(
         pathOf(table, turned ? column : former),
-        `holds ${former.links === undefined && former.references === undefined ? 'an object' : contentOf(former)} and cannot become ${column.links === undefined && column.references === undefined ? 'an object' : contentOf(column)}: declare it as it was, or choose another name`,
+        `holds ${content(former)} and cannot become ${content(column)}: declare it as it was, or choose another name`,
       )
       return
     }

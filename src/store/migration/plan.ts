@@ -27,7 +27,9 @@ export async function planMigration(
     const old = now.find(({ name }) => name === table.name)
     if (old === undefined) {
       draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
-      if (table.columns.some(({ references }) => now.some(({ name }) => name === references)))
+      if (
+        table.columns.some(({ references, links }) => now.some(({ name }) => name === (references ?? links)))
+      )
         draft.additive = false
     } else await alter(old, table, draft)
     after.push(withAside(old, table, draft))

@@ -105,7 +105,8 @@ export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
     ids: members,
     holders(edge, at, condition) {
       const { rows, target } = arrowsOf(edge)
-      return sql`SELECT ${word(String(at))}, count(DISTINCT c."id"), 0 FROM ${rows}
+      const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
+      return sql`SELECT ${word(String(at))}, ${number}, 0 FROM ${rows}
         WHERE ${target} IN ${members(edge.to)} AND ${condition}${outside(sql`c`, edge.from)} HAVING count(*) > 0`
     },
     undercut({ from, to, list }, at) {

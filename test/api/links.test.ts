@@ -354,17 +354,26 @@ onEveryStore('lists of references', declaration, (server) => {
         const some = refs(...new Set([pick(members), pick(members), pick(members)]))
         const { status } =
           chance < 0.5
-            ? await server.call('PATCH', `/api/posts/${list}/`, { body: { tags: some } })
+            ? await server.call('PATCH', `/api/posts/${list}/`, {
+                body: chance < 0.3 ? { tags: some } : { tags: some, meta: { tags: some } },
+              })
             : await server.call('DELETE', `/api/tags/${tag}/${chance < 0.75 ? '' : '?restore=1'}`)
         statuses.add(status)
       }
     }
     await Promise.all(Array.from({ length: 8 }, client))
-    expect([...statuses].sort()).toEqual([200, 422])
+    expect([...statuses].sort()).toEqual([200, 409, 422])
+    for (const links of ['posts.tags', 'posts.meta.tags'])
+      expect(
+        await server.query(
+          `SELECT p.id FROM posts p JOIN "${links}" l ON l.source = p.id JOIN tags t ON t.id = l.target
+            WHERE p.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
+        ),
+      ).toEqual([])
+    // Nor one that has fewer than it must.
     expect(
       await server.query(
-        `SELECT p.id FROM posts p JOIN "posts.tags" l ON l.source = p.id JOIN tags t ON t.id = l.target
-          WHERE p.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
+        'SELECT id FROM posts WHERE meta IS NOT NULL AND id NOT IN (SELECT source FROM "posts.meta.tags")',
       ),
     ).toEqual([])
     for (const id of lists) {

@@ -21,6 +21,9 @@ export interface Arm {
   readonly condition: Sql
 }
 
+/** The longest text, in characters, that is held against a pattern. */
+export const MATCHED_MAX = 10_000
+
 /** What differs between databases in the text of a statement. */
 export interface Dialect {
   placeholder(position: number, kind: ParamKind): string
@@ -46,6 +49,11 @@ export interface Dialect {
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
   /** The same of a JSON list of single values, as the right side of `IN`. */
   listed(name: string, kind: 'integer' | 'text'): Sql
+  /**
+   * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
+   * is longer than `MATCHED_MAX`: time is bounded by it, and what was not looked at neither matches nor does not.
+   */
+  matches(text: Sql, pattern: Sql): Sql
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql

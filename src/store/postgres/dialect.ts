@@ -1,4 +1,4 @@
-import type { Bound, Dialect } from '../dialect.ts'
+import { type Bound, type Dialect, MATCHED_MAX } from '../dialect.ts'
 import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
@@ -106,6 +106,10 @@ export const dialect: Dialect = {
     kind === 'integer'
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+
+  // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
+  matches: (text, pattern) =>
+    sql`CASE WHEN char_length(${text}) <= ${count(MATCHED_MAX)} THEN ${text} COLLATE "C" ~ ${pattern} END`,
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,

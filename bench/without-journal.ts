@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { loadModel, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { Log } from '../src/http/log.ts'
-import { bodyColumns, renderEntity } from '../src/plan/columns.ts'
+import { system } from '../src/plan/actor.ts'
+import { bodyColumns } from '../src/plan/columns.ts'
+import { renderEntity } from '../src/plan/render.ts'
 import { insert } from '../src/plan/write.ts'
 import { sql } from '../src/store/sql.ts'
 import { step } from '../src/store/step.ts'
@@ -18,7 +20,8 @@ const running = await startApp(config, await loadModel(join(import.meta.dir, 'ta
 const { dialect } = running.context.store
 const plan = running.context.plans.get('bookings')
 if (plan === undefined) throw new Error('There are no bookings.')
-const { type, writes } = plan
+const { type } = plan
+const { writes } = plan.view(system)
 const json = renderEntity(type, dialect)
 const create = dialect
   .journalled(
@@ -28,7 +31,7 @@ const create = dialect
     (source) => sql`SELECT t."id", t."version", ${json} FROM ${source}`,
   )
   .map((source) => step(dialect, 'change', 'some', source))
-Object.assign(writes, { create })
+Object.assign(writes, { create: () => create })
 process.on('SIGTERM', async () => {
   await running.close()
   process.exit(0)

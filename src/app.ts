@@ -117,6 +117,7 @@ export async function openApp(
       endSession: compileEndSession(store),
       operations: compileOperations(store.dialect),
       amend: compileAmend(model, store.dialect),
+      explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),
     }
     return { context, close: () => store.close() }

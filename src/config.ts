@@ -15,6 +15,8 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly allowedOrigins: readonly string[]
   readonly secret: string | undefined
+  /** Whether refusals name the rule behind them: while developing only. */
+  readonly explainDenials: boolean
 }
 
 export type Flags = Readonly<
@@ -29,7 +31,8 @@ export type Flags = Readonly<
       | 'port'
       | 'log'
       | 'trusted-proxies'
-      | 'allow-origins',
+      | 'allow-origins'
+      | 'explain-denials',
       string
     >
   >
@@ -50,6 +53,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
     allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
     secret: checkSecret(environment.TAKEBACK_SECRET),
+    explainDenials: readSwitch(setting('explain-denials', 'TAKEBACK_EXPLAIN_DENIALS')),
   })
 }
 
@@ -95,6 +99,12 @@ function readSeconds(flag: string, text: string): number {
   if (seconds < 0.1 || seconds > 3600)
     throw new StartError(`--${flag} must be seconds from 0.1 to 3600, not "${text}".`)
   return seconds * 1000
+}
+
+function readSwitch(text: string | undefined): boolean {
+  if (text === undefined || text === '' || text === '1') return text !== undefined
+  if (text === '0') return false
+  throw new StartError(`TAKEBACK_EXPLAIN_DENIALS must be 1 or 0, not "${text}".`)
 }
 
 function readLog(text: string | undefined): LogFormat {

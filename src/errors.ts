@@ -47,15 +47,18 @@ export class Failure extends Error {
   readonly code: Code
   readonly errors: Errors | undefined
   readonly headers: Readonly<Record<string, string>>
+  /** The rule that stands behind it: for the eyes of developers only. */
+  readonly denied: string | undefined
 
   constructor(
     code: Code,
-    detail: { errors?: Errors; headers?: Record<string, string>; cause?: unknown } = {},
+    detail: { errors?: Errors; headers?: Record<string, string>; cause?: unknown; denied?: string } = {},
   ) {
     super(catalogue[code].message, { cause: detail.cause })
     this.code = code
     this.errors = detail.errors
     this.headers = detail.headers ?? {}
+    this.denied = detail.denied
   }
 }
 

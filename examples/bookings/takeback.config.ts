@@ -1,17 +1,5 @@
 // Rooms, who books them, and for when. `npm start` in the project's folder serves this file.
-import {
-  app,
-  choice,
-  datetime,
-  decimal,
-  entity,
-  everyone,
-  integer,
-  object,
-  ref,
-  signedIn,
-  text,
-} from 'takeback'
+import { app, choice, datetime, decimal, entity, everyone, integer, object, ref, text } from 'takeback'
 
 export default app({
   admins: 'admins', // members of this login type pass every rule
@@ -25,7 +13,8 @@ export default app({
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120 }) },
-      access: { create: everyone }, // anybody may sign up
+      // Anybody may sign up; what is one's own is for oneself. Rules are conditions in CEL, and `me` is who asks.
+      access: { create: everyone, read: 'id == me.id', update: 'id == me.id' },
     }),
 
     countries: entity({
@@ -35,7 +24,7 @@ export default app({
 
     rooms: entity({
       fields: {
-        title: text({ min: 1, max: 200, unique: true, example: 'Room with a view' }),
+        title: text({ min: 1, max: 200, unique: true, search: true, example: 'Room with a view' }), // ?search=view
         beds: integer({ min: 1, example: 2 }),
         price: decimal({ min: '0', default: '0' }),
       },
@@ -44,7 +33,8 @@ export default app({
 
     bookings: entity({
       fields: {
-        room: ref('rooms'), // a room with bookings cannot be deleted: onDelete is 'restrict' unless told
+        // A room with bookings cannot be deleted: onDelete is 'restrict' unless told. ?expand=bookings brings them along.
+        room: ref('rooms', { as: 'bookings' }),
         owner: ref('users', { optional: true, onDelete: 'cascade' }), // goes with its owner, and comes back with it
         starts_at: datetime({ example: '2026-12-31T15:00:00Z' }),
         guests: integer({ min: 1, max: 20, default: 1 }),
@@ -59,7 +49,14 @@ export default app({
         ),
       },
       unique: [['room.id', 'starts_at']], // among the live: a deleted booking frees its room
-      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+      index: [['status', '-starts_at']], // serves ?status=open&sort=-starts_at, however many there are
+      access: {
+        create: 'owner.id == me.id && status == "open"',
+        read: 'owner.id == me.id',
+        update: 'owner.id == me.id && next.owner.id == me.id && status != "paid"', // and not given away
+        delete: 'owner.id == me.id',
+        restore: 'owner.id == me.id',
+      },
     }),
   },
 })

@@ -1,5 +1,6 @@
 import type { Throttle } from '../auth/throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
+import { no, yes } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
@@ -7,7 +8,10 @@ import { type Actor, nameOf } from '../plan/actor.ts'
 import type { AmendPlan } from '../plan/amend.ts'
 import type { AnswersPlan } from '../plan/answers.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
+import { ME, NOW } from '../plan/condition.ts'
 import type { OperationsPlan } from '../plan/operations.ts'
+import { mayOf, type View } from '../plan/view.ts'
+import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -24,6 +28,8 @@ export interface Context {
   readonly endSession: readonly Step[]
   readonly operations: OperationsPlan
   readonly amend: AmendPlan
+  /** Whether answers name the rule that stands behind a refusal: while developing only. */
+  readonly explainsDenials: boolean
   readonly answers: AnswersPlan
 }
 
@@ -39,6 +45,11 @@ export interface Preconditions {
   readonly ifMatch: string | null
 }
 
+/** What the rules know of whoever asks. */
+export function askedBy(actor: Actor): Bag {
+  return { [ME]: actor.kind === 'user' ? actor.id : null, [NOW]: new Date().toISOString() }
+}
+
 /** The bag of a new operation, or of a part of one. */
 export function operationOf(
   actor: Actor,
@@ -47,6 +58,7 @@ export function operationOf(
 ): Bag & { $operation: string } {
   const user = actor.kind === 'user' ? actor : undefined
   return {
+    ...askedBy(actor),
     $operation: operation,
     $actor: user?.entity ?? nameOf(actor),
     $actor_id: user?.id ?? null,
@@ -55,23 +67,52 @@ export function operationOf(
 }
 
 /**
- * Throws where the actor may not. What a rule hides from reading is not there; what can be read but not changed is
- * forbidden; and whoever is nobody is asked to sign in.
+ * Throws where the actor never may. What can never be read is not there; what can be read but not changed is forbidden;
+ * and whoever is nobody is asked to sign in. What depends on the Entity stands in the statements.
  */
 export function allow(plan: Plan, action: Action, actor: Actor, whole = false): void {
-  if (plan.may[action](actor)) return
-  if (actor.kind === 'nobody') throw signInFirst()
-  throw new Failure(whole || plan.may.read(actor) ? 'forbidden' : 'not_found')
+  const { may } = plan.view(actor)
+  if (may[action] === no) throw refusal(plan, action, actor, whole || may.read !== no)
+}
+
+/** Throws where the rule does not hold for an Entity, as `state` has it. */
+export function refuseByRule(plan: Plan, action: Action, actor: Actor, row: Row | undefined): void {
+  if (row === undefined) throw new Failure('not_found')
+  if (!mayOf(row, 'read')) throw refusal(plan, 'read', actor, false)
+  if (!mayOf(row, action)) throw refusal(plan, action, actor, true)
+}
+
+/** `seen`: it is no secret that there is something. */
+export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean): Failure {
+  const denied = denialOf(plan, action)
+  if (actor.kind === 'nobody' && (seen || plan.view(actor).may.read === no)) return signInFirst(denied)
+  return new Failure(seen ? 'forbidden' : 'not_found', { denied })
+}
+
+function denialOf({ type }: Plan, action: Action): string {
+  const rule = type.access[action]
+  const text = rule === undefined ? 'no rule, so admins only' : typeof rule === 'string' ? rule : rule.rule
+  return `${type.name}.access.${action}: ${text}`
+}
+
+/** The Entity as whoever wrote it may see it: what a write gives back, where nothing of it is hidden from them. */
+export function* shownTo(view: View, actor: Actor, row: Row | undefined): Act<Row | undefined> {
+  if (!view.hides || row === undefined) return row
+  const [shown] = yield* read(view.state, { ...askedBy(actor), $id: Number(row[0]) })
+  return shown
 }
 
 /** For whoever is nobody, where somebody is needed. */
-export function signInFirst(): Failure {
-  return new Failure('unauthenticated', { headers: { 'WWW-Authenticate': 'Bearer' } })
+export function signInFirst(denied?: string): Failure {
+  return new Failure('unauthenticated', {
+    headers: { 'WWW-Authenticate': 'Bearer' },
+    ...(denied !== undefined && { denied }),
+  })
 }
 
-/** Of what others have to do with something, only what the actor may read is named. */
+/** Of what others have to do with something, only what the actor may read in any case is named. */
 export function namesFor({ plans }: Context, actor: Actor): (type: string) => boolean {
-  return (type) => plans.get(type)?.may.read(actor) ?? false
+  return (type) => plans.get(type)?.view(actor).may.read === yes
 }
 
 /** An Entity's row (id, version, JSON) as an answer. */

@@ -19,7 +19,7 @@ export function* createMany(plan: Plan, actor: Actor, bodies: readonly unknown[]
   const { $operation } = operationOf(actor)
   const made = yield* all(bodies.map((body) => settle(createOne(plan, actor, body, $operation))))
   const failures = made.flatMap((one, at) => (one instanceof Failure ? [placed(one, at)] : []))
-  if (failures.length > 0) throw together(failures, repeated(plan, bodies))
+  if (failures.length > 0) throw together(failures, repeated(plan, actor, bodies))
   const data = made.map((one) => (one instanceof Failure ? '' : one.body))
   return {
     status: 201,
@@ -57,11 +57,11 @@ function together(failures: readonly Failure[], more: Errors): Failure {
 }
 
 /** Values that must be unique and stand more than once in the list: the database would name one that is not there. */
-function repeated(plan: Plan, bodies: readonly unknown[]): Errors {
+function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors {
   const errors: Errors = new Map()
   const first = new Map<string, number>()
   for (const [at, body] of bodies.entries()) {
-    const bag = isRecord(body) ? boundOf(plan, body) : {}
+    const bag = isRecord(body) ? boundOf(plan, actor, body) : {}
     for (const set of uniquesOf(plan.type)) {
       if (set.some((name) => bag[name] == null)) continue
       const key = JSON.stringify([set, ...set.map((name) => String(bag[name]))])
@@ -73,10 +73,10 @@ function repeated(plan: Plan, bodies: readonly unknown[]): Errors {
   return errors
 }
 
-function boundOf(plan: Plan, body: unknown): Bag {
+function boundOf(plan: Plan, actor: Actor, body: unknown): Bag {
   const errors: Errors = new Map()
   const bag: Bag = {}
-  plan.bind(plan.check('whole', body, errors), bag)
+  plan.bind(plan.view(actor).check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   return soundOf(plan, bag, errors)
 }

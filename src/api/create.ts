@@ -2,8 +2,16 @@ import { Failure, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Act, write } from '../store/act.ts'
-import { type Answer, allow, entityAnswer, operationOf, TRIES } from './context.ts'
-import { bindEmailKey, bindEpoch, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+import { type Answer, allow, entityAnswer, operationOf, shownTo, TRIES } from './context.ts'
+import {
+  bindEmailKey,
+  bindEpoch,
+  guardedIn,
+  hashSecrets,
+  noteFaults,
+  refuseFaulty,
+  refuseForbidden,
+} from './faults.ts'
 import { Query } from './query.ts'
 
 /** `POST /api/<entity>/` */
@@ -18,18 +26,21 @@ export function* create(
   query.refuseAll()
   const errors = new Map<string, string[]>()
   const bag = operationOf(actor, undefined, operation)
-  plan.bind(plan.check('whole', body, errors), bag)
+  const view = plan.view(actor)
+  const guarded = guardedIn(view, body)
+  plan.bind(view.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)
   yield* refuseFaulty(plan, bag, 0, actor, errors)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   for (let tries = 0; tries < TRIES; tries++) {
-    const outcome = yield* write(plan.writes.create, bag)
+    const outcome = yield* write(view.writes.create(guarded), bag)
     if (outcome.done) {
-      const [row] = outcome.rows
+      const row = yield* shownTo(view, actor, outcome.rows[0])
       const answer = entityAnswer(201, row, bag.$operation)
       return { ...answer, headers: { ...answer.headers, Location: `/api/${plan.type.name}/${row?.[0]}/` } }
     }
+    yield* refuseForbidden(plan, actor, { action: 'create', bag, manner: { guarded }, errors })
     yield* noteFaults(plan, bag, 0, actor, errors)
     if (errors.size > 0) throw invalid(errors)
   }

@@ -1,18 +1,24 @@
 import { randomInt } from 'node:crypto'
 import { hashSecret } from '../auth/passwords.ts'
+import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
-import { type Errors, invalid } from '../errors.ts'
+import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/schema.ts'
+import type { View } from '../plan/view.ts'
+import type { WritePlan } from '../plan/write.ts'
 import { type Act, read, work } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
+import { refusal } from './context.ts'
+import { valueAt } from './merge.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken. */
 export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
   const known = { ...soundOf(plan, bag, errors), $id: self }
-  const rows = yield* read(plan.writes.faults(known), known)
-  plan.writes.explain(rows, errors, plan.may.read(actor))
+  const { writes, may } = plan.view(actor)
+  const rows = yield* read(writes.faults(known), known)
+  writes.explain(rows, errors, may.read === yes)
 }
 
 /** Of the bag, what failed no check. */
@@ -21,6 +27,29 @@ export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
   const key = bag[EMAIL_KEY]
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
+
+/** The dot paths of a body that a rule of their own guards. */
+export function guardedIn(view: View, body: unknown): string[] {
+  return [...view.guarded.keys()].filter((path) => valueAt(body, path) !== undefined)
+}
+
+/** After a refusal: throws where a rule is the reason, notes what of the body is not theirs to set. */
+export function* refuseForbidden(
+  plan: Plan,
+  actor: Actor,
+  { action, bag, manner, errors }: { action: 'create' | 'update'; bag: Bag; manner: Written; errors: Errors },
+): Act<void> {
+  const { may, writes } = plan.view(actor)
+  if (may[action] === yes && manner.guarded.length === 0) return
+  const [row] = yield* read(writes.allowed(bag, manner), bag)
+  if (row === undefined) return
+  const [allowed, ...fields] = row
+  if (Number(allowed) !== 1) throw refusal(plan, action, actor, true)
+  for (const [at, path] of manner.guarded.entries())
+    if (Number(fields[at]) !== 1) note(errors, path, 'is not yours to set')
+}
+
+type Written = Parameters<WritePlan['allowed']>[1]
 
 /** Throws all failures of a body at once, the database's included. */
 export function* refuseFaulty(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {

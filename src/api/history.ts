@@ -1,10 +1,13 @@
+import { yes } from '../declare/cel/expression.ts'
+import type { Field } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import type { Actor } from '../plan/actor.ts'
 import { actorOf } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import { mayOf } from '../plan/view.ts'
 import type { Row } from '../store/dialect.ts'
-import { type Answer, allow, type Context } from './context.ts'
+import { type Answer, allow, askedBy, type Context, refusal, refuseByRule } from './context.ts'
 import { parseLimit } from './list.ts'
 import type { Query } from './query.ts'
 
@@ -29,7 +32,7 @@ export async function history(
   // One more than is shown: the oldest shown has changed from that.
   const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
-  const data = rows.slice(0, limit).map((row, at) => changeOf(plan, row, rows[at + 1]))
+  const data = rows.slice(0, limit).map((row, at) => changeOf(plan.view(actor).fields, row, rows[at + 1]))
   const last = rows.length > limit ? rows[limit - 1] : undefined
   const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
   return { status: 200, body: JSON.stringify({ data, next }) }
@@ -37,13 +40,18 @@ export async function history(
 
 /** What is deleted has a history for those who may restore it, what is purged for those who may purge. */
 async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
-  const [row] = await context.store.read(plan.lists.state, { $id: id })
-  if (row !== undefined && row[3] === null) return
-  if (!plan.may[row === undefined ? 'purge' : 'restore'](actor)) throw new Failure('not_found')
+  const { state, may } = plan.view(actor)
+  const [row] = await context.store.read(state, { ...askedBy(actor), $id: id })
+  if (row === undefined) {
+    if (may.purge !== yes) throw new Failure('not_found')
+    return
+  }
+  refuseByRule(plan, 'history', actor, row)
+  if (row[3] !== null && !mayOf(row, 'restore')) throw refusal(plan, 'restore', actor, false)
 }
 
 /** A row of the journal, and the one before it, as a change. What is not known any more is not guessed. */
-export function changeOf(plan: Plan, row: Row, former: Row | undefined): object {
+export function changeOf(fields: readonly Field[], row: Row, former: Row | undefined): object {
   const [version, kind, at, actor, actorId, operation, data] = row
   const known = kind === 'create' || Number(former?.[0]) === Number(version) - 1
   const erased = data === null || !known || (kind !== 'create' && former?.[6] === null)
@@ -56,7 +64,7 @@ export function changeOf(plan: Plan, row: Row, former: Row | undefined): object 
     changed: erased
       ? null
       : differenceOf(
-          plan.type.fields,
+          fields,
           kind === 'create' ? undefined : JSON.parse(String(former?.[6])),
           JSON.parse(String(data)),
         ),

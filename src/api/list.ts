@@ -1,25 +1,36 @@
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, type ListQuery, type Trashed } from '../plan/list.ts'
-import type { Bound, Row } from '../store/dialect.ts'
-import { type Answer, allow, type Context } from './context.ts'
+import type { Filter } from '../plan/filter.ts'
+import {
+  LIMIT,
+  LIMIT_MAX,
+  LIST_PARAMETERS,
+  type ListPlan,
+  type ListQuery,
+  type Selection,
+  type Trashed,
+} from '../plan/list.ts'
+import type { Bag, Bound, Row } from '../store/dialect.ts'
+import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
 
 /** `GET /api/<entity>/` */
 export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
-  const asked = query === Query.empty ? plain : parse(plan, query, errors)
+  const { lists } = plan.view(actor)
+  const asked = query === Query.empty ? plainOf(lists) : parse(plan, lists, query, errors)
   if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (asked.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
 
-  const { statement, bag } = plan.lists.page(asked)
-  const rows = await context.store.read(statement, bag)
+  const caller = askedBy(actor)
+  const { statement, bag } = lists.page(asked)
+  const rows = await context.store.read(statement, Object.assign(bag, caller))
   const last = rows.length > asked.limit ? rows[asked.limit - 1] : undefined
-  const next = last === undefined ? 'null' : `"${plan.lists.cursor(asked.sort, last[1] ?? null)}"`
-  const total = asked.count ? `,"total":${await totalOf(context, plan, asked)}` : ''
+  const next = last === undefined ? 'null' : `"${lists.cursor(asked.sort, last[1] ?? null)}"`
+  const total = asked.count ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
   return { status: 200, body: `{"data":[${joined(rows, asked.limit)}],"next":${next}${total}}` }
 }
 
@@ -31,43 +42,71 @@ function joined(rows: readonly Row[], limit: number): string {
   return text
 }
 
-async function totalOf(context: Context, plan: Plan, asked: ListQuery): Promise<Bound> {
-  const { statement, bag } = plan.lists.total(asked)
-  const [row] = await context.store.read(statement, bag)
+async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Bag): Promise<Bound> {
+  const { statement, bag } = lists.total(asked)
+  const [row] = await context.store.read(statement, Object.assign(bag, caller))
   return row?.[0] ?? 0
 }
 
-const defaultSort = [{ column: 'id', descending: false }]
 /** What most lists are asked for: nothing in particular. */
-const plain: ListQuery & { count: boolean } = Object.freeze({
-  equals: [],
-  sort: defaultSort,
-  after: undefined,
-  trashed: 'without',
-  fields: undefined,
-  limit: LIMIT,
-  at: undefined,
-  count: false,
-})
-
-function parse(plan: Plan, query: Query, errors: Errors): ListQuery & { count: boolean } {
-  const { lists } = plan
-  const equals: { column: string; value: Bound }[] = []
-  const given = query.take(LIST_PARAMETERS, errors, (path, text) => {
-    const condition = lists.parse(path, text, errors)
-    if (condition !== undefined) equals.push(condition)
-  })
-  const sort = given.sort === undefined ? defaultSort : lists.parseSort(given.sort, errors)
+function plainOf(lists: ListPlan): ListQuery & { count: boolean } {
   return {
-    equals,
+    filters: [],
+    sort: lists.defaultSort,
+    after: undefined,
+    trashed: 'without',
+    fields: undefined,
+    expand: undefined,
+    limit: LIMIT,
+    at: undefined,
+    search: undefined,
+    count: false,
+  }
+}
+
+function parse(plan: Plan, lists: ListPlan, query: Query, errors: Errors): ListQuery & { count: boolean } {
+  const { given, selection } = parseSelection(plan, lists, query, LIST_PARAMETERS, errors)
+  const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
+  const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
+  if (selection.at !== undefined && given.expand !== undefined)
+    note(errors, 'expand', 'does not go together with at')
+  return {
+    ...selection,
     sort,
     after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
-    trashed: parseTrashed(given.trashed, errors),
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
+    expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
     limit: parseLimit(given.limit, errors),
-    at: parsePast(given.at, plan.type.retention.journal, errors),
     count: parseFlag('count', given.count, errors),
   }
+}
+
+type Selecting = 'filter' | 'trashed' | 'at' | 'search'
+
+/** Which Entities are meant, and what else is asked for: what is not among the names is a dot path. */
+export function parseSelection<Name extends string>(
+  plan: Plan,
+  lists: ListPlan,
+  query: Query,
+  names: readonly (Name | Selecting)[],
+  errors: Errors,
+): { given: Partial<Record<Name | Selecting, string>>; selection: Selection } {
+  const filters: Filter[] = []
+  const add = (filter: Filter | undefined) => {
+    if (filter !== undefined) filters.push(filter)
+  }
+  const given = query.take(names, errors, (path, text) =>
+    add(lists.equality(path, text, filters.length, errors)),
+  )
+  if (given.filter !== undefined) add(lists.parse(given.filter, errors))
+  // Where nothing is searched, it is a name as any other.
+  if (given.search !== undefined && lists.search === undefined)
+    add(lists.equality('search', given.search, filters.length, errors))
+  const at = parsePast(given.at, plan.type.retention.journal, errors)
+  const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
+  if (search !== undefined && at !== undefined)
+    note(errors, 'search', 'cannot be asked for together with at: the words of the past are not kept')
+  return { given, selection: { filters, trashed: parseTrashed(given.trashed, errors), at, search } }
 }
 
 export function parseLimit(text: string | undefined, errors: Errors): number {

@@ -4,9 +4,10 @@ import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/schema.ts'
-import type { Answer, Context } from './context.ts'
+import { type Answer, askedBy, type Context } from './context.ts'
 import type { Query } from './query.ts'
 
 /** A member of a login type, found by e-mail and password. */
@@ -68,12 +69,22 @@ async function findMember(
     const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
     if (row === undefined) continue
     looked++
-    const [id, hash, epoch, json] = row
-    if (await verifySecret(password, String(hash)))
-      return { plan, id: Number(id), epoch: Number(epoch), json: String(json) }
+    const [id, hash, epoch] = row
+    if (await verifySecret(password, String(hash))) {
+      const json = await selfOf(context, plan, Number(id))
+      if (json !== undefined) return { plan, id: Number(id), epoch: Number(epoch), json }
+    }
   }
   for (; looked < types.length; looked++) await verifyNobody(password)
   return undefined
+}
+
+/** The user as the user sees it; undefined where it has gone meanwhile. */
+async function selfOf(context: Context, { login, type }: Plan, id: number): Promise<string | undefined> {
+  if (login === undefined) return undefined
+  const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
+  const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
+  return row === undefined ? undefined : String(row[2])
 }
 
 function parse(

@@ -5,7 +5,7 @@ import type { Filter } from '../plan/operations.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
-import { type Answer, type Context, signInFirst } from './context.ts'
+import { type Answer, askedBy, type Context, signInFirst } from './context.ts'
 import { parseLimit } from './list.ts'
 import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
@@ -51,9 +51,10 @@ export async function operation(context: Context, actor: Actor, id: string, quer
     $after: after,
   })
   const shown = rows.slice(0, limit)
+  const known = await knownTo(context, actor, shown)
   const body = {
     ...headOf(row),
-    data: shown.map((one) => changeOf(context, actor, one)),
+    data: shown.map((one) => changeOf(context, actor, known, one)),
     next: rows.length > limit ? String(shown.at(-1)?.[0]) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
@@ -132,20 +133,33 @@ async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<
   return summaries
 }
 
+/** Those of which the actor may see the history, the purged ones left out. */
+async function knownTo(context: Context, actor: Actor, rows: readonly Row[]): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (const entity of new Set(rows.map((row) => String(row[1])))) {
+    const view = context.plans.get(entity)?.view(actor)
+    if (view === undefined) continue
+    const ids = rows.filter((row) => row[1] === entity).map((row) => Number(row[2]))
+    const bag = { ...askedBy(actor), $ids: JSON.stringify(ids) }
+    for (const [id] of await context.store.read(view.known, bag)) known.add(`${entity}/${id}`)
+  }
+  return known
+}
+
 /** What changed is for those who may see the history; that it did, for whoever did it. */
-function changeOf(context: Context, actor: Actor, row: Row): object {
+function changeOf(context: Context, actor: Actor, known: ReadonlySet<string>, row: Row): object {
   const [, entity, id, version, kind, data, before] = row
   const plan = context.plans.get(String(entity))
-  const mayKnow = plan?.may.read(actor) === true && plan.may.history(actor)
-  const known = mayKnow && data !== null && (Number(version) === 1 || before !== null)
+  const mayKnow = known.has(`${entity}/${id}`)
+  const isKnown = mayKnow && data !== null && (Number(version) === 1 || before !== null)
   return {
     entity,
     id: Number(id),
     version: Number(version),
     kind,
-    changed: known
+    changed: isKnown
       ? differenceOf(
-          plan.type.fields,
+          plan?.view(actor).fields ?? [],
           Number(version) === 1 ? undefined : JSON.parse(String(before)),
           JSON.parse(String(data)),
         )

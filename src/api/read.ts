@@ -1,9 +1,10 @@
-import { type Errors, invalid } from '../errors.ts'
+import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { AS_OF } from '../plan/past.ts'
-import { type Answer, allow, type Context, entityAnswer } from './context.ts'
-import { parsePast, type Query } from './query.ts'
+import type { Row } from '../store/dialect.ts'
+import { type Answer, allow, askedBy, type Context, entityAnswer, refuseByRule } from './context.ts'
+import { parsePast, Query } from './query.ts'
 
 /** `GET /api/<entity>/<id>/` */
 export async function read(
@@ -14,17 +15,36 @@ export async function read(
   query: Query,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
-  const errors: Errors = new Map()
-  const given = query.take(['fields', 'at'], errors)
-  const chosen = given.fields === undefined ? undefined : plan.lists.parseFields(given.fields, errors)
-  const at = parsePast(given.at, plan.type.retention.journal, errors)
-  if (at !== undefined) allow(plan, 'history', actor)
-  if (errors.size > 0) throw invalid(errors)
-  if (at !== undefined) {
-    const [row] = await context.store.read(plan.lists.readAsOf(chosen), { $id: id, [AS_OF]: at })
+  const { lists } = plan.view(actor)
+  const bag = { ...askedBy(actor), $id: id }
+  if (query === Query.empty) {
+    const [row] = await context.store.read(lists.read, bag)
+    if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
     return entityAnswer(200, row)
   }
-  const statement = chosen === undefined ? plan.lists.read : plan.lists.readOnly(chosen)
-  const [row] = await context.store.read(statement, { $id: id })
-  return entityAnswer(200, row)
+  const errors: Errors = new Map()
+  const given = query.take(['fields', 'expand', 'at'], errors)
+  const fields = given.fields === undefined ? undefined : lists.parseFields(given.fields, errors)
+  const expand = given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors)
+  const at = parsePast(given.at, plan.type.retention.journal, errors)
+  if (at !== undefined) allow(plan, 'history', actor)
+  if (at !== undefined && expand !== undefined) note(errors, 'expand', 'does not go together with at')
+  if (errors.size > 0) throw invalid(errors)
+  const [row] =
+    at === undefined
+      ? await context.store.read(lists.readOnly({ fields, expand }), bag)
+      : await context.store.read(lists.readAsOf(fields), { ...bag, [AS_OF]: at })
+  return expand === undefined ? entityAnswer(200, row) : untagged(row)
+}
+
+/** What comes along may change without the Entity: its version tells nothing about that. */
+function untagged(row: Row | undefined): Answer {
+  if (row === undefined) throw new Failure('not_found')
+  return { status: 200, body: String(row[2]) }
+}
+
+/** Throws the rule that hides it, where one does. */
+async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
+  const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
+  if (row !== undefined && row[3] === null) refuseByRule(plan, 'read', actor, row)
 }

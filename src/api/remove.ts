@@ -12,6 +12,7 @@ import {
   namesFor,
   operationOf,
   type Preconditions,
+  refuseByRule,
   TRIES,
 } from './context.ts'
 import { perform } from './perform.ts'
@@ -43,7 +44,7 @@ export function* remove(
   for (let tries = 0; tries < TRIES; tries++) {
     const bag = { ...operationOf(actor, when, operation), $id: id }
     const answer = yield* act(context, plan, actor, bag)
-    if (plan.removals.endsLogins) yield* after(() => context.identities.forget())
+    if (plan.view(actor).removals.endsLogins) yield* after(() => context.identities.forget())
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')
@@ -58,63 +59,65 @@ export function purge(context: Context, plan: Plan, id: number): Promise<Answer>
 type Operation = Bag & { $operation: string; $id: number }
 
 /** An Entity in whatever state: id, version, JSON, the operation that deleted it. */
-function* stateOf(plan: Plan, bag: Operation): Act<Row> {
-  const [row] = yield* read(plan.lists.state, bag)
+function* stateOf(
+  plan: Plan,
+  action: 'delete' | 'restore' | 'purge',
+  actor: Actor,
+  bag: Operation,
+): Act<Row> {
+  const [row] = yield* read(plan.view(actor).state, bag)
   if (row === undefined) throw new Failure('not_found')
+  refuseByRule(plan, action, actor, row)
   if (!matches(bag.$versions as string | null, row[1])) throw new Failure('stale')
   return row
 }
 
 /** Undefined: others were faster, so look again. */
-function* deleteEntity(
-  _context: Context,
-  plan: Plan,
-  _actor: Actor,
-  bag: Operation,
-): Act<Answer | undefined> {
-  const outcome = yield* write(plan.removals.delete, bag)
+function* deleteEntity(_context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
+  const outcome = yield* write(plan.view(actor).removals.delete, bag)
   if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
-  if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'delete')
-  const row = yield* stateOf(plan, bag)
+  if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
+  const row = yield* stateOf(plan, 'delete', actor, bag)
   return row[3] === null ? undefined : entityAnswer(200, row)
 }
 
 function* restoreEntity(context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
-  const row = yield* stateOf(plan, bag)
+  const { removals } = plan.view(actor)
+  const row = yield* stateOf(plan, 'restore', actor, bag)
   if (row[3] === null) return entityAnswer(200, row)
   bag.$deletion = row[3] ?? null
-  const outcome = yield* write(plan.removals.restore, bag)
+  const outcome = yield* write(removals.restore, bag)
   if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
   const errors: Errors = new Map()
   if (outcome.step === 'dead') {
-    plan.removals.explainDead(outcome.rows, errors, bag.$id)
+    removals.explainDead(outcome.rows, errors, bag.$id)
     throw new Failure('target_deleted', { errors })
   }
   if (outcome.step === 'unique') {
-    const conflicts = yield* read(plan.removals.conflicts, bag)
-    plan.removals.explainConflicts(conflicts, errors, bag.$id, namesFor(context, actor))
+    const conflicts = yield* read(removals.conflicts, bag)
+    removals.explainConflicts(conflicts, errors, bag.$id, namesFor(context, actor))
     if (errors.size > 0) throw invalid(errors)
-    plan.removals.explainSetAgain(errors)
+    removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })
   }
   return undefined
 }
 
-function* purgeEntity(context: Context, plan: Plan, _actor: Actor, bag: Operation): Act<Answer | undefined> {
-  const row = yield* stateOf(plan, bag)
+function* purgeEntity(context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
+  const row = yield* stateOf(plan, 'purge', actor, bag)
   if (row[3] === null) throw new Failure('not_deleted')
   bag.$deletion = row[3] ?? null
-  const outcome = yield* write(plan.removals.purge, bag)
+  const outcome = yield* write(plan.view(actor).removals.purge, bag)
   if (!outcome.done) {
-    if (outcome.step === 'held') throw heldBy(plan, outcome.rows, 'purge')
+    if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'purge')
     return undefined
   }
   yield* after(() => context.store.scrub())
   return { status: 204, headers: { 'Takeback-Operation': bag.$operation } }
 }
 
-function heldBy(plan: Plan, rows: readonly Row[], action: 'delete' | 'purge'): Failure {
+function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete' | 'purge'): Failure {
   const errors: Errors = new Map()
-  plan.removals.explainHeld(rows, errors, action)
+  plan.view(actor).removals.explainHeld(rows, errors, action)
   return new Failure('in_use', { errors })
 }

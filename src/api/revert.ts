@@ -1,19 +1,24 @@
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import { conflictsOf, reversalOf, sheavesOf } from '../journal/undo.ts'
-import type { Actor } from '../plan/actor.ts'
-import { MOVED } from '../plan/amend.ts'
+import { type Actor, system } from '../plan/actor.ts'
+import { FORBIDDEN, MOVED } from '../plan/amend.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
+import type { Row } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
+  askedBy,
   type Context,
   entityAnswer,
   matches,
   namesFor,
   operationOf,
   type Preconditions,
+  refusal,
+  refuseByRule,
+  shownTo,
   TRIES,
 } from './context.ts'
 import type { Query } from './query.ts'
@@ -31,8 +36,7 @@ export function* revert(
   query.refuseAll()
   const wanted = parseVersion(body)
   for (let tries = 0; tries < TRIES; tries++) {
-    const [row] = yield* read(plan.lists.read, { $id: id })
-    if (row === undefined) throw new Failure('not_found')
+    const row = yield* whole(plan, actor, id)
     const [, version, json] = row
     if (!matches(when.ifMatch, version)) throw new Failure('stale')
     const [past] = yield* read(plan.history.version, { $id: id, $version: wanted })
@@ -41,18 +45,19 @@ export function* revert(
     const now = JSON.parse(String(json))
     const former = { ...JSON.parse(String(past[6])), deleted_at: null }
     const reversal = reversalOf(plan, { id, version: Number(version) }, now, former)
-    if (reversal === undefined) return entityAnswer(200, row)
+    if (reversal === undefined) return entityAnswer(200, yield* shownTo(plan.view(actor), actor, row))
 
     const sheaves = sheavesOf([reversal])
-    const { steps, bag } = context.amend.steps(sheaves, [])
+    const { steps, bag } = context.amend.steps(sheaves, [], plan.view(actor).viewer)
     const operation = operationOf(actor)
     const outcome = yield* write(steps, { ...bag, ...operation })
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      const [fresh] = yield* read(plan.lists.read, { $id: id })
+      const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
       return withUnmapped(entityAnswer(200, fresh, operation.$operation), reversal.unmapped)
     }
     if (outcome.step === MOVED) continue
+    if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
     const conflicts = conflictsOf(
       yield* obstaclesTo(context, outcome, { sheaves, bag }),
       namesFor(context, actor),
@@ -60,6 +65,17 @@ export function* revert(
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }
   throw new Failure('busy')
+}
+
+/** All of it, hidden fields too, for those who may see it and its history. */
+function* whole(plan: Plan, actor: Actor, id: number): Act<Row> {
+  const bag = { ...askedBy(actor), $id: id }
+  const [seen] = yield* read(plan.view(actor).state, bag)
+  if (seen === undefined || seen[3] !== null) throw new Failure('not_found')
+  refuseByRule(plan, 'history', actor, seen)
+  const [row] = yield* read(plan.view(system).state, bag)
+  if (row === undefined) throw new Failure('not_found')
+  return row
 }
 
 function withUnmapped(answer: Answer, unmapped: readonly string[]): Answer {

@@ -1,11 +1,11 @@
 import { verifySecret } from '../auth/passwords.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
-import { emailKey } from '../declare/email-key.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
-import type { Caller } from '../plan/actor.ts'
+import { type Caller, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type Answer, type Context, operationOf, signInFirst } from './context.ts'
+import type { LoginPlan } from '../plan/login.ts'
+import { type Answer, askedBy, type Context, operationOf, signInFirst } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, signIn, takeText } from './login.ts'
@@ -14,11 +14,14 @@ import type { Query } from './query.ts'
 
 interface Self {
   readonly plan: Plan
+  readonly login: LoginPlan
   readonly id: number
   readonly session: string
   readonly hash: string
   readonly epoch: number
   readonly json: string
+  /** Of the e-mail. */
+  readonly key: string
 }
 
 /** The user that calls, in full. */
@@ -26,10 +29,22 @@ async function selfOf(context: Context, { actor, session, epoch }: Caller, query
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   query.refuseAll()
   const plan = context.plans.get(actor.entity)
-  const [row] = plan?.login === undefined ? [] : await context.store.read(plan.login.self, { $id: actor.id })
+  const login = plan?.login
+  const [row] =
+    login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: actor.id })
   // The token's own epoch: one that has been ended must not be exchanged for one that has not.
-  if (plan === undefined || row === undefined || Number(row[1]) !== epoch) throw badToken()
-  return { plan, id: actor.id, session, hash: String(row[0]), epoch: Number(row[1]), json: String(row[2]) }
+  if (plan === undefined || login === undefined || row === undefined || Number(row[1]) !== epoch)
+    throw badToken()
+  return {
+    plan,
+    login,
+    id: actor.id,
+    session,
+    hash: String(row[0]),
+    epoch: Number(row[1]),
+    json: String(row[2]),
+    key: String(row[3]),
+  }
 }
 
 /** `GET /api/auth/me` */
@@ -68,23 +83,26 @@ export async function changePassword(
   await confirm(context.throttle, self, password, address)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, bag))
-  const outcome = await context.store.write(self.plan.writes.update(bag, true), bag)
+  const outcome = await context.store.write(
+    self.plan.view(system).writes.update(bag, { partial: true, guarded: [] }),
+    bag,
+  )
   if (!outcome.done) throw badToken()
   context.identities.forget()
-  const next = { ...self, epoch: self.epoch + 1, json: String(outcome.rows[0]?.[2]) }
+  const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
+  const next = { ...self, epoch: self.epoch + 1, json: String(row?.[2] ?? self.json) }
   const answer = await signIn(context, next, newSession())
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
 }
 
 async function confirm(
   throttle: Throttle,
-  { json, hash }: Self,
+  { key, hash }: Self,
   password: string,
   address: string,
 ): Promise<void> {
-  const { email } = JSON.parse(json) as { email: string }
   const right = await throttle.attempt(
-    emailKey(email),
+    key,
     address,
     async () => (await verifySecret(password, hash)) || undefined,
   )
@@ -99,7 +117,7 @@ function parse(plan: Plan, body: Record<string, unknown>): { password: string; f
   const password = takeText(body, 'password', errors)
   const fresh = takeText(body, 'new_password', errors)
   const weak: Errors = new Map()
-  if (!errors.has('new_password')) plan.check('partial', { password: fresh }, weak)
+  if (!errors.has('new_password')) plan.view(system).check('partial', { password: fresh }, weak)
   for (const sentence of weak.get('password') ?? []) note(errors, 'new_password', sentence)
   if (errors.size > 0) throw invalid(errors)
   return { password, fresh }

@@ -1,5 +1,8 @@
+import { no } from '../declare/cel/expression.ts'
+import { columnOf, walk } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
+import type { Changed } from '../journal/difference.ts'
 import {
   type Conflicts,
   changedSince,
@@ -10,14 +13,16 @@ import {
   sheavesOf,
 } from '../journal/undo.ts'
 import type { Actor } from '../plan/actor.ts'
-import { MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
+import { FORBIDDEN, MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
 import { uniquesOf } from '../plan/schema.ts'
+import { mayOf, type View } from '../plan/view.ts'
+import type { Viewer } from '../plan/viewer.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import { type Outcome, step } from '../store/step.ts'
-import { type Answer, type Context, namesFor, operationOf, TRIES } from './context.ts'
+import { type Answer, askedBy, type Context, namesFor, operationOf, refusal, TRIES } from './context.ts'
 import { filterBag, parseActor, visible, visibleOperation } from './operations.ts'
 import { parseFlag, parseTime, type Query } from './query.ts'
 
@@ -113,17 +118,18 @@ function* takeBack(
     if (skipped.size > 0 && !skipConflicts) throw cannot(skipped)
     const reversals = found.filter(({ plan, amendment }) => !skipped.has(`${plan.type.name}/${amendment.id}`))
     refuseForbidden(actor, reversals)
-    if (reversals.length === 0) return answerOf(null, operations, [], skipped)
+    if (reversals.length === 0) return answerOf(actor, null, operations, [], skipped)
 
     const sheaves = sheavesOf(reversals)
-    const { steps, bag } = context.amend.steps(sheaves, operations)
+    const { steps, bag } = context.amend.steps(sheaves, operations, viewerOf(context, actor))
     const operation = operationOf(actor)
     const all = dryRun ? [...steps, step(context.store.dialect, DRY, 'none', sql`SELECT 1`)] : steps
     const outcome = yield* write(all, { ...bag, ...operation })
     if (outcome.done || outcome.step === DRY) {
       if (outcome.done) yield* after(() => context.identities.forget())
-      return answerOf(outcome.done ? operation.$operation : null, operations, reversals, skipped)
+      return answerOf(actor, outcome.done ? operation.$operation : null, operations, reversals, skipped)
     }
+    if (outcome.step === FORBIDDEN) throw new Failure('forbidden')
     const obstacles = conflictsOf(
       yield* obstaclesTo(context, outcome, { sheaves, bag }),
       namesFor(context, actor),
@@ -142,10 +148,13 @@ function* takeBack(
 /** What has changed since, of as many as are named. */
 function* explain(actor: Actor, moved: Moved, named: number): Act<string> {
   const { plan, id, last } = moved
-  const mayKnow = plan.may.read(actor) && plan.may.history(actor)
-  if (named >= NAMED_MAX || !mayKnow) return changedSince(moved, undefined, mayKnow)
+  if (named >= NAMED_MAX) return changedSince(moved, undefined, undefined)
+  const view = plan.view(actor)
+  const [state] = yield* read(view.state, { ...askedBy(actor), $id: id })
+  const mayKnow = state !== undefined && mayOf(state, 'read') && mayOf(state, 'history')
+  if (!mayKnow) return changedSince(moved, undefined, undefined)
   const [row] = yield* read(plan.history.version, { $id: id, $version: last })
-  return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])), mayKnow)
+  return changedSince(moved, row?.[6] == null ? undefined : JSON.parse(String(row[6])), view.fields)
 }
 
 /** Goes all the way, and back again: what stands in the way of it is found as it would be. */
@@ -170,7 +179,8 @@ function refuseUntouchable(context: Context, actor: Actor, rows: readonly Row[])
   const acts = ['update', 'delete', 'restore'] as const
   for (const entity of new Set(rows.map(([name]) => String(name)))) {
     const plan = context.plans.get(entity)
-    if (plan !== undefined && !acts.some((act) => plan.may[act](actor))) throw new Failure('forbidden')
+    if (plan !== undefined && !acts.some((act) => plan.view(actor).may[act] !== no))
+      throw new Failure('forbidden')
   }
 }
 
@@ -182,10 +192,23 @@ function refuseSelf(actor: Actor, reversals: readonly Reversal[], conflicts: Con
       conflicts.set(`${actor.entity}/${actor.id}`, ['is the account of whoever asks for this'])
 }
 
-/** Whoever takes something back does what that takes. */
+/** Whoever takes something back does what that takes. What depends on the Entity is looked at when it is done. */
 function refuseForbidden(actor: Actor, reversals: readonly Reversal[]): void {
-  if (reversals.some(({ plan, amendment }) => !plan.may[amendment.kind](actor)))
-    throw new Failure('forbidden')
+  for (const { plan, amendment } of reversals)
+    if (plan.view(actor).may[amendment.kind] === no) throw refusal(plan, amendment.kind, actor, true)
+}
+
+/** Who meets the rules as this actor does. */
+function viewerOf({ plans }: Context, actor: Actor): Viewer | undefined {
+  const [plan] = plans.values()
+  return plan?.view(actor).viewer
+}
+
+/** Of what changes, what they see of every Entity. */
+function seenOf({ fields, hides }: View, changed: Changed): Changed {
+  if (!hides) return changed
+  const seen = new Set(['deleted_at', ...[...walk(fields)].flatMap((field) => [field.path, columnOf(field)])])
+  return Object.fromEntries(Object.entries(changed).filter(([path]) => seen.has(path)))
 }
 
 /** No other one has the value: two of those that would come back do. */
@@ -201,6 +224,7 @@ function cannot(conflicts: Conflicts): Failure {
 }
 
 function answerOf(
+  actor: Actor,
   operation: string | null,
   undone: readonly string[],
   reversals: readonly Reversal[],
@@ -215,7 +239,7 @@ function answerOf(
       entity: plan.type.name,
       id,
       kind,
-      changed: kind === 'delete' ? {} : changed,
+      changed: kind === 'delete' ? {} : seenOf(plan.view(actor), changed),
       ...(unmapped.length > 0 && { unmapped }),
     })),
     skipped: Object.fromEntries([...skipped].slice(0, NAMED_MAX)),

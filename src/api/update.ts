@@ -1,21 +1,25 @@
 import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import { type Actor, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import type { Manner } from '../plan/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Bag, Row } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
+  askedBy,
   type Context,
   entityAnswer,
   matches,
   operationOf,
   type Preconditions,
+  refuseByRule,
+  shownTo,
   TRIES,
 } from './context.ts'
-import { bindEmailKey, hashSecrets, noteFaults, refuseFaulty } from './faults.ts'
+import { bindEmailKey, guardedIn, hashSecrets, noteFaults, refuseFaulty, refuseForbidden } from './faults.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
@@ -23,7 +27,7 @@ import type { Query } from './query.ts'
 const MERGES_MAX = 60
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
-type Manner = 'partial' | 'replace'
+type Method = 'partial' | 'replace'
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(
@@ -37,18 +41,20 @@ export function* update(
     when,
     query,
     operation,
-  }: { id: number; body: unknown; manner: Manner; when: Preconditions; query: Query; operation?: string },
+  }: { id: number; body: unknown; manner: Method; when: Preconditions; query: Query; operation?: string },
 ): Act<Answer> {
   allow(plan, 'update', actor)
   query.refuseAll()
   const errors: Errors = new Map()
   const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
-  const values = plan.check(manner, body, errors)
+  const view = plan.view(actor)
+  const values = view.check(manner, body, errors)
+  const how = { partial: manner === 'partial', guarded: guardedIn(view, body) }
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
   bindEmailKey(plan, bag)
   yield* refuseFaulty(plan, bag, id, actor, errors)
-  if (Object.keys(values).length === 0) return yield* unchanged(plan, id, when)
+  if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   const documents =
     manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
@@ -56,12 +62,12 @@ export function* update(
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
     if (documents.length > 0) yield* mergeDocuments(plan, documents, { bag, values, when })
-    const outcome = yield* write(plan.writes.update(bag, manner === 'partial'), bag)
+    const outcome = yield* write(view.writes.update(bag, how), bag)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      return entityAnswer(200, outcome.rows[0], bag.$operation)
+      return entityAnswer(200, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)
     }
-    yield* refuse(plan, actor, id, { bag, when })
+    yield* refuse(plan, actor, id, { bag, when, how })
   }
   throw new Failure('busy')
 }
@@ -75,7 +81,7 @@ function* mergeDocuments(
   documents: readonly string[],
   { bag, values, when }: { bag: Bag; values: Values; when: Preconditions },
 ): Act<void> {
-  const [row] = yield* read(plan.lists.read, bag)
+  const [row] = yield* read(plan.view(system).lists.read, bag)
   if (row === undefined) throw new Failure('not_found')
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const current: unknown = JSON.parse(String(row[2]))
@@ -94,10 +100,19 @@ function refuseForeignPassword(plan: Plan, actor: Actor, errors: Errors): void {
 }
 
 /** Nothing was sent, so nothing is written. */
-function* unchanged(plan: Plan, id: number, when: Preconditions): Act<Answer> {
-  const [row] = yield* read(plan.lists.read, { $id: id })
-  if (row !== undefined && !matches(when.ifMatch, row[1])) throw new Failure('stale')
+function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<Answer> {
+  const row = yield* live(plan, actor, id)
+  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
+  refuseByRule(plan, 'update', actor, row)
   return entityAnswer(200, row)
+}
+
+/** The Entity, if it is live and theirs to see. */
+function* live(plan: Plan, actor: Actor, id: number): Act<Row> {
+  const [row] = yield* read(plan.view(actor).state, { ...askedBy(actor), $id: id })
+  if (row === undefined || row[3] !== null) throw new Failure('not_found')
+  refuseByRule(plan, 'read', actor, row)
+  return row
 }
 
 /** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
@@ -105,15 +120,15 @@ function* refuse(
   plan: Plan,
   actor: Actor,
   id: number,
-  { bag, when }: { bag: Bag; when: Preconditions },
+  { bag, when, how }: { bag: Bag; when: Preconditions; how: Manner },
 ): Act<void> {
-  const [row] = yield* read(plan.lists.read, { $id: id })
-  if (row === undefined) throw new Failure('not_found')
+  const row = yield* live(plan, actor, id)
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const errors: Errors = new Map()
+  yield* refuseForbidden(plan, actor, { action: 'update', bag, manner: how, errors })
   const current: unknown = JSON.parse(String(row[2]))
   // An object that is made by this write must have what it must have.
-  for (const { path, within, column } of plan.writes.needed)
+  for (const { path, within, column } of plan.view(actor).writes.needed)
     if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
   yield* noteFaults(plan, bag, id, actor, errors)

@@ -26,7 +26,7 @@ export const init: Command = {
 }
 
 const template = `// Everything that this backend serves is declared here. Change it, start anew, and the API has changed.
-import { app, boolean, date, entity, everyone, ref, signedIn, text } from 'takeback'
+import { app, boolean, date, entity, everyone, list, ref, text } from 'takeback'
 
 export default app({
   admins: 'admins', // members of this type may do everything
@@ -37,13 +37,20 @@ export default app({
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120 }) },
-      access: { create: everyone }, // anybody may sign up; the rest is for admins
+      access: { create: everyone, read: 'me != null', update: 'id == me.id' }, // anybody may sign up
     }),
 
     // /api/projects/ and /api/tasks/
     projects: entity({
-      fields: { title: text({ min: 1, max: 200, unique: true }) },
-      access: { read: signedIn, create: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+      fields: { title: text({ min: 1, max: 200, unique: true }), members: list(ref('users', { onDelete: 'clear' })) },
+      // Who may: \`me\` is whoever asks. Without a rule, only admins may.
+      access: {
+        create: 'me.id in members',
+        read: 'me.id in members',
+        update: 'me.id in members && me.id in next.members',
+        delete: 'me.id in members',
+        restore: 'me.id in members',
+      },
     }),
     tasks: entity({
       fields: {
@@ -53,7 +60,13 @@ export default app({
         project: ref('projects', { onDelete: 'cascade' }), // goes with its project, and comes back with it
         assignee: ref('users', { optional: true, onDelete: 'clear' }),
       },
-      access: { read: signedIn, create: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+      access: {
+        create: 'me.id in project.members',
+        read: 'me.id in project.members',
+        update: 'me.id in project.members && me.id in next.project.members',
+        delete: 'me.id in project.members',
+        restore: 'me.id in project.members',
+      },
     }),
   },
 })

@@ -36,6 +36,10 @@ export const serverOptions = {
     value: 'LIST',
     help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',
   },
+  'explain-denials': {
+    value: undefined,
+    help: 'while developing: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',
+  },
 } as const satisfies Record<string, Option>
 
 export function flagsOf(given: Given): Flags {

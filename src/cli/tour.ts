@@ -52,7 +52,8 @@ function mostTelling(model: Model): EntityType | undefined {
 /** What must be there first, the innermost first. What is optional and logs in is left out. */
 function targetsOf(type: EntityType, model: Model, seen = new Set([type.name])): EntityType[] {
   return [...walk(type.fields)].flatMap((field) => {
-    const target = field.kind === 'reference' ? model.entities.get(field.target) : undefined
+    const refers = field.kind === 'reference' || (field.kind === 'links' && field.min > 0)
+    const target = refers ? model.entities.get(field.target) : undefined
     if (target === undefined || seen.has(target.name) || (field.optional && target.login !== undefined))
       return []
     seen.add(target.name)
@@ -80,10 +81,18 @@ function withReferences(
     const variable = field.kind === 'reference' ? made.get(field.target) : undefined
     if (variable !== undefined) filled.set(field.name, { id: `$${variable}` })
     else if (field.kind === 'reference' && field.optional) filled.delete(field.name)
+    else if (field.kind === 'links') filled.set(field.name, membersOf(made.get(field.target), field.min))
     else if (field.kind === 'object' && typeof inner === 'object' && inner !== null)
       filled.set(field.name, withReferences(inner as Record<string, unknown>, field.fields, made))
   }
   return Object.fromEntries(filled)
+}
+
+/** What was made on the way, and otherwise as few as there must be. */
+function membersOf(variable: string | undefined, min: number): object[] {
+  return variable === undefined
+    ? Array.from({ length: min }, (_, at) => ({ id: at + 1 }))
+    : [{ id: `$${variable}` }]
 }
 
 function indent(lines: readonly string[]): string {

@@ -16,6 +16,8 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
     url,
     database: place,
   })
+  if (config.explainDenials)
+    log.say('Refusals name the rules behind them (--explain-denials): for developing only', {})
   // A log that is read by programs is no place for a password.
   const pretty = config.log === 'pretty'
   if (first !== undefined) (pretty ? process.stdout : process.stderr).write(`${first}\n`)

@@ -1,4 +1,4 @@
-import type { FieldOptions } from './fields/field.ts'
+import type { FieldOptions, FieldRules } from './fields/field.ts'
 import type {
   DecimalDeclaration,
   DecimalOptions,
@@ -26,11 +26,14 @@ import type {
 import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields/time.ts'
 
 import type { Keep } from './retention.ts'
+import type { Rule } from './rule.ts'
+
+export { everyone, type Rule, signedIn } from './rule.ts'
 
 /** What happens to whoever refers to an Entity when that Entity is deleted. */
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
 
-export interface ObjectOptions {
+export interface ObjectOptions extends FieldRules {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
   /** What it was called before: its data come along. */
@@ -43,11 +46,13 @@ export interface ListOptions extends FieldOptions {
   readonly max?: number
   readonly default?: readonly unknown[]
 }
-export interface RefOptions {
+export interface RefOptions extends FieldRules {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
   readonly onDelete?: OnDelete
   readonly unique?: boolean
+  /** What its target calls those that refer to it: the name by which `?expand=` brings them along. */
+  readonly as?: string
   /** What it was called before: its data come along. */
   readonly was?: string
 }
@@ -127,7 +132,7 @@ export const object = <const F extends Fields, const O extends ObjectOptions>(
   fields: F,
   options?: Only<O, ObjectOptions>,
 ) => declare('object', { ...options, fields } as O & { readonly fields: F })
-/** A list of values of one type. */
+/** A list of values of one type; of references, it is in an order and has none of them twice. */
 export const list = <const I extends FieldDeclaration, const O extends ListOptions>(
   items: I,
   options?: Only<O, ListOptions>,
@@ -148,16 +153,6 @@ function declare<const T extends string, O extends object>(
 export const actions = ['create', 'read', 'update', 'delete', 'restore', 'purge', 'history'] as const
 export type Action = (typeof actions)[number]
 
-/** Who may: a marker such as `everyone`. Without one, only admins may. */
-export interface Rule {
-  readonly rule: 'everyone' | 'signed-in'
-}
-
-/** Passes for anybody, signed in or not. */
-export const everyone: Rule = Object.freeze({ rule: 'everyone' })
-/** Passes for whoever is signed in, as any user type. */
-export const signedIn: Rule = Object.freeze({ rule: 'signed-in' })
-
 export interface LoginDeclaration {
   /** What `user_type` says at login. */
   readonly userType: string
@@ -171,6 +166,8 @@ export interface EntityDeclaration {
   readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
+  /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
+  readonly index?: readonly (readonly string[])[]
   /** What it was called before: its data, its journal and the references to it come along. */
   readonly was?: string
   /** How long what is deleted is kept, and how long the journal; as the app says, unless told. */

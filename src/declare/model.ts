@@ -1,9 +1,16 @@
-import type { Action, OnDelete, Rule } from './define.ts'
+import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { Retention } from './retention.ts'
+import type { Rule } from './rule.ts'
 
-/** A value in one column: all types but objects and references. */
-export interface ValueField {
+/** Rules of one field. What is in an object is under the object's too. */
+interface Ruled {
+  readonly read: Rule | undefined
+  readonly write: Rule | undefined
+}
+
+/** A value in one column: all types but objects, references and lists of those. */
+export interface ValueField extends Ruled {
   readonly kind: 'value'
   readonly name: string
   readonly path: string
@@ -16,14 +23,18 @@ export interface ValueField {
   readonly default: unknown
   readonly secret: boolean
   readonly unique: boolean
+  /** Its words are found by `?search=`. */
+  readonly search: boolean
   /** What it was called before. */
   readonly was: string | undefined
   readonly check: Check
   readonly schema: JsonSchema
   readonly example: unknown
+  /** What each item of a list is. */
+  readonly item: Field | undefined
 }
 
-interface ObjectField {
+interface ObjectField extends Ruled {
   readonly kind: 'object'
   readonly name: string
   readonly path: string
@@ -32,7 +43,7 @@ interface ObjectField {
   readonly fields: readonly Field[]
 }
 
-export interface ReferenceField {
+export interface ReferenceField extends Ruled {
   readonly kind: 'reference'
   readonly name: string
   readonly path: string
@@ -40,13 +51,39 @@ export interface ReferenceField {
   readonly target: string
   readonly onDelete: OnDelete
   readonly unique: boolean
+  /** What the target calls those that refer to it. */
+  readonly as: string | undefined
   readonly was: string | undefined
 }
 
-export type Field = ValueField | ObjectField | ReferenceField
+/** A list of references: a column has the list as it is shown, and a table beside it a row for each member. */
+export interface LinksField extends Ruled {
+  /** What the target calls those that refer to it. */
+  readonly as: string | undefined
+  readonly kind: 'links'
+  readonly name: string
+  readonly path: string
+  readonly optional: boolean
+  readonly target: string
+  readonly onDelete: OnDelete
+  readonly min: number
+  readonly max: number | undefined
+  /** Empty, where there is one: nobody knows yet which Entities there will be. */
+  readonly default: readonly [] | undefined
+  readonly was: string | undefined
+  readonly example: unknown
+}
+
+export type Field = ValueField | ObjectField | ReferenceField | LinksField
 
 export interface Login {
   readonly userType: string
+}
+
+/** One key of a sort or an index. */
+export interface IndexKey {
+  readonly column: string
+  readonly descending: boolean
 }
 
 export interface EntityType {
@@ -57,8 +94,29 @@ export interface EntityType {
   readonly login: Login | undefined
   /** Columns whose values together are unique among the live, single ones included. */
   readonly uniques: readonly (readonly string[])[]
+  /** Sorts that an index of the live serves, `id` included. */
+  readonly indexes: readonly (readonly IndexKey[])[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
   readonly retention: Retention
+}
+
+/** The table that tells the members of a list of references, a row for each; the database keeps it as the list is. */
+export interface LinkTable {
+  readonly table: string
+  /** Its columns: whose list it is, who is in it, and where, from 0. */
+  readonly source: 'source'
+  readonly target: 'target'
+  readonly place: 'place'
+}
+
+/** What every database keeps of a name. */
+const NAME_MAX = 60
+
+/** The link table of a list of references at a dot path of a type. No type's own table can be called so: it has a dot. */
+export function linkTableOf(type: string, path: string): LinkTable {
+  const name = `${type}.${path}`
+  const table = name.length <= NAME_MAX ? name : `${name.slice(0, 40)}.${Bun.hash(name).toString(36)}`
+  return { table, source: 'source', target: 'target', place: 'place' }
 }
 
 /** An arrow of the reference graph: `from`'s column points at `to`. */
@@ -70,6 +128,10 @@ export interface Edge {
   readonly within: string | undefined
   readonly to: string
   readonly onDelete: OnDelete
+  /** Where it points at many: the table that tells which, and how many there must and may be. */
+  readonly list:
+    | { readonly links: string; readonly min: number; readonly max: number | undefined }
+    | undefined
 }
 
 /** The declarations, resolved and frozen. */

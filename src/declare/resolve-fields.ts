@@ -1,12 +1,31 @@
 import type { Errors } from '../errors.ts'
 import { didYouMean } from './closest.ts'
-import type { FieldDeclaration, ListDeclaration, ObjectDeclaration, RefDeclaration } from './define.ts'
+import type {
+  FieldDeclaration,
+  ListDeclaration,
+  ObjectDeclaration,
+  OnDelete,
+  RefDeclaration,
+} from './define.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
-import { aBoolean, aName, FIELD_NAME, type OptionCheck } from './fields/field.ts'
+import {
+  aBoolean,
+  aCount,
+  aName,
+  aValue,
+  type Check,
+  common,
+  FIELD_NAME,
+  minAboveMax,
+  type OptionCheck,
+  rules,
+} from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
-import type { Field, ValueField } from './model.ts'
+import type { Field, LinksField, ValueField } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
+import type { Rule } from './rule.ts'
+import { checkOf } from './values.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 /** Columns that some databases have in every table. */
@@ -94,6 +113,9 @@ function resolveField(
     return undefined
   }
   const field = declaration as unknown as FieldDeclaration
+  for (const rule of ['read', 'write'] as const)
+    if (place.inList && field[rule] !== undefined)
+      problems.push([`${place.path}.${rule}`, 'cannot be said in a list; say it of the list'])
   if (field.type === 'object') return resolveObject(name, field, place, problems)
   if (field.type === 'ref') return resolveReference(name, field, place, problems)
   if (field.type === 'list') return resolveList(name, field, place, problems)
@@ -104,13 +126,23 @@ function resolveField(
   return resolveValue(name, field, field, place, problems)
 }
 
+const aReverse: OptionCheck = (value) =>
+  typeof value === 'string' && FIELD_NAME.test(value)
+    ? undefined
+    : 'must be a name of letters, digits and _, starting with a letter'
+
 function resolveObject(
   name: string,
   declaration: ObjectDeclaration,
   place: Place,
   problems: Problems,
 ): Field {
-  checkOptions(declaration, { optional: aBoolean, was: aName, fields: () => undefined }, place.path, problems)
+  checkOptions(
+    declaration,
+    { optional: aBoolean, was: aName, ...rules, fields: () => undefined },
+    place.path,
+    problems,
+  )
   const path = dotted(place.dotPath, name)
   const fields = resolveFields(declaration.fields, { ...place, dotPath: path }, problems)
   if (isRecord(declaration.fields) && Object.keys(declaration.fields).length === 0)
@@ -121,6 +153,8 @@ function resolveObject(
     path,
     optional: declaration.optional === true,
     was: declaration.was,
+    read: declaration.read,
+    write: declaration.write,
     fields: Object.freeze(fields),
   }
 }
@@ -131,22 +165,18 @@ function resolveReference(
   place: Place,
   problems: Problems,
 ): Field | undefined {
-  const { target, onDelete = 'restrict', optional = false, unique = false } = declaration
-  const problem = (option: string, sentence: string) => problems.push([`${place.path}${option}`, sentence])
-  checkOptions(
-    declaration,
-    { optional: aBoolean, target: () => undefined, onDelete: () => undefined, unique: aBoolean, was: aName },
-    place.path,
-    problems,
-  )
+  const { optional = false, unique = false } = declaration
+  const { target, onDelete } = resolveArrow(declaration, place, problems)
   if (place.inList)
-    problem('', 'is a reference in a list, which is not served yet; declare a type for the link instead')
-  if (typeof target !== 'string' || !place.names.includes(target))
-    problem('', `refers to "${target}", which is not declared${didYouMean(String(target), place.names)}`)
-  if (!['restrict', 'cascade', 'clear'].includes(onDelete))
-    problem('.onDelete', "must be 'restrict', 'cascade' or 'clear'")
+    problems.push([
+      place.path,
+      'is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ])
   if (onDelete === 'clear' && !optional)
-    problem('.onDelete', "is 'clear', which leaves the reference empty: add optional: true")
+    problems.push([
+      `${place.path}.onDelete`,
+      "is 'clear', which leaves the reference empty: add optional: true",
+    ])
   return {
     kind: 'reference',
     name,
@@ -155,9 +185,96 @@ function resolveReference(
     target,
     onDelete,
     unique,
+    as: declaration.as,
     was: declaration.was,
+    read: declaration.read,
+    write: declaration.write,
   }
 }
+
+/** What a reference points at, and what it does when that is deleted. */
+function resolveArrow(
+  declaration: RefDeclaration,
+  { path, names }: Place,
+  problems: Problems,
+): { target: string; onDelete: OnDelete } {
+  const { target, onDelete = 'restrict' } = declaration
+  checkOptions(
+    declaration,
+    {
+      optional: aBoolean,
+      target: aValue,
+      onDelete: aValue,
+      unique: aBoolean,
+      as: aReverse,
+      was: aName,
+      ...rules,
+    },
+    path,
+    problems,
+  )
+  if (typeof target !== 'string' || !names.includes(target))
+    problems.push([path, `refers to "${target}", which is not declared${didYouMean(String(target), names)}`])
+  if (!['restrict', 'cascade', 'clear'].includes(onDelete))
+    problems.push([`${path}.onDelete`, "must be 'restrict', 'cascade' or 'clear'"])
+  return { target, onDelete }
+}
+
+/** A list of references. What is said of each of them is said in its `ref`, what is said of the list beside it. */
+function resolveLinks(
+  name: string,
+  declaration: ListDeclaration,
+  item: RefDeclaration,
+  place: Place,
+  problems: Problems,
+): LinksField {
+  const { path } = place
+  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
+  const { target, onDelete } = resolveArrow(item, { ...place, path: `${path}.items` }, problems)
+  const { unique, ...options } = declaration as ListDeclaration & { unique?: unknown }
+  checkOptions(options, linksOptions, path, problems)
+  for (const [at, said] of [
+    ['unique', unique],
+    ['items.unique', item.unique],
+  ] as const)
+    if (said !== undefined)
+      problem(
+        at,
+        'cannot be said of a list of references: no list has the same twice, and several may have the same',
+      )
+  if (item.optional !== undefined)
+    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
+  for (const rule of ['read', 'write'] as const)
+    if (item[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
+  if (item.was !== undefined)
+    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
+  const conflict = minAboveMax(declaration)
+  if (conflict !== undefined) problem(...conflict)
+  const { default: given } = declaration
+  if (given !== undefined && !(Array.isArray(given) && given.length === 0))
+    problem('default', 'must be [], since nobody knows yet which Entities there will be')
+  const field: LinksField = {
+    kind: 'links',
+    name,
+    path: dotted(place.dotPath, name),
+    optional: declaration.optional === true,
+    target,
+    onDelete,
+    min: declaration.min ?? 0,
+    max: declaration.max,
+    default: given === undefined ? undefined : [],
+    as: item.as,
+    was: declaration.was,
+    read: declaration.read,
+    write: declaration.write,
+    example: declaration.example,
+  }
+  for (const option of ['default', 'example'] as const)
+    checkValue(option, declaration, checkOf(field, 'whole'), path, problems)
+  return field
+}
+
+const linksOptions = { ...common, items: aValue, min: aCount, max: aCount, default: aValue }
 
 function resolveList(
   name: string,
@@ -165,6 +282,9 @@ function resolveList(
   place: Place,
   problems: Problems,
 ): Field | undefined {
+  const { items } = declaration
+  if (!place.inList && isRecord(items) && items.type === 'ref')
+    return resolveLinks(name, declaration, items, place, problems)
   const before = problems.length
   const item = resolveField(
     'items',
@@ -190,13 +310,15 @@ function resolveValue(
   }
   const before = problems.length
   checkOptions(written, type.options, place.path, problems)
+  if (place.inList && isRecord(written) && written.search === true)
+    problems.push([`${place.path}.search`, 'cannot be said in a list: only single texts are searched'])
   if (problems.length > before) return undefined
   const conflict = type.conflict?.(declaration)
   if (conflict !== undefined) problems.push([`${place.path}.${conflict[0]}`, conflict[1]])
   else {
     const field = valueField(name, dotted(place.dotPath, name), declaration)
     for (const option of ['default', 'example'] as const)
-      checkValue(option, declaration, field, place.path, problems)
+      checkValue(option, declaration, field.check, place.path, problems)
     return field
   }
   return undefined
@@ -205,14 +327,14 @@ function resolveValue(
 function checkValue(
   option: 'default' | 'example',
   declaration: object,
-  field: ValueField,
+  check: Check,
   path: string,
   problems: Problems,
 ): void {
   const value = (declaration as Record<string, unknown>)[option]
   if (value === undefined) return
   const errors: Errors = new Map()
-  field.check(value, option, errors)
+  check(value, option, errors)
   for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
 }
 
@@ -228,7 +350,9 @@ function checkOptions(
     const names = Object.keys(known)
     const sentence =
       check === undefined
-        ? `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
+        ? option === 'search'
+          ? 'can only be said of text, email, url and choice'
+          : `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
         : check(value)
     if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
   }
@@ -241,10 +365,14 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
   const options = declaration as {
     optional?: boolean
     unique?: boolean
+    search?: boolean
     default?: unknown
     example?: unknown
     scale?: number
     was?: string
+    read?: Rule
+    write?: Rule
+    item?: Field
   }
   const check = type.check(declaration)
   return Object.freeze({
@@ -258,9 +386,13 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     default: options.default === undefined ? undefined : check(options.default, 'default', new Map()),
     secret: declaration.type === 'secret' || declaration.type === 'password',
     unique: options.unique === true,
+    search: options.search === true,
     was: options.was,
     check,
     schema: type.schema(declaration),
     example: options.example,
+    read: options.read,
+    write: options.write,
+    item: options.item,
   })
 }

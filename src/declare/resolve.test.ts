@@ -6,6 +6,7 @@ import {
   entity,
   everyone,
   integer,
+  json,
   list,
   object,
   ref,
@@ -88,8 +89,56 @@ test('every mistake has its dot path and what would be right', () => {
       "entities.rooms.fields.a.pattern: is not a regular expression of RE2's syntax",
     ],
     [
-      inRooms({ a: list(ref('rooms')) }),
-      'entities.rooms.fields.a.items: is a reference in a list, which is not served yet; declare a type for the link instead',
+      inRooms({ a: list(object({ b: ref('rooms') })) }),
+      'entities.rooms.fields.a.items.b: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(list(ref('rooms'))) }),
+      'entities.rooms.fields.a.items.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(object({ b: list(ref('rooms')) })) }),
+      'entities.rooms.fields.a.items.b.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { unique: true })) }),
+      'entities.rooms.fields.a.items.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+    ],
+    [
+      inRooms({ a: { ...list(ref('rooms')), unique: true } }),
+      'entities.rooms.fields.a.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { optional: true })) }),
+      'entities.rooms.fields.a.items.optional: cannot be said of what a list holds: what is not there is not in the list',
+    ],
+    [
+      inRooms({ a: list(ref('rooms', { was: 'b' })) }),
+      'entities.rooms.fields.a.items.was: cannot be said in a list: what stands in it is not renamed',
+    ],
+    [
+      inRooms({ a: list(ref('room')) }),
+      'entities.rooms.fields.a.items: refers to "room", which is not declared; did you mean "rooms"?',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { min: 2, max: 1 }) }),
+      'entities.rooms.fields.a.min: must not be above max, which is 1',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { default: [{ id: 1 }] }) }),
+      'entities.rooms.fields.a.default: must be [], since nobody knows yet which Entities there will be',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { min: 1, default: [] }) }),
+      'entities.rooms.fields.a.default: must have at least 1 items',
+    ],
+    [
+      inRooms({ a: list(ref('rooms'), { example: [{ id: 1 }, { id: 1 }] }) }),
+      'entities.rooms.fields.a.example.1: stands in the list already',
+    ],
+    [
+      inRooms({ a: list(ref('rooms')) }, { unique: [['a']] }),
+      'entities.rooms.unique.0: "a" is of a type that cannot be unique',
     ],
     [
       inRooms({ a: list(secret()) }),
@@ -102,6 +151,61 @@ test('every mistake has its dot path and what would be right', () => {
     [
       inRooms({ a: { type: 'ref', target: 'rooms', onDelete: 'explode' } }),
       "entities.rooms.fields.a.onDelete: must be 'restrict', 'cascade' or 'clear'",
+    ],
+    [
+      inRooms({ a: integer({ search: true } as object) }),
+      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+    ],
+    [
+      inRooms({ a: secret({ search: true } as object) }),
+      'entities.rooms.fields.a.search: can only be said of text, email, url and choice',
+    ],
+    [inRooms({ a: text({ search: 1 } as object) }), 'entities.rooms.fields.a.search: must be true or false'],
+    [
+      inRooms({ a: list(text({ search: true })) }),
+      'entities.rooms.fields.a.items.search: cannot be said in a list: only single texts are searched',
+    ],
+    [
+      inRooms(Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`a${at}`, text({ search: true })]))),
+      'entities.rooms.fields: have more than 16 that are searched; leave some out',
+    ],
+    [inRooms({ a: text() }, { index: [['-b']] }), 'entities.rooms.index.0: "b" is not a value of this type'],
+    [
+      inRooms({ status: text() }, { index: [['-statsu']] }),
+      'entities.rooms.index.0: "statsu" is not a value of this type; did you mean "status"?',
+    ],
+    [inRooms({ a: text() }, { index: ['a'] }), 'entities.rooms.index: must be a list of lists of dot paths'],
+    [
+      inRooms({ a: text() }, { index: [['deleted_at']] }),
+      'entities.rooms.index.0: "deleted_at" is not a value',
+    ],
+    [
+      inRooms({ a: text() }, { index: [['id']] }),
+      'entities.rooms.index.0: is the order that every type has already; leave it out',
+    ],
+    [
+      inRooms({ a: secret() }, { index: [['a']] }),
+      'entities.rooms.index.0: "a" is of a type that cannot be indexed',
+    ],
+    [
+      inRooms({ a: json() }, { index: [['a']] }),
+      'entities.rooms.index.0: "a" is of a type that cannot be indexed',
+    ],
+    [
+      inRooms(
+        { a: text() },
+        {
+          index: [
+            ['a', '-created_at'],
+            ['a', '-created_at', '-id'],
+          ],
+        },
+      ),
+      'entities.rooms.index.1: says what is said already; leave it out',
+    ],
+    [
+      inRooms({ a: text() }, { index: [['a', '-a']] }),
+      'entities.rooms.index.0: says what is said already; leave it out',
     ],
     [inRooms({ a: text() }, { unique: [['b']] }), 'entities.rooms.unique.0: "b" is not a value of this type'],
     [
@@ -119,7 +223,7 @@ test('every mistake has its dot path and what would be right', () => {
     [inRooms({ a: text() }, { acess: {} }), 'entities.rooms.acess: is not an option; did you mean "access"?'],
     [
       inRooms({ a: text() }, { access: { read: 'a == 1' } }),
-      'entities.rooms.access.read: must be everyone or signedIn, or be left out',
+      'entities.rooms.access.read: must be a text, such as "abc" at column 6, in "a == 1"',
     ],
     [
       inRooms({ email: text() }, { login: { userType: 'user' } }),
@@ -172,7 +276,17 @@ test('what is right becomes a Model that nobody can change', () => {
           fields: { title: text({ unique: true }) },
           access: { read: everyone, create: signedIn },
         }),
-        bookings: entity({ fields: { at: object({ room: ref('rooms', { onDelete: 'cascade' }) }) } }),
+        bookings: entity({
+          fields: {
+            at: object(
+              {
+                room: ref('rooms', { onDelete: 'cascade' }),
+                others: list(ref('rooms', { onDelete: 'clear' }), { min: 1 }),
+              },
+              { optional: true },
+            ),
+          },
+        }),
       },
     }),
   )
@@ -181,9 +295,19 @@ test('what is right becomes a Model that nobody can change', () => {
       from: 'bookings',
       path: 'at.room',
       column: 'at.room.id',
-      within: undefined,
+      within: 'at',
       to: 'rooms',
       onDelete: 'cascade',
+      list: undefined,
+    },
+    {
+      from: 'bookings',
+      path: 'at.others',
+      column: 'at.others',
+      within: 'at',
+      to: 'rooms',
+      onDelete: 'clear',
+      list: { links: 'bookings.at.others', min: 1, max: undefined },
     },
   ])
   expect(model.logins.map(({ name }) => name)).toEqual(['admins'])

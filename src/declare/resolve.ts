@@ -1,13 +1,18 @@
 import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
-import { type Action, type AppDeclaration, actions, type EntityDeclaration, type Rule } from './define.ts'
+import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
-import { columnOf, type Edge, type EntityType, type Field, type Model, walk } from './model.ts'
+import { resolveIndexes } from './indexes.ts'
+import { columnOf, type Edge, type EntityType, type Field, linkTableOf, type Model, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { type Retention, resolveRetention } from './retention.ts'
+import { isRule, type Rule } from './rule.ts'
+import { checkRules } from './rules.ts'
+import { ownValues } from './scope.ts'
 import { withinIndexes } from './unique.ts'
+import { SEARCHED_MAX } from './words.ts'
 
 /** Names that the API, the databases or the tables themselves have taken. */
 const TAKEN_ENTITIES = [
@@ -70,6 +75,8 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     logins: loginsOf(entities, problems),
     edges: edgesOf(entities),
   }
+  checkRules(entities, model.logins, problems)
+  checkReverses(entities, problems)
   return Object.freeze({
     ...model,
     admins: adminsOf(declaration as unknown as AppDeclaration, entities, problems),
@@ -86,7 +93,7 @@ function resolveEntity(
 ): EntityType {
   refuseUnknown(
     declaration,
-    ['fields', 'login', 'unique', 'access', 'was', 'trash', 'journal'],
+    ['fields', 'login', 'unique', 'index', 'access', 'was', 'trash', 'journal'],
     path,
     problems,
   )
@@ -102,17 +109,19 @@ function resolveEntity(
     problems,
   )
   const all = [...loginFields(declaration, path, problems), ...declared]
-  const single = [...walk(all)]
-    .filter((field) => field.kind !== 'object' && field.unique)
-    .map((field) => [columnOf(field)])
+  const single = [...walk(all)].filter(isUnique).map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
-  const fields = withinIndexes(all, uniques)
+  if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
+    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} that are searched; leave some out`])
+  const indexes = resolveIndexes(declaration.index ?? [], all, path, problems)
+  const fields = withinIndexes(all, uniques, indexes)
   return Object.freeze({
     name,
     was,
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
+    indexes: Object.freeze(indexes),
     access: resolveAccess(declaration, path, problems),
     retention: resolveRetention(declaration, path, problems, retention),
   })
@@ -144,7 +153,7 @@ function compositeUniques(
   const sets: unknown = declaration.unique ?? []
   const columns = [...walk(fields)].filter((field) => field.kind !== 'object').map(columnOf)
   const unfit = [...walk(fields)]
-    .filter((f) => f.kind === 'value' && (f.secret || f.column === 'json'))
+    .filter((f) => f.kind === 'links' || (f.kind === 'value' && (f.secret || f.column === 'json')))
     .map(columnOf)
   if (!Array.isArray(sets) || !sets.every((set) => Array.isArray(set) && set.length > 0)) {
     problems.push([
@@ -164,9 +173,7 @@ function compositeUniques(
       else if (unfit.includes(column))
         problems.push([where, `"${column}" is of a type that cannot be unique`])
     }
-  const seen = new Set(
-    [...walk(fields)].flatMap((field) => (field.kind !== 'object' && field.unique ? [columnOf(field)] : [])),
-  )
+  const seen = new Set([...walk(fields)].filter(isUnique).map(columnOf))
   for (const [at, set] of sets.entries()) {
     const key = [...set].sort().join('+')
     if (new Set(set).size < set.length || seen.has(key))
@@ -198,13 +205,16 @@ function resolveAccess(
         where,
         `is not an action${didYouMean(action, actions)}; the actions are ${actions.join(', ')}`,
       ])
-    else if (!isRecord(rule) || (rule.rule !== 'everyone' && rule.rule !== 'signed-in'))
+    else if (!isRule(rule))
       problems.push([
         where,
-        'must be everyone or signedIn, or be left out, which is for admins only; rules in CEL are not served yet',
+        "must be everyone, signedIn or a condition in CEL, such as 'owner.id == me.id'; left out, it is for admins only",
       ])
   }
-  return Object.freeze({ ...access }) as Partial<Record<Action, Rule>>
+  const known = Object.entries(access).filter(
+    ([action, rule]) => (actions as readonly string[]).includes(action) && isRule(rule),
+  )
+  return Object.freeze(Object.fromEntries(known)) as Partial<Record<Action, Rule>>
 }
 
 function loginsOf(entities: ReadonlyMap<string, EntityType>, problems: Problems): EntityType[] {
@@ -241,6 +251,24 @@ function adminsOf(
   return admins
 }
 
+/** What a target calls those that refer to it must be a name that it has not given already. */
+function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Problems): void {
+  const seen = new Set<string>()
+  for (const { name, fields } of entities.values())
+    for (const field of walk(fields)) {
+      if ((field.kind !== 'reference' && field.kind !== 'links') || field.as === undefined) continue
+      const items = field.kind === 'links' ? '.items' : ''
+      const path = `entities.${name}.fields.${field.path.split('.').join('.fields.')}${items}.as`
+      const target = entities.get(field.target)
+      const taken = [...Object.keys(ownValues), ...(target?.fields.map((one) => one.name) ?? [])]
+      const key = `${field.target}.${field.as}`
+      if (taken.includes(field.as))
+        problems.push([path, `is "${field.as}", which is a field of ${field.target} already; choose another`])
+      else if (seen.has(key)) problems.push([path, `is "${field.as}", as another reference says too`])
+      seen.add(key)
+    }
+}
+
 function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
   return [...entities.values()].flatMap(({ name, fields }) => edgesFrom(name, fields, undefined))
 }
@@ -248,10 +276,18 @@ function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
 function edgesFrom(from: string, fields: readonly Field[], within: string | undefined): Edge[] {
   return fields.flatMap((field): Edge[] => {
     if (field.kind === 'object') return edgesFrom(from, field.fields, field.optional ? field.path : within)
-    if (field.kind !== 'reference') return []
+    if (field.kind === 'value') return []
     const { path, target, onDelete } = field
-    return [{ from, path, column: columnOf(field), within, to: target, onDelete }]
+    const list =
+      field.kind === 'links'
+        ? { links: linkTableOf(from, path).table, min: field.min, max: field.max }
+        : undefined
+    return [{ from, path, column: columnOf(field), within, to: target, onDelete, list }]
   })
+}
+
+function isUnique(field: Field): boolean {
+  return (field.kind === 'value' || field.kind === 'reference') && field.unique
 }
 
 function refuseUnknown(value: object, known: readonly string[], path: string, problems: Problems): void {

@@ -1,23 +1,39 @@
 import { note } from '../errors.ts'
-import { columnOf, type Field, walk } from './model.ts'
+import { columnOf, type Field, type IndexKey, walk } from './model.ts'
 
 /** What every database can keep in an index, of all texts of a set together. */
 const INDEX_BYTES = 2600
 
-/** Texts that must be unique stand in an index, which takes only so many bytes. */
-export function withinIndexes(fields: readonly Field[], sets: readonly (readonly string[])[]): Field[] {
+interface Most {
+  readonly bytes: number
+  readonly because: string
+}
+
+/** Texts that are unique or declared to be indexed stand in an index, which takes only so many bytes. */
+export function withinIndexes(
+  fields: readonly Field[],
+  uniques: readonly (readonly string[])[],
+  indexes: readonly (readonly IndexKey[])[],
+): Field[] {
   const isText = (field: Field) => field.kind === 'value' && field.column === 'text'
   const texts = new Set([...walk(fields)].filter(isText).map(columnOf))
-  const most = new Map<string, number>()
-  for (const set of sets) {
+  const most = new Map<string, Most>()
+  const limit = (set: readonly string[], because: string) => {
     const ofSet = set.filter((column) => texts.has(column))
+    const bytes = Math.floor(INDEX_BYTES / ofSet.length)
     for (const column of ofSet)
-      most.set(column, Math.min(most.get(column) ?? INDEX_BYTES, Math.floor(INDEX_BYTES / ofSet.length)))
+      if (bytes < (most.get(column)?.bytes ?? Number.POSITIVE_INFINITY)) most.set(column, { bytes, because })
   }
+  for (const set of uniques) limit(set, 'unique')
+  for (const keys of indexes)
+    limit(
+      keys.map(({ column }) => column),
+      'indexed',
+    )
   return fields.map((field) => bounded(field, most))
 }
 
-function bounded(field: Field, most: ReadonlyMap<string, number>): Field {
+function bounded(field: Field, most: ReadonlyMap<string, Most>): Field {
   if (field.kind === 'object')
     return Object.freeze({ ...field, fields: field.fields.map((inner) => bounded(inner, most)) })
   const limit = most.get(columnOf(field))
@@ -27,8 +43,8 @@ function bounded(field: Field, most: ReadonlyMap<string, number>): Field {
     ...field,
     check: (value: unknown, path: string, errors: Parameters<typeof check>[2]) => {
       const checked = check(value, path, errors)
-      if (typeof checked === 'string' && Buffer.byteLength(checked) > limit)
-        return note(errors, path, `must have at most ${limit} bytes, since it is unique`)
+      if (typeof checked === 'string' && Buffer.byteLength(checked) > limit.bytes)
+        return note(errors, path, `must have at most ${limit.bytes} bytes, since it is ${limit.because}`)
       return checked
     },
   })

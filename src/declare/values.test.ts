@@ -44,6 +44,15 @@ const value = fc.oneof(
   fc.array(fc.oneof(scalar, fc.record({ price: scalar, note: scalar }, { requiredKeys: [] })), {
     maxLength: 4,
   }),
+  fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.record({ id: fc.nat({ max: 5 }) }, { noNullPrototype: true }) },
+      scalar,
+    ),
+    {
+      maxLength: 4,
+    },
+  ),
   fc.record({ id: scalar }, { requiredKeys: [] }),
   fc.record(
     { deep: fc.record({ word: scalar, other: scalar }, { requiredKeys: [] }), flag: scalar },

@@ -1,6 +1,6 @@
 import { type Errors, note } from '../errors.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
-import type { Field, ReferenceField } from './model.ts'
+import type { Field, LinksField } from './model.ts'
 
 /**
  * `whole`: a body that stands for a whole new Entity; what is missing is a default, `null` or an error.
@@ -12,20 +12,37 @@ export type Mode = 'whole' | 'replace' | 'partial'
 export type Values = { readonly [key: string]: unknown }
 
 /** The check of a field's value when it is there and not `null`. */
-export function checkOf(field: Field, mode: Mode): Check {
+export function checkOf(field: Field, mode: Mode, refusal: Refusal = allowed): Check {
   switch (field.kind) {
     case 'value':
       return field.check
     case 'reference':
       return checkReference
+    case 'links':
+      return linksCheck(field)
     case 'object':
-      return objectCheck(field.fields, mode, () => 'is not a field here')
+      return objectCheck(field.fields, mode, () => 'is not a field here', refusal)
   }
 }
 
+/** Why a field cannot be set by whoever sends it, where it cannot. */
+type Refusal = (field: Field) => string | undefined
+
+const allowed: Refusal = () => undefined
+
 /** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
-export function objectCheck(fields: readonly Field[], mode: Mode, unknown: (key: string) => string): Check {
-  const entries = fields.map((field) => ({ field, name: field.name, check: checkOf(field, mode) }))
+export function objectCheck(
+  fields: readonly Field[],
+  mode: Mode,
+  unknown: (key: string) => string,
+  refusal: Refusal = allowed,
+): Check {
+  const entries = fields.map((field) => ({
+    field,
+    name: field.name,
+    check: checkOf(field, mode, refusal),
+    refused: refusal(field),
+  }))
   const names = new Set(fields.map((field) => field.name))
   const partial = mode === 'partial'
   return (value, path, errors) => {
@@ -34,10 +51,12 @@ export function objectCheck(fields: readonly Field[], mode: Mode, unknown: (key:
     const input = value as Values
     const prefix = path === '' ? '' : `${path}.`
     const output: Record<string, unknown> = {}
-    for (const { field, name, check } of entries) {
+    for (const { field, name, check, refused } of entries) {
       const given = Object.hasOwn(input, name) ? input[name] : undefined
-      if (given === undefined) {
-        if (partial || (mode === 'replace' && isSecret(field))) continue
+      if (refused !== undefined && Object.hasOwn(input, name)) note(errors, prefix + name, refused)
+      else if (given === undefined) {
+        // What cannot be sent, because nobody can read it or because it is not theirs to set, stays.
+        if (partial || (mode === 'replace' && (isSecret(field) || refused !== undefined))) continue
         output[name] = missing(field, prefix + name, errors)
       } else if (given === null) {
         output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
@@ -52,12 +71,14 @@ export function objectCheck(fields: readonly Field[], mode: Mode, unknown: (key:
 
 /** A default is for what is left out; a `null` that merges in leaves it out, a `null` in a whole body is just wrong. */
 function cleared(field: Field, path: string, partial: boolean, errors: Errors): unknown {
-  if (partial && field.kind === 'value' && field.default !== undefined) return field.default
+  const given = defaultOf(field)
+  if (partial && given !== undefined) return given
   return refuse(field, path, errors, partial ? 'is required' : 'must not be null')
 }
 
 function missing(field: Field, path: string, errors: Errors): unknown {
-  if (field.kind === 'value' && field.default !== undefined) return field.default
+  const given = defaultOf(field)
+  if (given !== undefined) return given
   return field.optional ? null : refuse(field, path, errors, 'is required')
 }
 
@@ -83,6 +104,28 @@ const checkReference: Check = (value, path, errors) => {
   return { id }
 }
 
+/** A list of references, each to another one. What is wrong with one leaves `null` in its place, so that the others are still looked at. */
+function linksCheck({ min, max = Number.POSITIVE_INFINITY }: LinksField): Check {
+  return (value, path, errors) => {
+    if (!Array.isArray(value)) return note(errors, path, 'must be a list')
+    if (value.length < min) note(errors, path, `must have at least ${min} items`)
+    if (value.length > max) return note(errors, path, `must have at most ${max} items`)
+    const seen = new Set<number>()
+    return value.map((one, at) => {
+      const own: Errors = new Map()
+      const place = `${path}.${at}`
+      if (one === null) noteReference(own, place, 'must not be null')
+      else checkReference(one, place, own)
+      for (const [key, sentences] of own) for (const sentence of sentences) note(errors, key, sentence)
+      if (own.size > 0) return null
+      const { id } = one as { id: number }
+      if (seen.has(id)) noteReference(errors, place, 'stands in the list already')
+      seen.add(id)
+      return { id }
+    })
+  }
+}
+
 const referenceSchema: JsonSchema = {
   type: 'object',
   properties: { id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
@@ -95,7 +138,9 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
   const shown = fields.filter((field) => direction === 'in' || !isSecret(field))
   const needed = (field: Field) =>
     mode !== 'partial' && isRequired(field) && !(mode === 'replace' && isSecret(field))
-  const required = shown.filter((field) => direction === 'out' || needed(field)).map((field) => field.name)
+  // What not everybody sees need not come back.
+  const there = (field: Field) => (direction === 'out' ? field.read === undefined : needed(field))
+  const required = shown.filter(there).map((field) => field.name)
   return {
     type: 'object',
     properties: Object.fromEntries(shown.map((field) => [field.name, fieldSchema(field, mode, direction)])),
@@ -106,23 +151,38 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
 
 function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
   const schema = bareSchema(field, mode, direction)
-  const resets = mode === 'partial' && field.kind === 'value' && field.default !== undefined
-  return field.optional || (resets && direction === 'in') ? { anyOf: [schema, { type: 'null' }] } : schema
+  const resets = mode === 'partial' && defaultOf(field) !== undefined
+  const hidden = direction === 'out' && field.read !== undefined
+  return field.optional || hidden || (resets && direction === 'in')
+    ? { anyOf: [schema, { type: 'null' }] }
+    : schema
 }
 
 function bareSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
   if (field.kind === 'object') return objectSchema(field.fields, mode, direction)
-  if (field.kind === 'reference') return describeReference(field)
+  if (field.kind === 'reference') return referencesTo(field.target, direction)
   const examples = field.example === undefined ? {} : { examples: [field.example] }
   return {
-    ...field.schema,
+    ...(field.kind === 'links' ? linksSchema(field, direction) : field.schema),
     ...examples,
     ...(field.default !== undefined && direction === 'in' && { default: field.default }),
   }
 }
 
-function describeReference(field: ReferenceField): JsonSchema {
-  return { ...referenceSchema, description: `Refers to one of ${field.target}.` }
+function referencesTo(target: string, direction: 'in' | 'out'): JsonSchema {
+  if (direction === 'in') return { ...referenceSchema, description: `Refers to one of ${target}.` }
+  const description = `Refers to one of ${target}; with \`expand\`, that Entity.`
+  return { ...referenceSchema, additionalProperties: true, description }
+}
+
+function linksSchema({ target, min, max }: LinksField, direction: 'in' | 'out'): JsonSchema {
+  return {
+    type: 'array',
+    items: referencesTo(target, direction),
+    uniqueItems: true,
+    ...(min > 0 && { minItems: min }),
+    ...(max !== undefined && { maxItems: max }),
+  }
 }
 
 export function isSecret(field: Field): boolean {
@@ -131,5 +191,10 @@ export function isSecret(field: Field): boolean {
 
 /** Must be there in a whole body. An object whose fields all have something to fall back on must be there all the same. */
 export function isRequired(field: Field): boolean {
-  return !field.optional && !(field.kind === 'value' && field.default !== undefined)
+  return !field.optional && defaultOf(field) === undefined
+}
+
+/** What is there when nothing was said; undefined where there is no such thing. */
+export function defaultOf(field: Field): unknown {
+  return field.kind === 'value' || field.kind === 'links' ? field.default : undefined
 }

@@ -3,7 +3,7 @@ import { catalogue, Failure } from '../errors.ts'
 import type { Log } from './log.ts'
 
 /** A failure as it is sent. What is not in the catalogue is our own mistake: its cause stands in the log only. */
-export function answerFailure(error: unknown, requestId: string, log: Log): Answer {
+export function answerFailure(error: unknown, requestId: string, log: Log, explains: boolean): Answer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
   if (status >= 500) log.error(message, failure.cause ?? failure, requestId)
@@ -12,6 +12,7 @@ export function answerFailure(error: unknown, requestId: string, log: Log): Answ
     ...(failure.errors !== undefined && { errors: Object.fromEntries(failure.errors) }),
     code: failure.code,
     ...(status >= 500 && { request_id: requestId }),
+    ...(explains && failure.denied !== undefined && { denied_by: failure.denied }),
   }
   return { status, body: JSON.stringify(body), headers: { ...failure.headers } }
 }

@@ -12,6 +12,7 @@ import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
 import { changePassword, logout, me, refresh } from '../api/session.ts'
+import { summary } from '../api/summary.ts'
 import { undo, undoMany } from '../api/undo.ts'
 import { parseId, update } from '../api/update.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -45,6 +46,12 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
             ? transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
             : performOnce(context, call, () => create(plan, caller.actor, body, query))
         }),
+      },
+    },
+    {
+      path: `${path}/summary`,
+      methods: {
+        GET: plain(({ caller, query }) => summary(context, plan, caller.actor, query)),
       },
     },
     {

@@ -35,7 +35,7 @@ export function listen(options: HttpOptions): Listening {
     fetch: (request, server) => service.serve(undefined, request as BunRequest, server),
     error(error) {
       const requestId = service.newRequestId()
-      const answer = answerFailure(error, requestId, options.log)
+      const answer = answerFailure(error, requestId, options.log, false)
       return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
     },
   })

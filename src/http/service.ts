@@ -66,7 +66,7 @@ export class Service {
       const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
       answer = preflight || (await this.#perform(route, request, { server, search, seen }))
     } catch (error) {
-      answer = answerFailure(error, requestId, log)
+      answer = answerFailure(error, requestId, log, this.#served.context.explainsDenials)
     }
     if (this.#held !== undefined) await this.#held
     this.#underWay--

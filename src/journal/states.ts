@@ -5,7 +5,7 @@ import { checkOf, isRequired } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { bodyColumns, ownColumns } from '../plan/columns.ts'
 import type { Plan } from '../plan/compile.ts'
-import { EMAIL_KEY } from '../plan/schema.ts'
+import { columnsBeside, EMAIL_KEY } from '../plan/schema.ts'
 import type { Bag, Bound } from '../store/dialect.ts'
 
 export type State = Readonly<Record<string, unknown>>
@@ -33,9 +33,10 @@ export function mapState(plan: Plan, former: State, now: State): Mapped {
   const bag: Bag = {}
   plan.bind(values, bag)
   if (plan.login !== undefined && typeof bag.email === 'string') bag[EMAIL_KEY] = emailKey(bag.email)
-  const columns = [...bodyColumns(plan.type.fields).map(({ name }) => name), EMAIL_KEY].filter((name) =>
-    Object.hasOwn(bag, name),
-  )
+  const columns = [
+    ...bodyColumns(plan.type.fields).map(({ name }) => name),
+    ...columnsBeside(plan.type),
+  ].filter((name) => Object.hasOwn(bag, name))
   return { columns, values: columns.map((name) => bag[name] ?? null), state: merged(now, values), unmapped }
 }
 

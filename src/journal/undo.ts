@@ -1,3 +1,4 @@
+import type { Field } from '../declare/model.ts'
 import { actorOf } from '../plan/actor.ts'
 import type { Amendment, Obstacle, Sheaf } from '../plan/amend.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
@@ -105,13 +106,14 @@ function differing(
   return { columns: different.map(([name]) => name), values: different.map(([, value]) => value) }
 }
 
+/** `fields` are those that whoever asks may see; undefined where they may not know what changed. */
 export function changedSince(
-  { plan, now, actor }: Moved,
+  { now, actor }: Moved,
   after: State | undefined,
-  mayKnow: boolean,
+  fields: readonly Field[] | undefined,
 ): string {
-  if (!mayKnow) return 'was changed since'
-  const paths = after === undefined ? [] : Object.keys(differenceOf(plan.type.fields, after, now))
+  if (fields === undefined) return 'was changed since'
+  const paths = after === undefined ? [] : Object.keys(differenceOf(fields, after, now))
   const what = paths.length === 0 ? '' : `: ${paths.join(', ')}`
   return `was changed since, by ${actor ?? 'nobody'}${what}`
 }

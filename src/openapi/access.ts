@@ -1,12 +1,24 @@
+import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
+import { nobody } from '../plan/actor.ts'
+import { viewersOf } from '../plan/viewer.ts'
 
-type Audience = 'everyone' | 'signed-in' | 'admins'
+/** `some`: those for whom a condition holds. What it says is nobody's business: strangers read this too. */
+type Audience = 'everyone' | 'signed-in' | 'some' | 'admins'
 
 /** Who may: without a rule, admins only. */
 export function audienceOf(type: EntityType, action: Action): Audience {
-  return type.access[action]?.rule ?? 'admins'
+  const rule = type.access[action]
+  if (rule === undefined) return 'admins'
+  return typeof rule === 'string' ? 'some' : rule.rule
+}
+
+/** Whether there are Entities with which it can be done without a token. */
+export function isOpen(type: EntityType, model: Model, actions: readonly Action[]): boolean {
+  const viewer = viewersOf(model).of(nobody)
+  return actions.some((action) => viewer.may(type, action) !== no)
 }
 
 /** Who may, in words that stand alone. */
@@ -16,6 +28,8 @@ export function nameAudience(audience: Audience, { admins }: Model): string {
       return 'everyone, without a token'
     case 'signed-in':
       return 'whoever is signed in'
+    case 'some':
+      return 'whoever its rule lets, and admins'
     case 'admins':
       return admins === undefined ? 'nobody: no admins are declared' : `${admins} only`
   }
@@ -31,6 +45,8 @@ export function refusalsOf(type: EntityType, action: Action, whole: boolean): Co
       return []
     case 'signed-in':
       return ['unauthenticated']
+    case 'some':
+      return ['unauthenticated', 'forbidden']
     case 'admins':
       return whole || audienceOf(type, 'read') !== 'admins'
         ? ['unauthenticated', 'forbidden']

@@ -3,10 +3,19 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 import { reachOf } from '../plan/graph.ts'
-import { audienceOf, nameAudience, refusalsOf } from './access.ts'
+import { audienceOf, isOpen, nameAudience, refusalsOf } from './access.ts'
 import { manyOf, refTo } from './compose.ts'
 import type { Operation, Success } from './operation.ts'
-import { equalityParameters, fieldsParameter, share, sortParameter } from './parameters.ts'
+import {
+  equalityParameters,
+  expandParameters,
+  fieldsParameter,
+  figureParameters,
+  SUMMARY_TAKEN,
+  searchParameters,
+  share,
+  sortParameter,
+} from './parameters.ts'
 import { answerOf, sampleOf } from './sample.ts'
 import { type SchemaKind, schemaName } from './schemas.ts'
 
@@ -15,6 +24,7 @@ export function entityOperations(type: EntityType, model: Model): Operation[] {
   const about = aboutOf(type, model)
   return [
     listOperation(about),
+    summaryOperation(about),
     createOperation(about),
     readOperation(about),
     ...updateOperations(about),
@@ -33,6 +43,8 @@ interface About {
   /** `order_lines` → `OrderLines`; names have no capitals of their own, so no two types get the same. */
   readonly label: string
   schema(kind: SchemaKind): JsonSchema
+  /** Whether it can be done without a token. */
+  open(...actions: readonly Action[]): boolean
   /** Who may do what, a sentence each. */
   access(...actions: readonly Action[]): string
 }
@@ -46,15 +58,13 @@ function aboutOf(type: EntityType, model: Model): About {
     one: `/api/${type.name}/{id}/`,
     label: type.name.replace(/^[a-z]/, capital).replace(/_([a-z])/g, (_, letter: string) => capital(letter)),
     schema: (kind) => refTo(schemaName(model, type, kind)),
+    open: (...actions) => isOpen(type, model, actions),
     access: (...actions) =>
       actions
         .map((action) => `Who may ${action}: ${nameAudience(audienceOf(type, action), model)}.`)
         .join(' '),
   }
 }
-
-const isOpen = (type: EntityType, ...actions: readonly Action[]) =>
-  actions.some((action) => audienceOf(type, action) === 'everyone')
 
 function entitySuccess({ type, model }: About, status: number, description: string): Success {
   return {
@@ -79,11 +89,13 @@ function listOperation(about: About): Operation {
     tag: type.name,
     summary: `List ${type.name}`,
     description: `A page at a time, the deleted ones left out. ${about.access('read')} The deleted ones are listed for those who may restore: ${nameAudience(audienceOf(type, 'restore'), model)}.`,
-    open: isOpen(type, 'read'),
+    open: about.open('read'),
     parameters: [
-      ...share('limit', 'cursor', 'count', 'trashed', 'at'),
+      ...share('filter', 'limit', 'cursor', 'count', 'trashed', 'at'),
+      ...searchParameters(type),
       sortParameter(type),
       fieldsParameter(type),
+      ...expandParameters(type, model),
       ...equalityParameters(type),
     ],
     body: undefined,
@@ -100,6 +112,36 @@ function listOperation(about: About): Operation {
   }
 }
 
+function summaryOperation(about: About): Operation {
+  const { type } = about
+  return {
+    method: 'GET',
+    path: `${about.collection}summary/`,
+    id: `summarise${about.label}`,
+    tag: type.name,
+    summary: `Count and add up ${type.name}`,
+    description: `What the list would show, by groups: how many, sums, averages, least and greatest. ${about.access('read')}`,
+    open: about.open('read'),
+    parameters: [
+      ...figureParameters(type),
+      ...share('filter', 'limit', 'cursor', 'count', 'trashed', 'at'),
+      ...searchParameters(type),
+      ...equalityParameters(type, SUMMARY_TAKEN),
+    ],
+    body: undefined,
+    answers: [
+      {
+        status: 200,
+        description: 'A line for each group.',
+        headers: [],
+        schema: refTo('Summary'),
+        example: { data: [{ count: 1 }], next: null },
+      },
+    ],
+    codes: (['read', 'restore', 'history'] as const).flatMap((action) => refusalsOf(type, action, true)),
+  }
+}
+
 function createOperation(about: About): Operation {
   const { type, model } = about
   const created = written(entitySuccess(about, 201, 'It is there now.'))
@@ -110,7 +152,7 @@ function createOperation(about: About): Operation {
     tag: type.name,
     summary: `Create one of ${type.name}`,
     description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
-    open: isOpen(type, 'create'),
+    open: about.open('create'),
     parameters: share('Idempotency-Key'),
     body: {
       schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
@@ -138,8 +180,12 @@ function readOperation(about: About): Operation {
     tag: type.name,
     summary: `Read one of ${type.name}`,
     description: `What is deleted is not found. ${about.access('read')}`,
-    open: isOpen(type, 'read'),
-    parameters: [...share('id', 'If-None-Match', 'at'), fieldsParameter(type)],
+    open: about.open('read'),
+    parameters: [
+      ...share('id', 'If-None-Match', 'at'),
+      fieldsParameter(type),
+      ...expandParameters(type, about.model),
+    ],
     body: undefined,
     answers: [
       { ...found, schema: { anyOf: [refTo(type.name), about.schema('part')] } },
@@ -154,7 +200,7 @@ function updateOperations(about: About): Operation[] {
   const common = {
     path: about.one,
     tag: type.name,
-    open: isOpen(type, 'update'),
+    open: about.open('update'),
     parameters: share('id', 'If-Match'),
     answers: [written(entitySuccess(about, 200, 'The Entity as it stands now.'))],
     codes: [...refusalsOf(type, 'update', false), 'not_found', 'busy', 'stale', 'disk_full'] satisfies Code[],
@@ -195,7 +241,7 @@ function removeOperation(about: About): Operation {
     tag: type.name,
     summary: `Delete, restore or purge one of ${type.name}`,
     description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. ${about.access(...actions)}`,
-    open: isOpen(type, ...actions),
+    open: about.open(...actions),
     parameters: share('id', 'restore', 'purge', 'If-Match'),
     body: undefined,
     answers: [
@@ -227,7 +273,7 @@ function historyOperation(about: About): Operation {
     tag: type.name,
     summary: `The history of one of ${type.name}`,
     description: `Every change, newest first: who, when, by which operation, what from what to what. Of what is deleted for those who may restore it, of what is purged for those who may purge. ${about.access('read', 'history')}`,
-    open: isOpen(type, 'history') && isOpen(type, 'read'),
+    open: about.open('history') && about.open('read'),
     parameters: share('id', 'limit', 'cursor'),
     body: undefined,
     answers: [
@@ -253,7 +299,7 @@ function revertOperation(about: About): Operation {
     tag: type.name,
     summary: `Revert one of ${type.name} to a version`,
     description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
-    open: isOpen(type, 'history') && isOpen(type, 'update'),
+    open: about.open('history') && about.open('update'),
     parameters: share('id', 'If-Match', 'Idempotency-Key'),
     body: { schema: refTo('Revert'), example: { version: 1 } },
     answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped', 'Idempotent-Replay'] }],

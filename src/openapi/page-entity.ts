@@ -68,7 +68,7 @@ const served: readonly (readonly [Action, string])[] = [
 
 /** By who may, those with the fewest conditions first: that is shorter than by what they may. */
 function accessRows(type: EntityType, model: Model): Content[][] {
-  const audiences = ['everyone', 'signed-in', 'admins'] as const
+  const audiences = ['everyone', 'signed-in', 'some', 'admins'] as const
   return audiences.flatMap((audience) => {
     const may = served.filter(([action]) => audienceOf(type, action) === audience).map(([, words]) => words)
     const [first = '', ...rest] = nameAudience(audience, model)

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Field, ReferenceField, ValueField } from '../declare/model.ts'
+import type { EntityType, Field, LinksField, ReferenceField, ValueField } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { isRequired } from '../declare/values.ts'
+import { defaultOf, isRequired } from '../declare/values.ts'
 import { type Content, code, type Html, html, join, nameCode } from './html.ts'
 
 export function anchorOf(type: string): string {
@@ -24,6 +24,7 @@ function rowsOf(fields: readonly Field[], type: EntityType, within?: string): Co
     if (field.kind === 'value')
       return [row(field.path, typeName(field), need, valueNotes(type, field)), ...itemRows(field)]
     if (field.kind === 'reference') return [row(field.path, 'reference', need, referenceNotes(field))]
+    if (field.kind === 'links') return [row(field.path, 'list of references', need, linksNotes(field))]
     const inner = rowsOf(field.fields, type, field.optional ? field.path : within)
     return [row(field.path, 'object', need, ['the fields below']), ...inner]
   })
@@ -36,8 +37,8 @@ function row(path: string, type: string, need: Content, notes: readonly Content[
 function presence(field: Field, within: string | undefined): Content {
   if (isRequired(field))
     return html`<strong>required</strong>${within === undefined ? '' : html` in ${nameCode(within)}`}`
-  if (field.kind === 'value' && field.default !== undefined)
-    return html`<span class="default">default</span> ${code(JSON.stringify(field.default))}`
+  const given = defaultOf(field)
+  if (given !== undefined) return html`<span class="default">default</span> ${code(JSON.stringify(given))}`
   return 'optional'
 }
 
@@ -88,6 +89,7 @@ function valueNotes(type: EntityType, field: ValueField): Content[] {
     ...(field.type === 'decimal' ? [`a text, with ${field.scale} digits behind the point`] : []),
     ...(field.secret ? ['kept as a hash, never comes back'] : []),
     ...(isUnique(type, field) ? ['unique among those that are not deleted'] : []),
+    ...(field.search ? [html`found by ${code('search')}`] : []),
     ...(field.example === undefined ? [] : [html`such as ${code(JSON.stringify(field.example))}`]),
   ]
 }
@@ -146,5 +148,18 @@ function referenceNotes({ target, onDelete, unique }: ReferenceField): Content[]
   return [
     html`one of ${typeLink(target)}${effects[onDelete]}`,
     ...(unique ? ['unique among those that are not deleted'] : []),
+  ]
+}
+
+function linksNotes({ target, onDelete, min, max }: LinksField): Content[] {
+  const effects = {
+    restrict: ', which cannot be deleted meanwhile',
+    cascade: ': deleted with any of them, and restored with it',
+    clear: ': taken out when it is deleted, put back when it is restored',
+  }
+  return [
+    html`each one of ${typeLink(target)}${effects[onDelete]}`,
+    'none of them twice',
+    ...range(min > 0 ? min : undefined, max, 'item'),
   ]
 }

@@ -81,6 +81,7 @@ td { overflow-wrap: break-word }
 .who::before { content: ""; display: inline-block; width: .5rem; height: .5rem; margin: 0 .55rem 0 -1.1rem; border-radius: 50%; border: 1.5px solid var(--soft); vertical-align: .06em }
 .who.everyone::before { background: var(--post); border-color: var(--post) }
 .who.signed-in::before { background: var(--get); border-color: var(--get) }
+.who.some::before { background: linear-gradient(90deg, var(--get) 50%, transparent 50%); border-color: var(--get) }
 
 main .endpoints { list-style: none; padding: 0; max-width: none; border-top: 1px solid var(--line) }
 main .endpoints li { display: grid; grid-template-columns: 4.6rem minmax(0, 20rem) minmax(0, 1fr); gap: .2rem .8rem; align-items: baseline; margin: 0; padding: .5rem 0; border-bottom: 1px solid var(--line); font-size: .92rem }

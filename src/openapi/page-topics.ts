@@ -74,7 +74,7 @@ ${endpoints(operations.filter(({ tag }) => tag === SESSIONS))}
 }
 
 export function listsSection(model: Model): Section {
-  const reference = model.edges[0]
+  const reference = model.edges.find(({ list }) => list === undefined)
   const [first = ''] = model.entities.keys()
   const name = reference?.from ?? first
   return {
@@ -102,6 +102,14 @@ ${figure(
 function listParameters(column: string | undefined): Content[][] {
   const example = column === undefined ? '' : html`, or for a reference ${code(`?${column}=5`)}`
   return [
+    [
+      code('filter'),
+      html`A condition in CEL over dot paths, through references too: <code>version > 1 && created_at > now -
+duration("24h")</code>. There are <code>== != < <= > >= in && || !</code>, <code>null</code>, <code>has()</code>,
+<code>size()</code>, <code>startsWith</code>, <code>endsWith</code>, <code>contains</code>, <code>matches</code>, and
+<code>exists</code> and <code>all</code> for lists. What is compared with something that is not there is neither true nor
+false.`,
+    ],
     [code('limit'), html`How many on a page: ${LIMIT} unless told, ${LIMIT_MAX} at most.`],
     [
       code('cursor'),
@@ -109,10 +117,20 @@ function listParameters(column: string | undefined): Content[][] {
     ],
     [
       code('sort'),
-      html`Dot paths with commas between them, <code>-</code> for descending: <code>-created_at,id</code>.`,
+      html`Dot paths with commas between them, through references too, <code>-</code> for descending:
+<code>-created_at,id</code>.`,
+    ],
+    [
+      code('search'),
+      html`Words, where the type has fields that are searched: each must be in one of them, the last may be the beginning
+of a word. Best first, unless <code>sort</code> is told.`,
     ],
     [code('count'), html`<code>1</code> adds <code>total</code>: how many there are on all pages.`],
     [code('fields'), html`Only these dot paths come back: <code>id,version</code>.`],
+    [
+      code('expand'),
+      html`References whose targets come along in their place, nested with dots. For reads of one Entity, too.`,
+    ],
     [
       code('trashed'),
       html`<code>only</code> the deleted ones, or <code>with</code> them. For those who may restore.`,

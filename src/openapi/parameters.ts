@@ -1,7 +1,9 @@
-import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType } from '../declare/model.ts'
-import { LIMIT, LIMIT_MAX, LIST_PARAMETERS } from '../plan/list.ts'
-import { type Comparable, comparablesOf, readablePaths, shapes } from '../plan/query.ts'
+import type { ColumnKind, JsonSchema } from '../declare/fields/field.ts'
+import { columnOf, type EntityType, type Model, type ValueField, walk } from '../declare/model.ts'
+import { ownColumns } from '../plan/columns.ts'
+import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import { readablePaths, shapes } from '../plan/query.ts'
+import { searchedPaths, WORDS_MAX } from '../plan/search.ts'
 
 export interface Parameter {
   readonly name: string
@@ -62,6 +64,11 @@ export const shared = {
     type: 'string',
     minLength: 1,
   }),
+  filter: query(
+    'filter',
+    'A condition in CEL over dot paths: `guests >= 3 && room.title.startsWith("Sea")`. At most 4 KiB.',
+    { type: 'string', minLength: 1, maxLength: 4096 },
+  ),
   count: query('count', '`1` adds `total`: how many there are in all.', flag),
   trashed: query('trashed', 'The deleted ones: `only` these, or `with` the live ones.', {
     type: 'string',
@@ -121,13 +128,86 @@ export function sortParameter(type: EntityType): Parameter {
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }
 
+/** A single value of a type, which its lists can be narrowed and sorted by. */
+interface Comparable {
+  readonly column: string
+  readonly kind: ColumnKind
+  readonly field: ValueField | undefined
+}
+
+/** All but secrets, presence and JSON. */
+function comparablesOf(type: EntityType): Map<string, Comparable> {
+  const own = Object.entries(ownColumns).map(([column, kind]) => ({ column, kind, field: undefined }))
+  const fields = [...walk(type.fields)].flatMap((field): Comparable[] => {
+    const column = columnOf(field)
+    if (field.kind === 'reference') return [{ column, kind: 'reference', field: undefined }]
+    if (field.kind !== 'value' || field.secret || field.column === 'json') return []
+    return [{ column, kind: field.column, field }]
+  })
+  return new Map([...own, ...fields].map((one) => [one.column, one]))
+}
+
 /** Names that mean something else in a list's URL: a field that is called so cannot be asked for in this way. */
 const TAKEN = new Set<string>([...LIST_PARAMETERS, 'token'])
 
+/** For types that have something to search. */
+export function searchParameters(type: EntityType): Parameter[] {
+  const paths = searchedPaths(type)
+  if (paths.length === 0) return []
+  const where = paths.map((path) => `\`${path}\``).join(', ')
+  const description = `Only those that have each of these words in any of ${where}; the last one may be the beginning of a word. At most ${WORDS_MAX} words; capitals and accents do not count. Best first, unless \`sort\` is told. Not together with \`at\`.`
+  return [query('search', description, { type: 'string', pattern: '[\\p{L}\\p{N}]' })]
+}
+
+/** For types that refer to others, or that others refer to by a name. */
+export function expandParameters(type: EntityType, model: Model): Parameter[] {
+  const own = [...walk(type.fields)].flatMap((field) =>
+    field.kind === 'reference' || field.kind === 'links' ? [field.path] : [],
+  )
+  const others = [...model.entities.values()].flatMap(({ fields }) =>
+    [...walk(fields)].flatMap((field) =>
+      (field.kind === 'reference' || field.kind === 'links') && field.target === type.name
+        ? (field.as ?? [])
+        : [],
+    ),
+  )
+  const names = [...own, ...others]
+  if (names.length === 0) return []
+  const description = `What comes along, and what comes along with that, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. Not together with \`at\`.`
+  const schema = { type: 'array', items: { type: 'string', examples: names.slice(0, 1) }, minItems: 1 }
+  return [{ ...query('expand', description, schema), style: 'form', explode: false }]
+}
+
+const NUMBERS = ['integer', 'number', 'decimal']
+
+/** Of a summary: what it is grouped by, and what is told of each group. */
+export function figureParameters(type: EntityType): Parameter[] {
+  const all = [...comparablesOf(type).values()]
+  const of = (kinds: readonly string[]) =>
+    all.filter(({ kind }) => kinds.includes(kind)).map(({ column }) => column)
+  const numbers = of(NUMBERS)
+  const ordered = of([...NUMBERS, 'date', 'datetime'])
+  return [
+    severalOf(
+      'group',
+      'A line for each combination of these values.',
+      all.map(({ column }) => column),
+    ),
+    severalOf('sum', 'Added up.', numbers),
+    severalOf('avg', 'The average.', numbers),
+    severalOf('min', 'The least.', ordered),
+    severalOf('max', 'The greatest.', ordered),
+  ].map((one) => ({ ...one, schema: { ...one.schema, uniqueItems: true } }))
+}
+
+/** Names that mean something else in a summary's URL. */
+export const SUMMARY_TAKEN = new Set<string>([...SUMMARY_PARAMETERS, 'token'])
+
 /** `?customer.id=5`: one for each dot path that can be compared. */
-export function equalityParameters(type: EntityType): Parameter[] {
+export function equalityParameters(type: EntityType, taken: ReadonlySet<string> = TAKEN): Parameter[] {
+  const free = searchedPaths(type).length === 0 ? 'search' : ''
   return [...comparablesOf(type).values()]
-    .filter(({ column }) => !TAKEN.has(column))
+    .filter(({ column }) => !taken.has(column) || column === free)
     .map((one) => query(one.column, `Only those where it is this: ${shapeOf(one)}.`, textSchema(one)))
 }
 

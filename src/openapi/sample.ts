@@ -12,7 +12,12 @@ type Sample = Readonly<Record<string, unknown>>
  */
 export function sampleOf(type: EntityType, model: Model): Sample {
   const returns = (target: string) => leadsTo(target, type.name, model)
-  return sampleFields(type.fields, (field) => field.optional && returns(field.target))
+  return sampleFields(type.fields, (field) => isSpare(field) && returns(field.target))
+}
+
+/** Whether it can go without. */
+function isSpare(field: Extract<Field, { kind: 'reference' | 'links' }>): boolean {
+  return field.kind === 'links' ? field.min === 0 && field.example === undefined : field.optional
 }
 
 /** A value that the field takes; undefined where none was found. */
@@ -22,6 +27,8 @@ function sampleValue(field: Field): unknown {
       return sampleColumn(field)
     case 'reference':
       return { id: 1 }
+    case 'links':
+      return field.example ?? Array.from({ length: Math.max(1, field.min) }, (_, at) => ({ id: at + 1 }))
     case 'object':
       return sampleFields(field.fields, () => false)
   }
@@ -47,11 +54,12 @@ function visible(fields: readonly Field[]): Field[] {
     .map((field) => (field.kind === 'object' ? { ...field, fields: visible(field.fields) } : field))
 }
 
-type LeaveOut = (field: Extract<Field, { kind: 'reference' }>) => boolean
+type LeaveOut = (field: Extract<Field, { kind: 'reference' | 'links' }>) => boolean
 
 function sampleFields(fields: readonly Field[], leaveOut: LeaveOut): Sample {
   const entries = fields.flatMap((field): [string, unknown][] => {
     if (field.kind === 'reference' && leaveOut(field)) return []
+    if (field.kind === 'links' && leaveOut(field)) return [[field.name, []]]
     const value = field.kind === 'object' ? sampleFields(field.fields, leaveOut) : sampleValue(field)
     return value === undefined ? [] : [[field.name, value]]
   })

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Model } from '../declare/model.ts'
+import { type EntityType, type Model, walk } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
@@ -29,6 +29,7 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
     PasswordChange: passwordChangeSchema,
     ...pastSchemas,
     ...batchSchemas,
+    Summary: summarySchema,
     Health: object({ status: { const: 'ok' } }, ['status']),
     ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
   }
@@ -36,7 +37,8 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
 
 function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
-  const whole = entitySchema(type)
+  const reverses = reversesOf(model, type)
+  const whole = entitySchema(type, {}, {}, reverses)
   const sent = portable(objectSchema(type.fields, 'whole', 'in'))
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
@@ -44,7 +46,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     [named('part')]: { description: `The chosen \`fields\` of one of ${type.name}.`, ...part },
     [named('trashed')]: {
       description: `One of ${type.name}, with how it was deleted; for lists with \`trashed\`.`,
-      ...entitySchema(type, {}, { deletion: deletionSchema }),
+      ...entitySchema(type, {}, { deletion: deletionSchema }, reverses),
     },
     [named('create')]: { description: `A new one of ${type.name}.`, ...sent },
     [named('made')]: {
@@ -72,8 +74,9 @@ function entitySchema(
   type: EntityType,
   more: Record<string, JsonSchema> = {},
   last: Record<string, JsonSchema> = {},
+  reverses: Record<string, JsonSchema> = {},
 ): JsonSchema {
-  const { properties } = portable(objectSchema(type.fields, 'whole', 'out'))
+  const { properties, required } = portable(objectSchema(type.fields, 'whole', 'out'))
   const all = {
     id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, readOnly: true },
     ...more,
@@ -88,8 +91,52 @@ function entitySchema(
     },
     ...last,
   }
-  return object(all, Object.keys(all))
+  const hidden = new Set(Object.keys(isRecord(properties) ? properties : {}))
+  for (const name of Array.isArray(required) ? required : []) hidden.delete(name)
+  return object(
+    { ...all, ...reverses },
+    Object.keys(all).filter((name) => !hidden.has(name)),
+  )
 }
+
+/** Those that refer to it, by the name that was declared for them: only with `expand`. */
+function reversesOf(model: Model, { name }: EntityType): Record<string, JsonSchema> {
+  const found = [...model.entities.values()].flatMap((from) =>
+    [...walk(from.fields)].flatMap((field): [string, JsonSchema][] => {
+      if ((field.kind !== 'reference' && field.kind !== 'links') || field.target !== name) return []
+      if (field.as === undefined) return []
+      const data = { type: 'array', items: refTo(from.name), maxItems: 20 }
+      const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
+      const description = `With \`expand\`: the first of the ${from.name} that refer to it by \`${field.path}\`.`
+      return [[field.as, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]]
+    }),
+  )
+  return Object.fromEntries(found)
+}
+
+const figures: JsonSchema = { type: 'object', description: 'By dot path.' }
+
+/** What is asked for is there, and nothing else. */
+const summarySchema: JsonSchema = object(
+  {
+    data: {
+      type: 'array',
+      items: object(
+        {
+          group: { ...figures, description: 'The values of the group, by dot path.' },
+          count: { type: 'integer', minimum: 0 },
+          sum: figures,
+          avg: figures,
+          min: figures,
+          max: figures,
+        },
+        [],
+      ),
+    },
+    next: { type: ['string', 'null'], description: 'The `cursor` of the next page; `null` on the last one.' },
+  },
+  ['data', 'next'],
+)
 
 function listSchema(model: Model, type: EntityType): JsonSchema {
   const kinds = ['part', 'trashed'] as const

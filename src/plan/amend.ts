@@ -1,15 +1,22 @@
-import type { Edge, EntityType, Model } from '../declare/model.ts'
+import { yes } from '../declare/cel/expression.ts'
+import { and as fold } from '../declare/cel/fold.ts'
+import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { and, id, join, param, type Sql, sql, unionAll, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
+import { Conditions, rowOf } from './condition.ts'
 import { inTurn } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
-import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import { arrowsOf } from './links.ts'
+import { columnsBeside, EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
+import type { Viewer } from './viewer.ts'
 
 /** The step that is refused where Entities are not as they were found: to be looked at anew. */
 export const MOVED = 'moved'
+/** The step that is refused where a rule stands against an amendment. */
+export const FORBIDDEN = 'forbidden'
 
 /** What is to become of one Entity that is now at a version: other values, and whether it is there. */
 export interface Amendment {
@@ -41,9 +48,9 @@ export interface Obstacle {
 export interface AmendPlan {
   /**
    * The steps of one operation that brings many Entities to given states, whole tables at a time, and the values that
-   * they bind. `of` are the operations that are thereby taken back.
+   * they bind. `of` are the operations that are thereby taken back, `viewer` who must meet the rules.
    */
-  steps(sheaves: readonly Sheaf[], of: readonly string[]): { steps: Step[]; bag: Bag }
+  steps(sheaves: readonly Sheaf[], of: readonly string[], viewer?: Viewer): { steps: Step[]; bag: Bag }
   /** After a refusal: who stands against whom. */
   taken(sheaves: readonly Sheaf[]): Step[]
   obstacles(name: string, rows: readonly (readonly Bound[])[]): Obstacle[]
@@ -59,12 +66,15 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
     sheaves.flatMap((sheaf, at) => cached(name, sheaf, at, make))
 
   return {
-    steps(sheaves, of) {
+    steps(sheaves, of, viewer) {
       const types = [...new Set(sheaves.map(({ type }) => type))]
       const names = types.map(({ name }) => name).join('|')
       const steps = [
         ...texts.of(`turn|${names}`, () => inTurn(types, model, dialect)),
         ...all('lock', sheaves, (one) => one.lock()),
+        ...(viewer === undefined
+          ? []
+          : all(`may ${viewer.name}`, sheaves, (one) => one.refuseForbidden(viewer))),
         ...all('gone', sheaves, (one) => one.refuseGone()),
         ...all('park', sheaves, (one) => one.park()),
         ...all('clear', sheaves, (one) => one.keepCleared()),
@@ -110,9 +120,11 @@ class Parts {
   readonly #type: EntityType
   readonly #table: Sql
   readonly #columns: readonly BodyColumn[]
-  readonly #emailKey: boolean
+  /** Those that are made from others: the key of an e-mail, the words of texts. */
+  readonly #beside: readonly string[]
   readonly #out: readonly Edge[]
   readonly #into: readonly Edge[]
+  readonly #model: Model
   readonly #dialect: Dialect
   readonly #rows: Sql
   readonly #heads: Sql
@@ -123,9 +135,10 @@ class Parts {
     this.#type = type
     this.#table = id(type.name)
     this.#columns = columns.flatMap((name) => known.filter((column) => column.name === name))
-    this.#emailKey = columns.includes(EMAIL_KEY)
+    this.#beside = columnsBeside(type).filter((name) => columns.includes(name))
     this.#out = model.edges.filter(({ from }) => from === type.name)
     this.#into = model.edges.filter(({ to }) => to === type.name)
+    this.#model = model
     this.#dialect = dialect
     const heads = [
       { name: 'id', kind: 'integer' },
@@ -163,14 +176,54 @@ class Parts {
     ]
   }
 
+  /** What is done to each must be what the rules let them do; of an update, from what it is to what it will be. */
+  refuseForbidden(viewer: Viewer): Step[] {
+    const type = this.#type
+    const rules = new Conditions(this.#model, this.#dialect)
+    const set = new Set(this.#columns.map(({ name }) => name))
+    const ground = {
+      ...rowOf(type),
+      next: (name: string) => (set.has(name) ? sql`v.${id(name)}` : sql`t.${id(name)}`),
+    }
+    const fields = [...walk(type.fields)].filter((field) => set.has(columnOf(field)))
+    const asked = {
+      update: fold([
+        viewer.may(type, 'update'),
+        ...fields.map(({ path }) => viewer.mayField(type, path, 'write')),
+      ]),
+      delete: viewer.may(type, 'delete'),
+      restore: viewer.may(type, 'restore'),
+    }
+    const against = Object.entries(asked)
+      .filter(([, rule]) => rule !== yes)
+      .map(([kind, rule]) => sql`(v."kind" = ${word(kind)} AND (${rules.of(rule, ground)}) IS NOT TRUE)`)
+    if (against.length === 0) return []
+    return [
+      this.#step(
+        FORBIDDEN,
+        'none',
+        sql`SELECT v."id" FROM ${this.#rows} v JOIN ${this.#table} t ON t."id" = v."id" WHERE ${join(against, sql` OR `)} LIMIT 1`,
+      ),
+    ]
+  }
+
+  /** What they are to refer to by an edge. */
+  #wanted({ column, list }: Edge): { readonly rows: Sql; readonly target: Sql } {
+    const value = sql`v.${id(column)}`
+    if (list === undefined) return { rows: sql`${this.#rows} v`, target: value }
+    const { rows, target } = this.#dialect.members(value)
+    return { rows: sql`${this.#rows} v CROSS JOIN ${rows}`, target }
+  }
+
   /** What they would refer to may have been purged. */
   refuseGone(): Step[] {
     const found = this.#out
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
-      .map(
-        (edge) => sql`SELECT ${word(nameOf(edge))}, v."id", v.${id(edge.column)} FROM ${this.#rows} v
-          LEFT JOIN ${id(edge.to)} d ON d."id" = v.${id(edge.column)} WHERE v.${id(edge.column)} IS NOT NULL AND d."id" IS NULL`,
-      )
+      .map((edge) => {
+        const { rows, target } = this.#wanted(edge)
+        return sql`SELECT ${word(nameOf(edge))}, v."id", ${target} FROM ${rows}
+          LEFT JOIN ${id(edge.to)} d ON d."id" = ${target} WHERE ${target} IS NOT NULL AND d."id" IS NULL`
+      })
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
   }
 
@@ -191,15 +244,7 @@ class Parts {
     const ofThis = sql`"entity" = ${word(this.#type.name)}`
     const kept = this.#out
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
-      .map(
-        ({
-          column,
-          to,
-        }) => sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
-          SELECT ${param('$operation')}, ${word(this.#type.name)}, t."id", ${word(column)}, t.${id(column)}
-          FROM ${this.#table} t JOIN ${this.#rows} v ON v."id" = t."id"
-          WHERE v.${id(column)} IS NULL AND t.${id(column)} IN ${this.#dialect.listed(goneName(to), 'integer')}`,
-      )
+      .map((edge) => this.#kept(edge))
     const undone = this.#dialect.listed('$undone', 'text')
     return [
       this.#step(
@@ -211,9 +256,24 @@ class Parts {
     ]
   }
 
+  /** From a list, whatever goes and is not to be in it any more. */
+  #kept(edge: Edge): Sql {
+    const { rows, target } = arrowsOf(edge)
+    const { column, to, list } = edge
+    const still = this.#dialect.members(sql`v.${id(column)}`)
+    const emptied =
+      list === undefined
+        ? sql`v.${id(column)} IS NULL`
+        : sql`NOT EXISTS (SELECT 1 FROM ${still.rows} WHERE ${still.target} = l."target")`
+    return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place")
+      SELECT ${param('$operation')}, ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}
+      FROM ${rows} JOIN ${this.#rows} v ON v."id" = c."id"
+      WHERE ${emptied} AND ${target} IN ${this.#dialect.listed(goneName(to), 'integer')}`
+  }
+
   change(): Step[] {
     const later = this.#dialect.later(sql`t."updated_at"`)
-    const names = [...this.#columns.map(({ name }) => name), ...(this.#emailKey ? [EMAIL_KEY] : [])]
+    const names = [...this.#columns.map(({ name }) => name), ...this.#beside]
     const isDelete = sql`v."kind" = 'delete'`
     const sets = [
       ...names.map((name) => sql`${id(name)} = v.${id(name)}`),
@@ -237,28 +297,29 @@ class Parts {
   /** Whatever is live now refers to what is live, and nothing that is live to what went. */
   check(): Step[] {
     const { lock } = this.#dialect
-    const targets = (column: string) =>
-      sql`(SELECT c.${id(column)} FROM ${this.#table} c WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL)`
+    const live = sql`c."id" IN ${this.#ids} AND c."deleted_at" IS NULL`
     const holds =
       lock === undefined
         ? []
-        : this.#out.map(({ to, column }) =>
-            this.#step(
+        : this.#out.map((edge) => {
+            const { rows, target } = arrowsOf(edge)
+            return this.#step(
               'lock',
               'any',
-              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(to)} h WHERE h."id" IN ${targets(column)} ORDER BY h."id"${lock.toStay}) x`,
-            ),
-          )
-    const dead = this.#out.map(
-      (
-        edge,
-      ) => sql`SELECT ${word(nameOf(edge))}, c."id", d."id" FROM ${this.#table} c JOIN ${id(edge.to)} d ON d."id" = c.${id(edge.column)}
-        WHERE c."id" IN ${this.#ids} AND c."deleted_at" IS NULL AND d."deleted_at" IS NOT NULL`,
-    )
-    const held = this.#into.map(
-      (edge) => sql`SELECT ${word(nameOf(edge))}, c.${id(edge.column)}, c."id" FROM ${id(edge.from)} c
-        WHERE c.${id(edge.column)} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`,
-    )
+              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(edge.to)} h WHERE h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})
+                ORDER BY h."id"${lock.toStay}) x`,
+            )
+          })
+    const dead = this.#out.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(nameOf(edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+        WHERE ${live} AND d."deleted_at" IS NOT NULL`
+    })
+    const held = this.#into.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(nameOf(edge))}, ${target}, c."id" FROM ${rows}
+        WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`
+    })
     return [
       ...holds,
       ...(dead.length === 0 ? [] : [this.#step('dead', 'none', unionAll(dead))]),
@@ -276,8 +337,7 @@ class Parts {
     const sets = uniquesOf(this.#type)
     const found = sets.map((set, at) => {
       const values = set.map((name) => {
-        const given =
-          this.#columns.some((column) => column.name === name) || (name === EMAIL_KEY && this.#emailKey)
+        const given = this.#columns.some((column) => column.name === name) || this.#beside.includes(name)
         return sql`h.${id(name)} = ${given ? sql`v` : sql`t`}.${id(name)}`
       })
       return sql`SELECT ${word(`${this.#type.name} ${at}`)}, v."id", h."id" FROM ${this.#rows} v

@@ -1,23 +1,22 @@
 import { type EntityType, type Model, walk } from '../declare/model.ts'
-import { isSecret, type Mode, objectCheck, type Values } from '../declare/values.ts'
+import { isSecret, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Bag, Dialect } from '../store/dialect.ts'
-import { bodyColumns, compileBinder, ownColumns } from './columns.ts'
+import type { Actor } from './actor.ts'
+import { bodyColumns, compileBinder } from './columns.ts'
 import { type Legacy, noLegacy } from './graph.ts'
 import { compileHistory, type HistoryPlan } from './history.ts'
-import { compileLists, type ListPlan } from './list.ts'
 import { compileLogin, type LoginPlan } from './login.ts'
 import { compileRemovals, type RemovePlan } from './remove.ts'
-import { compileRules, type Permissions } from './rule.ts'
 import { compileTrash, type TrashPlan } from './trash.ts'
-import { compileWrites, type WritePlan } from './write.ts'
+import { compileView, type View } from './view.ts'
+import { type Viewer, viewersOf } from './viewer.ts'
 
 /** All that is compiled from the Model for one Entity type, before the first request. */
 export interface Plan {
   readonly type: EntityType
-  readonly may: Permissions
-  /** All that is wrong with a body goes into `errors`; what comes back is whole only where that stays empty. */
-  check(mode: Mode, body: unknown, errors: Errors): Values
+  /** What an actor sees of it, and may do with it. */
+  view(actor: Actor): PlanView
   bind(values: Values, bag: Bag): void
   /** The dot paths of any JSON, which a PATCH merges into. */
   readonly documents: readonly string[]
@@ -25,34 +24,52 @@ export interface Plan {
   readonly secrets: readonly string[]
   /** Columns of a bag that failed a check are taken out, so that the rest can still be looked at. */
   withoutFaulty(bag: Bag, errors: Errors): Bag
-  readonly writes: WritePlan
-  readonly removals: RemovePlan
-  readonly lists: ListPlan
   readonly history: HistoryPlan
   readonly trash: TrashPlan
   readonly login: LoginPlan | undefined
+}
+
+/** The same through the eyes of some: what they may do depends on the Entity, and stands in the statements. */
+export interface PlanView extends View {
+  readonly removals: RemovePlan
 }
 
 export type Plans = ReadonlyMap<string, Plan>
 
 /** Everything that requests run, made before the first of them. */
 export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
-  return new Map(
-    [...model.entities.values()].map((type) => [type.name, compilePlan(type, model, legacy, dialect)]),
-  )
+  const viewers = viewersOf(model)
+  const plans = [...model.entities.values()].map((type): [string, Plan] => {
+    const views = new Map(
+      viewers.all.map((viewer) => [viewer, compileFor(viewer, type, model, legacy, dialect)]),
+    )
+    const view = (actor: Actor) => views.get(viewers.of(actor)) as PlanView
+    return [type.name, compilePlan(type, dialect, view, type.name === model.admins)]
+  })
+  return new Map(plans)
 }
 
-function compilePlan(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): Plan {
-  const checks = {
-    whole: check(type, 'whole'),
-    replace: check(type, 'replace'),
-    partial: check(type, 'partial'),
-  }
+/** Any member of a login type: all of them see it alike. */
+function asMember({ name }: EntityType, admin: boolean): Actor {
+  return { kind: 'user', entity: name, id: 0, admin }
+}
+
+function compileFor(
+  viewer: Viewer,
+  type: EntityType,
+  model: Model,
+  legacy: Legacy,
+  dialect: Dialect,
+): PlanView {
+  const view = compileView(type, viewer, model, dialect)
+  return Object.freeze({ ...view, removals: compileRemovals(type, model, legacy, dialect, view) })
+}
+
+function compilePlan(type: EntityType, dialect: Dialect, view: Plan['view'], admin: boolean): Plan {
   const columns = bodyColumns(type.fields).map(({ name }) => name)
   return Object.freeze({
     type,
-    may: compileRules(type),
-    check: (mode: Mode, body: unknown, errors: Errors) => checks[mode](body, errors),
+    view,
     bind: compileBinder(type.fields, dialect),
     documents: [...walk(type.fields)]
       .filter((field) => field.kind === 'value' && field.type === 'json')
@@ -64,18 +81,9 @@ function compilePlan(type: EntityType, model: Model, legacy: Legacy, dialect: Di
         columns.filter((name) => !faulty(name)).map((name) => [name, bag[name] ?? null]),
       )
     },
-    writes: compileWrites(type, dialect),
-    removals: compileRemovals(type, model, legacy, dialect),
-    lists: compileLists(type, dialect),
     history: compileHistory(type, dialect),
     trash: compileTrash(type, dialect),
-    login: type.login === undefined ? undefined : compileLogin(type, dialect),
+    login:
+      type.login === undefined ? undefined : compileLogin(type, dialect, view(asMember(type, admin)).shown),
   })
-}
-
-function check(type: EntityType, mode: Mode): (body: unknown, errors: Errors) => Values {
-  const unknown = (key: string) =>
-    Object.hasOwn(ownColumns, key) ? 'is set by the server' : `is not a field of ${type.name}`
-  const checkBody = objectCheck(type.fields, mode, unknown)
-  return (body, errors) => checkBody(body, '', errors) as Values
 }

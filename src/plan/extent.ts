@@ -4,6 +4,7 @@ import { count, id, join, param, type Sql, sql, word } from '../store/sql.ts'
 import { LATE, type Step, step } from '../store/step.ts'
 import { inTurn, type Reach } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
+import { arrowsOf } from './links.ts'
 
 /**
  * What one removal takes: the Entity and all that cascades from it. Noted by the transaction as rows (`type`, `id`),
@@ -17,13 +18,15 @@ export interface Extent {
   ids(type: string): Sql
   /** How many refer into it from outside: edge's place, number. */
   holders(edge: Edge, at: number, condition: Sql): Sql
-  /** Its members whose target is deleted and not a member: edge's place, member, target. */
+  /** How many outside of it would have too few left in a list: edge's place, number. */
+  undercut(edge: Edge, at: number): Sql
+  /** Its members whose target is deleted and not a member: edge's place and the one in the list, member, target. */
   deadTargets(edge: Edge, at: number): Sql
   /** Keeps the targets of its members as they are until the end. */
   holdTargets(edges: readonly Edge[]): readonly Step[]
   journal(type: EntityType, kind: ChangeKind): Sql
-  /** Rows that are changed because of it without being in it: how to note them, and their ids. */
-  aside(type: EntityType, rows: Sql): Step
+  /** Rows `t` that are changed because of it without being in it: how to note them, and their ids. */
+  aside(type: EntityType, rows: Sql): readonly Step[]
   asideIds(type: EntityType): Sql
 }
 
@@ -36,16 +39,17 @@ export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
   const members = (name: string) => (alone ? sql`(${param('$id')})` : dialect.noted(code(name)))
   const fence = dialect.fence === undefined ? sql`` : sql` AND ${dialect.fence}`
   const start = (condition: Sql) =>
-    sql`SELECT 0 AS "type", "id" FROM ${id(root?.name ?? '')} WHERE "id" = ${param('$id')} AND ${condition}`
+    sql`SELECT 0 AS "type", t."id" FROM ${id(root?.name ?? '')} t WHERE t."id" = ${param('$id')} AND ${condition}`
   const outside = (alias: Sql, name: string) =>
     code(name) < 0 ? sql`` : sql` AND ${alias}."id" NOT IN ${members(name)}`
 
   function closure(condition: Sql, rest: Sql): Sql {
-    const arms = reach.cascades.map(({ from, to, column }) => ({
+    const arms = reach.cascades.map(({ from, to, column, list }) => ({
       from: code(to),
       to: code(from),
       table: from,
       column,
+      links: list?.links,
       condition: rest,
     }))
     return dialect.closure(start(condition), arms)
@@ -99,31 +103,51 @@ export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
       ]
     },
     ids: members,
-    holders: ({ from, to, column }, at, condition) =>
-      sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
-        WHERE c.${id(column)} IN ${members(to)} AND ${condition}${outside(sql`c`, from)} HAVING count(*) > 0`,
-    deadTargets: ({ from, to, column }, at) =>
-      sql`SELECT ${word(String(at))}, c."id", d."id" FROM ${id(from)} c JOIN ${id(to)} d ON d."id" = c.${id(column)}
-        WHERE c."id" IN ${members(from)} AND d."deleted_at" IS NOT NULL${outside(sql`d`, to)}`,
+    holders(edge, at, condition) {
+      const { rows, target } = arrowsOf(edge)
+      const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
+      return sql`SELECT ${word(String(at))}, ${number}, 0 FROM ${rows}
+        WHERE ${target} IN ${members(edge.to)} AND ${condition}${outside(sql`c`, edge.from)} HAVING count(*) > 0`
+    },
+    undercut({ from, to, list }, at) {
+      const links = id(list?.links ?? '')
+      return sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
+        WHERE c."id" IN (SELECT l."source" FROM ${links} l WHERE l."target" IN ${members(to)})
+        AND (SELECT count(*) FROM ${links} k WHERE k."source" = c."id" AND k."target" NOT IN ${members(to)}) < ${count(list?.min ?? 0)}
+        AND c."deleted_at" IS NULL${outside(sql`c`, from)} HAVING count(*) > 0`
+    },
+    deadTargets(edge, at) {
+      const { rows, target, place } = arrowsOf(edge)
+      return sql`SELECT ${word(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+        WHERE c."id" IN ${members(edge.from)} AND d."deleted_at" IS NOT NULL${outside(sql`d`, edge.to)}`
+    },
     holdTargets: (edges) =>
       lock === undefined
         ? []
-        : edges.map(({ from, to, column }) => {
-            const targets = sql`(SELECT c.${id(column)} FROM ${id(from)} c WHERE c."id" IN ${members(from)})`
-            return hold(to, targets, lock.toStay)
+        : edges.map((edge) => {
+            const { rows, target } = arrowsOf(edge)
+            const targets = sql`(SELECT ${target} FROM ${rows} WHERE c."id" IN ${members(edge.from)})`
+            return hold(edge.to, targets, lock.toStay)
           }),
     journal: (type, kind) =>
       journal(type, kind, dialect, sql`${id(type.name)} t WHERE t."id" IN ${members(type.name)}`),
-    aside: (type, rows) =>
-      step(
-        dialect,
-        'change',
-        'any',
-        dialect.note(
-          sql`SELECT ${count(aside(type.name))} AS "type", r."id" FROM (${rows}${lock?.toChange ?? sql``}) r`,
+    aside(type, rows) {
+      const held = sql`(${rows}${lock?.toChange ?? sql``}) r`
+      const lists = reach.clears.some(({ from, list }) => from === type.name && list !== undefined)
+      return [
+        // Whoever has waited for a row sees it anew, but not the link table: that is looked at again, once the row is locked.
+        ...(lock !== undefined && lists
+          ? [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM ${held}`)]
+          : []),
+        step(
+          dialect,
+          'change',
+          'any',
+          dialect.note(sql`SELECT ${count(aside(type.name))} AS "type", r."id" FROM ${held}`),
+          { notes: true },
         ),
-        { notes: true },
-      ),
+      ]
+    },
     asideIds: (type) => dialect.noted(aside(type.name)),
   }
 }

@@ -14,6 +14,8 @@ export interface Reach {
   /** References into them, by what they do. */
   readonly restricts: readonly Edge[]
   readonly clears: readonly Edge[]
+  /** Lists among those that must keep some of what they have. */
+  readonly floors: readonly Edge[]
   /** References from them, to any type. */
   readonly out: readonly Edge[]
   /** All references into them, of data that are no longer declared too. */
@@ -52,6 +54,7 @@ export function reachOf(
     cascades: into.filter((edge) => does(edge, 'cascade')),
     restricts: into.filter((edge) => edge.onDelete === 'restrict'),
     clears: into.filter((edge) => does(edge, 'clear')),
+    floors: into.filter(({ onDelete, list }) => onDelete === 'clear' && (list?.min ?? 0) > 0),
     out: model.edges.filter((edge) => names.has(edge.from)),
     into: [...into, ...legacy.aside.filter((edge) => names.has(edge.to))],
   }

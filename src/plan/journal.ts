@@ -1,7 +1,7 @@
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { id, param, type Sql, sql, word } from '../store/sql.ts'
-import { renderEntity } from './columns.ts'
+import { renderEntity } from './render.ts'
 
 export const JOURNAL = id('takeback_journal')
 

@@ -1,20 +1,18 @@
-import type { ColumnKind } from '../declare/fields/field.ts'
+import type { Expression } from '../declare/cel/expression.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
+import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
-import { renderEntity } from './columns.ts'
+import { type Conditions, type Ground, rowOf } from './condition.ts'
+import type { Expansion, Expansions } from './expand.ts'
+import type { Filter, Filters } from './filter.ts'
 import { AS_OF, tableAsOf } from './past.ts'
-import {
-  bindJson,
-  comparablesOf,
-  openCursor,
-  parseText,
-  readablePaths,
-  type SortKey,
-  shapes,
-  signatureOf,
-} from './query.ts'
+import { bindJson, type Comparable, openCursor, readablePaths, type SortKey, signatureOf } from './query.ts'
+import { renderEntity, type Shown } from './render.ts'
+import { compileSearch, RANK, ranked, type SearchPlan } from './search.ts'
+import { heldIn, isServed, neverEmpty } from './served.ts'
+import { type Figures, selectSummary } from './summary.ts'
 import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
 
@@ -23,134 +21,265 @@ export const LIMIT = 20
 export const LIMIT_MAX = 200
 
 /** The parameters of a list's URL that are not the names of values. */
-export const LIST_PARAMETERS = ['limit', 'cursor', 'sort', 'count', 'fields', 'trashed', 'at'] as const
+export const LIST_PARAMETERS = [
+  'filter',
+  'limit',
+  'cursor',
+  'sort',
+  'count',
+  'fields',
+  'expand',
+  'trashed',
+  'at',
+  'search',
+] as const
+
+/** The parameters of a summary's URL that are not the names of values. */
+export const SUMMARY_PARAMETERS = [
+  'group',
+  'count',
+  'sum',
+  'avg',
+  'min',
+  'max',
+  'filter',
+  'search',
+  'trashed',
+  'at',
+  'limit',
+  'cursor',
+] as const
 
 export type Trashed = 'without' | 'only' | 'with'
 
-/** A list as it was asked for, checked: what the statement's text depends on, and the values to bind. */
-export interface ListQuery {
-  readonly equals: readonly { readonly column: string; readonly value: Bound }[]
+/** Which Entities, checked: what the statement's text depends on, and the values to bind. */
+export interface Selection {
+  readonly filters: readonly Filter[]
+  readonly trashed: Trashed
+  /** As it stood at that time; now, where there is none. */
+  readonly at: string | undefined
+  /** The words that are looked for, the last one as the beginning of one. */
+  readonly search: readonly string[] | undefined
+}
+
+/** A page of them. */
+export interface PageQuery extends Selection {
   readonly sort: readonly SortKey[]
   /** The sort values of the last row that the client has seen. */
   readonly after: readonly Bound[] | undefined
-  readonly trashed: Trashed
-  readonly fields: ReadonlySet<string> | undefined
   readonly limit: number
-  /** As it stood at that time; now, where there is none. */
-  readonly at: string | undefined
 }
 
-export interface ListPlan {
+/** A list as it was asked for. */
+export interface ListQuery extends PageQuery, ReadQuery {}
+
+/** What one Entity is shown as. */
+export interface ReadQuery {
+  readonly fields: ReadonlySet<string> | undefined
+  readonly expand: Expansion | undefined
+}
+
+export interface ListPlan extends Filters {
   /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. */
   page(query: ListQuery): { statement: Statement; bag: Bag }
   total(query: ListQuery): { statement: Statement; bag: Bag }
+  /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
+  summary(query: PageQuery, figures: Figures): { statement: Statement; bag: Bag }
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
-  readOnly(fields: ReadonlySet<string>): Statement
+  readOnly(query: ReadQuery): Statement
   /** One Entity by `$id`, if it was live at a time: id, version, JSON. */
   readAsOf(fields: ReadonlySet<string> | undefined): Statement
-  /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it. */
-  readonly state: Statement
-  /** The value that a query parameter stands for; undefined, and a note, where it is none. */
-  parse(path: string, text: string, errors: Errors): { column: string; value: Bound } | undefined
-  parseSort(text: string, errors: Errors): SortKey[]
+  /** Where fields of it are searched that whoever looks sees. */
+  readonly search: SearchPlan | undefined
+  readonly defaultSort: readonly SortKey[]
+  /** Best first; among what fits equally, the newest. */
+  readonly byRank: readonly SortKey[]
+  parseSort(text: string, errors: Errors): readonly SortKey[]
   parseFields(text: string, errors: Errors): ReadonlySet<string>
+  parseExpand(text: string, errors: Errors): Expansion
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
   /** The cursor that goes on behind a row, from what `page` gave besides its JSON. */
   cursor(sort: readonly SortKey[], place: Bound): string
+  /** The same, from the JSON of all sort values. */
+  cursorAt(sort: readonly SortKey[], values: string): string
 }
 
-export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
-  const comparables = comparablesOf(type)
-  const readable = readablePaths(type.fields)
-  const kindOf = (column: string) => comparables.get(column)?.kind ?? 'integer'
+/** Which Entities whoever looks may see, and what of them. */
+export interface Seen {
+  readonly shown: Shown
+  readonly expansions: Expansions
+  readonly filters: Filters
+  readonly conditions: Conditions
+  /** Whether they see a field of every Entity, by its dot path. */
+  always(path: string): boolean
+  /** The rule of reading. */
+  readonly asked: Expression
+  /** What a rule asks of the Entity; undefined where it asks for nothing. */
+  rule(action: 'read' | 'restore' | 'history', ground: Ground): Sql | undefined
+}
+
+export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): ListPlan {
+  const { shown, expansions, filters, conditions } = seen
+  const readable = readablePaths(shown.fields ?? type.fields)
   const texts = new Texts<Statement>()
   const compiled = (shape: string, make: () => Sql) =>
     texts.of(shape, () => compile(make(), dialect.placeholder))
-  const whole = renderEntity(type, dialect)
-  const trashed = renderEntity(type, dialect, undefined, [renderDeletion(type, dialect)])
-  /** In the trash it is told how things came there. */
-  const wholeOf = ({ trashed: how, at }: ListQuery) =>
-    how === 'without' || at !== undefined ? whole : trashed
   const past = tableAsOf(type, dialect)
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
-  const readOf = (json: Sql, from = id(type.name)) =>
-    sql`SELECT t."id", t."version", ${json} FROM ${from} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`
+  const ground = (at: string | undefined): Ground => ({ ...rowOf(type), stored: at === undefined })
+  const whole = renderEntity(type, dialect, shown)
+  const full = new Set([...neverEmpty(type), RANK])
+  const search = compileSearch(type, dialect, seen.always)
+
+  /** The JSON of a row called `t`; in the trash it is told how things came there. */
+  function json({ fields, expand }: ReadQuery, trashed = false): Sql {
+    if (fields === undefined && expand === undefined && !trashed) return whole
+    const all =
+      expand === undefined ? shown : expansions.shown(type, expand, (column) => sql`t.${id(column)}`)
+    const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
+    return renderEntity(type, dialect, { ...all, chosen: fields, more: [...(all.more ?? []), ...deletion] })
+  }
+
+  function where({ filters: asked, trashed, at, search: words }: Selection): Sql[] {
+    const here = ground(at)
+    const rule = seen.rule('read', here)
+    const restore = trashed === 'without' ? undefined : seen.rule('restore', here)
+    const history = at === undefined ? undefined : seen.rule('history', here)
+    const state = {
+      without: sql`t."deleted_at" IS NULL`,
+      only:
+        restore === undefined ? sql`t."deletion" IS NOT NULL` : sql`t."deletion" IS NOT NULL AND ${restore}`,
+      with: restore === undefined ? sql`1 = 1` : sql`(t."deleted_at" IS NULL OR ${restore})`,
+    }[trashed]
+    return [
+      state,
+      ...[rule, history].filter((one) => one !== undefined),
+      ...asked.map(({ expression }) => conditions.of(expression, here)),
+      ...(words === undefined || search === undefined ? [] : [search.condition(words)]),
+    ]
+  }
+
+  /** What is sorted by: a value, or how well it fits what is looked for. */
+  const valueOf = ({ by }: SortKey, words: readonly string[] | undefined): Sql =>
+    by.path === RANK && search !== undefined && words !== undefined
+      ? search.rank(words)
+      : conditions.value(by.value, rowOf(type))
+
+  /** Of the live: an index has no others, and the past has none. */
+  function hasIndex({ filters: asked, sort, trashed, at, search: words }: ListQuery): boolean {
+    if (words !== undefined) return false
+    const held = heldIn([seen.asked, ...asked.map(({ expression }) => expression)])
+    const keys = sort.flatMap((key) => ({ column: columnOf(key) ?? '', descending: key.descending }))
+    return trashed === 'without' && at === undefined && isServed(type, keys, held)
+  }
+
+  /** What a page is sorted by, which rows it can have, and the place of a row in it. */
+  function parts(query: PageQuery): { order: Sql; condition: Sql; place: Sql } {
+    const keys = query.sort.map((key) => ({
+      ...key,
+      sql: valueOf(key, query.search),
+      mayBeEmpty: query.at !== undefined || !full.has(columnOf(key) ?? ''),
+    }))
+    const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
+    return {
+      order: join(keys.map((key) => ordered(key.sql, columnOf(key) ?? '', key.descending))),
+      condition: and([...where(query), ...behind]),
+      place: dialect.array(keys.map(({ by, sql: value }) => dialect.render(by.kind, value, by.scale))),
+    }
+  }
 
   function select(query: ListQuery): Sql {
-    const byId = query.sort.length === 1
-    const json = query.fields === undefined ? wholeOf(query) : renderEntity(type, dialect, query.fields)
-    const order = join(query.sort.map(({ column, descending }) => orderBy(column, descending)))
-    const behind = query.after === undefined ? [] : [isBehind(query.sort, query.after, kindOf)]
-    const where = and([...conditions(query, kindOf), ...behind])
+    const byId = query.sort.length === 1 && query.sort[0]?.by.path === 'id'
+    const { order, condition, place: placeInAll } = parts(query)
+    const place = byId ? sql`t."id"` : placeInAll
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
-    const place = byId ? sql`t."id"` : placeIn(query.sort)
-    // Most lists: the order of the live is that of the table.
-    if (byId && query.trashed !== 'only')
-      return sql`SELECT ${json}, ${place} ${from} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`
+    const shownAs = json(query, query.trashed !== 'without' && query.at === undefined)
+    // Most lists: the order of the live is that of the table, or of an index.
+    if ((byId && query.trashed !== 'only') || hasIndex(query))
+      return sql`SELECT ${shownAs}, ${place} ${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
     // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted. The `+` keeps
     // a walk over the whole table from looking cheaper than the index of the deleted.
     const picked = byId ? sql`+${order}` : order
-    return sql`SELECT ${json}, ${place} ${from} WHERE t."id" IN
-      (SELECT t."id" ${from} WHERE ${where} ORDER BY ${picked} LIMIT ${limit}) ORDER BY ${order}`
+    return sql`SELECT ${shownAs}, ${place} ${from} WHERE t."id" IN
+      (SELECT t."id" ${from} WHERE ${condition} ORDER BY ${picked} LIMIT ${limit}) ORDER BY ${order}`
   }
 
-  function placeIn(sort: readonly SortKey[]): Sql {
-    const values = sort.map(({ column }) => {
-      const { kind, scale } = comparables.get(column) ?? { kind: 'integer', scale: 0 }
-      return dialect.render(kind, sql`t.${id(column)}`, scale)
-    })
-    return dialect.array(values)
+  function readOf(query: ReadQuery, at?: string): Sql {
+    const rules = [
+      seen.rule('read', ground(at)),
+      at === undefined ? undefined : seen.rule('history', ground(at)),
+    ]
+    const guards = rules.flatMap((one) => (one === undefined ? [] : [sql` AND ${one}`]))
+    return sql`SELECT t."id", t."version", ${json(query)} FROM ${table({ at })} t
+      WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL${join(guards, sql``)}`
   }
+
+  const bagOf = (query: PageQuery) => {
+    const bag = boundOf(query)
+    if (query.search !== undefined) search?.bind(query.search, bag)
+    return bag
+  }
+  const cursorAt = (sort: readonly SortKey[], values: string) =>
+    Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url')
+  const byId = filters.comparable('id')
+  const idKey = (descending: boolean): SortKey[] => (byId === undefined ? [] : [{ by: byId, descending }])
 
   return {
+    ...filters,
     page(query) {
       const key = `page|${shapeOf(query)}`
       return { statement: compiled(key, () => select(query)), bag: bagOf(query) }
     },
     total(query) {
-      const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, sort: [], limit: 0 })}`
-      const counted = (where: Sql) => sql`SELECT count(*) FROM ${table(query)} t WHERE ${where}`
+      const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, expand: undefined, sort: [], limit: 0 })}`
+      const counted = (condition: Sql) => sql`SELECT count(*) FROM ${table(query)} t WHERE ${condition}`
       // All but the deleted, of which there is an index: not a look at every row.
       const live = () =>
         sql`SELECT (SELECT count(*) FROM ${id(type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
-      const all = query.equals.length === 0 && query.trashed === 'without' && query.at === undefined
-      const make = () => (all ? live() : counted(and(conditions(query, kindOf))))
+      const all =
+        query.filters.length === 0 &&
+        query.search === undefined &&
+        query.trashed === 'without' &&
+        query.at === undefined &&
+        seen.rule('read', rowOf(type)) === undefined
+      const make = () => (all ? live() : counted(and(where(query))))
       return { statement: compiled(key, make), bag: bagOf(query) }
     },
-    read: compile(readOf(whole), dialect.placeholder),
-    state: compile(
-      sql`SELECT t."id", t."version", ${whole}, t."deletion" FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
-      dialect.placeholder,
-    ),
-    readOnly: (fields) =>
-      compiled(`read|${[...fields].join(',')}`, () => readOf(renderEntity(type, dialect, fields))),
-    readAsOf: (fields) =>
-      compiled(`at|${fields === undefined ? '*' : [...fields].join(',')}`, () =>
-        readOf(fields === undefined ? whole : renderEntity(type, dialect, fields), past),
-      ),
-    parse(path, text, errors) {
-      const target = comparables.get(path)
-      if (target === undefined) return note(errors, path, `is not a parameter, nor a value of ${type.name}`)
-      const value = parseText(text, target)
-      if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
-      if (target.field?.type === 'choice') target.field.check(value, path, errors)
-      return { column: path, value: value === null ? null : dialect.encode(target.kind, target.scale)(value) }
+    summary(query, figures) {
+      const key = `summary|${pageShape(query)}|${figuresShape(figures)}`
+      const make = () => {
+        const { condition } = parts(query)
+        const value = (by: Comparable) => conditions.value(by.value, rowOf(type))
+        const rows = { from: sql`${table(query)} t`, where: condition, limit: query.limit, value }
+        return selectSummary(figures, rows, dialect)
+      }
+      return { statement: compiled(key, make), bag: bagOf(query) }
     },
+    read: compile(readOf({ fields: undefined, expand: undefined }), dialect.placeholder),
+    readOnly: (query) => compiled(`read|${shownShape(query)}`, () => readOf(query)),
+    readAsOf: (fields) =>
+      compiled(`at|${shownShape({ fields, expand: undefined })}`, () =>
+        readOf({ fields, expand: undefined }, 'at'),
+      ),
+    search,
+    defaultSort: idKey(false),
+    byRank: [{ by: ranked, descending: true }, ...idKey(true)],
     parseSort(text, errors) {
-      const keys = text.split(',').map((part) => {
+      const keys = text.split(',').flatMap((part): SortKey[] => {
         const descending = part.startsWith('-')
-        return { column: descending ? part.slice(1) : part, descending }
+        const path = descending ? part.slice(1) : part
+        const by = filters.comparable(path)
+        if (by !== undefined) return [{ by, descending }]
+        note(errors, 'sort', `"${path}" is not a value of ${type.name} that can be sorted by`)
+        return []
       })
-      for (const { column } of keys)
-        if (!comparables.has(column))
-          note(errors, 'sort', `"${column}" is not a value of ${type.name} that can be sorted by`)
-      if (new Set(keys.map(({ column }) => column)).size < keys.length)
+      if (new Set(keys.map(({ by }) => by.path)).size < keys.length)
         note(errors, 'sort', 'names a value twice')
-      return keys.some(({ column }) => column === 'id')
+      return keys.some(({ by }) => by.path === 'id')
         ? keys
-        : [...keys, { column: 'id', descending: keys[0]?.descending ?? false }]
+        : [...keys, ...idKey(keys.at(-1)?.descending ?? false)]
     },
     parseFields(text, errors) {
       const chosen = new Set(text.split(','))
@@ -158,80 +287,87 @@ export function compileLists(type: EntityType, dialect: Dialect): ListPlan {
         if (!readable.has(path)) note(errors, 'fields', `"${path}" is not a field of ${type.name}`)
       return chosen
     },
+    parseExpand: expansions.parse,
     parseCursor(text, sort, errors) {
       const values = openCursor(text, signatureOf(type, sort))
       const bound = values?.map((value, at) => {
-        const target = comparables.get(sort[at]?.column ?? '')
-        return target === undefined ? undefined : bindJson(value, target, dialect)
+        const by = sort[at]?.by
+        return by === undefined ? undefined : bindJson(value, by, dialect)
       })
       if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
       return note(errors, 'cursor', 'is not a cursor of this list with this sort')
     },
-    cursor(sort, place) {
-      const values = sort.length === 1 ? `[${place}]` : place
-      return Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url')
-    },
+    cursor: (sort, place) => cursorAt(sort, sort.length === 1 ? `[${place}]` : String(place)),
+    cursorAt,
   }
 }
 
 /** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
-function shapeOf({ equals, sort, after, trashed, fields, limit, at }: ListQuery): string {
-  const conditions = equals.map(({ column, value }) => `${column}${value === null ? '!' : '='}`).join('&')
-  const order = sort.map(({ column, descending }) => `${descending ? '-' : '+'}${column}`).join(',')
-  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
-  const chosen = fields === undefined ? '*' : [...fields].join(',')
-  return [trashed, conditions, order, behind, limit, chosen, at === undefined ? '' : 'at'].join('|')
+function shapeOf(query: ListQuery): string {
+  return `${pageShape(query)}|${shownShape(query)}`
 }
 
-function bagOf({ equals, after, at }: ListQuery): Bag {
+function pageShape({ filters, sort, after, trashed, limit, at, search }: PageQuery): string {
+  const conditions = filters.map(({ shape }) => shape).join('&')
+  const order = sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
+  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
+  const words = search?.length ?? ''
+  return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
+}
+
+function figuresShape({ group, sum, avg, min, max }: Figures): string {
+  return [group, sum, avg, min, max].map((all) => all.map(({ path }) => path).join(',')).join('|')
+}
+
+function shownShape({ fields, expand }: ReadQuery): string {
+  const chosen = fields === undefined ? '*' : [...fields].join(',')
+  return expand === undefined ? chosen : `${chosen}+${expandShape(expand)}`
+}
+
+function expandShape(expansion: Expansion): string {
+  return [...expansion].map(([name, inner]) => `${name}(${expandShape(inner)})`).join(',')
+}
+
+function boundOf({ filters, after, at }: PageQuery): Bag {
   const bag: Bag = at === undefined ? {} : { [AS_OF]: at }
-  for (const { column, value } of equals) bag[`=${column}`] = value
-  for (const [at, value] of (after ?? []).entries()) bag[`>${at}`] = value
+  for (const { bag: bound } of filters) Object.assign(bag, bound)
+  for (const [place, value] of (after ?? []).entries()) bag[`>${place}`] = value
   return bag
 }
 
-type KindOf = (column: string) => ColumnKind
-
-function conditions({ equals, trashed }: ListQuery, kindOf: KindOf): Sql[] {
-  const state = {
-    without: sql`t."deleted_at" IS NULL`,
-    only: sql`t."deletion" IS NOT NULL`,
-    with: sql`1 = 1`,
-  }[trashed]
-  const same = equals.map(({ column, value }) =>
-    value === null
-      ? sql`t.${id(column)} IS NULL`
-      : sql`t.${id(column)} = ${param(`=${column}`, kindOf(column))}`,
-  )
-  return [state, ...same]
+/** The column that is sorted by; undefined where it is that of another Entity. */
+function columnOf({ by }: SortKey): string | undefined {
+  const { hops, column } = by.value.place
+  return hops.length === 0 ? column : undefined
 }
 
-const NEVER_EMPTY = new Set(['id', 'version', 'created_at', 'updated_at'])
-
-/** `null` is less than any value, on every database. */
-function orderBy(column: string, descending: boolean): Sql {
-  // Of what always has a value nothing is said about `null`: not every database knows that its index will do then.
-  const nulls = NEVER_EMPTY.has(column) ? sql`` : descending ? sql` NULLS LAST` : sql` NULLS FIRST`
-  return descending ? sql`t.${id(column)} DESC${nulls}` : sql`t.${id(column)} ASC${nulls}`
-}
+type Key = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
 
 /** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
-function isBehind(sort: readonly SortKey[], after: readonly Bound[], kindOf: KindOf): Sql {
-  const bound = (at: number) => param(`>${at}`, kindOf(sort[at]?.column ?? ''))
-  const same = (at: number) => {
-    const column = sql`t.${id(sort[at]?.column ?? '')}`
-    return after[at] === null ? sql`${column} IS NULL` : sql`${column} = ${bound(at)}`
+function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
+  const bound = (at: number) => param(`>${at}`, keys[at]?.by.kind)
+  const [first] = keys
+  // All at once where that says the same: each is worked out once, and an index is read from there on.
+  if (keys.every(({ mayBeEmpty, descending }) => !mayBeEmpty && descending === first?.descending)) {
+    const beyond = first?.descending ? sql`<` : sql`>`
+    return sql`(${join(keys.map((key) => key.sql))}) ${beyond} (${join(keys.map((_, at) => bound(at)))})`
   }
-  const ways = sort.flatMap(({ column, descending }, at) => {
-    const beyond = isBeyond(sql`t.${id(column)}`, descending, after[at] ?? null, bound(at))
-    return beyond === undefined ? [] : [and([...sort.slice(0, at).map((_, before) => same(before)), beyond])]
+  const same = (key: Key, at: number) =>
+    after[at] === null ? sql`${key.sql} IS NULL` : sql`${key.sql} = ${bound(at)}`
+  const ways = keys.flatMap(({ descending, sql: value }, at) => {
+    const beyond = isBeyond(value, descending, after[at] ?? null, bound(at))
+    return beyond === undefined ? [] : [and([...keys.slice(0, at).map(same), beyond])]
   })
-  return ways.length === 0
-    ? sql`1 = 0`
-    : sql`(${join(
-        ways.map((way) => sql`(${way})`),
-        sql` OR `,
-      )})`
+  if (ways.length === 0) return sql`1 = 0`
+  const anyWay = sql`(${join(
+    ways.map((way) => sql`(${way})`),
+    sql` OR `,
+  )})`
+  // Said once more of the first alone: what databases begin to read an index at. Not where `null` comes behind it, which
+  // would be a second place to begin at.
+  if (first === undefined || keys.length === 1 || after[0] === null) return anyWay
+  if (!first.descending) return sql`${first.sql} >= ${bound(0)} AND ${anyWay}`
+  return first.mayBeEmpty ? anyWay : sql`${first.sql} <= ${bound(0)} AND ${anyWay}`
 }
 
 function isBeyond(column: Sql, descending: boolean, value: Bound, bound: Sql): Sql | undefined {

@@ -1,28 +1,28 @@
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { compile, id, param, type Statement, sql } from '../store/sql.ts'
-import { renderEntity } from './columns.ts'
+import { renderEntity, type Shown } from './render.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from './schema.ts'
 
 /** What a login type adds to a Plan: finding its members, and whether they still are. */
 export interface LoginPlan {
-  /** By `email_key`: id, password hash, token epoch, JSON. */
+  /** By `email_key`: id, password hash, token epoch. */
   readonly byEmail: Statement
   /** By `$id` and `$session`: token epoch, and 1 where that session was ended. No row where the user is gone. */
   readonly state: Statement
-  /** By `$id`: password hash, token epoch, JSON. */
+  /** By `$id`: password hash, token epoch, JSON as the user sees it, key of the e-mail. */
   readonly self: Statement
   /** Whether there was ever one of it, the deleted included. */
   readonly any: Statement
 }
 
-export function compileLogin(type: EntityType, dialect: Dialect): LoginPlan {
+export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): LoginPlan {
   const table = id(type.name)
-  const json = renderEntity(type, dialect)
+  const json = renderEntity(type, dialect, shown)
   const statement = (source: Parameters<typeof compile>[0]) => compile(source, dialect.placeholder)
   return {
     byEmail: statement(
-      sql`SELECT t."id", t."password", t.${id(TOKEN_EPOCH)}, ${json} FROM ${table} t
+      sql`SELECT t."id", t."password", t.${id(TOKEN_EPOCH)} FROM ${table} t
         WHERE t.${id(EMAIL_KEY)} = ${param(EMAIL_KEY)} AND t."deleted_at" IS NULL`,
     ),
     state: statement(
@@ -30,7 +30,7 @@ export function compileLogin(type: EntityType, dialect: Dialect): LoginPlan {
         FROM ${table} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
     ),
     self: statement(
-      sql`SELECT t."password", t.${id(TOKEN_EPOCH)}, ${json} FROM ${table} t
+      sql`SELECT t."password", t.${id(TOKEN_EPOCH)}, ${json}, t.${id(EMAIL_KEY)} FROM ${table} t
         WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
     ),
     any: statement(sql`SELECT 1 FROM ${table} t LIMIT 1`),

@@ -1,38 +1,24 @@
+import type { Expression, ValueKind } from '../declare/cel/expression.ts'
 import type { ColumnKind } from '../declare/fields/field.ts'
 import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import { isDate, parseInstant } from '../declare/fields/time.ts'
-import { columnOf, type EntityType, type Field, type ValueField, walk } from '../declare/model.ts'
+import { columnOf, type EntityType, type Field, walk } from '../declare/model.ts'
 import type { Bound, Dialect } from '../store/dialect.ts'
 import { ownColumns } from './columns.ts'
 
-export interface SortKey {
-  readonly column: string
-  readonly descending: boolean
-}
-
-/** A single value of an Entity type that lists can be narrowed and sorted by. */
+/** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
 export interface Comparable {
-  readonly column: string
-  readonly kind: ColumnKind
+  readonly path: string
+  readonly kind: ValueKind
   readonly scale: number
-  readonly field: ValueField | undefined
+  readonly choices: readonly string[] | undefined
+  readonly value: Extract<Expression, { op: 'value' }>
 }
 
-/** What can be compared and sorted by: all single values but secrets, presence and JSON. */
-export function comparablesOf(type: EntityType): Map<string, Comparable> {
-  const own = Object.entries(ownColumns).map(([column, kind]): [string, Comparable] => [
-    column,
-    { column, kind, scale: 0, field: undefined },
-  ])
-  const fields = [...walk(type.fields)].flatMap((field): [string, Comparable][] => {
-    const column = columnOf(field)
-    if (field.kind === 'reference')
-      return [[column, { column, kind: 'reference', scale: 0, field: undefined }]]
-    if (field.kind === 'object' || field.secret || field.column === 'json') return []
-    return [[column, { column, kind: field.column, scale: field.scale, field }]]
-  })
-  return new Map([...own, ...fields])
+export interface SortKey {
+  readonly by: Comparable
+  readonly descending: boolean
 }
 
 export function readablePaths(fields: readonly Field[]): Set<string> {
@@ -60,7 +46,7 @@ export const shapes: Record<ColumnKind, string> = {
  * A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts.
  * What counts is the type, not the field's limits: they may be narrower than what is there already.
  */
-export function parseText(text: string, { kind, scale }: Comparable): unknown {
+export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind' | 'scale'>): unknown {
   if (kind === 'text') return isStorable(text) ? text : undefined
   if (text === 'null') return null
   switch (kind) {
@@ -88,7 +74,7 @@ export function parseText(text: string, { kind, scale }: Comparable): unknown {
 
 /** A cursor comes from outside like anything else: its values must be of their columns' types. */
 export function bindJson(value: unknown, target: Comparable, dialect: Dialect): Bound | undefined {
-  if (value === null) return target.column === 'id' ? undefined : null
+  if (value === null) return target.path === 'id' ? undefined : null
   if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
   const normal = parseText(String(value), target)
   return normal === undefined || normal === null
@@ -103,11 +89,13 @@ function isText(kind: ColumnKind): boolean {
 
 /** Ties a cursor to its list and its sort. */
 export function signatureOf(type: EntityType, sort: readonly SortKey[]): string {
-  return `${type.name}${sort.map(({ column, descending }) => (descending ? '-' : '+') + column).join('')} `
+  return `${type.name}${sort.map(({ by, descending }) => (descending ? '-' : '+') + by.path).join('')} `
 }
 
 export function openCursor(text: string, signature: string): unknown[] | undefined {
-  const opened = Buffer.from(text, 'base64url').toString()
+  const opened = text.startsWith('~')
+    ? Buffer.from(text.slice(1), 'hex').toString()
+    : Buffer.from(text, 'base64url').toString()
   if (!opened.startsWith(signature)) return undefined
   try {
     const values: unknown = JSON.parse(opened.slice(signature.length))

@@ -16,11 +16,15 @@ import {
 import { type Step, step } from '../store/step.ts'
 import { eraseAnswers, forgetUnwritten } from './answers.ts'
 import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
-import { next, renderEntity } from './columns.ts'
+import { next } from './columns.ts'
+import { rowOf } from './condition.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
 import { JOURNAL } from './journal.ts'
+import { pathOfTarget } from './links.ts'
+import { renderEntity } from './render.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import type { View } from './view.ts'
 import { isVersion, noteTaken } from './write.ts'
 
 /**
@@ -55,6 +59,7 @@ export function compileRemovals(
   model: Model,
   legacy: Legacy,
   dialect: Dialect,
+  { shown, rule }: Pick<View, 'shown' | 'rule'>,
 ): RemovePlan {
   const reach = reachOf(type, model, legacy)
   const extent = extentOf(reach, model, dialect)
@@ -64,29 +69,32 @@ export function compileRemovals(
   const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
   const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
   const change = (sources: readonly Sql[]) => sources.map((source) => step(dialect, 'change', 'any', source))
-  const find = (of: Extent, root: Sql, rest: Sql) => of.find(sql`${root} AND ${isVersion}`, rest)
+  const find = (of: Extent, action: 'delete' | 'restore' | 'purge', root: Sql, rest: Sql) => {
+    const asked = rule(action, rowOf(type))
+    return of.find(sql`${root} AND ${isVersion}${asked === undefined ? sql`` : sql` AND ${asked}`}`, rest)
+  }
   const check = (name: string, parts: readonly Sql[]) =>
     parts.length === 0 ? [] : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
-  const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
-  const findTaken = () => find(taken, rootOfDeletion, restOfDeletion)
+  const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
+  const findTaken = (action: 'restore' | 'purge') => find(taken, action, rootOfDeletion, restOfDeletion)
   const conflicts = back.types.flatMap((one, code) =>
     uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
   )
 
   return {
     delete: [
-      ...find(extent, sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
-      ...check(
-        'held',
-        reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
-      ),
+      ...find(extent, 'delete', sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
+      ...check('held', [
+        ...reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
+        ...reach.floors.map((edge, at) => extent.undercut(edge, reach.restricts.length + at)),
+      ]),
       ...change(reach.types.map((one) => stamp(one, extent, dialect))),
       ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
       ...byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
       step(dialect, 'answer', 'some', answer),
     ],
     restore: [
-      ...findTaken(),
+      ...findTaken('restore'),
       ...taken.holdTargets(back.out),
       ...check(
         'dead',
@@ -99,7 +107,7 @@ export function compileRemovals(
       step(dialect, 'answer', 'some', answer),
     ],
     purge: [
-      ...findTaken(),
+      ...findTaken('purge'),
       ...check(
         'held',
         back.into.map((edge, at) => taken.holders(edge, at, sql`1 = 1`)),
@@ -149,7 +157,8 @@ function writeOff(type: EntityType, extent: Extent, dialect: Dialect): Sql[] {
 }
 
 /** Lets the rows go in any order, where they refer to each other. */
-function unlink({ from, column, to }: Edge, extent: Extent): Sql {
+function unlink({ from, column, to, list }: Edge, extent: Extent): Sql {
+  if (list !== undefined) return sql`DELETE FROM ${id(list.links)} WHERE "source" IN ${extent.ids(from)}`
   return sql`UPDATE ${id(from)} SET ${id(column)} = NULL WHERE "id" IN ${extent.ids(from)} AND ${id(column)} IN ${extent.ids(to)}`
 }
 
@@ -176,23 +185,26 @@ function explanations(
   return {
     explainHeld(rows, errors, action) {
       for (const [at, number] of rows) {
-        const edge = (action === 'delete' ? reach.restricts : back.into)[Number(at)]
+        const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
         if (edge === undefined) continue
         const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
-        const what =
-          Number(number) === 1
-            ? `1 of ${edge.from} refers to ${target}`
-            : `${number} ${edge.from} refer to ${target}`
-        note(errors, `${edge.from}.${edge.path}`, what)
+        const one = Number(number) === 1
+        const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
+        const needs =
+          action === 'delete' && reach.floors.includes(edge)
+            ? `, and must keep at least ${edge.list?.min} there`
+            : ''
+        note(errors, `${edge.from}.${edge.path}`, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },
     explainDead(rows, errors, own) {
-      for (const [at, member, target] of rows) {
+      for (const [key, member, target] of rows) {
+        const [at, place] = String(key).split(' ')
         const edge = back.out[Number(at)]
         if (edge === undefined) continue
         note(
           errors,
-          prefix(edge.from, member, own) + edge.column,
+          prefix(edge.from, member, own) + pathOfTarget(edge, place),
           `refers to ${edge.to}/${target}, which is deleted`,
         )
       }

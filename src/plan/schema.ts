@@ -1,7 +1,16 @@
 import { emailKey } from '../declare/email-key.ts'
-import { columnOf, type Edge, type EntityType, type Model, walk } from '../declare/model.ts'
-import { isRequired } from '../declare/values.ts'
-import type { Column, Index, Table } from '../store/tables.ts'
+import {
+  columnOf,
+  type Edge,
+  type EntityType,
+  type LinksField,
+  linkTableOf,
+  type Model,
+  walk,
+} from '../declare/model.ts'
+import { checkOf, defaultOf, isRequired } from '../declare/values.ts'
+import { keptWords } from '../declare/words.ts'
+import { type Column, type Index, pathOf, type Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
 
@@ -13,7 +22,7 @@ export const TOKEN_EPOCH = 'token_epoch'
 export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...wordsOf(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
     renames: renamesOf(type),
     ...(type.was !== undefined && { was: type.was }),
@@ -42,14 +51,37 @@ function columnsOf(type: EntityType): Column[] {
       ...(kind === 'decimal' && { scale }),
       ...(secret && { secret }),
       ...(required && { required }),
-      ...(field.kind === 'value' && field.optional && { optional: true }),
+      ...((field.kind === 'value' || field.kind === 'links') && field.optional && { optional: true }),
       ...(within !== undefined && { within }),
       ...(field.kind === 'value' && !secret && { limits: field.schema, check: field.check }),
     }
     if (field.kind === 'reference') return { ...column, references: field.target, ever: [field.onDelete] }
-    if (field.kind === 'object' || field.default === undefined) return column
-    return { ...column, fill: field.default }
+    const links = field.kind === 'links' ? linksColumn(field) : {}
+    const fill = defaultOf(field)
+    return { ...column, ...links, ...(fill !== undefined && { fill }) }
   })
+}
+
+/** The limits are those of the list: what it may hold is what it links to. */
+function linksColumn(field: LinksField): Partial<Column> {
+  const { target, onDelete, min, max } = field
+  return {
+    links: target,
+    ever: [onDelete],
+    limits: { ...(min > 0 && { minItems: min }), ...(max !== undefined && { maxItems: max }) },
+    check: checkOf(field, 'whole'),
+  }
+}
+
+function wordsOf(type: EntityType): Column[] {
+  return bodyColumns(type.fields).flatMap(({ name, words }) =>
+    words === undefined ? [] : [{ name: words, kind: 'text', words: { of: name, cut: keptWords } }],
+  )
+}
+
+/** Columns that are made from those of a body, and are set along with them. */
+export function columnsBeside(type: EntityType): string[] {
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordsOf(type).map(({ name }) => name)]
 }
 
 /** What a database has from former declarations. */
@@ -69,16 +101,21 @@ export function legacyOf(held: readonly Table[], model: Model): Legacy {
 function asideEdges(held: readonly Table[], model: Model): Edge[] {
   return held.flatMap(({ name, columns }) =>
     columns.flatMap((column): Edge[] => {
-      const { references } = column
-      if (references === undefined || (model.entities.has(name) && !column.aside)) return []
+      const to = column.references ?? column.links
+      if (to === undefined || (model.entities.has(name) && !column.aside)) return []
+      const list =
+        column.links === undefined
+          ? undefined
+          : { links: linkTableOf(name, column.name).table, min: 0, max: undefined }
       return [
         {
           from: name,
-          path: column.name.replace(/\.id$/, ''),
+          path: pathOf(column),
           column: column.name,
           within: undefined,
-          to: references,
+          to,
           onDelete: 'restrict',
+          list,
         },
       ]
     }),
@@ -90,7 +127,14 @@ function indexesOf(type: EntityType): Index[] {
   const references = [...walk(type.fields)]
     .filter((field) => field.kind === 'reference')
     .map((field) => ({ columns: [columnOf(field)], unique: false }))
-  return [...uniques, ...references]
+  const sorts = type.indexes.map((keys) => ({
+    columns: keys.map(({ column }) => column),
+    unique: false,
+    descending: keys.map(({ descending }) => descending),
+  }))
+  const searched = wordsOf(type).map(({ name }) => name)
+  const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]
+  return [...uniques, ...references, ...sorts, ...search]
 }
 
 /** Sets of columns that are unique among the live, the login's own included. */

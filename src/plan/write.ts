@@ -1,5 +1,7 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
 import type { EntityType } from '../declare/model.ts'
-import { isRequired, noteReference } from '../declare/values.ts'
+import { isRequired, noteReference, defaultOf as standardOf } from '../declare/values.ts'
+import { keptWords } from '../declare/words.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Dialect, Row } from '../store/dialect.ts'
 import {
@@ -16,6 +18,7 @@ import {
 } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns, next } from './columns.ts'
+import { type Ground, rowOf } from './condition.ts'
 import { journalAndReturn } from './journal.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
@@ -25,9 +28,12 @@ export const MANY_MAX = 1000
 
 /** The steps that create and update Entities of one type, and the statement that says why they were refused. */
 export interface WritePlan {
-  readonly create: readonly Step[]
+  /** `guarded` are the dot paths that were sent and that a rule of their own guards. */
+  create(guarded?: readonly string[]): readonly Step[]
   /** For the columns that stand in the bag; the text for a set of columns is made once. */
-  update(bag: Bag, partial: boolean): readonly Step[]
+  update(bag: Bag, manner: Manner): readonly Step[]
+  /** After a refusal: whether the rule holds, and that of each guarded path; nothing where there is no such Entity. */
+  allowed(bag: Bag, manner: Manner | { readonly guarded: readonly string[] }): Statement
   /** Columns that must have a value where the optional object that they are in is there. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
   /** What of the bag refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
@@ -35,22 +41,67 @@ export interface WritePlan {
   explain(rows: readonly Row[], errors: Errors, nameHolder: boolean): void
 }
 
-export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
+/** How an update is meant: merged in, or as a whole; and what of it is guarded. */
+export interface Manner {
+  readonly partial: boolean
+  readonly guarded: readonly string[]
+}
+
+/** What the rules ask of what is written; undefined where they ask for nothing. */
+export interface WriteRules {
+  create(ground: Ground): Sql | undefined
+  update(ground: Ground): Sql | undefined
+  field(path: string, ground: Ground): Sql | undefined
+}
+
+export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRules): WritePlan {
   const columns = bodyColumns(type.fields)
   const defaults = defaultsOf(columns, dialect)
   const steps = (change: Sql, which: Sql | 'last', kind: 'create' | 'update') =>
     dialect
       .journalled(change, type.name, which, (source) => journalAndReturn(type, kind, dialect, source))
       .map((source) => step(dialect, 'change', 'some', source))
-  const updates = new Texts<readonly Step[]>()
+  const texts = new Texts<readonly Step[]>()
+  const sentIn = (bag: Bag) => columns.filter(({ name }) => Object.hasOwn(bag, name))
+  const kinds = new Map(columns.map(({ name, kind }) => [name, kind]))
+  const made: Ground = { type, stored: false, self: (column) => param(column, kinds.get(column)) }
+  const guards = (rule: Sql | undefined, guarded: readonly string[], ground: Ground) =>
+    [rule, ...guarded.map((path) => rules.field(path, ground))].filter((one) => one !== undefined)
+  const creation = (guarded: readonly string[]) =>
+    steps(insert(type, columns, dialect, guards(rules.create(made), guarded, made)), 'last', 'create')
+  const plain = creation([])
+  const looks = new Texts<Statement>()
   return {
-    create: steps(insert(type, columns, dialect), 'last', 'create'),
-    update(bag, partial) {
-      const sent = columns.filter(({ name }) => Object.hasOwn(bag, name))
+    create: (guarded = []) =>
+      guarded.length === 0 ? plain : texts.of(`create|${guarded.join('|')}`, () => creation(guarded)),
+    update(bag, { partial, guarded }) {
+      const sent = sentIn(bag)
       if (partial) Object.assign(bag, defaults)
-      return updates.of(`${partial}|${sent.map(({ name }) => name).join('|')}`, () =>
-        steps(updateOf(type, columns, sent, partial, dialect), sql`t."id" = ${param('$id')}`, 'update'),
-      )
+      return texts.of(`${partial}|${sent.map(({ name }) => name).join('|')}|?${guarded.join('|')}`, () => {
+        const ground = changed(type, columns, sent, partial)
+        const more = guards(rules.update(ground), guarded, ground)
+        return steps(
+          updateOf(type, columns, sent, partial, dialect, more),
+          sql`t."id" = ${param('$id')}`,
+          'update',
+        )
+      })
+    },
+    allowed(bag, manner) {
+      const { guarded } = manner
+      const sent = sentIn(bag)
+      const shape =
+        'partial' in manner ? `${manner.partial}|${sent.map(({ name }) => name).join('|')}` : 'create'
+      return looks.of(`${shape}|?${guarded.join('|')}`, () => {
+        const ground = 'partial' in manner ? changed(type, columns, sent, manner.partial) : made
+        const rule = 'partial' in manner ? rules.update(ground) : rules.create(ground)
+        const told = [rule, ...guarded.map((path) => rules.field(path, ground))].map((one) =>
+          one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`,
+        )
+        const from =
+          'partial' in manner ? sql` FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}` : sql``
+        return compile(sql`SELECT ${join(told)}${from}`, dialect.placeholder)
+      })
     },
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
@@ -59,26 +110,30 @@ export function compileWrites(type: EntityType, dialect: Dialect): WritePlan {
   }
 }
 
-/** For a look that nothing is built upon. */
-const noLock = { lock: undefined }
-
 /** Bound under names of their own, for objects that a merge makes. */
 const defaultOf = (name: string) => `$default ${name}`
 
 function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
   const bag: Bag = {}
-  for (const { name, kind, scale, field, within } of columns) {
+  for (const { name, kind, scale, field, within, words } of columns) {
     if (within === undefined) continue
-    const value = field.kind === 'value' ? field.default : undefined
+    const value = standardOf(field)
     bag[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
+    if (words !== undefined) bag[defaultOf(words)] = value === undefined ? null : keptWords(String(value))
   }
   return bag
 }
 
 /** A new row, where every target is live. */
-export function insert(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): Sql {
+export function insert(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  dialect: Dialect,
+  more: readonly Sql[] = [],
+): Sql {
   const values: (readonly [Sql, Sql])[] = [
     ...columns.map((column) => [id(column.name), boundOf(column)] as const),
+    ...columns.flatMap(({ words }) => (words === undefined ? [] : [[id(words), param(words)] as const])),
     ...(type.login === undefined
       ? []
       : [
@@ -91,7 +146,8 @@ export function insert(type: EntityType, columns: readonly BodyColumn[], dialect
   ]
   const guards = [
     ...(dialect.fence === undefined ? [] : [dialect.fence]),
-    ...columns.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
+    ...columns.filter(refers).map((one) => isLive(one, dialect)),
+    ...more,
   ]
   return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
@@ -101,11 +157,21 @@ function boundOf({ name, kind }: BodyColumn): Sql {
   return param(name, kind)
 }
 
-/** The reference is empty, or its target is there and live, and stays so until the transaction ends. */
-function isLive(column: BodyColumn, { lock }: Pick<Dialect, 'lock'>): Sql {
+function refers({ field }: BodyColumn): boolean {
+  return field.kind === 'reference' || field.kind === 'links'
+}
+
+/** The reference is empty, or its target is there and live, and stays so until the transaction ends; of a list, all of them. */
+function isLive(column: BodyColumn, { lock, members }: Pick<Dialect, 'lock' | 'members'>): Sql {
   const { field, within } = column
-  const target = field.kind === 'reference' ? field.target : ''
   const value = boundOf(column)
+  if (field.kind === 'links') {
+    // In the order of their ids, whatever theirs in the list: two who lock the same ones do not wait for each other.
+    const { rows, target } = members(value)
+    return sql`(SELECT count(*) FROM (SELECT 1 FROM ${id(field.target)} h WHERE h."id" IN (SELECT ${target} FROM ${rows})
+      AND h."deleted_at" IS NULL ORDER BY h."id"${lock?.toStay ?? sql``}) x) = (SELECT count(*) FROM ${rows})`
+  }
+  const target = field.kind === 'reference' ? field.target : ''
   const live = sql`EXISTS (SELECT 1 FROM ${id(target)} WHERE "id" = ${value} AND "deleted_at" IS NULL${lock?.toStay ?? sql``})`
   return field.optional || within !== undefined ? sql`(${value} IS NULL OR ${live})` : live
 }
@@ -116,6 +182,7 @@ function updateOf(
   sent: readonly BodyColumn[],
   partial: boolean,
   dialect: Dialect,
+  more: readonly Sql[],
 ): Sql {
   const names = new Set(sent.map(({ name }) => name))
   const untouched = columns.filter(
@@ -124,7 +191,8 @@ function updateOf(
   const merged = partial ? untouched : []
   const sets = [
     ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
-    ...merged.filter(({ field }) => !isRequired(field)).map(fillWhenNew),
+    ...sent.flatMap(({ words }) => (words === undefined ? [] : [sql`${id(words)} = ${param(words)}`])),
+    ...merged.filter(({ field }) => !isRequired(field)).flatMap(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
       ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
@@ -135,17 +203,42 @@ function updateOf(
     ...(dialect.fence === undefined ? [] : [dialect.fence]),
     sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
     ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
-    ...sent.filter(({ kind }) => kind === 'reference').map((one) => isLive(one, dialect)),
+    ...sent.filter(refers).map((one) => isLive(one, dialect)),
     ...untouched
       .filter(({ field }) => isRequired(field))
       .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
+    ...more,
   ]
-  return sql`UPDATE ${id(type.name)} SET ${join(sets)} WHERE ${and(conditions)}`
+  return sql`UPDATE ${id(type.name)} AS t SET ${join(sets)} WHERE ${and(conditions)}`
+}
+
+/** The row called `t`, and what an update makes of it. */
+function changed(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  sent: readonly BodyColumn[],
+  partial: boolean,
+): Ground {
+  const names = new Set(sent.map(({ name }) => name))
+  const next = (name: string) => {
+    const column = columns.find((one) => one.name === name)
+    if (column === undefined) return sql`t.${id(name)}`
+    if (names.has(name)) return boundOf(column)
+    return partial && column.within !== undefined && names.has(column.within) && !isRequired(column.field)
+      ? filled(name, column.kind, column.within)
+      : sql`t.${id(name)}`
+  }
+  return { ...rowOf(type), next }
 }
 
 /** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
-function fillWhenNew({ name, kind, within }: BodyColumn): Sql {
-  return sql`${id(name)} = CASE WHEN ${id(within ?? '')} IS NULL THEN ${param(defaultOf(name), kind)} ELSE ${id(name)} END`
+function fillWhenNew({ name, kind, within, words }: BodyColumn): Sql[] {
+  const fill = (column: string, as: ColumnKind) => sql`${id(column)} = ${filled(column, as, within)}`
+  return [fill(name, kind), ...(words === undefined ? [] : [fill(words, 'text')])]
+}
+
+function filled(name: string, kind: ColumnKind, within: string | undefined): Sql {
+  return sql`CASE WHEN t.${id(within ?? '')} IS NULL THEN ${param(defaultOf(name), kind)} ELSE t.${id(name)} END`
 }
 
 /** A password is changed by whoever knew the one before; `null` is for those who need not. */
@@ -159,15 +252,11 @@ function compileFaults(
   columns: readonly BodyColumn[],
   dialect: Dialect,
 ): Pick<WritePlan, 'faults' | 'explain'> {
-  const references = columns.filter(({ kind }) => kind === 'reference')
+  const references = columns.filter(refers)
   const uniques = uniquesOf(type)
   return {
     faults(bag) {
-      const dead = references.flatMap((one, at) =>
-        bag[one.name] == null
-          ? []
-          : [sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${isLive(one, noLock)}`],
-      )
+      const dead = references.flatMap((one, at) => (bag[one.name] == null ? [] : [deadOf(one, at, dialect)]))
       const taken = uniques.flatMap((set, at) =>
         set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, columns, set, at, bag)] : [],
       )
@@ -176,11 +265,22 @@ function compileFaults(
     explain(rows, errors, nameHolder) {
       for (const [kind, at, holder] of rows) {
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
-        if (field !== undefined) noteReference(errors, field.path, 'refers to nothing')
+        const place = field?.kind === 'links' ? `.${holder}` : ''
+        if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
         else noteTaken(errors, uniques[Number(at)] ?? [], nameHolder ? `${type.name}/${holder}` : undefined)
       }
     },
   }
+}
+
+/** Which of what a column refers to is not live: the column's place, and the one in the list. Nothing is built upon it, so nothing is locked. */
+function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
+  const { field } = column
+  if (field.kind !== 'links')
+    return sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${isLive(column, { lock: undefined, members })}`
+  const { rows, target, place } = members(boundOf(column))
+  return sql`SELECT 'reference', ${count(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
 }
 
 /** Who else has these values. Those that the bag does not say are the Entity's own. */

@@ -11,27 +11,52 @@ export type Row = readonly Bound[]
  */
 export type Bag = Record<string, Bound>
 
-/** One way on from what was reached: rows of `table` whose `column` points at a reached row of type `from`. */
+/** One way on from what was reached: rows of `table` whose `column`, or whose `links`, point at a reached row of type `from`. */
 export interface Arm {
   readonly from: number
   readonly to: number
   readonly table: string
   readonly column: string
+  /** The link table, of a list. */
+  readonly links: string | undefined
   /** What a row, called `c`, must fulfil besides. */
   readonly condition: Sql
 }
+
+/** The longest text, in characters, that is held against a pattern. */
+export const MATCHED_MAX = 10_000
 
 /** What differs between databases in the text of a statement. */
 export interface Dialect {
   placeholder(position: number, kind: ParamKind): string
   /** From a value's normal form to what is bound. */
   encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
+  /** What stands in an expression, bound or as a constant, as a value of its kind: so that it compares as a column would. */
+  literal(value: Sql, kind: ColumnKind): Sql
   /** A column's value as JSON, for `object`. */
   render(kind: ColumnKind, column: Sql, scale: number): Sql
   /** The other way round: what a column of this kind would hold, from the dot path in a JSON that `render` has made. */
   extract(json: Sql, path: string, kind: ColumnKind, scale: number): Sql
+  /** A sum that loses nothing of whole numbers and decimals: as a text, which `summaryOf` reads. */
+  sum(value: Sql, kind: ColumnKind): Sql
+  /** The items of a list in JSON as rows, and a value in one of them: at a dot path, or the item itself. */
+  items(list: Sql, alias: Sql): Sql
+  itemOf(alias: Sql, path: string, kind: ColumnKind, scale: number): Sql
+  /** How many items a list in JSON has. */
+  lengthOf(list: Sql): Sql
+  /** Where in a text another one begins, from 1; 0 where it is not in it. */
+  position(text: Sql, part: Sql): Sql
+  /** A text with its capital letters of ASCII made small. */
+  lower(text: Sql): Sql
+  /** A time so many milliseconds later, and the day that a time is in. */
+  shift(time: Sql, ms: number): Sql
+  day(time: Sql): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql
   array(items: readonly Sql[]): Sql
+  /** JSON that a query within the query has made, as JSON. */
+  nested(json: Sql): Sql
+  /** The bytes of a text as letters and digits that may stand in a URL. */
+  hex(text: Sql): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
   journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
   /** Rows, each with the one of `table`, called `j`, that has the greatest `version` among those that meet the condition. */
@@ -46,6 +71,20 @@ export interface Dialect {
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
   /** The same of a JSON list of single values, as the right side of `IN`. */
   listed(name: string, kind: 'integer' | 'text'): Sql
+  /**
+   * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
+   * is longer than `MATCHED_MAX`: time is bounded by it, and what was not looked at neither matches nor does not.
+   */
+  matches(text: Sql, pattern: Sql): Sql
+  /** The members of a list of references, from what its column holds: rows to select from, and what each of them says. */
+  members(list: Sql): { readonly rows: Sql; readonly target: Sql; readonly place: Sql }
+  /** The other way round: what a column holds, from rows (`target`, …) that are called `r`, in their order. */
+  listOf(rows: Sql, order: Sql): Sql
+  /** Rows of a table, called `t`, in whose columns all words of a query are found, the last one as the beginning of one; and that query as it is bound. */
+  readonly search: {
+    found(table: string, columns: readonly string[], query: Sql): Sql
+    query(words: readonly string[]): string
+  }
   /** Now, and now for a row that has been changed before: never less than then. */
   readonly now: Sql
   later(than: Sql): Sql

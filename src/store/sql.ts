@@ -20,6 +20,8 @@ const kinds: Readonly<Record<string, ParamKind>> = {
   $epoch: 'integer',
   $generation: 'integer',
   $at: 'datetime',
+  $instant: 'datetime',
+  $caller: 'integer',
 }
 
 /** What is prepared: the text, and the names of the values to bind, in the order of the placeholders. */

@@ -4,6 +4,8 @@ export interface Column {
   readonly name: string
   readonly kind: ColumnKind
   readonly references?: string
+  /** A list of references to this table: beside it there is a link table, which triggers keep as it is. */
+  readonly links?: string
   /** What a deletion of its target has ever been declared to do to it. */
   readonly ever?: readonly string[]
   /** Digits behind the point, of a decimal: what is kept depends on it. */
@@ -24,6 +26,8 @@ export interface Column {
   readonly check?: Check
   /** Made from the value of another column: must still be so when it is declared again. */
   readonly derived?: { readonly from: string; by(value: string): string }
+  /** Holds the words of the text in another column, as they are searched: can be made anew from it at any time. */
+  readonly words?: { readonly of: string; cut?(text: string): string }
   /** The value that rows which are already there get, when the column is new; not yet encoded. */
   readonly fill?: unknown
 }
@@ -32,6 +36,10 @@ export interface Index {
   readonly columns: readonly string[]
   /** Unique among the live. */
   readonly unique: boolean
+  /** Of an index that serves a sort of the live: which of its columns run down. */
+  readonly descending?: readonly boolean[]
+  /** Finds rows by the words in its columns. */
+  readonly search?: boolean
 }
 
 export interface Table {
@@ -42,4 +50,14 @@ export interface Table {
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]
+}
+
+/** The dot path of the field that a column holds. */
+export function pathOf({ name, references }: Column): string {
+  return references === undefined ? name : name.replace(/\.id$/, '')
+}
+
+/** The column that holds the words of another: no dot path ends like this, and both are renamed alike. */
+export function wordsColumn(path: string): string {
+  return `${path}~`
 }

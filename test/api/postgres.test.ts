@@ -113,6 +113,52 @@ describe('beside others on postgres', () => {
     })
   })
 
+  test('a list waits for a deletion of what it is to hold, and is refused after it', async () => {
+    const [first, second, list] = [await person(), await person(), await person()]
+    const other = await begun(database.url)
+    await other.run(softDelete('people', second))
+    const patched = server.call('PATCH', `/api/people/${list}/`, {
+      body: { friends: [{ id: second }, { id: first }] },
+    })
+    expect(await waits(patched)).toBe(true)
+    await other.end()
+    expect((await patched).body.errors).toEqual({
+      'friends.0': ['refers to nothing'],
+      'friends.0.id': ['refers to nothing'],
+    })
+  })
+
+  test('a deletion takes itself out of a list that it was put into while it was under way', async () => {
+    const [friend, stays, list] = [await person(), await person(), await person()]
+    const other = await begun(database.url)
+    await other.run(`SELECT 1 FROM people WHERE id = ${friend} FOR SHARE`)
+    await other.run(
+      `UPDATE people SET friends = '[{"id":${stays}},{"id":${friend}}]', version = version + 1 WHERE id = ${list}`,
+    )
+    const deleted = server.call('DELETE', `/api/people/${friend}/`)
+    expect(await waits(deleted)).toBe(true)
+    await other.end()
+    expect((await deleted).status).toBe(200)
+    expect((await server.expect(200, 'GET', `/api/people/${list}/`)).friends).toEqual([{ id: stays }])
+    await server.expect(200, 'DELETE', `/api/people/${friend}/?restore=1`)
+    expect((await server.expect(200, 'GET', `/api/people/${list}/`)).friends).toEqual([
+      { id: stays },
+      { id: friend },
+    ])
+  })
+
+  test('a deletion leaves a list alone that it was taken out of while it was under way', async () => {
+    const friend = await person()
+    const list = await person({ friends: [{ id: friend }] })
+    const other = await begun(database.url)
+    await other.run(`UPDATE people SET friends = '[]', version = version + 1 WHERE id = ${list}`)
+    const deleted = server.call('DELETE', `/api/people/${friend}/`)
+    expect(await waits(deleted)).toBe(true)
+    await other.end()
+    expect((await deleted).status).toBe(200)
+    expect((await server.expect(200, 'GET', `/api/people/${list}/`)).version).toBe(2)
+  })
+
   test('what two wait for of each other is given up by us, and done again', async () => {
     const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'deadlock' })
     const member = await person({ company: { id: company } })

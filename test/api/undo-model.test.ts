@@ -4,6 +4,7 @@ import type { Edge } from '../../src/declare/model.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { graph } from '../declarations.ts'
 import { onEveryStore, type Received, type TestServer } from '../harness.ts'
+import { linksAstray } from '../links.ts'
 
 const { edges } = resolve(graph)
 const TYPES = ['companies', 'people', 'papers'] as const
@@ -13,7 +14,8 @@ interface Thing {
   readonly type: Type
   readonly id: number
   readonly name: string
-  references: Record<string, number | null>
+  /** By path, in their order: at most one, where it is not a list. */
+  references: Record<string, readonly number[]>
   deletion: number | null
   /** How often it was changed. */
   version: number
@@ -34,11 +36,19 @@ interface Operation {
   readonly touched: readonly Touched[]
 }
 
+interface Cleared {
+  readonly deletion: number
+  readonly thing: Thing
+  readonly edge: Edge
+  readonly target: number
+  readonly place: number
+}
+
 /** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
 class World {
   readonly things: Thing[] = []
   readonly operations: Operation[] = []
-  #cleared: { deletion: number; thing: Thing; edge: Edge; target: number }[] = []
+  #cleared: Cleared[] = []
   #operations = 0
 
   /** Runs something, and notes what it did as an operation, if the server says that it was one. */
@@ -82,13 +92,11 @@ class World {
     this.#cleared = this.#cleared.filter((one) => one.deletion !== deletion || !things.includes(one.thing))
     for (const { thing, now } of changes)
       for (const edge of this.edgesOf(thing.type)) {
-        const target = now.references[edge.path] ?? null
-        if (
-          target !== null &&
-          thing.references[edge.path] === null &&
-          gone.some(({ type, id }) => type === edge.to && id === target)
-        )
-          this.#cleared.push({ deletion: operation, thing, edge, target })
+        const after = targetsOf(thing, edge)
+        if (edge.list === undefined && after.length > 0) continue
+        for (const [place, target] of (now.references[edge.path] ?? []).entries())
+          if (!after.includes(target) && gone.some(({ type, id }) => type === edge.to && id === target))
+            this.#cleared.push({ deletion: operation, thing, edge, target, place })
       }
     return { status: 200, written: changes.length > 0 }
   }
@@ -100,10 +108,9 @@ class World {
     return (
       new Set(names).size === names.length &&
       live.every((thing) =>
-        this.edgesOf(thing.type).every((edge) => {
-          const target = thing.references[edge.path] ?? null
-          return target === null || this.find(edge.to, target)?.deletion === null
-        }),
+        this.edgesOf(thing.type).every((edge) =>
+          targetsOf(thing, edge).every((target) => this.find(edge.to, target)?.deletion === null),
+        ),
       )
     )
   }
@@ -124,7 +131,7 @@ class World {
         for (const thing of this.things)
           if (
             thing.type === edge.from &&
-            thing.references[edge.path] === one.id &&
+            targetsOf(thing, edge).includes(one.id) &&
             reaches(thing) &&
             !found.includes(thing)
           )
@@ -137,17 +144,21 @@ class World {
     const extent = this.extent(root, ({ deletion }) => deletion === null)
     const outside = this.things.filter((thing) => thing.deletion === null && !extent.includes(thing))
     const pointing = outside.flatMap((thing) =>
-      this.edgesOf(thing.type).flatMap((edge) => {
-        const target = this.find(edge.to, thing.references[edge.path])
-        return target !== undefined && extent.includes(target) ? [{ thing, edge, target: target.id }] : []
-      }),
+      this.edgesOf(thing.type).flatMap((edge) =>
+        targetsOf(thing, edge).flatMap((target, place) =>
+          extent.some(({ type, id }) => type === edge.to && id === target)
+            ? [{ thing, edge, target, place }]
+            : [],
+        ),
+      ),
     )
     if (pointing.some(({ edge }) => edge.onDelete === 'restrict')) return 409
     const deletion = ++this.#operations
     for (const thing of extent) thing.deletion = deletion
-    for (const { thing, edge, target } of pointing) {
-      this.#cleared.push({ deletion, thing, edge, target })
-      thing.references[edge.path] = null
+    for (const one of pointing) {
+      const { thing, edge, target } = one
+      this.#cleared.push({ deletion, ...one })
+      thing.references[edge.path] = targetsOf(thing, edge).filter((id) => id !== target)
     }
     return 200
   }
@@ -157,10 +168,12 @@ class World {
     if (deletion === null) return 200
     const extent = this.extent(root, (thing) => thing.deletion === deletion)
     const dead = extent.some((thing) =>
-      this.edgesOf(thing.type).some((edge) => {
-        const target = this.find(edge.to, thing.references[edge.path])
-        return target !== undefined && target.deletion !== null && !extent.includes(target)
-      }),
+      this.edgesOf(thing.type).some((edge) =>
+        targetsOf(thing, edge).some((id) => {
+          const target = this.find(edge.to, id)
+          return target !== undefined && target.deletion !== null && !extent.includes(target)
+        }),
+      ),
     )
     if (dead) return 409
     const taken = extent.some(
@@ -169,15 +182,23 @@ class World {
         this.things.some((other) => other.type === type && other.name === name && other.deletion === null),
     )
     if (taken) return 422
-    for (const { thing, edge, target } of this.#cleared.filter((one) => one.deletion === deletion))
-      if (
-        thing.references[edge.path] === null &&
-        extent.some(({ type, id }) => type === edge.to && id === target)
-      )
-        thing.references[edge.path] = target
+    const back = this.#cleared.filter(
+      ({ deletion: by, edge, target }) =>
+        by === deletion && extent.some(({ type, id }) => type === edge.to && id === target),
+    )
+    for (const { thing, edge, target, place } of back.sort((a, b) => a.place - b.place)) {
+      const now = targetsOf(thing, edge)
+      const most = edge.list === undefined ? 1 : (edge.list.max ?? Number.POSITIVE_INFINITY)
+      if (now.length < most && !now.includes(target))
+        thing.references[edge.path] = now.toSpliced(place, 0, target)
+    }
     for (const thing of extent) thing.deletion = null
     return 200
   }
+}
+
+function targetsOf(thing: Thing, { path }: Edge): readonly number[] {
+  return thing.references[path] ?? []
 }
 
 function copyOf({ references, deletion }: Pick<Thing, 'references' | 'deletion'>) {
@@ -191,7 +212,7 @@ function isSame(
   const paths = [...Object.keys(a.references), ...Object.keys(b.references)]
   return (
     (a.deletion === null) === (b.deletion === null) &&
-    paths.every((path) => (a.references[path] ?? null) === (b.references[path] ?? null))
+    paths.every((path) => Bun.deepEquals(a.references[path] ?? [], b.references[path] ?? []))
   )
 }
 
@@ -209,23 +230,44 @@ type Move =
   | { readonly kind: 'undo'; readonly ago: number }
 
 const small = fc.nat({ max: 11 })
+const large = fc.nat({ max: 99 })
 const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({
     kind: fc.constant('create' as const),
     type: fc.constantFrom<Type>('people', 'people', 'people', 'companies', 'papers'),
     name: fc.nat({ max: 30 }),
-    targets: fc.array(small, { minLength: 4, maxLength: 4 }),
+    targets: fc.array(large, { minLength: 6, maxLength: 6 }),
   }),
-  fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: small }),
+  fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: large }),
   fc.record({ kind: fc.constant('remove' as const), thing: small }),
   fc.record({ kind: fc.constant('restore' as const), thing: small }),
   fc.record({ kind: fc.constant('undo' as const), ago: fc.oneof(fc.constant(0), fc.nat({ max: 4 })) }),
 )
 
-/** A body that sets one reference, wherever it stands. */
-function bodyOf(path: string, id: number | null): Record<string, unknown> {
-  const [first = '', ...rest] = path.split('.')
-  return { [first]: rest.length > 0 ? bodyOf(rest.join('.'), id) : id === null ? null : { id } }
+/** A body that sets what an edge refers to, wherever it stands. */
+function bodyOf({ path, list }: Edge, targets: readonly number[]): Record<string, unknown> {
+  const references = targets.map((id) => ({ id }))
+  const value = list === undefined ? (references[0] ?? null) : references
+  return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<
+    string,
+    unknown
+  >
+}
+
+/** Some of what is there, as a number says: none or one, or a few in some order. */
+function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
+  if (edge.list === undefined) {
+    const one = from[number % (from.length + 1)]
+    return one === undefined ? [] : [one.id]
+  }
+  if (from.length === 0) return []
+  const start = Math.floor(number / 4)
+  const step = 1 + (start % 3)
+  const picked = Array.from(
+    { length: number % 4 },
+    (_, at) => from[(start + at * step) % from.length]?.id ?? 0,
+  )
+  return [...new Set(picked)]
 }
 
 const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
@@ -239,12 +281,13 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
   if (one.kind === 'point') {
     const edge = world.edgesOf(thing.type)[one.edge % world.edgesOf(thing.type).length]
     const candidates = world.things.filter(({ type, deletion }) => type === edge?.to && deletion === null)
-    const target = candidates[one.target % (candidates.length + 1)]?.id ?? null
+    if (edge === undefined) return
+    const targets = choose(edge, candidates, one.target)
     const live = thing.deletion === null
     const point = async () => {
-      const received = await server.call('PATCH', path, { body: bodyOf(edge?.path ?? '', target) })
+      const received = await server.call('PATCH', path, { body: bodyOf(edge, targets) })
       expect(received.status).toBe(live ? 200 : 404)
-      if (live && edge !== undefined) thing.references[edge.path] = target
+      if (live) thing.references[edge.path] = targets
       return operationOf(received)
     }
     return world.note(point, live ? thing : undefined)
@@ -279,15 +322,16 @@ async function create(
   world: World,
   { type, name, targets }: Extract<Move, { kind: 'create' }>,
 ): Promise<string> {
-  const references: Record<string, number | null> = {}
+  const references: Record<string, readonly number[]> = {}
   let body: Record<string, unknown> = {
     [type === 'papers' ? 'title' : 'name']: `n${name}`,
     ...(type === 'papers' && { meta: {} }),
   }
   for (const [at, edge] of world.edgesOf(type).entries()) {
     const candidates = world.things.filter((thing) => thing.type === edge.to && thing.deletion === null)
-    references[edge.path] = candidates[(targets[at] ?? 0) % (candidates.length + 1)]?.id ?? null
-    body = { ...body, ...bodyOf(edge.path, references[edge.path] ?? null) }
+    references[edge.path] = choose(edge, candidates, targets[at] ?? 0)
+    const { meta, ...more } = bodyOf(edge, references[edge.path] ?? [])
+    body = { ...body, ...more, ...(meta !== undefined && { meta: { ...(body.meta as object), ...meta } }) }
   }
   const taken =
     type !== 'people' &&
@@ -316,15 +360,17 @@ async function stateOf(server: TestServer, world: World): Promise<unknown[]> {
   )
   return world.things.map(({ type, id }) => {
     const row = rows.get(`${type}/${id}`) as Record<string, any>
-    const references = world
-      .edgesOf(type)
-      .map(({ path }) => path.split('.').reduce((at, part) => at?.[part], row as any)?.id ?? null)
+    const references = world.edgesOf(type).map(({ path }) => {
+      const value = path.split('.').reduce((at, part) => at?.[part], row as any) ?? []
+      return [value].flat().map(({ id }: { id: number }) => id)
+    })
     return [`${type}/${id}`, row.deleted_at !== null, references]
   })
 }
 
 /** References to what is not there at all, which the lists do not tell from what is. */
 const dangling = edges
+  .filter(({ list }) => list === undefined)
   .map(
     ({ from, column, to }) =>
       `SELECT '${from}.${column}' AS reference, f."id" FROM "${from}" f WHERE f."${column}" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "${to}" t WHERE t."id" = f."${column}")`,
@@ -341,7 +387,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
           const expected = world.things.map(({ type, id, deletion, references }) => [
             `${type}/${id}`,
             deletion !== null,
-            world.edgesOf(type).map(({ path }) => references[path] ?? null),
+            world.edgesOf(type).map(({ path }) => references[path] ?? []),
           ])
           expect(await stateOf(server, world)).toEqual(expected)
         }
@@ -356,6 +402,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
           expect(JSON.parse(String(row?.data))).toEqual(entity)
         }
         expect(await server.query(dangling)).toEqual([])
+        expect(await linksAstray(server, graph)).toEqual([])
         await forget(server)
       }),
       { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
 import { graph } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
+import { linksAstray } from '../links.ts'
 
 const { edges } = resolve(graph)
 const TYPES = ['companies', 'people', 'papers'] as const
@@ -26,6 +27,8 @@ onEveryStore('many at once on the same graph', graph, (server) => {
       return received.body
     }
     const target = (type: string) => ({ id: pick(ids[type] ?? []) })
+    const some = (type: string) =>
+      [...new Set([pick(ids[type] ?? []), pick(ids[type] ?? [])])].map((id) => ({ id }))
     async function create(): Promise<void> {
       const type = pick(TYPES)
       const name = `n${serial++ % 40}`
@@ -37,7 +40,7 @@ onEveryStore('many at once on the same graph', graph, (server) => {
           ? {
               title: name,
               meta: people ? { reviewer: target('people') } : {},
-              ...(people && { author: target('people') }),
+              ...(people && { author: target('people'), signers: some('people') }),
             }
           : type === 'people'
             ? { name, ...(people && { boss: target('people'), twin: target('people') }) }
@@ -57,7 +60,9 @@ onEveryStore('many at once on the same graph', graph, (server) => {
           'PATCH',
           path,
           type === 'people'
-            ? { mentor: target('people') }
+            ? Math.random() < 0.5
+              ? { mentor: target('people') }
+              : { friends: some('people') }
             : { [type === 'papers' ? 'title' : 'name']: `n${serial++ % 40}` },
         )
       if (chance < 0.55) return call('DELETE', path)
@@ -75,12 +80,18 @@ onEveryStore('many at once on the same graph', graph, (server) => {
     )
     expect(statuses.get(200) ?? 0).toBeGreaterThan(50)
 
-    for (const { from, column, to } of edges)
+    for (const { from, column, to, list } of edges) {
+      const target =
+        list === undefined
+          ? `t.id = f."${column}"`
+          : `t.id IN (SELECT l.target FROM "${list.links}" l WHERE l.source = f.id)`
       expect(
         await server.query(
-          `SELECT f.id FROM "${from}" f JOIN "${to}" t ON t.id = f."${column}" WHERE f.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
+          `SELECT f.id FROM "${from}" f JOIN "${to}" t ON ${target} WHERE f.deleted_at IS NULL AND t.deleted_at IS NOT NULL`,
         ),
       ).toEqual([])
+    }
+    expect(await linksAstray(server, graph)).toEqual([])
     // Each version was made from the one before: some order explains them all.
     expect(
       await server.query(

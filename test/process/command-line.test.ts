@@ -238,7 +238,7 @@ test('all mistakes of a declaration are reported at once', async () => {
     'entities.rooms.fields.id: is a name that every Entity has already; choose another',
     'entities.rooms.fields.title.mxa: is not an option here; did you mean "max"?',
     'entities.bookings.fields.room: refers to "room", which is not declared; did you mean "rooms"?',
-    'entities.bookings.access.read: must be everyone or signedIn',
+    'entities.bookings.access.read: unknown field "owner" at column 1, in "owner.id == me.id"',
     'entities.bookings.access.list: is not an action of its own: lists follow the rule of read',
     'admins: must name a declared Entity type',
   ])

@@ -83,6 +83,27 @@ onEveryStoreByHand('takeback migrate', (store) => {
     await database.remove()
   }, 60_000)
 
+  test('says what is searched and indexed', async () => {
+    const { database, migrate } = await prepared(
+      'a: text(), n: integer()',
+      'a: text({ search: true }), n: integer() }, index: [["n", "-created_at"]], access: {',
+    )
+    const lines = async (at: number) =>
+      JSON.parse((await run(migrate(at, '--json'))).out).lines.map(
+        ({ path, what }: Record<string, string>) => `${path} ${what}`,
+      )
+    expect(await lines(1)).toEqual(['things.a can be searched now', 'things.n+-created_at is indexed now'])
+    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    expect(await lines(1)).toEqual([])
+    expect(await lines(0)).toEqual([
+      'things.a cannot be searched any more',
+      'things.n+-created_at is not indexed any more',
+    ])
+    expect((await run(migrate(0, '--apply'))).code).toBe(0)
+    expect(await lines(0)).toEqual([])
+    await database.remove()
+  }, 60_000)
+
   test('killed in the middle, it leaves the old structure or the new one', async () => {
     const { database, migrate } = await prepared(
       'n: integer({ unique: true }), a: text()',

@@ -1,4 +1,5 @@
 import type { Errors } from '../../errors.ts'
+import { isRule, type Rule } from '../rule.ts'
 
 /** The kinds of column that a Store must be able to hold. */
 export type ColumnKind =
@@ -18,7 +19,15 @@ export type Check = (value: unknown, path: string, errors: Errors) => unknown
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
-export interface FieldOptions {
+/** Who sees a field, and who may set it, besides the rules of its type. */
+export interface FieldRules {
+  /** Where it does not hold, the field is not there. */
+  readonly read?: Rule
+  /** Where it does not hold, the field cannot be set. */
+  readonly write?: Rule
+}
+
+export interface FieldOptions extends FieldRules {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
   /** A value that stands in the OpenAPI document, in the docs and in the first-start tour. */
@@ -60,7 +69,14 @@ export const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 export const aName: OptionCheck = (value) =>
   typeof value === 'string' && FIELD_NAME.test(value) ? undefined : 'must be the name that it had before'
 
-export const common = { optional: aBoolean, example: aValue, was: aName }
+const aRule: OptionCheck = (value) =>
+  isRule(value)
+    ? undefined
+    : 'must be everyone, signedIn or a condition in CEL, such as \'me.type == "staff"\''
+
+export const rules = { read: aRule, write: aRule }
+
+export const common = { optional: aBoolean, example: aValue, was: aName, ...rules }
 
 export function minAboveMax(declaration: { min?: number; max?: number }): [string, string] | undefined {
   return declaration.min !== undefined && declaration.max !== undefined && declaration.min > declaration.max

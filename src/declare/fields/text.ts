@@ -19,14 +19,20 @@ export interface TextOptions extends FieldOptions {
   /** A regular expression in RE2's syntax, so that no value can make it slow. Not anchored by itself. */
   readonly pattern?: string
   readonly unique?: boolean
+  /** Its words are found by `?search=`. */
+  readonly search?: boolean
   readonly default?: string
 }
 export interface AddressOptions extends FieldOptions {
   readonly unique?: boolean
+  /** Its words are found by `?search=`. */
+  readonly search?: boolean
   readonly default?: string
 }
 export interface ChoiceOptions extends FieldOptions {
   readonly unique?: boolean
+  /** Its words are found by `?search=`. */
+  readonly search?: boolean
   readonly default?: string
 }
 export interface TextDeclaration extends TextOptions {
@@ -75,11 +81,14 @@ const aPattern: OptionCheck = (value) => {
   }
 }
 
+/** What whatever is a text can be told. */
+const ofTexts = { unique: aBoolean, search: aBoolean, default: aValue }
+
 const characters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
 
 export const textType: FieldType<TextDeclaration> = {
   column: 'text',
-  options: { ...common, min: aCount, max: aCount, pattern: aPattern, unique: aBoolean, default: aValue },
+  options: { ...common, min: aCount, max: aCount, pattern: aPattern, ...ofTexts },
   conflict: minAboveMax,
   check({ min = 0, max = Number.POSITIVE_INFINITY, pattern }) {
     const matches = pattern === undefined ? undefined : RE2JS.compile(pattern)
@@ -118,7 +127,7 @@ export function isEmail(value: string): boolean {
 
 export const emailType: FieldType<EmailDeclaration> = {
   column: 'text',
-  options: { ...common, unique: aBoolean, default: aValue },
+  options: { ...common, ...ofTexts },
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
     if (!isEmail(value)) note(errors, path, 'must be an e-mail address')
@@ -131,7 +140,7 @@ const URL_MAX = 2048
 
 export const urlType: FieldType<UrlDeclaration> = {
   column: 'text',
-  options: { ...common, unique: aBoolean, default: aValue },
+  options: { ...common, ...ofTexts },
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
     if (value.length > URL_MAX) note(errors, path, `must have at most ${URL_MAX} characters`)
@@ -152,7 +161,7 @@ const someTexts: OptionCheck = (value) =>
 
 export const choiceType: FieldType<ChoiceDeclaration> = {
   column: 'text',
-  options: { ...common, values: someTexts, unique: aBoolean, default: aValue },
+  options: { ...common, values: someTexts, ...ofTexts },
   check({ values }) {
     const allowed = new Set<unknown>(values)
     const sentence = `must be one of ${values.join(', ')}`

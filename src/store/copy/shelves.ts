@@ -1,5 +1,6 @@
 import { ownColumns } from '../migration/apply.ts'
-import type { Column, Table } from '../tables.ts'
+import type { Memory } from '../migration/memory.ts'
+import type { Column } from '../tables.ts'
 
 /** A table as a copy sees it: all of its columns, and those that put its rows in an order. */
 export interface Shelf {
@@ -10,8 +11,8 @@ export interface Shelf {
   readonly numbered: string | undefined
 }
 
-/** Entity types with all that is kept of them, what is aside and what is secret included; and Takeback's own. */
-export function shelvesOf(tables: readonly Table[]): Shelf[] {
+/** Link tables are not among them: they are made from the lists. Entity types with all that is kept of them, what is aside and what is secret included; and Takeback's own. */
+export function shelvesOf({ tables, format }: Pick<Memory, 'tables' | 'format'>): Shelf[] {
   return [
     ...tables.map(({ name, columns }) => ({
       name,
@@ -38,8 +39,15 @@ export function shelvesOf(tables: readonly Table[]): Shelf[] {
     },
     {
       name: 'takeback_cleared',
-      columns: [text('operation'), text('entity'), integer('entity_id'), text('column'), integer('target')],
-      key: ['operation', 'entity', 'entity_id', 'column'],
+      columns: [
+        text('operation'),
+        text('entity'),
+        integer('entity_id'),
+        text('column'),
+        integer('target'),
+        ...(format < 2 ? [] : [integer('place')]),
+      ],
+      key: ['operation', 'entity', 'entity_id', 'column', 'target'],
       numbered: undefined,
     },
     {

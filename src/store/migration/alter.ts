@@ -2,14 +2,15 @@ import type { Column, Index, Table } from '../tables.ts'
 import { type Draft, pathOf } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
 import type { Found } from './rows.ts'
-import { indexName } from './structure.ts'
+import { indexName, saidOf } from './structure.ts'
 
 /** From a table as it is held to the same one as it is wanted. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
   await refuseAbsent(old, table, draft)
   refuseTwins(old, table, draft)
+  refuseOtherShape(old, table, draft)
   const converted = new Set<string>()
-  for (const column of table.columns) {
+  for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const former = old.columns.find(({ name }) => name === column.name)
     const filled = withFill(column, old)
     if (former === undefined) await addColumn(old, table, filled, draft)
@@ -21,12 +22,44 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
       }
     }
   }
+  alterWords(old, table, draft)
   await alterIndexes(old, table, converted, draft)
+}
+
+/** Words are made from texts that are there: they come and go with the wish to search them. */
+function alterWords(old: Table, table: Table, draft: Draft): void {
+  const filled = (path: string) =>
+    draft.changes.some(
+      (change) =>
+        (change.kind === 'fill column' || change.kind === 'add column') &&
+        change.table === table &&
+        change.column.name === path,
+    )
+  for (const column of table.columns) {
+    const { words } = column
+    if (words === undefined) continue
+    const former = old.columns.find(({ name }) => name === column.name)
+    if (former === undefined) {
+      draft.additive = false
+      draft.do({ kind: 'add column', table, column }, `${table.name}.${words.of}`, 'can be searched now')
+    }
+    if (former === undefined || former.aside || filled(words.of))
+      draft.do({ kind: 'fill words', table, column })
+  }
+  for (const column of old.columns) {
+    if (column.words === undefined || table.columns.some(({ name }) => name === column.name)) continue
+    draft.additive = false
+    draft.do(
+      { kind: 'drop column', table, column },
+      `${table.name}.${column.words.of}`,
+      'cannot be searched any more',
+    )
+  }
 }
 
 /** SQL does not tell `Name` from `name`, and what is kept aside is still there. */
 function refuseTwins(old: Table, table: Table, draft: Draft): void {
-  for (const column of table.columns) {
+  for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(
       ({ name }) => name !== column.name && name.toLowerCase() === column.name.toLowerCase(),
     )
@@ -36,6 +69,23 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
         `differs from ${twin.name}, which is kept aside, in capitals only: say was: '${twin.name}', or choose another name`,
       )
   }
+}
+
+/** A list of references and anything else of that name stand in different columns: neither can become the other. */
+function refuseOtherShape(old: Table, table: Table, draft: Draft): void {
+  const isUnder = (list: Column, { name }: Column) => name.startsWith(`${list.name}.`)
+  const content = (one: Column) =>
+    (one.links ?? one.references) === undefined ? 'an object' : contentOf(one)
+  for (const column of table.columns)
+    for (const former of old.columns) {
+      const turned = column.links !== undefined && isUnder(column, former)
+      if (!turned && !(former.links !== undefined && isUnder(former, column))) continue
+      draft.refuse(
+        pathOf(table, turned ? column : former),
+        `holds ${content(former)} and cannot become ${content(column)}: declare it as it was, or choose another name`,
+      )
+      return
+    }
 }
 
 async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
@@ -49,7 +99,11 @@ async function addColumn(old: Table, table: Table, column: Column, draft: Draft)
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column }, path, newColumn(column))
   // Who does not know of a reference would delete its target; who does not know what is required leaves it out.
-  if (column.references !== undefined || (column.required && column.fill === undefined))
+  if (
+    column.references !== undefined ||
+    column.links !== undefined ||
+    (column.required && column.fill === undefined)
+  )
     draft.additive = false
   if (column.fill === undefined) return
   // Rows of those who still run with the former declaration would have nothing there.
@@ -133,13 +187,14 @@ async function changeColumn(
     return false
   }
   await refuseEmptied(old, table, former, column, draft)
-  if (former.aside && column.references !== undefined)
+  const target = column.references ?? column.links
+  if (former.aside && target !== undefined)
     draft.refuseFound(
       table,
       path,
       await draft.rows.dangling(old.name, column),
       (which) =>
-        `is declared again, but ${which} refer to ${column.references} that were deleted meanwhile: restore those first, or choose another name`,
+        `is declared again, but ${which} refer to ${target} that were deleted meanwhile: restore those first, or choose another name`,
     )
   if (former.aside && column.derived !== undefined)
     draft.refuseFound(
@@ -235,8 +290,10 @@ async function alterIndexes(
     !touched(index) && others.some((other) => key(other) === key(index))
   for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
     draft.do({ kind: 'drop index', table, index })
-    if (index.unique && !touched(index))
-      draft.safe(`${table.name}.${index.columns.join('+')}`, 'need not be unique any more')
+    if (touched(index)) continue
+    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'need not be unique any more')
+    if (index.descending !== undefined)
+      draft.safe(`${table.name}.${saidOf(index)}`, 'is not indexed any more')
   }
   for (const index of table.indexes) if (await refuseSameFill(old, table, index, draft)) return
   for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
@@ -246,8 +303,9 @@ async function alterIndexes(
 
 async function addIndex(old: Table, table: Table, index: Index, draft: Draft): Promise<void> {
   const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
-  const path = `${table.name}.${index.columns.join('+')}`
+  const path = `${table.name}.${saidOf(index)}`
   if (index.unique) draft.additive = false
+  if (await refuseLong(old, table, index, draft)) return
   if (index.unique && !isNew) {
     const found = await draft.rows.duplicates(old.name, index.columns)
     const refused = draft.refuseFound(
@@ -260,7 +318,28 @@ async function addIndex(old: Table, table: Table, index: Index, draft: Draft): P
     draft.additive = false
     draft.safe(path, 'must be unique now')
   }
-  draft.do({ kind: 'add index', table, index })
+  if (index.descending === undefined) draft.do({ kind: 'add index', table, index })
+  else draft.do({ kind: 'add index', table, index }, path, 'is indexed now')
+}
+
+/** An index takes only so many bytes of a text, which its check knows. */
+async function refuseLong(old: Table, table: Table, index: Index, draft: Draft): Promise<boolean> {
+  let refused = false
+  for (const name of index.columns) {
+    const column = table.columns.find((one) => one.name === name)
+    const former = old.columns.find((one) => one.name === name)
+    if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
+    const { check } = column
+    const found = await draft.rows.unfit(table.name, former, (value) => {
+      const errors = new Map<string, string[]>()
+      check(value, name, errors)
+      return errors.size === 0
+    })
+    const now = index.unique ? 'must be unique now' : 'is indexed now'
+    const why = (which: string) => `${now}, but ${which} are too long for that: shorten them first`
+    refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
+  }
+  return refused
 }
 
 /** What gets its default for the first time would all have the same. */

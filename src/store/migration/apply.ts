@@ -1,6 +1,8 @@
 import { StartError } from '../../errors.ts'
+import { ordered } from '../order.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
+import { addLinks, fillLinks, renameLinks } from './links.ts'
 import {
   type Change,
   type Ddl,
@@ -8,14 +10,10 @@ import {
   indexName,
   ofDeletion,
   type Session,
+  type Site,
   type Structure,
 } from './structure.ts'
-
-/** Where a migration works: the database, and its transaction. */
-interface Site {
-  readonly structure: Structure
-  readonly session: Session
-}
+import { fillWords } from './words.ts'
 
 /** Carries out the changes of a plan, in an order in which each finds what it needs. */
 export async function apply(
@@ -32,7 +30,16 @@ export async function apply(
 }
 
 /** An index stands in the way of its column's conversion, and of values that are not unique any more. */
-const ORDER = ['rename', 'drop', 'add column', 'convert', 'fill', 'add index'] as const
+const ORDER = [
+  'rename',
+  'drop index',
+  'drop column',
+  'add column',
+  'convert',
+  'fill column',
+  'fill words',
+  'add index',
+] as const
 
 function inOrder(changes: readonly Change[]): Change[] {
   const rank = ({ kind }: Change) => ORDER.findIndex((start) => kind.startsWith(start))
@@ -46,18 +53,25 @@ async function carryOut(site: Site, change: Change): Promise<void> {
       return addColumn(site, change.table, change.column)
     case 'fill column':
       return fillColumn(site, change.table, change.column)
+    case 'drop column':
+      for (const source of structure.ddl.dropColumn(change.table, change.column)) await session.run(source)
+      return
+    case 'fill words':
+      return fillWords(site, change.table, change.column)
     case 'convert column':
       for (const source of structure.ddl.convert(change.table.name, change.from, change.column))
         await session.run(source)
       return
     case 'rename field':
       return renameField(site, change)
+    case 'rename links':
+      return renameLinks(site, change.from, change.to)
     case 'rename index':
       return renameIndex(site, change.table, change.from, change.index)
     case 'add index':
       return addIndex(site, change.table, change.index)
     case 'drop index':
-      return session.run(sql`DROP INDEX ${id(indexName(change.table.name, change.index))}`)
+      return dropIndex(site, indexName(change.table.name, change.index), change.index)
   }
 }
 
@@ -86,6 +100,10 @@ export const ownColumns: readonly (Column & { readonly required?: boolean })[] =
 
 export async function completeTable(site: Site, table: Table): Promise<void> {
   for (const column of table.columns) await addReference(site, table, column)
+  for (const column of table.columns) {
+    await addLinks(site, table, column)
+    await fillLinks(site, table, column)
+  }
   for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
 }
 
@@ -110,13 +128,30 @@ async function addReference(
 
 async function addIndex({ structure, session }: Site, table: Table, index: Index): Promise<void> {
   try {
-    await session.run(createIndex(table.name, index))
+    await makeIndex({ structure, session }, table, index)
   } catch (error) {
     if (!structure.isTaken(error)) throw error
     throw new StartError(
       `The database does not fit the declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but some of ${table.name} have the same as others: change them first.`,
     )
   }
+}
+
+async function makeIndex({ structure: { ddl }, session }: Site, table: Table, index: Index): Promise<void> {
+  const name = nameOf(table.name, index)
+  const sources = index.search
+    ? ddl.makeSearch(table.name, name, index.columns)
+    : [createIndex(ddl, table.name, index)]
+  for (const source of sources) await session.run(source)
+}
+
+export async function dropIndex(
+  { structure: { ddl }, session }: Site,
+  name: string,
+  index: Index,
+): Promise<void> {
+  for (const source of index.search ? ddl.dropSearch(name) : [sql`DROP INDEX ${id(name)}`])
+    await session.run(source)
 }
 
 /**
@@ -130,6 +165,7 @@ async function addColumn(site: Site, table: Table, column: Column): Promise<void
   const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
   await site.session.run(sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}${standard}`)
   await addReference(site, table, column)
+  await addLinks(site, table, column)
 }
 
 async function fillColumn(
@@ -145,16 +181,12 @@ async function fillColumn(
   )
 }
 
-async function renameIndex(
-  { structure: { ddl }, session }: Site,
-  table: Table,
-  from: string,
-  index: Index,
-): Promise<void> {
+async function renameIndex(site: Site, table: Table, from: string, index: Index): Promise<void> {
+  const { ddl } = site.structure
   const to = nameOf(table.name, index)
-  if (ddl.renamesIndexes) return session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
-  await session.run(sql`DROP INDEX ${id(from)}`)
-  await session.run(createIndex(table.name, index))
+  if (ddl.renamesIndexes) return site.session.run(sql`ALTER INDEX ${id(from)} RENAME TO ${id(to)}`)
+  await dropIndex(site, from, index)
+  await makeIndex(site, table, index)
 }
 
 async function renameField(
@@ -188,14 +220,18 @@ async function renameTable(
     )
 }
 
-function createIndex(table: string, index: Index): Sql {
+function createIndex(ddl: Ddl, table: string, index: Index): Sql {
+  const { columns, descending, unique } = index
   const picked =
     index === ofDeletion
       ? sql` WHERE "deletion" IS NOT NULL`
-      : index.unique
+      : unique || descending !== undefined
         ? sql` WHERE "deleted_at" IS NULL`
         : sql``
-  return sql`CREATE ${index.unique ? sql`UNIQUE ` : sql``}INDEX ${id(nameOf(table, index))} ON ${id(table)} (${join(index.columns.map(id))})${picked}`
+  const keys = columns.map((name, at) =>
+    descending === undefined ? id(name) : ordered(id(name), name, descending[at] ?? false, ddl.nulls),
+  )
+  return sql`CREATE ${unique ? sql`UNIQUE ` : sql``}INDEX ${id(nameOf(table, index))} ON ${id(table)} (${join(keys)})${picked}`
 }
 
 function nameOf(table: string, index: Index): string {

@@ -1,4 +1,4 @@
-import type { Column, Table } from '../tables.ts'
+import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
 import { type Found, named, type Rows } from './rows.ts'
 import type { Change, Line } from './structure.ts'
 
@@ -35,6 +35,6 @@ export class Draft {
 }
 
 /** The dot path of the field that a column holds. */
-export function pathOf(table: Table, { name, references }: Column): string {
-  return `${table.name}.${references === undefined ? name : name.replace(/\.id$/, '')}`
+export function pathOf(table: Table, column: Column): string {
+  return `${table.name}.${pathIn(column)}`
 }

@@ -1,7 +1,9 @@
 import { StartError } from '../../errors.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import type { Column, Index, Table } from '../tables.ts'
-import { addOwnTables, fresh, recall, remember } from './memory.ts'
+import { type Column, type Index, pathOf, type Table, wordsColumn } from '../tables.ts'
+import { dropIndex } from './apply.ts'
+import { dropLinks } from './links.ts'
+import { fresh, recall, remember, upgradeOwnTables } from './memory.ts'
 import { indexName, type Session, type Structure } from './structure.ts'
 
 /** What is to go for good: a table that is kept aside, or columns that are. */
@@ -32,7 +34,8 @@ async function findOne(session: Session, tables: readonly Table[], path: string)
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
   const columns = (table?.columns ?? []).filter(
-    (column) => inner === '' || column.name === inner || column.name.startsWith(`${inner}.`),
+    ({ name: one }) =>
+      inner === '' || one === inner || one === wordsColumn(inner) || one.startsWith(`${inner}.`),
   )
   if (table === undefined || columns.length === 0)
     throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)
@@ -52,7 +55,7 @@ function refersTo(other: Table, target: string, doomed: readonly Doomed[]): bool
   if (doomed.some((one) => isWhole(one) && one.table.name === other.name)) return false
   return other.columns.some(
     (column) =>
-      column.references === target &&
+      (column.references ?? column.links) === target &&
       !doomed.some(({ table, columns }) => table.name === other.name && columns.includes(column)),
   )
 }
@@ -66,7 +69,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
     for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
       const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
       for (const index of table.indexes.filter(isOver))
-        await session.run(sql`DROP INDEX ${id(indexName(table.name, index))}`)
+        await dropIndex({ structure, session }, indexName(table.name, index), index)
       for (const column of columns) await dropColumn(structure, session, table, column)
       tables = tables.map((one) =>
         one.name === table.name
@@ -78,7 +81,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
           : one,
       )
     }
-    await addOwnTables(structure, session)
+    await upgradeOwnTables(structure, session, known)
     await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
     const whole = doomed.filter(isWhole).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)
@@ -90,9 +93,16 @@ function isNot(gone: readonly { readonly name: string }[]): (one: { readonly nam
   return ({ name }) => !gone.some((other) => other.name === name)
 }
 
-async function dropColumn({ ddl }: Structure, session: Session, table: Table, column: Column): Promise<void> {
+async function dropColumn(
+  structure: Structure,
+  session: Session,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  const { ddl } = structure
+  await dropLinks({ structure, session }, table, column)
   for (const source of ddl.dropColumn(table, column)) await session.run(source)
-  const { set, where } = ddl.dropKey(column.name.replace(/\.id$/, ''))
+  const { set, where } = ddl.dropKey(pathOf(column))
   const ofTable: Sql = sql`"entity" = ${word(table.name)}`
   await session.run(sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE ${ofTable} AND ${where}`)
   await session.run(sql`DELETE FROM "takeback_cleared" WHERE ${ofTable} AND "column" = ${word(column.name)}`)
@@ -100,12 +110,17 @@ async function dropColumn({ ddl }: Structure, session: Session, table: Table, co
 
 /** That there was something stays in the journal, under a name that no type can have: another may get this one. */
 async function dropTable(
-  { ddl }: Structure,
+  structure: Structure,
   session: Session,
-  { name }: Table,
+  table: Table,
   generation: number,
 ): Promise<void> {
-  await session.run(sql`DROP TABLE ${id(name)}${ddl.withReferences}`)
+  const { name, indexes } = table
+  for (const column of table.columns) await dropLinks({ structure, session }, table, column)
+  // What is not part of the table would stay behind.
+  for (const index of indexes.filter(({ search }) => search))
+    await dropIndex({ structure, session }, indexName(name, index), index)
+  await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)
   await session.run(
     sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
   )

@@ -4,14 +4,18 @@ import { param, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { Session, Structure } from './structure.ts'
 
-/** What the tables of a newer Takeback look like is not ours to guess. */
-export const FORMAT = 1
+/**
+ * Of Takeback's own tables. What those of a newer Takeback look like is not ours to guess; those of an older one are
+ * brought along. 2: `takeback_cleared` knows several targets of one column, and their places in a list.
+ */
+export const FORMAT = 2
 
 /** The key of a copy that has not come to its end: the names of the tables that it has made. */
 export const COPYING = 'copying'
 
 /** What a database says about itself, in `takeback_meta`. */
 export interface Memory {
+  readonly format: number
   readonly tables: readonly Table[]
   /** Counts the changes of the structure, and the last one that former declarations do not get along with. */
   readonly generation: number
@@ -20,7 +24,14 @@ export interface Memory {
   readonly past: readonly string[]
 }
 
-export const fresh: Memory = { tables: [], generation: 0, since: 0, fingerprint: '', past: [] }
+export const fresh: Memory = {
+  format: FORMAT,
+  tables: [],
+  generation: 0,
+  since: 0,
+  fingerprint: '',
+  past: [],
+}
 
 /** What the database says that it holds; undefined where it is new. */
 export async function recall(structure: Structure, session: Session): Promise<Memory | undefined> {
@@ -36,6 +47,7 @@ export async function recall(structure: Structure, session: Session): Promise<Me
       `The database ${structure.place} is half of a copy: run "takeback copy" again, which begins anew.`,
     )
   return {
+    format,
     tables: JSON.parse(told.get('schema') ?? '[]') as Table[],
     generation: Number(told.get('generation') ?? 0),
     since: Number(told.get('since') ?? 0),
@@ -49,14 +61,18 @@ export async function makeOwnTables({ ddl }: Structure, session: Session): Promi
   await tell(session, 'format', String(FORMAT))
 }
 
-/** A database that an earlier version has made gets what it does not have yet. */
-export async function addOwnTables({ ddl }: Structure, session: Session): Promise<void> {
-  const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))
-  for (const [name, sources] of Object.entries(ddl.added))
-    if (!held.has(name)) for (const source of sources) await session.run(source)
+/** Brings them to the format of today. */
+export async function upgradeOwnTables(
+  { ddl }: Structure,
+  session: Session,
+  { format }: Memory,
+): Promise<void> {
+  if (format === FORMAT) return
+  for (const source of ddl.upgrades.slice(format - 1).flat()) await session.run(source)
+  await tell(session, 'format', String(FORMAT))
 }
 
-export async function remember(session: Session, memory: Memory): Promise<void> {
+export async function remember(session: Session, memory: Omit<Memory, 'format'>): Promise<void> {
   await tell(session, 'schema', JSON.stringify(memory.tables))
   await tell(session, 'generation', String(memory.generation))
   await tell(session, 'since', String(memory.since))

@@ -27,7 +27,9 @@ export async function planMigration(
     const old = now.find(({ name }) => name === table.name)
     if (old === undefined) {
       draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
-      if (table.columns.some(({ references }) => now.some(({ name }) => name === references)))
+      if (
+        table.columns.some(({ references, links }) => now.some(({ name }) => name === (references ?? links)))
+      )
         draft.additive = false
     } else await alter(old, table, draft)
     after.push(withAside(old, table, draft))
@@ -51,7 +53,7 @@ function withEver(old: Table | undefined, column: Column): Column {
 
 function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const kept = (old?.columns ?? []).filter(
-    ({ name }) => !table.columns.some((column) => column.name === name),
+    ({ name, words }) => words === undefined && !table.columns.some((column) => column.name === name),
   )
   for (const column of kept) {
     const path = pathOf(table, column)

@@ -1,5 +1,6 @@
-import type { Index, Table } from '../tables.ts'
+import { type Column, type Index, type Table, wordsColumn } from '../tables.ts'
 import type { Draft } from './draft.ts'
+import { linksOf } from './links.ts'
 import { deletionIndex, indexName, ofDeletion } from './structure.ts'
 
 /** What the database holds, under the names that it will have. */
@@ -22,6 +23,12 @@ export function rename(held: readonly Table[], wanted: readonly Table[], draft: 
     if (table !== undefined) {
       draft.do({ kind: 'rename index', table, from: deletionIndex(was), index: ofDeletion })
       renameIndexes(table, draft, (index) => indexName(was, index))
+      for (const { name: column } of table.columns.filter(isList))
+        draft.do({
+          kind: 'rename links',
+          from: { ...linksOf(was, column), table: name },
+          to: linksOf(name, column),
+        })
     }
   }
   for (const { name, renames = [] } of wanted)
@@ -30,18 +37,25 @@ export function rename(held: readonly Table[], wanted: readonly Table[], draft: 
   return now
 }
 
+function isList({ links }: Column): boolean {
+  return links !== undefined
+}
+
 function withTableRenamed(table: Table, from: string, to: string): Table {
   return {
     ...table,
     name: table.name === from ? to : table.name,
-    columns: table.columns.map((column) =>
-      column.references === from ? { ...column, references: to } : column,
-    ),
+    columns: table.columns.map((column) => ({
+      ...column,
+      ...(column.references === from && { references: to }),
+      ...(column.links === from && { links: to }),
+    })),
   }
 }
 
 function renameField(table: Table, from: string, to: string, draft: Draft): Table {
-  const under = (path: string) => (name: string) => name === path || name.startsWith(`${path}.`)
+  const under = (path: string) => (name: string) =>
+    name === path || name === wordsColumn(path) || name.startsWith(`${path}.`)
   const names = table.columns.map(({ name }) => name)
   if (!names.some(under(from))) return table
   const path = `${table.name}.${to}`
@@ -57,12 +71,20 @@ function renameField(table: Table, from: string, to: string, draft: Draft): Tabl
   for (const [old, name] of columns) draft.rows.renamedColumn(table.name, name, old)
   draft.additive = false
   draft.do({ kind: 'rename field', table: table.name, from, to, columns }, path, `is the new name of ${from}`)
+  for (const { name } of table.columns.filter(isList))
+    if (fresh(name) !== name)
+      draft.do({
+        kind: 'rename links',
+        from: linksOf(table.name, name),
+        to: linksOf(table.name, fresh(name)),
+      })
   const renamed: Table = {
     ...table,
     columns: table.columns.map((column) => ({
       ...column,
       name: fresh(column.name),
       ...(column.within !== undefined && { within: fresh(column.within) }),
+      ...(column.words !== undefined && { words: { of: fresh(column.words.of) } }),
     })),
     indexes: table.indexes.map((index) => ({ ...index, columns: index.columns.map(fresh) })),
   }

@@ -1,3 +1,4 @@
+import { linkTableOf } from '../../declare/model.ts'
 import type { Bag, Dialect } from '../dialect.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
@@ -47,12 +48,17 @@ export class Rows {
     return this.#found(table, sql`${this.#column(table, name)} IS NULL${there}`)
   }
 
-  /** Live ones whose target is deleted. */
-  dangling(table: string, { name, references = '' }: Column): Promise<Found> {
+  /** Live ones whose target, or one of whose targets, is deleted. */
+  dangling(table: string, { name, references, links }: Column): Promise<Found> {
+    const list = linkTableOf(this.#tables.get(table) ?? table, this.#named(table, name)).table
+    const target =
+      links === undefined
+        ? sql`r."id" = ${this.#column(table, name)}`
+        : sql`r."id" IN (SELECT l."target" FROM ${id(list)} l WHERE l."source" = t."id")`
     return this.#found(
       table,
-      sql`t."deleted_at" IS NULL AND EXISTS (SELECT 1 FROM ${this.#table(references)} r
-        WHERE r."id" = ${this.#column(table, name)} AND r."deleted_at" IS NOT NULL)`,
+      sql`t."deleted_at" IS NULL AND EXISTS (SELECT 1 FROM ${this.#table(references ?? links ?? '')} r
+        WHERE ${target} AND r."deleted_at" IS NOT NULL)`,
     )
   }
 

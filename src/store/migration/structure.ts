@@ -12,12 +12,14 @@ export interface Session {
 export interface Ddl {
   /** Takeback's own tables. */
   readonly own: readonly Sql[]
-  /** Those of them that earlier versions did not make, by their names. */
-  readonly added: Readonly<Record<string, readonly Sql[]>>
+  /** From each former format of them to the next, the oldest first. */
+  readonly upgrades: readonly (readonly Sql[])[]
   /** The names of all tables that are there. */
   readonly tables: Sql
   readonly idColumn: Sql
   readonly tableOptions: Sql
+  /** The same for a table that has no other key than the values in it. */
+  readonly keyedOptions: Sql
   type(column: Column): Sql
   /** Whether a reference is part of its column, or is added once all tables are there. */
   readonly referencesLater: boolean
@@ -26,8 +28,16 @@ export interface Ddl {
   dropColumn(table: Table, column: Column): readonly Sql[]
   /** Behind a DROP TABLE: what refers to it, which is dropped as well, does not hold it. */
   readonly withReferences: Sql
+  /** Makes the database itself keep a link table as its list is, whoever writes it; and lets go of it again. */
+  keepLinks(list: Links): readonly Sql[]
+  releaseLinks(list: Links): readonly Sql[]
   /** Keeps writers out of a table for the rest of the transaction, while others may read. */
   holdWriters(table: string): readonly Sql[]
+  /** In an index, behind a column that may be empty: that `null` is less than any value, unless that goes without saying. */
+  nulls(descending: boolean): Sql
+  /** What finds rows by the words in these columns, under a name; and how it goes. */
+  makeSearch(table: string, name: string, columns: readonly string[]): readonly Sql[]
+  dropSearch(name: string): readonly Sql[]
   /** Whether an index can get another name without being made anew. */
   readonly renamesIndexes: boolean
   /** In the JSON of the journal, for the rows that a condition picks. */
@@ -36,6 +46,13 @@ export interface Ddl {
   /** The last number that a table has given to a row, and how to go on behind it. */
   lastGiven(table: string, column: string): Sql
   giveAfter(table: string, column: string, last: number): readonly Sql[]
+}
+
+/** A list of references: where it stands, and the table that tells its members. */
+export interface Links {
+  readonly table: string
+  readonly column: string
+  readonly links: string
 }
 
 /** The structure of a database, and how to change it. */
@@ -55,6 +72,12 @@ export interface Structure {
   isTaken(error: unknown): boolean
 }
 
+/** Where a migration works: the database, and its transaction. */
+export interface Site {
+  readonly structure: Structure
+  readonly session: Session
+}
+
 /** One step from the tables that a database holds to those that it should hold. */
 export type Change =
   | { readonly kind: 'rename table'; readonly from: string; readonly to: string }
@@ -65,9 +88,12 @@ export type Change =
       readonly to: string
       readonly columns: readonly (readonly [from: string, to: string])[]
     }
+  | { readonly kind: 'rename links'; readonly from: Links; readonly to: Links }
   | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
   | { readonly kind: 'add table'; readonly table: Table }
   | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'drop column'; readonly table: Table; readonly column: Column }
+  | { readonly kind: 'fill words'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'fill column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'convert column'; readonly table: Table; readonly from: Column; readonly column: Column }
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
@@ -82,8 +108,23 @@ export interface Line {
 }
 
 /** Names are told apart by what they index, and stay within what every database keeps of a name. */
-export function indexName(table: string, { columns, unique }: Index): string {
-  return bounded(`${table}:${columns.join('+')}:${unique ? 'unique' : 'index'}`)
+export function indexName(table: string, index: Index): string {
+  if (index.search) return searchName(table, index.columns)
+  const kind = index.descending !== undefined ? 'sort' : index.unique ? 'unique' : 'index'
+  return bounded(`${table}:${saidOf(index)}:${kind}`)
+}
+
+/** What finds rows by the words in these columns. */
+export function searchName(table: string, columns: readonly string[]): string {
+  return bounded(`${table}:${columns.join('+')}:search`)
+}
+
+/** What it is over, as it is declared; the `id` that every sort has behind it is left out. */
+export function saidOf({ columns, descending }: Index): string {
+  if (descending === undefined) return columns.join('+')
+  const keys = columns.map((name, at) => (descending[at] ? `-${name}` : name))
+  const implied = columns.at(-1) === 'id' && descending.at(-1) === descending.at(-2)
+  return (implied ? keys.slice(0, -1) : keys).join('+')
 }
 
 /** Stands for the index that finds what a deletion took, which every table has. */

@@ -1,5 +1,6 @@
-import type { Bound, Dialect } from '../dialect.ts'
+import { type Bound, type Dialect, MATCHED_MAX } from '../dialect.ts'
 import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { found, queryOf } from './search.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
 const casts: Record<Exclude<ParamKind, 'text'>, string> = {
@@ -32,6 +33,9 @@ export const dialect: Dialect = {
     return (value) => value as Bound
   },
 
+  literal: (value, kind) =>
+    kind === 'text' ? sql`(${value}::text COLLATE "C")` : sql`(${value})::${{ parts: [castOf(kind)] }}`,
+
   render(kind, column) {
     if (kind === 'integer' || kind === 'reference' || kind === 'boolean' || kind === 'json')
       return sql`${column}::text`
@@ -53,6 +57,15 @@ export const dialect: Dialect = {
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 
+  sum: (value) => sql`sum(${value})::text`,
+  items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
+  itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),
+  lengthOf: (list) => sql`json_array_length(${list})`,
+  position: (text, part) => sql`strpos(${text}, ${part})`,
+  lower: (text) => sql`lower(${text} COLLATE "C")`,
+  shift: (time, ms) => sql`(${time} + ${word(`${ms} milliseconds`)}::interval)`,
+  day: (time) => sql`(${time} AT TIME ZONE 'UTC')::date`,
+
   object: (members) =>
     members.length === 0
       ? sql`'{}'`
@@ -62,6 +75,8 @@ export const dialect: Dialect = {
           ),
           sql` || ',' || `,
         )} || '}')`,
+  nested: (json) => json,
+  hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   array: (items) =>
     sql`('[' || ${join(
       items.map((item) => sql`coalesce(${item}, 'null')`),
@@ -80,9 +95,12 @@ export const dialect: Dialect = {
     if (arms.length === 0) return root
     // OFFSET 0: each reached row asks for its own, by the index. Joined whole, every level would read whole tables.
     const further = arms.map(
-      ({ from, to, table, column, condition }) =>
-        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${id(table)} c
-          WHERE c.${id(column)} = r."id" AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
+      ({ from, to, table, column, links, condition }) =>
+        sql`(SELECT ${count(to)} AS "type", c."id" FROM ${
+          links === undefined
+            ? sql`${id(table)} c WHERE c.${id(column)} = r."id"`
+            : sql`${id(links)} l JOIN ${id(table)} c ON c."id" = l."source" WHERE l."target" = r."id"`
+        } AND r."type" = ${count(from)} AND ${condition} OFFSET 0)`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${root} UNION
       SELECT f."type", f."id" FROM "takeback_reached" r CROSS JOIN LATERAL (${join(further, sql` UNION ALL `)}) f)
@@ -107,6 +125,18 @@ export const dialect: Dialect = {
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
 
+  // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
+  matches: (text, pattern) =>
+    sql`CASE WHEN char_length(${text}) <= ${count(MATCHED_MAX)} THEN ${text} COLLATE "C" ~ ${pattern} END`,
+  members: (list) => ({
+    rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
+    target: sql`(m."value" ->> 'id')::bigint`,
+    place: sql`(m."at" - 1)`,
+  }),
+  listOf: (rows, order) =>
+    sql`(SELECT coalesce('[' || string_agg('{"id":' || r."target"::text || '}', ',' ORDER BY ${order}) || ']', '[]')::json FROM (${rows}) r)`,
+  search: { found: (_table, columns, query) => found(columns, query), query: queryOf },
+
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
@@ -115,6 +145,7 @@ export const dialect: Dialect = {
 
 /** A dot path in the terms of PostgreSQL's JSON operators. */
 export function jsonPath(path: string): Sql {
+  if (path === '') return word('{}')
   return word(
     `{${path
       .split('.')

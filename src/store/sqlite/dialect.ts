@@ -1,6 +1,8 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect } from '../dialect.ts'
+import { searchName } from '../migration/structure.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { found, queryOf } from './search.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
 
@@ -14,6 +16,8 @@ export const dialect: Dialect = {
     if (kind === 'decimal') return (value) => parseDecimal(value, scale) ?? null
     return (value) => value as Bound
   },
+
+  literal: (value) => value,
 
   render(kind, column, scale) {
     if (kind === 'boolean') return sql`CASE ${column} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`
@@ -34,7 +38,32 @@ export const dialect: Dialect = {
     return kind === 'decimal' ? scaled(value, scale) : value
   },
 
+  // Whole numbers are added up in two halves: together they could be more than 64 bits hold.
+  sum: (value, kind) =>
+    kind === 'number' ? sql`sum(${value})` : sql`sum(${value} >> 26) || ' ' || sum(${value} & 67108863)`,
+  items: (list, alias) => sql`json_each(${list}) ${alias}`,
+  itemOf(alias, path, kind, scale) {
+    if (path !== '') return dialect.extract(sql`${alias}.value`, path, kind, scale)
+    return kind === 'decimal' ? scaled(sql`${alias}.value`, scale) : sql`${alias}.value`
+  },
+  lengthOf: (list) => sql`json_array_length(${list})`,
+  position: (text, part) => sql`instr(${text}, ${part})`,
+  lower: (text) => sql`lower(${text})`,
+  shift(time, ms) {
+    // Years sort as texts from 0000 to 9999, and there is none behind. A time beyond is marked, so that it is less or
+    // greater than all others, and written as the one 400 years nearer: after so many the calendar repeats itself.
+    if (ms < 0) {
+      const first = word(new Date(YEAR_0 - ms).toISOString())
+      return sql`CASE WHEN ${time} < ${first} THEN '!' || ${moved(time, ms + ERA)} ELSE ${moved(time, ms)} END`
+    }
+    const last = word(new Date(YEAR_10000 - 1 - ms).toISOString())
+    return sql`CASE WHEN ${time} > ${last} THEN '~' || ${moved(time, ms - ERA)} ELSE ${moved(time, ms)} END`
+  },
+  day: (time) => sql`substr(${time}, 1, 10)`,
+
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
+  nested: (json) => sql`json(${json})`,
+  hex: (text) => sql`lower(hex(${text}))`,
   array: (items) => sql`json_array(${join(items)})`,
 
   journalled(change, table, which, journal) {
@@ -49,8 +78,12 @@ export const dialect: Dialect = {
   closure(root, arms) {
     if (arms.length === 0) return root
     const further = arms.map(
-      ({ from, to, table, column, condition }) =>
-        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${id(table)} c ON c.${id(column)} = r."id"
+      ({ from, to, table, column, links, condition }) =>
+        sql`SELECT ${count(to)}, c."id" FROM "takeback_reached" r CROSS JOIN ${
+          links === undefined
+            ? sql`${id(table)} c ON c.${id(column)} = r."id"`
+            : sql`${id(links)} l ON l."target" = r."id" CROSS JOIN ${id(table)} c ON c."id" = l."source"`
+        }
           WHERE r."type" = ${count(from)} AND ${condition}`,
     )
     return sql`WITH RECURSIVE "takeback_reached"("type", "id") AS (${join([root, ...further], sql` UNION `)}) SELECT "type", "id" FROM "takeback_reached"`
@@ -64,11 +97,33 @@ export const dialect: Dialect = {
       columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
+  matches: (text, pattern) => sql`takeback_matches(${text}, ${pattern})`,
+  members: (list) => ({
+    rows: sql`json_each(${list}) m`,
+    target: sql`json_extract(m.value, '$.id')`,
+    place: sql`m.key`,
+  }),
+  listOf: (rows, order) =>
+    sql`(SELECT json_group_array(json_object('id', r."target") ORDER BY ${order}) FROM (${rows}) r)`,
+  search: {
+    found: (table, columns, query) => found(searchName(table, columns), query),
+    query: queryOf,
+  },
   // The Store sets it for a whole group of transactions, and keeps it from going back.
   now: param('$at'),
   later: () => param('$at'),
   fence: undefined,
   lock: undefined,
+}
+
+const YEAR_0 = Date.parse('0000-01-01T00:00:00Z')
+const YEAR_10000 = Date.UTC(10_000, 0, 1)
+/** 400 years. */
+const ERA = 146_097 * 86_400_000
+
+function moved(time: Sql, ms: number): Sql {
+  const seconds = `${ms < 0 ? '-' : '+'}${(Math.abs(ms) / 1000).toFixed(3)} seconds`
+  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${word(seconds)})`
 }
 
 /** A decimal in a text, which may be from a time when it had fewer digits behind the point, or none. */

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
+import { matches } from './matches.ts'
 
 /** How long a write waits for another process. */
 export const BUSY_MS = 5000
@@ -25,6 +26,7 @@ export function openDatabase(path: string): Database {
     if (existsSync(path)) refuseDamaged(path)
     const database = new Database(path, { readwrite: true, create: true, strict: true })
     for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
+    database.function('takeback_matches', { deterministic: true, directOnly: true }, matches)
     refuseSuspect(database, path)
     database.run(
       'CREATE TEMP TABLE "takeback_extent" ("type" INTEGER NOT NULL, "id" INTEGER NOT NULL, PRIMARY KEY ("type", "id")) WITHOUT ROWID',

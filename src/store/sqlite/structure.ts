@@ -7,6 +7,7 @@ import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
 import { BUSY_MS } from './open.ts'
+import { dropSearch, makeSearch } from './search.ts'
 
 /** Who migrates may take a while; who waits for it, waits. */
 const PATIENCE_MS = 600_000
@@ -104,6 +105,9 @@ const answers = [
     "status" INTEGER NOT NULL, "headers" TEXT NOT NULL, "body" TEXT) STRICT`,
   sql`CREATE INDEX "takeback_answers:at" ON "takeback_answers" ("at")`,
 ]
+const cleared = sql`CREATE TABLE "takeback_cleared" (
+  "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
+  "target" INTEGER NOT NULL, "place" INTEGER, PRIMARY KEY ("operation", "entity", "entity_id", "column", "target")) STRICT, WITHOUT ROWID`
 
 const ddl: Ddl = {
   own: [
@@ -118,16 +122,25 @@ const ddl: Ddl = {
     sql`CREATE INDEX "takeback_attempts:account" ON "takeback_attempts" ("account", "at")`,
     sql`CREATE INDEX "takeback_attempts:address" ON "takeback_attempts" ("address", "at")`,
     sql`CREATE INDEX "takeback_attempts:at" ON "takeback_attempts" ("at")`,
-    sql`CREATE TABLE "takeback_cleared" (
-      "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
-      "target" INTEGER NOT NULL, PRIMARY KEY ("operation", "entity", "entity_id", "column")) STRICT, WITHOUT ROWID`,
+    cleared,
     sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
     ...answers,
   ],
-  added: { takeback_answers: answers },
-  tables: sql`SELECT "name" FROM main."sqlite_schema" WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
+  upgrades: [
+    [
+      sql`ALTER TABLE "takeback_cleared" RENAME TO "takeback_cleared_before"`,
+      cleared,
+      sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
+        SELECT "operation", "entity", "entity_id", "column", "target" FROM "takeback_cleared_before"`,
+      sql`DROP TABLE "takeback_cleared_before"`,
+      ...answers,
+    ],
+  ],
+  // Not those in which a search keeps what is its own: they come and go with it.
+  tables: sql`SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" IN ('table', 'virtual') AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
   tableOptions: sql` STRICT`,
+  keyedOptions: sql` STRICT, WITHOUT ROWID`,
   type: ({ kind }) => type(kind),
   referencesLater: false,
 
@@ -144,7 +157,23 @@ const ddl: Ddl = {
 
   dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
   withReferences: sql``,
+  keepLinks({ table, column, links }) {
+    const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`)
+    const put = sql`INSERT INTO ${id(links)} ("source", "target", "place") SELECT NEW."id", ${target}, ${place} FROM ${rows};`
+    return [
+      sql`CREATE TRIGGER ${id(`${links}:insert`)} AFTER INSERT ON ${id(table)} WHEN NEW.${id(column)} IS NOT NULL BEGIN ${put} END`,
+      sql`CREATE TRIGGER ${id(`${links}:update`)} AFTER UPDATE OF ${id(column)} ON ${id(table)} WHEN NEW.${id(column)} IS NOT OLD.${id(column)}
+        BEGIN DELETE FROM ${id(links)} WHERE "source" = NEW."id"; ${put} END`,
+      // Its foreign key would do, but is not heeded by every tool.
+      sql`CREATE TRIGGER ${id(`${links}:delete`)} AFTER DELETE ON ${id(table)} BEGIN DELETE FROM ${id(links)} WHERE "source" = OLD."id"; END`,
+    ]
+  },
+  releaseLinks: ({ links }) =>
+    ['insert', 'update', 'delete'].map((event) => sql`DROP TRIGGER ${id(`${links}:${event}`)}`),
   holdWriters: () => [],
+  nulls: () => sql``,
+  makeSearch,
+  dropSearch,
   renamesIndexes: false,
 
   renameKey(from, to) {

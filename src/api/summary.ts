@@ -1,0 +1,65 @@
+import { type Errors, invalid, note } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import { LIMIT_MAX, type ListPlan, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import type { Comparable } from '../plan/query.ts'
+import { type Figures, summaryOf } from '../plan/summary.ts'
+import { type Answer, allow, askedBy, type Context } from './context.ts'
+import { parseLimit, parseSelection } from './list.ts'
+import { parseFlag, type Query } from './query.ts'
+
+/** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
+export async function summary(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
+  allow(plan, 'read', actor, true)
+  const errors: Errors = new Map()
+  const { lists } = plan.view(actor)
+  const { given, selection } = parseSelection(plan, lists, query, SUMMARY_PARAMETERS, errors)
+  if (selection.trashed !== 'without') allow(plan, 'restore', actor, true)
+  if (selection.at !== undefined) allow(plan, 'history', actor, true)
+  const figures = parseFigures(plan, lists, given, errors)
+  const limit = given.limit === undefined ? LIMIT_MAX : parseLimit(given.limit, errors)
+  const sort = figures.group.map((by) => ({ by, descending: false }))
+  const after = given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors)
+  if (errors.size > 0) throw invalid(errors)
+
+  const { statement, bag } = lists.summary({ ...selection, sort, after, limit }, figures)
+  const rows = await context.store.read(statement, Object.assign(bag, askedBy(actor)))
+  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const body = {
+    data: rows.slice(0, limit).map((row) => summaryOf(figures, row)),
+    next: last === undefined ? null : lists.cursorAt(sort, String(last[1])),
+  }
+  return { status: 200, body: JSON.stringify(body) }
+}
+
+const NUMBERS = ['integer', 'number', 'decimal']
+const ORDERED = [...NUMBERS, 'date', 'datetime']
+
+function parseFigures(
+  { type }: Plan,
+  lists: ListPlan,
+  given: Partial<Record<string, string>>,
+  errors: Errors,
+): Figures {
+  const values = (name: string, kinds: readonly string[] | undefined, what: string): Comparable[] => {
+    const text = given[name]
+    if (text === undefined) return []
+    const paths = text.split(',')
+    if (new Set(paths).size < paths.length) note(errors, name, 'names a value twice')
+    return paths.flatMap((path) => {
+      const by = lists.comparable(path)
+      if (by !== undefined && (kinds === undefined || kinds.includes(by.kind))) return [by]
+      note(errors, name, `"${path}" is not ${what} of ${type.name}`)
+      return []
+    })
+  }
+  const figures = {
+    group: values('group', undefined, 'a value'),
+    sum: values('sum', NUMBERS, 'a number'),
+    avg: values('avg', NUMBERS, 'a number'),
+    min: values('min', ORDERED, 'a number, a date or a time'),
+    max: values('max', ORDERED, 'a number, a date or a time'),
+  }
+  const asked = ['count', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
+  return { ...figures, count: parseFlag('count', given.count, errors) || !asked }
+}

@@ -1,0 +1,150 @@
+import { parseInstant } from '../fields/time.ts'
+import { expression, test } from './compare.ts'
+import { type Expression, type ListPlace, unknown } from './expression.ts'
+import type { Call, Found, Reader } from './found.ts'
+import { parseDuration } from './literal.ts'
+import type { Node } from './parse.ts'
+import { normalPattern } from './pattern.ts'
+import type { Members } from './scope.ts'
+
+type Understand = (reader: Reader, one: Call) => Found
+
+/** Functions, and methods. */
+const functions: Readonly<Record<string, Understand>> = {
+  has,
+  size: (reader, { node, args }) => size(reader, node, only(reader, node, args)),
+  timestamp: (reader, { node, args }) => {
+    const at = parseInstant(text(reader, node, only(reader, node, args)))
+    if (at === undefined)
+      return reader.fail(node, 'needs a time with a zone, such as timestamp("2026-12-31T18:00:00Z"),')
+    return { is: 'expression', of: reader.literal('datetime', 0, at) }
+  },
+  duration: (reader, { node, args }) => {
+    const ms = parseDuration(text(reader, node, only(reader, node, args)))
+    if (ms === undefined)
+      return reader.fail(node, 'needs a duration, such as duration("1h30m") or duration("90s"),')
+    return { is: 'duration', ms }
+  },
+  matches: (reader, { node, args: [of, pattern] }) =>
+    of === undefined || pattern === undefined
+      ? reader.fail(node, 'needs a text and a pattern')
+      : matches(reader, node, of, pattern),
+}
+const methods: Readonly<Record<string, Understand>> = {
+  size: (reader, { node, receiver }) => size(reader, node, receiver ?? node),
+  startsWith: (reader, one) => part(reader, one, 'startsWith'),
+  endsWith: (reader, one) => part(reader, one, 'endsWith'),
+  contains: (reader, one) => part(reader, one, 'contains'),
+  matches: (reader, { node, receiver, args }) =>
+    matches(reader, node, receiver ?? node, only(reader, node, args)),
+  lowerAscii: (reader, { node, receiver }) => lower(reader, node, receiver ?? node),
+  exists: (reader, one) => each(reader, one, 'exists'),
+  all: (reader, one) => each(reader, one, 'all'),
+}
+
+/** Understands a call. */
+export function call(reader: Reader, one: Call): Found {
+  const table = one.receiver === undefined ? functions : methods
+  const known = Object.hasOwn(table, one.name) ? table[one.name] : undefined
+  if (known !== undefined) return known(reader, one)
+  return reader.fail(
+    one.node,
+    `uses ${one.name}(), which is not known; there are ${Object.keys(table).join(', ')};`,
+  )
+}
+
+function only(reader: Reader, node: Node, args: readonly Node[]): Node {
+  const [first] = args
+  return first === undefined || args.length > 1 ? reader.fail(node, 'needs one argument') : first
+}
+
+function text(reader: Reader, node: Node, argument: Node): string {
+  const found = reader.find(argument)
+  return found.is === 'literal' && typeof found.given === 'string'
+    ? found.given
+    : reader.fail(node, 'needs a text in quotes')
+}
+
+function has(reader: Reader, { node, args }: Call): Found {
+  const argument = only(reader, node, args)
+  return { is: 'expression', of: test(reader, argument, reader.find(argument), false) }
+}
+
+function size(reader: Reader, node: Node, of: Node): Found {
+  const found = reader.find(of)
+  if (found.is === 'nothing') return { is: 'nothing', candidates: [] }
+  if (found.is === 'list') return { is: 'expression', of: { op: 'size', kind: 'integer', of: found.list } }
+  if (found.is === 'literal' && typeof found.given === 'string')
+    return { is: 'literal', given: BigInt([...found.given].length) }
+  if (found.is === 'expression' && found.of.kind === 'text')
+    return { is: 'expression', of: { op: 'size', kind: 'integer', of: found.of } }
+  return reader.fail(node, 'needs a text or a list in size()')
+}
+
+/** The text that a method is called on; undefined for one that is not there. */
+function subject(reader: Reader, node: Node, of: Node): Expression | undefined {
+  const found = reader.find(of)
+  if (found.is === 'nothing') return undefined
+  if (found.is === 'literal' && typeof found.given === 'string') return reader.literal('text', 0, found.given)
+  const one = expression(reader, of, found)
+  return one.kind === 'text' ? one : reader.fail(node, 'needs a text before the point')
+}
+
+function part(
+  reader: Reader,
+  { node, receiver, args }: Call,
+  op: 'startsWith' | 'endsWith' | 'contains',
+): Found {
+  const of = subject(reader, node, receiver ?? node)
+  const inside = subject(reader, node, only(reader, node, args))
+  if (of === undefined || inside === undefined) return { is: 'expression', of: unknown }
+  return { is: 'expression', of: { op, kind: 'boolean', text: of, part: inside } }
+}
+
+function lower(reader: Reader, node: Node, of: Node): Found {
+  const one = subject(reader, node, of)
+  if (one === undefined) return { is: 'nothing', candidates: [] }
+  return { is: 'expression', of: { op: 'lower', kind: 'text', of: one } }
+}
+
+function matches(reader: Reader, node: Node, of: Node, pattern: Node): Found {
+  const one = subject(reader, node, of)
+  const normal = normalPattern(text(reader, node, pattern))
+  if ('problem' in normal) return reader.fail(pattern, `has a pattern that ${normal.problem}`)
+  if (one === undefined) return { is: 'expression', of: unknown }
+  return {
+    is: 'expression',
+    of: { op: 'matches', kind: 'boolean', text: one, part: reader.literal('text', 0, normal.pattern) },
+  }
+}
+
+/** `list.exists(x, …)`, `list.all(x, …)` */
+function each(reader: Reader, { node, receiver, args }: Call, op: 'exists' | 'all'): Found {
+  const [variable, body] = args
+  if (variable?.op !== 'id' || body === undefined || args.length !== 2)
+    return reader.fail(node, `needs a name and a condition, as in lines.${op}(line, line.price > 3),`)
+  const name = variable.args
+  if (reader.isTaken(name)) return reader.fail(variable, `calls an item "${name}", which is a name already`)
+  const found = receiver === undefined ? undefined : reader.find(receiver)
+  if (found?.is === 'nothing') return { is: 'expression', of: unknown }
+  if (found?.is !== 'list') return reader.fail(receiver ?? node, `needs a list before .${op}()`)
+  const depth = reader.depth
+  const condition = reader.within(name, itemOf(found.list, found.members, depth), () =>
+    reader.condition(body),
+  )
+  return { is: 'expression', of: { op, kind: 'boolean', list: found.list, depth, condition } }
+}
+
+function itemOf(list: ListPlace, members: Members | undefined, depth: number): Found {
+  const root = { of: 'item', depth } as const
+  if (members !== undefined) {
+    // A reference of a list is a row with its target; all but the id is in the target.
+    const reference =
+      typeof list.item === 'object' && 'table' in list.item
+        ? { column: 'target', to: list.item.target }
+        : undefined
+    return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference } }
+  }
+  const { kind, scale } = list.item as { kind: Expression['kind']; scale: number }
+  return { is: 'expression', of: { op: 'value', kind, scale, place: { root, hops: [], column: '' } } }
+}

@@ -1,0 +1,372 @@
+import { didYouMean } from '../closest.ts'
+import { call } from './calls.ts'
+import { areAlike, compare, expression, isIn } from './compare.ts'
+import { type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
+import { and, not, or, truth } from './fold.ts'
+import { type Call, type Found, is, type Reader } from './found.ts'
+import { against, type Given } from './literal.ts'
+import { move, TOO_FAR } from './move.ts'
+import { columnAt, Mistake, type Node, parse } from './parse.ts'
+import type { Member, Members, Scope } from './scope.ts'
+
+/** How many references a path may go over. */
+const HOPS_MAX = 3
+
+/** Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right. */
+export function understand(text: string, scope: Scope): Expression {
+  return new OneReader(text, scope).condition(parse(text))
+}
+
+/** The value that a dot path names, as in a sort or a short equality; undefined where there is none. */
+export function valueAt(path: string, scope: Scope): Extract<Found, { is: 'expression' }> | undefined {
+  if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(path)) return undefined
+  const reader = new OneReader(path, { ...scope, me: null, anybody: [] })
+  try {
+    let found: Found | undefined = thing({ of: 'self' }, scope.self)
+    for (const name of path.split('.'))
+      found = found === undefined ? undefined : reader.member(found, name, undefined)
+    return found?.is === 'expression' && found.of.op === 'value' ? found : undefined
+  } catch (error) {
+    if (error instanceof Mistake) return undefined
+    throw error
+  }
+}
+
+/** Reads one expression. */
+class OneReader implements Reader {
+  readonly #text: string
+  readonly #scope: Scope
+  readonly #variables = new Map<string, Found>()
+  #literals = 0
+
+  constructor(text: string, scope: Scope) {
+    this.#text = text
+    this.#scope = scope
+  }
+
+  fail(node: Node, sentence: string): never {
+    throw new Mistake(`${sentence} at column ${columnAt(this.#text, node.pos)}`)
+  }
+
+  /** What says yes or no. */
+  condition(node: Node): Expression {
+    const found = this.find(node)
+    if (found.is === 'expression' && found.of.kind === 'boolean') return found.of
+    if (found.is === 'literal' && typeof found.given === 'boolean') return truth(found.given)
+    if (found.is === 'nothing') return unknown
+    return this.fail(node, 'needs something that is true or false')
+  }
+
+  find(node: Node): Found {
+    switch (node.op) {
+      case 'value':
+        return this.#literal(node, node.args)
+      case 'id':
+        return this.top(node.args) ?? this.#unknownField(node, node.args, this.#names())
+      case '.':
+        return this.#path(node, node.args[0], node.args[1])
+      case '&&':
+        return is(and(node.args.map((arg) => this.condition(arg))))
+      case '||':
+        return is(or(node.args.map((arg) => this.condition(arg))))
+      case '!_':
+        return is(not(this.condition(node.args)))
+      case '-_':
+        return this.#negative(node, node.args)
+      case '==':
+      case '!=':
+      case '<':
+      case '<=':
+      case '>':
+      case '>=':
+        return is(compare(this, node, node.op, node.args))
+      case 'in':
+        return is(isIn(this, node, node.args))
+      case '?:':
+        return this.#choose(node, node.args)
+      case '+':
+      case '-':
+        return this.#shift(node, node.op, node.args)
+      case 'call':
+        return this.call({ node, name: node.args[0], receiver: undefined, args: node.args[1] })
+      case 'rcall':
+        return this.call({ node, name: node.args[0], receiver: node.args[1], args: node.args[2] })
+      case 'list':
+        return this.fail(node, 'has a list where only "in" takes one')
+      default:
+        return this.fail(node, `uses "${node.op}", which is not known here`)
+    }
+  }
+
+  call(one: Call): Found {
+    return call(this, one)
+  }
+
+  /** With a name that stands for one of a list. */
+  within<Result>(name: string, found: Found, run: () => Result): Result {
+    this.#variables.set(name, found)
+    try {
+      return run()
+    } finally {
+      this.#variables.delete(name)
+    }
+  }
+
+  get depth(): number {
+    return this.#variables.size
+  }
+
+  isTaken(name: string): boolean {
+    return this.#variables.has(name) || this.top(name) !== undefined
+  }
+
+  /** A literal that is compared with something. */
+  literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression {
+    return { op: 'literal', kind, scale, value, at: this.#literals++ }
+  }
+
+  /** A literal in the place of a value of the target's kind. */
+  coerce(node: Node, target: Expression, given: Given, choices?: readonly string[]): Expression {
+    const found = against(target, '==', given, choices)
+    if (typeof found === 'string') return this.fail(node, found)
+    return this.literal(found.kind, found.scale, found.value)
+  }
+
+  top(name: string): Found | undefined {
+    const variable = this.#variables.get(name)
+    if (variable !== undefined) return variable
+    const { self, next, me } = this.#scope
+    if (name === 'me') return this.#me(me)
+    if (name === 'now') return is({ op: 'now', kind: 'datetime', shift: 0, day: undefined })
+    if (name === 'next' && next !== undefined) return thing({ of: 'next' }, next)
+    const member = self.get(name)
+    return member === undefined ? undefined : found({ of: 'self' }, [], member)
+  }
+
+  #me(me: Scope['me']): Found {
+    if (me === null) return { is: 'nothing', candidates: this.#scope.anybody }
+    return thing({ of: 'me', entity: me.entity }, me.members)
+  }
+
+  #names(): string[] {
+    const more = ['me', 'now', ...(this.#scope.next === undefined ? [] : ['next'])]
+    return [...this.#variables.keys(), ...this.#scope.self.names, ...more]
+  }
+
+  #path(node: Node, of: Node, name: string): Found {
+    const base = this.find(of)
+    if (of.op === 'id' && of.args === 'me' && name === 'type' && !this.#variables.has('me'))
+      return this.#scope.me === null
+        ? { is: 'nothing', candidates: [] }
+        : { is: 'literal', given: this.#scope.me.userType }
+    const inside = this.member(base, name, node)
+    if (inside !== undefined) return inside
+    const names =
+      base.is === 'thing'
+        ? base.thing.members.names
+        : base.is === 'nothing'
+          ? base.candidates.flatMap((one) => one.names)
+          : []
+    if (base.is !== 'thing' && base.is !== 'nothing')
+      return this.fail(node, `has nothing called "${name}" in it`)
+    return this.#unknownField(node, name, names, of)
+  }
+
+  #unknownField(node: Node, name: string, known: readonly string[], of?: Node): never {
+    const prefix = of === undefined ? '' : `${this.#text.slice(of.start, of.end)}.`
+    const where = `at column ${columnAt(this.#text, node.pos)}`
+    const guess = didYouMean(name, known).replace('"', `"${prefix}`)
+    throw new Mistake(`unknown field "${prefix}${name}" ${where}${guess}`)
+  }
+
+  /** What a name means in something; undefined where it means nothing. */
+  member(base: Found, name: string, node: Node | undefined): Found | undefined {
+    if (base.is === 'nothing') {
+      const members = base.candidates.map((one) => one.get(name)).filter((one) => one !== undefined)
+      if (members.length === 0) return undefined
+      return {
+        is: 'nothing',
+        candidates: members.flatMap(insideOf),
+        like: members.map(likeMember).find(Boolean),
+      }
+    }
+    if (base.is !== 'thing') return undefined
+    const { root, hops, members, there, reference } = base.thing
+    const member = members.get(name)
+    if (member === undefined) return this.#ofOthers(root, hops, name)
+    if (reference === undefined) return found(root, hops, member, there)
+    if (name === 'id') {
+      const place = { root, hops, column: reference.column }
+      return is({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
+    }
+    if (hops.length >= HOPS_MAX) {
+      const sentence = `goes over more than ${HOPS_MAX} references`
+      if (node === undefined) throw new Mistake(sentence)
+      return this.fail(node, sentence)
+    }
+    const behind = [...hops, reference]
+    return found(root, behind, member, { root, hops: behind, column: 'id' })
+  }
+
+  /** What only other login types have. */
+  #ofOthers(root: Root, hops: Place['hops'], name: string): Found | undefined {
+    if (root.of !== 'me' || hops.length > 0) return undefined
+    return this.member({ is: 'nothing', candidates: this.#scope.anybody }, name, undefined)
+  }
+
+  #literal(node: Node, value: unknown): Found {
+    if (value === null) return { is: 'null' }
+    if (
+      typeof value === 'string' ||
+      typeof value === 'number' ||
+      typeof value === 'bigint' ||
+      typeof value === 'boolean'
+    )
+      return { is: 'literal', given: value }
+    return this.fail(node, 'has a literal of a type that is not known here')
+  }
+
+  #negative(node: Node, of: Node): Found {
+    const inner = this.find(of)
+    if (inner.is === 'literal' && (typeof inner.given === 'bigint' || typeof inner.given === 'number'))
+      return { is: 'literal', given: -inner.given }
+    if (inner.is === 'duration') return { is: 'duration', ms: -inner.ms }
+    return this.fail(node, 'has a "-" before something that is no number')
+  }
+
+  #choose(node: Node, [test, left, right]: readonly [Node, Node, Node]): Found {
+    const condition = this.condition(test)
+    const sides = this.#alike(node, left, right)
+    if ('is' in sides) return sides
+    const [then, otherwise] = sides
+    const like = then === unknown ? otherwise : then
+    if (condition.op === 'constant') {
+      const chosen = condition === yes ? then : condition === unknown ? unknown : otherwise
+      return chosen === unknown ? { is: 'nothing', candidates: [], like } : is(chosen)
+    }
+    const { kind } = like
+    const scale = Math.max(scaleOf(then), scaleOf(otherwise))
+    return is({ op: 'choose', kind, scale, condition, then, otherwise })
+  }
+
+  /** Two parts of one kind; nothing where neither is there. */
+  #alike(node: Node, left: Node, right: Node): [Expression, Expression] | Found {
+    const [a, b] = [this.find(left), this.find(right)]
+    if (a.is === 'nothing' || b.is === 'nothing') {
+      if (a.is !== 'nothing') return [this.#alone(left, a, b), unknown]
+      return b.is === 'nothing' ? { ...a, like: a.like ?? b.like } : [unknown, this.#alone(right, b, a)]
+    }
+    if (a.is === 'expression' && b.is === 'expression' && areAlike(a.of, b.of)) return [a.of, b.of]
+    if (a.is === 'expression' && b.is === 'literal') return [a.of, this.coerce(right, a.of, b.given)]
+    if (a.is === 'literal' && b.is === 'expression') return [this.coerce(left, b.of, a.given), b.of]
+    if (a.is === 'literal' && b.is === 'literal' && isAs(a.given, b.given)) {
+      const like = likeOf(typeof b.given === 'number' ? b.given : a.given)
+      if (like !== undefined) return [this.coerce(left, like, a.given), this.coerce(right, like, b.given)]
+    }
+    if (a.is === 'literal' && typeof a.given === 'boolean')
+      return [this.condition(left), this.condition(right)]
+    return this.fail(node, 'has two sides of "?:" that are not of one type')
+  }
+
+  /** Beside something that is not there. */
+  #alone(node: Node, found: Found, beside: Found): Expression {
+    if (found.is !== 'literal') return expression(this, node, found)
+    const like = (beside.is === 'nothing' ? beside.like : undefined) ?? likeOf(found.given)
+    return like === undefined ? this.condition(node) : this.coerce(node, like, found.given)
+  }
+
+  #shift(node: Node, op: '+' | '-', [left, right]: readonly [Node, Node]): Found {
+    const [a, b] = [this.find(left), this.find(right)]
+    if (a.is === 'nothing') return { ...a, candidates: [] }
+    if (b.is === 'nothing') return { ...b, candidates: [] }
+    if (a.is === 'duration' && b.is === 'duration')
+      return { is: 'duration', ms: op === '+' ? a.ms + b.ms : a.ms - b.ms }
+    if (op === '+' && a.is === 'duration' && b.is === 'expression') return this.#moved(node, b.of, a.ms)
+    if (a.is === 'expression' && b.is === 'duration')
+      return this.#moved(node, a.of, op === '+' ? b.ms : -b.ms)
+    if (
+      op === '-' &&
+      a.is === 'expression' &&
+      b.is === 'expression' &&
+      a.of.kind === 'datetime' &&
+      b.of.kind === 'datetime'
+    )
+      return { is: 'difference', later: a.of, earlier: b.of }
+    return this.fail(node, `can only use "${op}" with a time and a duration("…")`)
+  }
+
+  #moved(node: Node, of: Expression, ms: number): Found {
+    if (of.kind !== 'datetime') return this.fail(node, 'adds a duration to something that is no time')
+    const moved = move(of, ms)
+    return moved === undefined ? this.fail(node, TOO_FAR) : is(moved)
+  }
+}
+
+function thing(root: Root, members: Members): Found {
+  return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
+}
+
+/** `outer`: where it says whether that which has the member is there. */
+function found(root: Root, hops: Place['hops'], member: Member, outer?: Place): Found {
+  const at = (column: string): Place => ({ root, hops, column })
+  switch (member.is) {
+    case 'value': {
+      const { kind, scale, column, entity, choices } = member
+      return is({ op: 'value', kind, scale, entity, place: at(column) }, choices)
+    }
+    case 'object': {
+      const there = member.column === undefined ? outer : at(member.column)
+      return { is: 'thing', thing: { root, hops, members: member.members, there, reference: undefined } }
+    }
+    case 'reference': {
+      const { column, to } = member
+      return {
+        is: 'thing',
+        thing: { root, hops, members: member.members(), there: at(column), reference: { column, to } },
+      }
+    }
+    case 'list': {
+      const { item } = member
+      if ('get' in item)
+        return { is: 'list', list: { place: at(member.column), item: 'object' }, members: item }
+      if ('table' in item)
+        return {
+          is: 'list',
+          list: { place: at(member.column), item: { table: item.table, target: item.target } },
+          members: item.members(),
+        }
+      return { is: 'list', list: { place: at(member.column), item }, members: undefined }
+    }
+    case 'json':
+      return {
+        is: 'thing',
+        thing: { root, hops, members: noMembers, there: at(member.column), reference: undefined },
+      }
+  }
+}
+
+/** Whether two literals are of one type: all numbers are. */
+function isAs(a: Given, b: Given): boolean {
+  const typeOf = (given: Given) => (typeof given === 'bigint' ? 'number' : typeof given)
+  return typeOf(a) === typeOf(b)
+}
+
+/** Something of the kind that a literal has by itself. */
+function likeOf(given: Given): Expression | undefined {
+  const kind = { string: 'text', bigint: 'integer', number: 'number' } as const
+  const own = typeof given === 'boolean' ? undefined : kind[typeof given as keyof typeof kind]
+  if (own === undefined) return undefined
+  return { op: 'value', kind: own, scale: 0, place: { root: { of: 'self' }, hops: [], column: '' } }
+}
+
+const noMembers: Members = { names: [], get: () => undefined }
+
+function likeMember(member: Member): Expression | undefined {
+  const like = member.is === 'value' ? found({ of: 'self' }, [], member) : undefined
+  return like?.is === 'expression' ? like.of : undefined
+}
+
+function insideOf(member: Member): Members[] {
+  if (member.is === 'object') return [member.members]
+  return member.is === 'reference' ? [member.members()] : []
+}

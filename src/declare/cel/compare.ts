@@ -1,0 +1,224 @@
+import { type Comparison, type Expression, no, scaleOf, unknown, yes } from './expression.ts'
+import { compareTexts, holds, mirrored, truth } from './fold.ts'
+import type { Found, Reader } from './found.ts'
+import { against, againstDay, dayOf, type Given, nameOf } from './literal.ts'
+import { move, TOO_FAR } from './move.ts'
+import type { Node } from './parse.ts'
+
+/** Understands a comparison. */
+export function compare(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  [left, right]: readonly [Node, Node],
+): Expression {
+  const [a, b] = [reader.find(left), reader.find(right)]
+  if (a.is === 'null' || b.is === 'null') {
+    if (how !== '==' && how !== '!=') return reader.fail(node, `compares null by "${how}"; ask with == or !=`)
+    return a.is === 'null' ? nullTest(reader, right, b, how) : nullTest(reader, left, a, how)
+  }
+  if (a.is === 'nothing' || b.is === 'nothing') return unknown
+  if (a.is === 'difference' && b.is === 'duration') return between(reader, node, how, a, b.ms)
+  if (a.is === 'duration' && b.is === 'difference') return between(reader, node, mirrored[how], b, a.ms)
+  if (a.is === 'literal' && b.is === 'literal') return compareLiterals(reader, node, how, a.given, b.given)
+  if (a.is === 'literal')
+    return compareLiteral(reader, left, mirrored[how], expression(reader, right, b), a.given, choicesOf(b))
+  if (b.is === 'literal')
+    return compareLiteral(reader, right, how, expression(reader, left, a), b.given, choicesOf(a))
+  return compareValues(reader, node, how, expression(reader, left, a), expression(reader, right, b))
+}
+
+/** Whether something is there: of everything that has a place. */
+export function test(reader: Reader, node: Node, found: Found, not: boolean): Expression {
+  if (found.is === 'nothing') return truth(not)
+  if (found.is === 'list') return { op: 'there', kind: 'boolean', place: found.list.place, not }
+  if (found.is === 'thing') {
+    const { there } = found.thing
+    return there === undefined ? truth(!not) : { op: 'there', kind: 'boolean', place: there, not }
+  }
+  if (found.is === 'expression' && found.of.op === 'value')
+    return { op: 'there', kind: 'boolean', place: found.of.place, not }
+  return reader.fail(node, 'asks whether something is null that is no field')
+}
+
+function nullTest(reader: Reader, node: Node, found: Found, how: '==' | '!='): Expression {
+  if (found.is === 'null') return truth(how === '==')
+  return test(reader, node, found, how === '==')
+}
+
+/** `x in [a, b]`, `x in list`. */
+export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, Node]): Expression {
+  const value = reader.find(left)
+  if (right.op === 'list') return isAmong(reader, left, value, right.args)
+  const list = reader.find(right)
+  if (list.is === 'nothing') return unknown
+  if (list.is !== 'list') return reader.fail(right, 'needs a list behind "in"')
+  if (value.is === 'nothing') return unknown
+  const { item } = list.list
+  if (item === 'object') return reader.fail(node, 'looks for a value in a list of objects; use exists()')
+  const like: Expression = {
+    op: 'value',
+    kind: 'table' in item ? 'reference' : item.kind,
+    scale: 'table' in item ? 0 : item.scale,
+    entity: 'table' in item ? item.target : undefined,
+    place: list.list.place,
+  }
+  if (value.is === 'literal')
+    return { op: 'member', kind: 'boolean', value: reader.coerce(left, like, value.given), list: list.list }
+  const of = expression(reader, left, value)
+  if (!areAlike(of, like))
+    return reader.fail(node, `looks for ${nameOf(of.kind)} in a list of ${nameOf(like.kind)}`)
+  const strangers = areStrangers(of, like)
+  if (strangers === undefined) return { op: 'member', kind: 'boolean', value: of, list: list.list }
+  return strangers.mine
+    ? no
+    : reader.fail(node, `looks for an id of ${strangers.of[0]} among those of ${strangers.of[1]}`)
+}
+
+function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[]): Expression {
+  if (items.length === 0) return reader.fail(node, 'looks in an empty list')
+  if (value.is === 'nothing') return unknown
+  const found = items.map((item) => ({ item, of: reader.find(item) }))
+  if (value.is === 'literal') {
+    const each = items.map((item) => compare(reader, node, '==', [node, item]))
+    return each.some((one) => one === yes)
+      ? yes
+      : each.every((one) => one === no)
+        ? no
+        : { op: 'or', kind: 'boolean', of: each }
+  }
+  const target = expression(reader, node, value)
+  const of = found.flatMap(({ item, of }): Expression[] => {
+    if (of.is === 'null') return reader.fail(item, 'has null in a list; ask with == null')
+    if (of.is === 'nothing') return [unknown]
+    if (of.is === 'literal') return [reader.coerce(item, target, of.given, choicesOf(value))]
+    const one = expression(reader, item, of)
+    if (!areAlike(one, target)) return reader.fail(item, `must be ${nameOf(target.kind)}`)
+    const strangers = areStrangers(one, target)
+    if (strangers === undefined) return [one]
+    return strangers.mine
+      ? []
+      : reader.fail(item, `compares an id of ${strangers.of[0]} with one of ${strangers.of[1]}`)
+  })
+  if (of.length === 0) return no
+  return of.every((one) => one === unknown) ? unknown : { op: 'in', kind: 'boolean', value: target, of }
+}
+
+function choicesOf(found: Found): readonly string[] | undefined {
+  return found.is === 'expression' ? found.choices : undefined
+}
+
+/** What is a value, and not an object, an Entity or a list. */
+export function expression(reader: Reader, node: Node, found: Found): Expression {
+  if (found.is === 'expression') return found.of
+  if (found.is === 'thing' && (found.thing.reference !== undefined || found.thing.root.of === 'me'))
+    return reader.fail(node, 'compares a whole Entity; compare its id, as in owner.id == me.id,')
+  if (found.is === 'list') return reader.fail(node, 'compares a whole list; use "in", size() or exists()')
+  if (found.is === 'duration' || found.is === 'difference')
+    return reader.fail(node, 'compares a duration with something that is none')
+  return reader.fail(node, 'compares a whole object; name a field of it')
+}
+
+function compareLiterals(reader: Reader, node: Node, how: Comparison, a: Given, b: Given): Expression {
+  if (typeof a === 'string' && typeof b === 'string') return truth(holds(how, compareTexts(a, b)))
+  if (isNumber(a) && isNumber(b)) return truth(holds(how, a < b ? -1 : a > b ? 1 : 0))
+  if (typeof a === 'boolean' && typeof b === 'boolean') return truth(holds(how, Number(a) - Number(b)))
+  return reader.fail(node, 'compares values of different types')
+}
+
+function isNumber(given: Given): given is number | bigint {
+  return typeof given === 'number' || typeof given === 'bigint'
+}
+
+function compareLiteral(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  target: Expression,
+  given: Given,
+  choices: readonly string[] | undefined,
+): Expression {
+  if (target.kind === 'boolean' && how !== '==' && how !== '!=')
+    return reader.fail(node, 'compares true or false by their order')
+  const found = against(target, how, given, how === '==' || how === '!=' ? choices : undefined)
+  if (typeof found === 'string') return reader.fail(node, found)
+  const right = reader.literal(found.kind, found.scale, found.value)
+  return { op: 'compare', kind: 'boolean', how: found.how, left: target, right }
+}
+
+function compareValues(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  left: Expression,
+  right: Expression,
+): Expression {
+  if (left.kind === 'date' && right.kind === 'datetime') return compareDays(reader, node, how, left, right)
+  if (left.kind === 'datetime' && right.kind === 'date')
+    return compareDays(reader, node, mirrored[how], right, left)
+  if (!areAlike(left, right))
+    return reader.fail(node, `compares ${nameOf(left.kind)} with ${nameOf(right.kind)}`)
+  if (left.kind === 'boolean' && how !== '==' && how !== '!=')
+    return reader.fail(node, 'compares true or false by their order')
+  const strangers = areStrangers(left, right)
+  if (strangers === undefined) return { op: 'compare', kind: 'boolean', how, left, right }
+  if (!strangers.mine)
+    return reader.fail(node, `compares an id of ${strangers.of[0]} with one of ${strangers.of[1]}`)
+  return truth(how === '!=')
+}
+
+/**
+ * Two ids of different types: `users/3` is not `staff/3`. Where one of them is that of whoever asks, that is no mistake:
+ * others may be of the type that was meant.
+ */
+function areStrangers(
+  left: Expression,
+  right: Expression,
+): { of: [string, string]; mine: boolean } | undefined {
+  if (left.op !== 'value' || right.op !== 'value') return undefined
+  const [a, b] = [left.entity, right.entity]
+  if (a === undefined || b === undefined || a === b) return undefined
+  return { of: [a, b], mine: isOwnId(left) || isOwnId(right) }
+}
+
+function isOwnId({ place }: Extract<Expression, { op: 'value' }>): boolean {
+  return place.root.of === 'me' && place.hops.length === 0 && place.column === 'id'
+}
+
+/** A date is before an instant if the day's beginning is. */
+function compareDays(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  date: Expression,
+  time: Expression,
+): Expression {
+  const day = dayOf(how)
+  if (day === undefined) return reader.fail(node, 'asks whether a date equals a time; compare with < or >=')
+  if (time.op === 'now')
+    return { op: 'compare', kind: 'boolean', how, left: date, right: { ...time, kind: 'date', day } }
+  if (time.op !== 'literal') return reader.fail(node, 'compares a date with a time of another field')
+  const found = againstDay(how, String(time.value))
+  const right = reader.literal('date', 0, found.day)
+  return { op: 'compare', kind: 'boolean', how: found.how, left: date, right }
+}
+
+const numeric = ['integer', 'number', 'reference']
+
+/** Whether they can be compared as they are. */
+export function areAlike(a: Expression, b: Expression): boolean {
+  if (numeric.includes(a.kind) && numeric.includes(b.kind)) return true
+  return a.kind === b.kind && (a.kind !== 'decimal' || scaleOf(a) === scaleOf(b))
+}
+
+/** `ends_at - starts_at > duration("8h")`: the later one against the earlier one, so much later. */
+function between(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  { later, earlier }: Extract<Found, { is: 'difference' }>,
+  ms: number,
+): Expression {
+  const right = move(earlier, ms) ?? reader.fail(node, TOO_FAR)
+  return { op: 'compare', kind: 'boolean', how, left: later, right }
+}

@@ -1,0 +1,125 @@
+import type { ColumnKind } from '../fields/field.ts'
+
+/** The kinds of single values that an expression deals with. */
+export type ValueKind = Exclude<ColumnKind, 'json' | 'presence'>
+
+/** What a path starts from. */
+export type Root =
+  /** The Entity at hand; in a rule of update, as it stands. */
+  | { readonly of: 'self' }
+  /** The same as it would be after the update. */
+  | { readonly of: 'next' }
+  /** Whoever asks, one of that login type. */
+  | { readonly of: 'me'; readonly entity: string }
+  /** One of a list, in `exists` and `all`; `depth` tells those within each other apart. */
+  | { readonly of: 'item'; readonly depth: number }
+
+/** From an Entity to the live one that a reference of it points at. */
+export interface Hop {
+  readonly column: string
+  readonly to: string
+}
+
+/** Where a value stands: from the root over the hops, in that column of what is reached. */
+export interface Place {
+  readonly root: Root
+  readonly hops: readonly Hop[]
+  readonly column: string
+}
+
+/** A list of values, of objects, or of references, which have a table of their own. */
+export interface ListPlace {
+  readonly place: Place
+  readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | Links
+}
+
+/** The rows of a list of references: a table with `source`, `target` and `place`. */
+export interface Links {
+  readonly table: string
+  readonly target: string
+}
+
+export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+/**
+ * An expression that was understood: every name is a place, every literal is of the kind that it is compared with.
+ * What is compared with a value that is not there is neither true nor false: it does not hold, nor does its opposite.
+ */
+export type Expression =
+  | { readonly op: 'constant'; readonly kind: 'boolean'; readonly value: boolean | null }
+  | {
+      readonly op: 'literal'
+      readonly kind: ValueKind
+      readonly scale: number
+      readonly value: string | number | boolean
+      /** Which of the expression's literals, in the order in which they were read. */
+      readonly at: number
+    }
+  /** The time of the request, and so many milliseconds later; as a date, the day that it is in, or the next one unless it is midnight. */
+  | {
+      readonly op: 'now'
+      readonly kind: 'datetime' | 'date'
+      readonly shift: number
+      readonly day: 'floor' | 'ceiling' | undefined
+    }
+  | {
+      readonly op: 'value'
+      readonly kind: ValueKind
+      readonly scale: number
+      readonly place: Place
+      /** Of an id: the type whose Entities it counts. Ids of two types have nothing to do with each other. */
+      readonly entity?: string | undefined
+    }
+  | { readonly op: 'shift'; readonly kind: 'datetime'; readonly of: Expression; readonly by: number }
+  | { readonly op: 'size'; readonly kind: 'integer'; readonly of: Expression | ListPlace }
+  | { readonly op: 'lower'; readonly kind: 'text'; readonly of: Expression }
+  | { readonly op: 'and' | 'or'; readonly kind: 'boolean'; readonly of: readonly Expression[] }
+  | { readonly op: 'not'; readonly kind: 'boolean'; readonly of: Expression }
+  | {
+      readonly op: 'compare'
+      readonly kind: 'boolean'
+      readonly how: Comparison
+      readonly left: Expression
+      readonly right: Expression
+    }
+  | { readonly op: 'there'; readonly kind: 'boolean'; readonly place: Place; readonly not: boolean }
+  | {
+      readonly op: 'in'
+      readonly kind: 'boolean'
+      readonly value: Expression
+      readonly of: readonly Expression[]
+    }
+  | { readonly op: 'member'; readonly kind: 'boolean'; readonly value: Expression; readonly list: ListPlace }
+  | {
+      readonly op: 'exists' | 'all'
+      readonly kind: 'boolean'
+      readonly list: ListPlace
+      readonly depth: number
+      readonly condition: Expression
+    }
+  | {
+      readonly op: 'startsWith' | 'endsWith' | 'contains' | 'matches'
+      readonly kind: 'boolean'
+      readonly text: Expression
+      readonly part: Expression
+    }
+  | {
+      readonly op: 'choose'
+      readonly kind: ValueKind
+      readonly scale: number
+      readonly condition: Expression
+      readonly then: Expression
+      readonly otherwise: Expression
+    }
+
+export type Literal = Extract<Expression, { op: 'literal' }>
+
+export const yes: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: true })
+export const no: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: false })
+/** Neither: what comes of a value that is not there. */
+export const unknown: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: null })
+
+/** Digits behind the point, of what can have some. */
+export function scaleOf(expression: Expression): number {
+  return 'scale' in expression ? expression.scale : 0
+}

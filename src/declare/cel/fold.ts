@@ -1,0 +1,68 @@
+import { type Comparison, type Expression, no, unknown, yes } from './expression.ts'
+
+/** `false` if one is, `true` if all are, otherwise not known: as every database reckons. */
+export function and(parts: readonly Expression[]): Expression {
+  const left = parts.flatMap((part) => (part.op === 'and' ? part.of : [part])).filter((part) => part !== yes)
+  if (left.some((part) => part === no)) return no
+  if (left.length > 0 && left.every((part) => part === unknown)) return unknown
+  const [first] = left
+  return first === undefined ? yes : left.length === 1 ? first : { op: 'and', kind: 'boolean', of: left }
+}
+
+export function or(parts: readonly Expression[]): Expression {
+  const left = parts.flatMap((part) => (part.op === 'or' ? part.of : [part])).filter((part) => part !== no)
+  if (left.some((part) => part === yes)) return yes
+  if (left.length > 0 && left.every((part) => part === unknown)) return unknown
+  const [first] = left
+  return first === undefined ? no : left.length === 1 ? first : { op: 'or', kind: 'boolean', of: left }
+}
+
+export function not(part: Expression): Expression {
+  if (part === yes) return no
+  if (part === no) return yes
+  if (part === unknown) return unknown
+  return part.op === 'not' && part.of.kind === 'boolean' ? part.of : { op: 'not', kind: 'boolean', of: part }
+}
+
+/** Where all that counts is whether it holds: what cannot be known does not, and what needs it does not either. */
+export function settled(part: Expression): Expression {
+  if (part === unknown) return no
+  if (part.op === 'and') return and(part.of.map(settled))
+  return part.op === 'or' ? or(part.of.map(settled)) : part
+}
+
+export function truth(value: boolean): Expression {
+  return value ? yes : no
+}
+
+/** Texts by their code points, as the databases compare their bytes; not by UTF-16. */
+export function compareTexts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+export function holds(how: Comparison, order: number): boolean {
+  switch (how) {
+    case '==':
+      return order === 0
+    case '!=':
+      return order !== 0
+    case '<':
+      return order < 0
+    case '<=':
+      return order <= 0
+    case '>':
+      return order > 0
+    case '>=':
+      return order >= 0
+  }
+}
+
+/** The same comparison with its sides exchanged. */
+export const mirrored: Readonly<Record<Comparison, Comparison>> = {
+  '==': '==',
+  '!=': '!=',
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+}

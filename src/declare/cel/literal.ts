@@ -1,0 +1,130 @@
+import { didYouMean } from '../closest.ts'
+import { formatDecimal, parseDecimal } from '../fields/number.ts'
+import { isStorable } from '../fields/text.ts'
+import { isDate, parseInstant } from '../fields/time.ts'
+import { type Comparison, type Expression, scaleOf, type ValueKind } from './expression.ts'
+
+/** A literal as it was written: what it is depends on what it is compared with. */
+export type Given = string | number | bigint | boolean
+
+/** A comparison with a literal: how, and with what; undefined where it can never be equal. */
+export interface Against {
+  readonly how: Comparison
+  readonly value: string | number | boolean
+  readonly kind: ValueKind
+  readonly scale: number
+}
+
+const names: Record<ValueKind, string> = {
+  text: 'a text, such as "abc"',
+  integer: 'a number',
+  number: 'a number',
+  reference: 'a number',
+  decimal: 'a number, such as 10.50',
+  boolean: 'true or false',
+  date: 'a date, such as "2026-12-31"',
+  datetime: 'a time with a zone, such as timestamp("2026-12-31T18:00:00Z")',
+}
+
+/** What stands for a value in a sentence. */
+export function nameOf(kind: ValueKind): string {
+  return names[kind]
+}
+
+/** A literal in the terms of what it is compared with; a sentence where it is none. */
+export function against(
+  target: Expression,
+  how: Comparison,
+  given: Given,
+  choices: readonly string[] | undefined,
+): Against | string {
+  const { kind } = target
+  const scale = scaleOf(target)
+  const plain = (value: string | number | boolean, as: ValueKind = kind) => ({ how, value, kind: as, scale })
+  switch (kind) {
+    case 'text':
+      if (typeof given !== 'string') break
+      if (!isStorable(given)) return 'has a character that no text can have'
+      if (choices !== undefined && !choices.includes(given))
+        return `"${given}" is not one of its values${didYouMean(given, choices)}`
+      return plain(given)
+    case 'integer':
+    case 'reference':
+      if (typeof given === 'number') return plain(given, 'number')
+      if (typeof given !== 'bigint') break
+      return isSafe(given) ? plain(Number(given), 'integer') : BEYOND
+    case 'number':
+      if (typeof given === 'number') return plain(given)
+      if (typeof given !== 'bigint') break
+      return isSafe(given) ? plain(Number(given)) : BEYOND
+    case 'decimal':
+      if (typeof given === 'boolean') break
+      return againstDecimal(how, typeof given === 'number' ? writtenOut(given) : String(given), scale)
+    case 'boolean':
+      if (typeof given !== 'boolean') break
+      return plain(given)
+    case 'date':
+      return typeof given === 'string' && isDate(given) ? plain(given) : `must be ${names.date}`
+    case 'datetime': {
+      const instant = parseInstant(given)
+      return instant === undefined ? `must be ${names.datetime}` : plain(instant)
+    }
+  }
+  return `must be ${names[kind]}`
+}
+
+const BEYOND = 'is beyond 2^53'
+
+function isSafe(given: bigint): boolean {
+  return Number.isSafeInteger(Number(given))
+}
+
+/** A number with all its digits: JavaScript writes small ones with an exponent. */
+function writtenOut(given: number): string {
+  const [, sign = '', whole = '', fraction = '', places = ''] =
+    /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/.exec(String(given)) ?? []
+  return places === '' ? String(given) : `${sign}0.${'0'.repeat(Number(places) - 1)}${whole}${fraction}`
+}
+
+/** A literal may have more digits behind the point than the value can: then it is compared with the next lower one that can be. */
+function againstDecimal(how: Comparison, text: string, scale: number): Against | string {
+  const exact = parseDecimal(text, scale)
+  if (exact !== undefined) return { how, value: formatDecimal(exact, scale), kind: 'decimal', scale }
+  const [, whole = '', fraction = ''] = /^(-?\d+)\.(\d+)$/.exec(text) ?? []
+  const cut = parseDecimal(scale === 0 ? whole : `${whole}.${fraction.slice(0, scale)}`, scale)
+  if (cut === undefined || fraction === '') return `must be ${names.decimal}, within 18 digits`
+  if (/^0*$/.test(fraction.slice(scale)))
+    return { how, value: formatDecimal(cut, scale), kind: 'decimal', scale }
+  if (how === '==' || how === '!=')
+    return `has more digits behind the point than the ${scale} that there can be`
+  const lower = text.startsWith('-') ? cut - 1n : cut
+  const adjusted = how === '<' || how === '<=' ? '<=' : '>'
+  return { how: adjusted, value: formatDecimal(lower, scale), kind: 'decimal', scale }
+}
+
+/** A hundred years: further away there are no sensible times. */
+export const DURATION_MAX = 100 * 366 * 86_400_000
+
+/** `duration("1h30m")` in milliseconds; undefined where it is none. */
+export function parseDuration(text: string): number | undefined {
+  const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+  if (!/^-?(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined
+  let sum = 0
+  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g))
+    sum += Number(number) * (units[unit ?? ''] ?? 0)
+  const ms = Math.round(text.startsWith('-') ? -sum : sum)
+  return Math.abs(ms) <= DURATION_MAX ? ms : undefined
+}
+
+/** A comparison of a date with an instant, as one of dates: `day` is how the instant becomes one. */
+export function dayOf(how: Comparison): 'floor' | 'ceiling' | undefined {
+  if (how === '<' || how === '>=') return 'ceiling'
+  return how === '<=' || how === '>' ? 'floor' : undefined
+}
+
+/** The same with an instant that is known: the day that it is in began before it, unless it is midnight. */
+export function againstDay(how: Comparison, instant: string): { how: Comparison; day: string } {
+  const day = instant.slice(0, 10)
+  if (instant === `${day}T00:00:00.000Z`) return { how, day }
+  return { how: how === '<' || how === '<=' ? '<=' : '>', day }
+}

@@ -1,0 +1,77 @@
+import { type ASTNode, ParseError, parse as read } from '@marcbachmann/cel-js'
+
+export type Node = ASTNode
+
+/** What is wrong with an expression: a sentence that says where. */
+export class Mistake extends Error {}
+
+/** The most that an expression may be: 4 KiB of text, 100 parts. */
+const BYTES_MAX = 4096
+const NODES_MAX = 100
+
+/** The tree of an expression, or a Mistake. */
+export function parse(text: string): Node {
+  if (text.trim() === '') throw new Mistake('is empty')
+  if (Buffer.byteLength(text) > BYTES_MAX) throw new Mistake(`is longer than ${BYTES_MAX} bytes`)
+  const tree = treeOf(text)
+  const parts = countNodes(tree)
+  if (parts > NODES_MAX) throw new Mistake(`has ${parts} parts, more than ${NODES_MAX}`)
+  return tree
+}
+
+function treeOf(text: string): Node {
+  try {
+    return read(text).ast
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    const [first = ''] = error.message.split('\n')
+    const at = error.node?.pos ?? 0
+    if (/limit|exceed/i.test(first)) throw new Mistake(`has more than ${NODES_MAX} parts`)
+    throw new Mistake(`${explain(first, text, at)} at column ${columnAt(text, at)}`)
+  }
+}
+
+function explain(message: string, text: string, at: number): string {
+  if (/EOF/.test(message)) return 'ends too early'
+  if (/^Unterminated/.test(message)) return 'has a text without its closing quote'
+  if (text[at] === '=') return 'has a single "="; an equality is written "=="'
+  if (/^Unexpected (character|token)|^Expected/.test(message)) return `does not expect "${wordAt(text, at)}"`
+  return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+function wordAt(text: string, at: number): string {
+  return /^(\w+|[^\w\s]+)/.exec(text.slice(at))?.[0] ?? text.slice(at, at + 1)
+}
+
+/** Columns are counted in characters, from 1. */
+export function columnAt(text: string, at: number): number {
+  return [...text.slice(0, at)].length + 1
+}
+
+function countNodes(node: Node): number {
+  return childrenOf(node).reduce((sum, child) => sum + countNodes(child), 1)
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  switch (node.op) {
+    case 'value':
+    case 'id':
+      return []
+    case '.':
+    case '.?':
+      return [node.args[0]]
+    case 'call':
+      return node.args[1]
+    case 'rcall':
+      return [node.args[1], ...node.args[2]]
+    case 'list':
+      return node.args
+    case 'map':
+      return node.args.flat()
+    case '!_':
+    case '-_':
+      return [node.args]
+    default:
+      return node.args
+  }
+}

@@ -1,0 +1,48 @@
+import type { Links, ValueKind } from './expression.ts'
+
+/** What a name of a type stands for. */
+export type Member =
+  | {
+      readonly is: 'value'
+      readonly column: string
+      readonly kind: ValueKind
+      readonly scale: number
+      /** The only texts that it can be, if there are but some. */
+      readonly choices: readonly string[] | undefined
+      /** Of an id: the type whose Entities it counts. */
+      readonly entity?: string | undefined
+    }
+  /** `column` says whether it is there; none where it always is. */
+  | { readonly is: 'object'; readonly column: string | undefined; readonly members: Members }
+  | {
+      readonly is: 'reference'
+      readonly column: string
+      readonly to: string
+      readonly members: () => Members
+    }
+  | {
+      readonly is: 'list'
+      readonly column: string
+      readonly item:
+        | { readonly kind: ValueKind; readonly scale: number }
+        | Members
+        | (Links & { members: () => Members })
+    }
+  /** Any JSON: it can only be asked whether it is there. */
+  | { readonly is: 'json'; readonly column: string }
+
+/** The names of a type, or of an object in it. Whoever must not know a name does not find it here. */
+export interface Members {
+  readonly names: readonly string[]
+  get(name: string): Member | undefined
+}
+
+/** What an expression can speak of. */
+export interface Scope {
+  readonly self: Members
+  readonly next?: Members
+  /** The login type and the names of whoever asks; `null` for nobody. */
+  readonly me: { readonly entity: string; readonly userType: string; readonly members: Members } | null
+  /** The names of all who could ask: what only others have is not there. */
+  readonly anybody: readonly Members[]
+}

@@ -1,0 +1,68 @@
+import { didYouMean } from './closest.ts'
+import { columnOf, type Field, type IndexKey, walk } from './model.ts'
+import type { Problems } from './problems.ts'
+
+/** What every Entity has besides its fields and can be sorted by, the deleted left out. */
+const OWN = ['id', 'version', 'created_at', 'updated_at']
+
+/** The declared indexes of one type, `id` behind the last key of each: that is how lists sort what is alike. */
+export function resolveIndexes(
+  sets: unknown,
+  fields: readonly Field[],
+  path: string,
+  problems: Problems,
+): (readonly IndexKey[])[] {
+  if (!Array.isArray(sets) || !sets.every(isListOfTexts)) {
+    problems.push([
+      `${path}.index`,
+      "must be a list of lists of dot paths, such as [['status', '-starts_at']]",
+    ])
+    return []
+  }
+  const seen = new Set<string>()
+  return sets.map((set: readonly string[], at) => {
+    const keys = set.map(keyOf)
+    const where = `${path}.index.${at}`
+    refuseUnfit(keys, fields, where, problems)
+    const all = withId(keys)
+    const said = all.map(({ column, descending }) => (descending ? '-' : '') + column).join('+')
+    if (keys[0]?.column === 'id')
+      problems.push([where, 'is the order that every type has already; leave it out'])
+    else if (seen.has(said) || new Set(keys.map(({ column }) => column)).size < keys.length)
+      problems.push([where, 'says what is said already; leave it out'])
+    seen.add(said)
+    return Object.freeze(all)
+  })
+}
+
+function isListOfTexts(set: unknown): boolean {
+  return Array.isArray(set) && set.length > 0 && set.every((one) => typeof one === 'string')
+}
+
+function keyOf(text: string): IndexKey {
+  const descending = text.startsWith('-')
+  return { column: descending ? text.slice(1) : text, descending }
+}
+
+/** What is alike runs on as the last key does, so that one index serves both ways through it. */
+export function withId(keys: readonly IndexKey[]): IndexKey[] {
+  if (keys.some(({ column }) => column === 'id')) return [...keys]
+  return [...keys, { column: 'id', descending: keys.at(-1)?.descending ?? false }]
+}
+
+function refuseUnfit(
+  keys: readonly IndexKey[],
+  fields: readonly Field[],
+  where: string,
+  problems: Problems,
+): void {
+  const single = [...walk(fields)].filter((field) => field.kind !== 'object')
+  const known = [...single.map(columnOf), ...OWN]
+  const unfit = single
+    .filter((field) => field.kind === 'value' && (field.secret || field.column === 'json'))
+    .map(columnOf)
+  for (const { column } of keys)
+    if (!known.includes(column))
+      problems.push([where, `"${column}" is not a value of this type${didYouMean(column, known)}`])
+    else if (unfit.includes(column)) problems.push([where, `"${column}" is of a type that cannot be indexed`])
+}

@@ -1,0 +1,22 @@
+/** A rule that needs no words. */
+export interface Marker {
+  readonly rule: 'everyone' | 'signed-in'
+}
+
+/** Who may: a marker such as `everyone`, or a condition in CEL, such as `'owner.id == me.id'`. */
+export type Rule = Marker | string
+
+/** Passes for anybody, signed in or not. */
+export const everyone: Marker = Object.freeze({ rule: 'everyone' })
+/** Passes for whoever is signed in, as any user type. */
+export const signedIn: Marker = Object.freeze({ rule: 'signed-in' })
+
+export function isRule(value: unknown): value is Rule {
+  return value === everyone || value === signedIn || typeof value === 'string' || isMarker(value)
+}
+
+/** Made by another copy of this module, such as that of an installed package. */
+function isMarker(value: unknown): boolean {
+  const rule = typeof value === 'object' && value !== null && 'rule' in value ? value.rule : undefined
+  return rule === 'everyone' || rule === 'signed-in'
+}

@@ -1,0 +1,88 @@
+import { understand } from './cel/check.ts'
+import { type Expression, no, yes } from './cel/expression.ts'
+import { settled } from './cel/fold.ts'
+import { Mistake } from './cel/parse.ts'
+import type { Scope } from './cel/scope.ts'
+import type { Action } from './define.ts'
+import { type EntityType, type Field, walk } from './model.ts'
+import type { Problems } from './problems.ts'
+import type { Rule } from './rule.ts'
+import { membersOf, type ownValues, wholeSight } from './scope.ts'
+
+/** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
+export type Subject = Action | 'read field' | 'write field'
+
+type Entities = ReadonlyMap<string, EntityType>
+type Logins = readonly EntityType[]
+
+/** A rule as one who asks meets it; `viewer` is their login type, undefined for nobody. */
+export function ruleFor(
+  rule: Rule,
+  subject: Subject,
+  type: EntityType,
+  viewer: EntityType | undefined,
+  { entities, logins }: { readonly entities: Entities; readonly logins: Logins },
+): Expression {
+  if (typeof rule !== 'string') return rule.rule === 'everyone' || viewer !== undefined ? yes : no
+  return settled(understand(rule, scopeOf(subject, type, viewer, entities, logins)))
+}
+
+function scopeOf(
+  subject: Subject,
+  type: EntityType,
+  viewer: EntityType | undefined,
+  entities: Entities,
+  logins: Logins,
+): Scope {
+  const all = (of: EntityType, own?: readonly (keyof typeof ownValues)[]) =>
+    membersOf(of, entities, wholeSight, own)
+  const changes = subject === 'update' || subject === 'write field'
+  return {
+    // What is about to be made has neither id nor times yet.
+    self: all(type, subject === 'create' ? [] : undefined),
+    ...(changes && { next: all(type, ['id']) }),
+    me:
+      viewer === undefined
+        ? null
+        : { entity: viewer.name, userType: viewer.login?.userType ?? '', members: all(viewer) },
+    anybody: logins.map((login) => all(login)),
+  }
+}
+
+/** Reports every rule that cannot be understood, as each of those who could ask would meet it. */
+export function checkRules(entities: Entities, logins: Logins, problems: Problems): void {
+  for (const type of entities.values()) {
+    const path = `entities.${type.name}`
+    for (const [action, rule] of Object.entries(type.access))
+      check(rule, action as Action, type, `${path}.access.${action}`)
+    for (const field of walk(type.fields)) {
+      const at = `${path}.fields.${field.path.split('.').join('.fields.')}`
+      if (field.read !== undefined) check(field.read, 'read field', type, `${at}.read`)
+      if (field.write !== undefined) check(field.write, 'write field', type, `${at}.write`)
+    }
+  }
+
+  function check(rule: Rule, subject: Subject, type: EntityType, path: string): void {
+    try {
+      for (const viewer of [undefined, ...logins]) ruleFor(rule, subject, type, viewer, { entities, logins })
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error
+      problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
+    }
+  }
+}
+
+/** The rules of a field, outer objects' included. */
+export function rulesOf(type: EntityType, which: 'read' | 'write'): Map<string, readonly Rule[]> {
+  const found = new Map<string, readonly Rule[]>()
+  const visit = (fields: readonly Field[], outer: readonly Rule[]): void => {
+    for (const field of fields) {
+      const own = field[which]
+      const rules = own === undefined ? outer : [...outer, own]
+      if (rules.length > 0) found.set(field.path, rules)
+      if (field.kind === 'object') visit(field.fields, rules)
+    }
+  }
+  visit(type.fields, [])
+  return found
+}

@@ -1,0 +1,128 @@
+import type { ValueKind } from './cel/expression.ts'
+import type { Member, Members } from './cel/scope.ts'
+import { columnOf, type EntityType, type Field, linkTableOf, type ValueField } from './model.ts'
+
+/** Who looks: what is not seen is not there, for expressions, sorts and expansions alike. */
+export interface Sight {
+  /** Whether Entities of a type can be seen at all, through a reference. */
+  reaches(type: EntityType): boolean
+  sees(field: Field, type: EntityType): boolean
+}
+
+/** For rules, whose author may speak of everything. */
+export const wholeSight: Sight = { reaches: () => true, sees: () => true }
+
+/** What every Entity has besides its fields. */
+export const ownValues = {
+  id: 'integer',
+  version: 'integer',
+  created_at: 'datetime',
+  updated_at: 'datetime',
+  deleted_at: 'datetime',
+} as const satisfies Record<string, ValueKind>
+
+/** The names of a type, as far as they are seen. */
+export function membersOf(
+  type: EntityType,
+  entities: ReadonlyMap<string, EntityType>,
+  sight: Sight,
+  own: readonly (keyof typeof ownValues)[] = Object.keys(ownValues) as (keyof typeof ownValues)[],
+): Members {
+  const known = new Map<string, Member>(own.map((name) => [name, ownMember(name, type)]))
+  for (const [name, member] of fieldMembers(type.fields, type, entities, sight)) known.set(name, member)
+  return { names: [...known.keys()], get: (name) => known.get(name) }
+}
+
+function ownMember(name: keyof typeof ownValues, type: EntityType): Member {
+  const member = value(name, ownValues[name], 0)
+  return name === 'id' && member.is === 'value' ? { ...member, entity: type.name } : member
+}
+
+function value(column: string, kind: ValueKind, scale: number, choices?: readonly string[]): Member {
+  return { is: 'value', column, kind, scale, choices }
+}
+
+type Entities = ReadonlyMap<string, EntityType>
+
+function fieldMembers(
+  fields: readonly Field[],
+  type: EntityType,
+  entities: Entities,
+  sight: Sight,
+  prefix = 0,
+): [string, Member][] {
+  return fields.flatMap((field): [string, Member][] => {
+    if (!sight.sees(field, type)) return []
+    const member = memberOf(field, type, entities, sight, prefix)
+    return member === undefined ? [] : [[field.name, member]]
+  })
+}
+
+/** `prefix`: how much of the path is that of the item of a list which it stands in. */
+function memberOf(
+  field: Field,
+  type: EntityType,
+  entities: Entities,
+  sight: Sight,
+  prefix: number,
+): Member | undefined {
+  const column = columnOf(field).slice(prefix)
+  if (field.kind === 'object') {
+    const inner = new Map(fieldMembers(field.fields, type, entities, sight, prefix))
+    const members = { names: [...inner.keys()], get: (name: string) => inner.get(name) }
+    return { is: 'object', column: field.optional ? column : undefined, members }
+  }
+  if (field.kind === 'reference') {
+    const target = entities.get(field.target)
+    const members = () =>
+      target !== undefined && sight.reaches(target) ? membersOf(target, entities, sight) : idOnly
+    return { is: 'reference', column, to: field.target, members }
+  }
+  if (field.kind === 'links') {
+    const target = entities.get(field.target)
+    const members = () =>
+      target !== undefined && sight.reaches(target) ? membersOf(target, entities, sight) : idOnly
+    return {
+      is: 'list',
+      column,
+      item: { table: linkTableOf(type.name, field.path).table, target: field.target, members },
+    }
+  }
+  if (field.secret) return undefined
+  if (field.item !== undefined) return listMember(field, field.item, type, entities, sight, prefix)
+  if (field.column === 'json') return { is: 'json', column }
+  return value(column, kindOf(field), field.scale, choicesOf(field))
+}
+
+const idOnly: Members = {
+  names: ['id'],
+  get: (name) => (name === 'id' ? value('id', 'integer', 0) : undefined),
+}
+
+function listMember(
+  field: ValueField,
+  item: Field,
+  type: EntityType,
+  entities: Entities,
+  sight: Sight,
+  prefix: number,
+): Member {
+  const column = columnOf(field).slice(prefix)
+  if (item.kind === 'object') {
+    const inner = new Map(fieldMembers(item.fields, type, entities, sight, item.path.length + 1))
+    return { is: 'list', column, item: { names: [...inner.keys()], get: (name) => inner.get(name) } }
+  }
+  if (item.kind === 'value' && item.item === undefined && item.column !== 'json')
+    return { is: 'list', column, item: { kind: kindOf(item), scale: item.scale } }
+  return { is: 'json', column }
+}
+
+function kindOf(field: ValueField): ValueKind {
+  const { column } = field
+  return column === 'json' || column === 'presence' ? 'text' : column
+}
+
+function choicesOf(field: ValueField): readonly string[] | undefined {
+  const { enum: values } = field.schema as { enum?: unknown }
+  return Array.isArray(values) ? (values as readonly string[]) : undefined
+}

@@ -1,0 +1,149 @@
+import { type Expression, no, yes } from '../declare/cel/expression.ts'
+import { type Action, actions } from '../declare/define.ts'
+import { type EntityType, type Field, type Model, walk } from '../declare/model.ts'
+import { type Mode, objectCheck, type Values } from '../declare/values.ts'
+import type { Errors } from '../errors.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { ownColumns } from './columns.ts'
+import { Conditions, type Ground, rowOf } from './condition.ts'
+import { compileExpansions } from './expand.ts'
+import { compileFilters } from './filter.ts'
+import { compileLists, type ListPlan } from './list.ts'
+import { renderEntity, type Shown } from './render.ts'
+import type { Viewer } from './viewer.ts'
+import { compileWrites, type WritePlan } from './write.ts'
+
+/** What some of those who meet the rules alike can see of a type, and do with it. */
+export interface View {
+  readonly viewer: Viewer
+  /** What a rule says: `yes`, `no`, or what depends on the Entity. */
+  readonly may: Readonly<Record<Action, Expression>>
+  /** What a rule asks of an Entity; undefined where it asks for nothing. */
+  rule(action: Action, ground: Ground): Sql | undefined
+  /** Fields that they see of every Entity. */
+  readonly fields: readonly Field[]
+  /** Whether there are others. */
+  readonly hides: boolean
+  /** All that is wrong with a body goes into `errors`; what comes back is whole only where that stays empty. */
+  check(mode: Mode, body: unknown, errors: Errors): Values
+  /** What they may set of some Entities only: what that asks of the Entity, by dot path. */
+  readonly guarded: ReadonlyMap<string, Expression>
+  readonly shown: Shown
+  readonly lists: ListPlan
+  readonly writes: WritePlan
+  /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it, and for each action whether they may. */
+  readonly state: Statement
+  /** Of those in `$ids`, in whatever state, the ids of those whose history they may see. */
+  readonly known: Statement
+}
+
+/** Where the answer of a rule stands in a row of `state`. */
+export function mayOf(row: readonly unknown[], action: Action): boolean {
+  return Number(row[4 + actions.indexOf(action)]) === 1
+}
+
+export function compileView(type: EntityType, viewer: Viewer, model: Model, dialect: Dialect): View {
+  const rules = new Conditions(model, dialect)
+  const may = Object.fromEntries(actions.map((action) => [action, viewer.may(type, action)])) as Record<
+    Action,
+    Expression
+  >
+  const rule = (action: Action, ground: Ground) => ruleSql(may[action], ground)
+  function ruleSql(expression: Expression, ground: Ground): Sql | undefined {
+    return expression === yes ? undefined : rules.of(expression, ground)
+  }
+
+  /** What they see of a row of any type, and whether they see it at all. */
+  function shownTo(of: EntityType, row: (column: string) => Sql): { shown: Shown; condition: Sql } {
+    const ground: Ground = { type: of, stored: true, self: row }
+    const guards = new Map(
+      [...walk(of.fields)].flatMap((field): [string, Sql][] => {
+        const guard = viewer.mayField(of, field.path, 'read')
+        return guard === yes || guard === no ? [] : [[field.path, rules.of(guard, ground)]]
+      }),
+    )
+    return {
+      shown: { row, fields: viewer.seen(of), guard: (path) => guards.get(path) },
+      condition: ruleSql(viewer.may(of, 'read'), ground) ?? sql`1 = 1`,
+    }
+  }
+
+  const { shown } = shownTo(type, (column) => sql`t.${id(column)}`)
+  const lists = compileLists(type, dialect, {
+    shown,
+    expansions: compileExpansions(type, viewer, model, dialect, shownTo),
+    filters: compileFilters(type, viewer.scopeOf(type), dialect),
+    conditions: new Conditions(model, dialect, viewer),
+    always: (path) => viewer.mayField(type, path, 'read') === yes,
+    asked: may.read,
+    rule,
+  })
+  const answers = actions
+    // What is made has no row yet to be asked about.
+    .map((action) => (action === 'create' ? no : may[action]))
+    .map((one) => {
+      if (one === yes) return sql`, 1`
+      return one === no ? sql`, 0` : sql`, CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`
+    })
+  const [read, write] = (['read', 'write'] as const).map((which) =>
+    [...walk(type.fields)].map(({ path }) => [path, viewer.mayField(type, path, which)] as const),
+  ) as [Rules, Rules]
+  return {
+    viewer,
+    may,
+    rule,
+    fields: always(type.fields, new Map(read)),
+    hides: read.some(([, one]) => one !== yes),
+    check: checks(type, new Map(read), new Map(write)),
+    guarded: new Map(write.filter(([, one]) => one !== yes && one !== no)),
+    shown,
+    lists,
+    writes: compileWrites(type, dialect, {
+      create: (ground) => rule('create', ground),
+      update: (ground) => rule('update', ground),
+      field: (path, ground) => ruleSql(viewer.mayField(type, path, 'write'), ground),
+    }),
+    known: compile(
+      sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}
+        AND ${rule('read', rowOf(type)) ?? sql`1 = 1`} AND ${rule('history', rowOf(type)) ?? sql`1 = 1`}`,
+      dialect.placeholder,
+    ),
+    state: compile(
+      sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)}, t."deletion"${join(answers, sql``)}
+        FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
+      dialect.placeholder,
+    ),
+  }
+}
+
+type Rules = (readonly [string, Expression])[]
+
+/** Fields that are seen of every Entity, and objects with what is left in them. */
+function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>): Field[] {
+  return fields.flatMap((field): Field[] => {
+    if (rules.get(field.path) !== yes) return []
+    return field.kind === 'object' ? [{ ...field, fields: always(field.fields, rules) }] : [field]
+  })
+}
+
+function checks(
+  type: EntityType,
+  read: ReadonlyMap<string, Expression>,
+  write: ReadonlyMap<string, Expression>,
+): View['check'] {
+  const unknown = (key: string) =>
+    Object.hasOwn(ownColumns, key) ? 'is set by the server' : `is not a field of ${type.name}`
+  const refusal = ({ path, name }: Field) => {
+    if (write.get(path) !== no) return undefined
+    // What they do not see either is not there.
+    return read.get(path) !== no
+      ? 'is not yours to set'
+      : path === name
+        ? unknown(name)
+        : 'is not a field here'
+  }
+  const of = (mode: Mode) => objectCheck(type.fields, mode, unknown, refusal)
+  const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
+  return (mode, body, errors) => made[mode](body, '', errors) as Values
+}

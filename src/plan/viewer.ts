@@ -1,0 +1,110 @@
+import { type Expression, no, yes } from '../declare/cel/expression.ts'
+import { and } from '../declare/cel/fold.ts'
+import type { Scope } from '../declare/cel/scope.ts'
+import type { Action } from '../declare/define.ts'
+import type { EntityType, Field, Model } from '../declare/model.ts'
+import { ruleFor, rulesOf } from '../declare/rules.ts'
+import { membersOf, type Sight } from '../declare/scope.ts'
+import type { Actor } from './actor.ts'
+
+/**
+ * All who meet the rules alike: nobody, the members of one login type, or those who pass every rule. What a rule says
+ * is worked out for each of them as far as it can be: `yes`, `no`, or what depends on the Entity at hand.
+ */
+export class Viewer {
+  readonly name: string
+  readonly #model: Model
+  readonly #login: EntityType | undefined
+  readonly #passes: boolean
+  readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
+  /** What they see, for filters, sorts and expansions. */
+  readonly sight: Sight
+
+  constructor(name: string, model: Model, login: EntityType | undefined, passes: boolean) {
+    this.name = name
+    this.#model = model
+    this.#login = login
+    this.#passes = passes
+    this.sight = {
+      reaches: (type) => this.may(type, 'read') !== no,
+      sees: (field, type) => this.mayField(type, field.path, 'read') !== no,
+    }
+  }
+
+  may(type: EntityType, action: Action): Expression {
+    if (this.#passes) return yes
+    const rule = type.access[action]
+    return rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
+  }
+
+  /** Of a field, by its dot path; `yes` for what has no rule. */
+  mayField(type: EntityType, path: string, which: 'read' | 'write'): Expression {
+    if (this.#passes) return yes
+    return this.#rulesOf(type, which).get(path) ?? yes
+  }
+
+  /** Fields that are never seen are left out, and objects in which nothing is left. */
+  seen(type: EntityType, fields: readonly Field[] = type.fields): Field[] {
+    return fields.flatMap((field): Field[] => {
+      if (this.mayField(type, field.path, 'read') === no) return []
+      if (field.kind !== 'object') return [field]
+      const inner = this.seen(type, field.fields)
+      return inner.length === 0 ? [] : [{ ...field, fields: inner }]
+    })
+  }
+
+  /** What a filter of theirs over a type can speak of. */
+  scopeOf(type: EntityType): Scope {
+    const { entities } = this.#model
+    const all = (of: EntityType) => membersOf(of, entities, this.sight)
+    const login = this.#login
+    return {
+      self: all(type),
+      me:
+        login === undefined
+          ? null
+          : { entity: login.name, userType: login.login?.userType ?? '', members: all(login) },
+      anybody: login === undefined ? [] : [all(login)],
+    }
+  }
+
+  #rulesOf(type: EntityType, which: 'read' | 'write'): ReadonlyMap<string, Expression> {
+    const key = `${which} ${type.name}`
+    const known = this.#fields.get(key)
+    if (known !== undefined) return known
+    const subject = which === 'read' ? 'read field' : 'write field'
+    const made = new Map(
+      [...rulesOf(type, which)].map(([path, rules]) => [
+        path,
+        and(rules.map((rule) => ruleFor(rule, subject, type, this.#login, this.#model))),
+      ]),
+    )
+    this.#fields.set(key, made)
+    return made
+  }
+}
+
+/** Who meets the rules of a Model: by actor. */
+export interface Viewers {
+  readonly all: readonly Viewer[]
+  of(actor: Actor): Viewer
+}
+
+export function viewersOf(model: Model): Viewers {
+  const admins = model.admins === undefined ? undefined : model.entities.get(model.admins)
+  const passing = new Viewer('', model, admins, true)
+  const nobody = new Viewer('nobody', model, undefined, false)
+  const users = new Map(
+    model.logins
+      .filter(({ name }) => name !== model.admins)
+      .map((login) => [login.name, new Viewer(login.name, model, login, false)]),
+  )
+  return {
+    all: [passing, nobody, ...users.values()],
+    of(actor) {
+      if (actor.kind === 'nobody') return nobody
+      if (actor.kind === 'system' || actor.admin) return passing
+      return users.get(actor.entity) ?? nobody
+    },
+  }
+}

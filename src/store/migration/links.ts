@@ -1,0 +1,75 @@
+import { linkTableOf } from '../../declare/model.ts'
+import { id, sql } from '../sql.ts'
+import type { Column, Index, Table } from '../tables.ts'
+import { indexName, type Links, type Site } from './structure.ts'
+
+/** Finds the lists that something stands in. */
+const byTarget: Index = { columns: ['target', 'source'], unique: false }
+
+export function linksOf(table: string, column: string): Links {
+  return { table, column, links: linkTableOf(table, column).table }
+}
+
+/** The link table of a list of references that is new, and empty wherever it is; kept as the lists are from then on. */
+export async function addLinks(
+  { structure: { ddl }, session }: Site,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  if (column.links === undefined) return
+  const list = linksOf(table.name, column.name)
+  const links = id(list.links)
+  const type = ddl.type({ name: 'id', kind: 'reference' })
+  await session.run(
+    sql`CREATE TABLE ${links} ("source" ${type} NOT NULL REFERENCES ${id(table.name)} ("id") ON DELETE CASCADE,
+      "target" ${type} NOT NULL REFERENCES ${id(column.links)} ("id"), "place" ${type} NOT NULL,
+      PRIMARY KEY ("source", "target"))${ddl.keyedOptions}`,
+  )
+  await session.run(sql`CREATE INDEX ${id(indexName(list.links, byTarget))} ON ${links} ("target", "source")`)
+  for (const source of ddl.keepLinks(list)) await session.run(source)
+}
+
+/** What is in the lists of a table that was filled before its link tables were there. */
+export async function fillLinks(
+  { structure: { dialect }, session }: Site,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  if (column.links === undefined) return
+  const { rows, target, place } = dialect.members(sql`t.${id(column.name)}`)
+  await session.run(
+    sql`INSERT INTO ${id(linksOf(table.name, column.name).links)} ("source", "target", "place")
+      SELECT t."id", ${target}, ${place} FROM ${id(table.name)} t CROSS JOIN ${rows}`,
+  )
+}
+
+/** After the table or the column itself was renamed. */
+export async function renameLinks(
+  { structure: { ddl }, session }: Site,
+  from: Links,
+  to: Links,
+): Promise<void> {
+  for (const source of ddl.releaseLinks(from)) await session.run(source)
+  if (from.links !== to.links) {
+    await session.run(sql`ALTER TABLE ${id(from.links)} RENAME TO ${id(to.links)}`)
+    const [old, fresh] = [id(indexName(from.links, byTarget)), id(indexName(to.links, byTarget))]
+    if (ddl.renamesIndexes) await session.run(sql`ALTER INDEX ${old} RENAME TO ${fresh}`)
+    else {
+      await session.run(sql`DROP INDEX ${old}`)
+      await session.run(sql`CREATE INDEX ${fresh} ON ${id(to.links)} ("target", "source")`)
+    }
+  }
+  for (const source of ddl.keepLinks(to)) await session.run(source)
+}
+
+/** Before the column goes, or the table that it is in. */
+export async function dropLinks(
+  { structure: { ddl }, session }: Site,
+  table: Table,
+  column: Column,
+): Promise<void> {
+  if (column.links === undefined) return
+  const list = linksOf(table.name, column.name)
+  for (const source of ddl.releaseLinks(list)) await session.run(source)
+  await session.run(sql`DROP TABLE ${id(list.links)}`)
+}

@@ -1,0 +1,27 @@
+import { id, join, type Sql, sql } from '../sql.ts'
+
+/** All words of a row, each as it is: neither a parser nor a dictionary has a say. The index and the query say it alike. */
+function wordsOf(columns: readonly string[], of: (column: string) => Sql): Sql {
+  const vectors = columns.map(
+    (column) => sql`coalesce(array_to_tsvector(string_to_array(btrim(${of(column)}), '  ')), ''::tsvector)`,
+  )
+  return sql`(${join(vectors, sql` || `)})`
+}
+
+export function makeSearch(table: string, name: string, columns: readonly string[]): Sql[] {
+  return [sql`CREATE INDEX ${id(name)} ON ${id(table)} USING gin (${wordsOf(columns, id)})`]
+}
+
+export function dropSearch(name: string): Sql[] {
+  return [sql`DROP INDEX ${id(name)}`]
+}
+
+/** Rows in which all words of a query are found. */
+export function found(columns: readonly string[], query: Sql): Sql {
+  return sql`${wordsOf(columns, (column) => sql`t.${id(column)}`)} @@ (${query})::tsquery`
+}
+
+/** Words have no quotes in them. */
+export function queryOf(words: readonly string[]): string {
+  return `${words.map((word) => `'${word}'`).join(' & ')}:*`
+}

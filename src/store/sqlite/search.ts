@@ -1,0 +1,46 @@
+import { id, join, type Sql, sql } from '../sql.ts'
+
+/**
+ * An FTS5 table over the words of a table, which triggers keep. Words are cut already, and consist of ASCII letters and
+ * digits or of what is beyond ASCII: the tokenizer that knows of nothing else leaves them whole. What is deleted from it
+ * is deleted from the file, not just marked as such.
+ */
+export function makeSearch(table: string, name: string, columns: readonly string[]): Sql[] {
+  const fts = id(name)
+  const names = join(columns.map(id))
+  const content = text(table.replaceAll("'", "''"))
+  const of = (row: Sql) => join(columns.map((column) => sql`${row}.${id(column)}`))
+  const add = sql`INSERT INTO ${fts} (rowid, ${names}) VALUES (new."id", ${of(sql`new`)});`
+  const remove = sql`INSERT INTO ${fts} (${fts}, rowid, ${names}) VALUES ('delete', old."id", ${of(sql`old`)});`
+  const trigger = (on: string, event: Sql, work: Sql) =>
+    sql`CREATE TRIGGER ${id(`${name}:${on}`)} AFTER ${event} ON ${id(table)} BEGIN ${work} END`
+  return [
+    sql`CREATE VIRTUAL TABLE ${fts} USING fts5(${names}, content = '${content}', content_rowid = 'id', tokenize = 'ascii', detail = none, columnsize = 0)`,
+    sql`INSERT INTO ${fts} (${fts}, rank) VALUES ('secure-delete', 1)`,
+    sql`INSERT INTO ${fts} (${fts}) VALUES ('rebuild')`,
+    trigger('insert', sql`INSERT`, add),
+    trigger('delete', sql`DELETE`, remove),
+    trigger('update', sql`UPDATE OF ${names}`, sql`${remove} ${add}`),
+  ]
+}
+
+export function dropSearch(name: string): Sql[] {
+  const triggers = ['insert', 'delete', 'update'].map(
+    (on) => sql`DROP TRIGGER IF EXISTS ${id(`${name}:${on}`)}`,
+  )
+  return [...triggers, sql`DROP TABLE ${id(name)}`]
+}
+
+/** The ids of rows in which all words of a query are found. */
+export function found(name: string, query: Sql): Sql {
+  return sql`t."id" IN (SELECT rowid FROM ${id(name)} WHERE ${id(name)} MATCH ${query})`
+}
+
+/** Words have no quotes in them. */
+export function queryOf(words: readonly string[]): string {
+  return `${words.map((word) => `"${word}"`).join(' AND ')}*`
+}
+
+function text(value: string): Sql {
+  return { parts: [value] }
+}

@@ -1,0 +1,384 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import {
+  app,
+  boolean,
+  choice,
+  entity,
+  everyone,
+  integer,
+  list,
+  object,
+  ref,
+  signedIn,
+  text,
+} from '../../src/takeback.ts'
+import { expectInvalid, onEveryStore } from '../harness.ts'
+
+const own = 'owner.id == me.id'
+
+/** Own rows only, a team's, public ones, hidden and read-only fields, a state machine. */
+const rules = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    companies: entity({
+      fields: { name: text(), open: boolean({ default: false }) },
+      access: { read: 'open || id == me.company.id' },
+    }),
+    users: entity({
+      login: { userType: 'user' },
+      fields: {
+        name: text({ optional: true }),
+        company: ref('companies', { optional: true }),
+        phone: text({ optional: true, read: 'id == me.id' }),
+        score: integer({ default: 0, write: 'me.type == "staff"' }),
+      },
+      access: { create: everyone, read: 'id == me.id || company.id == me.company.id', update: 'id == me.id' },
+    }),
+    staff: entity({ login: { userType: 'staff' }, fields: { level: integer({ default: 1 }) } }),
+    notes: entity({
+      fields: { title: text(), owner: ref('users', { optional: true }), tags: list(text(), { default: [] }) },
+      access: { create: own, read: own, update: own, delete: own, restore: own, purge: own, history: own },
+    }),
+    tasks: entity({
+      fields: {
+        title: text(),
+        status: choice(['open', 'held', 'done'], { default: 'open' }),
+        owner: ref('users', { optional: true }),
+        price: integer({ optional: true, read: 'me.type == "staff"', write: 'me.type == "staff"' }),
+        secretly: object(
+          { hint: text({ optional: true }), deep: text({ optional: true }) },
+          { optional: true, read: 'me.type == "staff"' },
+        ),
+      },
+      access: {
+        read: everyone,
+        create: 'status == "open" && me != null',
+        update:
+          'me.type == "staff" || (owner.company.id == me.company.id && (status == next.status || (status == "open" && next.status == "held")))',
+        delete: signedIn,
+        restore: 'status == "held"',
+        history: signedIn,
+      },
+    }),
+  },
+})
+
+onEveryStore('rules', rules, (server) => {
+  let ann = { id: 0, token: '' }
+  let bob = { id: 0, token: '' }
+  let sue = { id: 0, token: '' }
+  const as = ({ token }: { token: string }) => ({ token })
+
+  beforeAll(async () => {
+    await server.expect(201, 'POST', '/api/companies/', { name: 'Acme' })
+    await server.expect(201, 'POST', '/api/companies/', { name: 'Open', open: true })
+    ann = await server.user('users', {
+      email: 'ann@example.com',
+      company: { id: 1 },
+      phone: '1',
+      name: 'Ann',
+    })
+    bob = await server.user('users', { email: 'bob@example.com', company: { id: 2 }, phone: '2' })
+    sue = await server.user('staff', { email: 'sue@example.com' })
+  })
+
+  describe('own rows only', () => {
+    let note = { id: 0 }
+
+    test('are created for oneself, and not for others', async () => {
+      note = await server.expect(
+        201,
+        'POST',
+        '/api/notes/',
+        { title: 'mine', owner: { id: ann.id } },
+        as(ann),
+      )
+      await server.expect(403, 'POST', '/api/notes/', { title: 'his', owner: { id: bob.id } }, as(ann))
+      await server.expect(403, 'POST', '/api/notes/', { title: 'nobody’s' }, as(ann))
+      await server.expect(403, 'POST', '/api/notes/', { title: 'x', owner: { id: ann.id } }, as(sue))
+      await server.expect(401, 'POST', '/api/notes/', { title: 'x', owner: { id: ann.id } }, { token: null })
+      expect(await server.rows('notes')).toBe(1)
+    })
+
+    test('are read, listed and counted by their owner', async () => {
+      await server.expect(201, 'POST', '/api/notes/', { title: 'ownerless' })
+      await server.expect(200, 'GET', `/api/notes/${note.id}/`, undefined, as(ann))
+      await server.expect(404, 'GET', `/api/notes/${note.id}/`, undefined, as(bob))
+      await server.expect(404, 'GET', '/api/notes/2/', undefined, as(bob))
+      await server.expect(401, 'GET', `/api/notes/${note.id}/`, undefined, { token: null })
+      const mine = await server.expect(200, 'GET', '/api/notes/?count=1', undefined, as(ann))
+      expect([mine.data.length, mine.total]).toEqual([1, 1])
+      const his = await server.expect(200, 'GET', '/api/notes/?count=1&filter=id>0', undefined, as(bob))
+      expect([his.data.length, his.total]).toEqual([0, 0])
+      expect((await server.expect(200, 'GET', '/api/notes/?count=1')).total).toBe(2)
+    })
+
+    test('are changed and given away by nobody else', async () => {
+      const path = `/api/notes/${note.id}/`
+      await server.expect(404, 'PATCH', path, { title: 'x' }, as(bob))
+      await server.expect(404, 'PATCH', path, {}, as(bob))
+      await server.expect(200, 'PATCH', path, { title: 'changed' }, as(ann))
+      await server.expect(200, 'PATCH', path, {}, as(ann))
+      await server.expect(404, 'PUT', path, { title: 'x', owner: { id: bob.id } }, as(bob))
+      await server.expect(404, 'DELETE', path, undefined, as(bob))
+      await server.expect(404, 'GET', `${path}history/`, undefined, as(bob))
+      await server.expect(404, 'POST', `${path}revert/`, { version: 1 }, as(bob))
+      expect((await server.expect(200, 'GET', `${path}history/`, undefined, as(ann))).data).toHaveLength(2)
+      const back = await server.expect(200, 'POST', `${path}revert/`, { version: 1 }, as(ann))
+      expect(back.title).toBe('mine')
+    })
+
+    test('are deleted, restored and purged by their owner', async () => {
+      const path = `/api/notes/${note.id}/`
+      await server.expect(200, 'DELETE', path, undefined, as(ann))
+      await server.expect(404, 'DELETE', `${path}?restore=1`, undefined, as(bob))
+      await server.expect(404, 'DELETE', `${path}?purge=1`, undefined, as(bob))
+      const trash = (user: typeof ann) =>
+        server.expect(200, 'GET', '/api/notes/?trashed=only', undefined, as(user))
+      expect([(await trash(ann)).data.length, (await trash(bob)).data.length]).toEqual([1, 0])
+      await server.expect(200, 'DELETE', `${path}?restore=1`, undefined, as(ann))
+      const received = await server.call('DELETE', path, as(ann))
+      const operation = received.headers.get('takeback-operation')
+      await server.expect(404, 'POST', `/api/operations/${operation}/undo/`, undefined, as(bob))
+      await server.expect(200, 'POST', `/api/operations/${operation}/undo/`, undefined, as(ann))
+      await server.expect(200, 'GET', path, undefined, as(ann))
+      await server.expect(200, 'DELETE', path, undefined, as(ann))
+      await server.expect(204, 'DELETE', `${path}?purge=1`, undefined, as(ann))
+    })
+
+    test('are seen as they were by their owner', async () => {
+      const one = await server.expect(
+        201,
+        'POST',
+        '/api/notes/',
+        { title: 'past', owner: { id: ann.id } },
+        as(ann),
+      )
+      const at = encodeURIComponent(new Date(Date.now() + 500).toISOString())
+      await server.expect(200, 'GET', `/api/notes/${one.id}/?at=${at}`, undefined, as(ann))
+      await server.expect(404, 'GET', `/api/notes/${one.id}/?at=${at}`, undefined, as(bob))
+      const list = (user: typeof ann) =>
+        server.expect(200, 'GET', `/api/notes/?at=${at}`, undefined, as(user))
+      expect([(await list(ann)).data.length, (await list(bob)).data.length]).toEqual([1, 0])
+    })
+  })
+
+  describe('a team', () => {
+    test('sees what its members see, through references', async () => {
+      const names = async (user: typeof ann) =>
+        (await server.expect(200, 'GET', '/api/companies/', undefined, as(user))).data.map(
+          ({ name }: any) => name,
+        )
+      expect([await names(ann), await names(bob), await names(sue)]).toEqual([
+        ['Acme', 'Open'],
+        ['Open'],
+        ['Open'],
+      ])
+      const cat = await server.user('users', { email: 'cat@example.com', company: { id: 1 } })
+      const seen = await server.expect(200, 'GET', '/api/users/', undefined, as(cat))
+      expect(seen.data.map(({ id }: any) => id)).toEqual([ann.id, cat.id])
+    })
+
+    test('is followed at once when a member moves', async () => {
+      const dan = await server.user('users', { email: 'dan@example.com' })
+      const count = async () =>
+        (await server.expect(200, 'GET', '/api/companies/?count=1', undefined, as(dan))).total
+      expect(await count()).toBe(1)
+      await server.expect(200, 'PATCH', `/api/users/${dan.id}/`, { company: { id: 1 } }, as(dan))
+      expect(await count()).toBe(2)
+    })
+
+    test('does not lend its eyes to expansions, filters or sorts', async () => {
+      await server.expect(201, 'POST', '/api/tasks/', { title: 't', owner: { id: ann.id } })
+      const list = (query: string, user: typeof ann) =>
+        server.expect(200, 'GET', `/api/tasks/?${query}`, undefined, as(user))
+      const expanded = (await list('expand=owner.company', ann)).data[0].owner
+      expect([expanded.email, expanded.phone, expanded.company.name]).toEqual([
+        'ann@example.com',
+        '1',
+        'Acme',
+      ])
+      expect((await list('expand=owner.company', bob)).data[0].owner).toEqual({ id: ann.id })
+      const find = async (filter: string, user: typeof ann) =>
+        (await list(`filter=${encodeURIComponent(filter)}`, user)).data.length
+      expect(await find('owner.email == "ann@example.com"', ann)).toBe(1)
+      expect(await find('owner.email == "ann@example.com"', bob)).toBe(0)
+      expect(await find('owner.email != "ann@example.com"', bob)).toBe(0)
+      expect(await find('!(owner.email == "ann@example.com")', bob)).toBe(0)
+      expect(await find('owner.email == null', bob)).toBe(1)
+    })
+  })
+
+  describe('a field', () => {
+    let task = { id: 0 }
+
+    test('that is hidden is not there, for whatever is asked', async () => {
+      const made = await server.expect(201, 'POST', '/api/tasks/', {
+        title: 'hidden',
+        price: 7,
+        secretly: { hint: 'h', deep: 'd' },
+        owner: { id: ann.id },
+      })
+      task = made
+      expect(made).toMatchObject({ price: 7, secretly: { hint: 'h' } })
+      const path = `/api/tasks/${made.id}/`
+      const seen = await server.expect(200, 'GET', path, undefined, as(ann))
+      expect(Object.keys(seen)).toEqual([
+        'id',
+        'title',
+        'status',
+        'owner',
+        'version',
+        'created_at',
+        'updated_at',
+        'deleted_at',
+      ])
+      expect((await server.expect(200, 'GET', path, undefined, as(sue))).price).toBe(7)
+      for (const [asked, other] of [
+        ['filter=price==7', 'filter=prize==7'],
+        ['price=7', 'prize=7'],
+        ['sort=price', 'sort=prize'],
+        ['fields=price', 'fields=prize'],
+        ['fields=secretly.hint', 'fields=secretli.hint'],
+        ['filter=secretly.hint=="h"', 'filter=secretli.hint=="h"'],
+        ['expand=price', 'expand=prize'],
+      ]) {
+        const [hidden, unknown] = await Promise.all(
+          [asked, other].map((query) => server.call('GET', `/api/tasks/?${query}`, as(ann))),
+        )
+        expect(hidden?.text.replaceAll('price', 'prize').replaceAll('secretly', 'secretli')).toBe(
+          unknown?.text ?? '',
+        )
+        expect(hidden?.status).toBe(422)
+      }
+      const history = await server.expect(200, 'GET', `${path}history/`, undefined, as(ann))
+      expect(JSON.stringify(history)).not.toMatch(/price|secretly/)
+      const patched = await server.expect(200, 'PATCH', path, { title: 'hidden again' }, as(ann))
+      expect(JSON.stringify(patched)).not.toMatch(/price|secretly/)
+    })
+
+    test('that is not theirs to set is refused, and kept by a PUT', async () => {
+      const path = `/api/users/${ann.id}/`
+      expectInvalid(await server.call('PATCH', path, { body: { score: 5 }, ...as(ann) }), {
+        score: ['is not yours to set'],
+      })
+      expectInvalid(
+        await server.call('POST', '/api/users/', {
+          body: { email: 'eve@example.com', password: 'correct horse battery', score: 9 },
+          token: null,
+        }),
+        { score: ['is not yours to set'] },
+      )
+      expectInvalid(
+        await server.call('POST', '/api/tasks/', {
+          body: { title: 'x', price: 3, secretly: {} },
+          ...as(ann),
+        }),
+        {
+          price: ['is not a field of tasks'],
+        },
+      )
+      await server.expect(200, 'PATCH', path, { score: 5 })
+      const { email } = await server.expect(200, 'GET', path, undefined, as(ann))
+      const put = await server.expect(200, 'PUT', path, { email, company: { id: 1 }, phone: '1' }, as(ann))
+      expect([put.score, put.name]).toEqual([5, null])
+    })
+
+    test('that depends on the Entity is empty elsewhere', async () => {
+      const { data } = await server.expect(200, 'GET', '/api/users/?sort=email', undefined, as(ann))
+      expect(data.map(({ email, phone }: any) => [email, phone])).toEqual([
+        ['ann@example.com', '1'],
+        ['cat@example.com', null],
+        ['dan@example.com', null],
+      ])
+      const { user } = await server.expect(
+        200,
+        'POST',
+        '/api/auth/login',
+        { email: 'ann@example.com', password: 'correct horse battery' },
+        { token: null },
+      )
+      expect(user.phone).toBe('1')
+      expect((await server.expect(200, 'GET', '/api/auth/me', undefined, as(ann))).phone).toBe('1')
+    })
+
+    test('cannot be brought back by whoever may not set it', async () => {
+      await server.expect(200, 'PATCH', `/api/users/${ann.id}/`, { score: 6 })
+      expect(task.id).toBeGreaterThan(0)
+    })
+  })
+
+  describe('a state machine', () => {
+    test('goes only where next lets it', async () => {
+      const { id } = await server.expect(
+        201,
+        'POST',
+        '/api/tasks/',
+        { title: 'm', owner: { id: ann.id } },
+        as(bob),
+      )
+      const path = `/api/tasks/${id}/`
+      await server.expect(403, 'PATCH', path, { status: 'held' }, as(bob))
+      await server.expect(403, 'PATCH', path, { status: 'done' }, as(ann))
+      await server.expect(200, 'PATCH', path, { status: 'held' }, as(ann))
+      await server.expect(403, 'PATCH', path, { status: 'open' }, as(ann))
+      await server.expect(200, 'PATCH', path, { title: 'same state' }, as(ann))
+      await server.expect(200, 'PATCH', path, { status: 'done' }, as(sue))
+      await server.expect(401, 'PATCH', path, { title: 'x' }, { token: null })
+      expectInvalid(await server.call('PATCH', path, { body: { owner: { id: 999 } }, ...as(sue) }), {
+        owner: ['refers to nothing'],
+        'owner.id': ['refers to nothing'],
+      })
+      await server.expect(403, 'POST', '/api/tasks/', { title: 'x', status: 'held' }, as(ann))
+      await server.expect(401, 'POST', '/api/tasks/', { title: 'x' }, { token: null })
+    })
+
+    test('holds for undo and revert too', async () => {
+      const { id } = await server.expect(
+        201,
+        'POST',
+        '/api/tasks/',
+        { title: 'u', owner: { id: ann.id } },
+        as(ann),
+      )
+      const path = `/api/tasks/${id}/`
+      const held = await server.call('PATCH', path, { body: { status: 'held' }, ...as(ann) })
+      const operation = held.headers.get('takeback-operation')
+      await server.expect(403, 'POST', `/api/operations/${operation}/undo/`, undefined, as(ann))
+      await server.expect(403, 'POST', `${path}revert/`, { version: 1 }, as(ann))
+      await server.expect(200, 'POST', `/api/operations/${operation}/undo/`)
+      expect((await server.expect(200, 'GET', path)).status).toBe('open')
+      await server.expect(200, 'DELETE', path, undefined, as(ann))
+      await server.expect(403, 'DELETE', `${path}?restore=1`, undefined, as(ann))
+      await server.expect(200, 'DELETE', `${path}?restore=1`)
+    })
+  })
+
+  test('a refusal never names its rule', async () => {
+    const received = await server.call('POST', '/api/notes/', { body: { title: 'x' }, ...as(ann) })
+    expect(received.body).toEqual({ message: 'You may not do this.', code: 'forbidden' })
+  })
+})
+
+onEveryStore(
+  'explained denials',
+  rules,
+  (server) => {
+    test('name the rule that stands behind a 403, a 404 and a 401', async () => {
+      const ann = await server.user('users', { email: 'ann@example.com' })
+      await server.expect(201, 'POST', '/api/notes/', { title: 'x' })
+      const said = async (method: string, path: string, body?: unknown, token: string | null = ann.token) =>
+        (await server.call(method, path, { token, ...(body !== undefined && { body }) })).body.denied_by
+      expect(await said('POST', '/api/notes/', { title: 'x' })).toBe('notes.access.create: owner.id == me.id')
+      expect(await said('GET', '/api/notes/1/')).toBe('notes.access.read: owner.id == me.id')
+      expect(await said('PATCH', '/api/notes/1/', { title: 'y' })).toBe(
+        'notes.access.read: owner.id == me.id',
+      )
+      expect(await said('DELETE', '/api/users/1/')).toBe('users.access.delete: no rule, so admins only')
+      expect(await said('GET', '/api/notes/1/', undefined, null)).toBe('notes.access.read: owner.id == me.id')
+      expect(await said('GET', '/api/notes/99/')).toBeUndefined()
+    })
+  },
+  { 'explain-denials': '' },
+)

@@ -1,0 +1,299 @@
+import fc, { type Arbitrary } from 'fast-check'
+import type { FieldDeclaration } from '../src/declare/define.ts'
+import { itemPaths, KINDS, type Kind, kindOf, type Paths, self } from './cel-paths.ts'
+import { DAYS, DECIMALS, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-rows.ts'
+
+/** As CEL writes it. */
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+function part(text: string, from: number, to: number): string {
+  return [...text].slice(from, to).join('')
+}
+
+const anyText = fc.oneof(
+  // Those that lie next to each other, or are in each other.
+  { weight: 4, arbitrary: fc.constantFrom('a', 'A', 'b', 'ab', '', '😀', '\uffff', '\u{10000}') },
+  { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
+  fc.tuple(fc.constantFrom(...TEXTS), fc.nat(2), fc.nat(3)).map(([text, from, to]) => part(text, from, to)),
+  fc.tuple(fc.constantFrom(...TEXTS), fc.constantFrom(...TEXTS)).map(([a, b]) => a + b),
+)
+
+/** Written so that it is whole to CEL where it is said to be, and a double otherwise. */
+function writeNumber(value: number, double = false): string {
+  const text = String(Object.is(value, -0) ? 0 : value)
+  return Number.isInteger(value) && !/[.e]/.test(text) && double ? `${text}.0` : text
+}
+
+const wholeNumber = fc
+  .tuple(fc.constantFrom(...INTEGERS), fc.constantFrom(-1, 0, 0, 0, 1))
+  .map(([value, by]) => (Number.isSafeInteger(value + by) ? value + by : value))
+const literalOf: Readonly<Record<Kind, Arbitrary<string>>> = {
+  text: anyText.map(quoted),
+  number: fc.oneof(
+    wholeNumber.map((value) => writeNumber(value)),
+    wholeNumber.map((value) => writeNumber(value, true)),
+    fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true)),
+    fc.constantFrom('0.5', '-0.5', '1.25', '-0.0', '1e300', '-1.7976931348623157e+308'),
+  ),
+  'decimal 0': decimalLiteral(0),
+  'decimal 2': decimalLiteral(2),
+  'decimal 9': decimalLiteral(9),
+  date: fc.constantFrom(...DAYS).map(quoted),
+  datetime: fc.oneof(
+    fc.constantFrom(...TIMES).map(quoted),
+    fc.constantFrom(...TIMES).map((time) => `timestamp(${quoted(time)})`),
+    fc.constantFrom('timestamp("2026-01-01T02:00:00+02:00")', 'timestamp("2024-02-29T12:00:00.001Z")', 'now'),
+  ),
+}
+
+/** In a text, or as a number that says the same. */
+function decimalLiteral(scale: number): Arbitrary<string> {
+  const known = fc.constantFrom(...(DECIMALS[scale] ?? []))
+  const exact = (text: string) =>
+    (/^-?\d+$/.test(text) || Number(text).toFixed(scale) === text) && text.length < 16
+  return fc.oneof(
+    known.map(quoted),
+    known.map((text) => (exact(text) ? writeNumber(Number(text)) : quoted(text))),
+    known.map((text) => (text.includes('.') ? quoted(text) : text)),
+  )
+}
+
+/** Decimals as numbers: a text would be compared with another one as a text. */
+function chosenLiterals(kind: Kind): Arbitrary<string> {
+  return kind.startsWith('decimal') ? fc.constantFrom('-1', '0', '1', '2') : literalOf[kind]
+}
+
+/** With more digits than the values can have: only for what is not an equality. */
+const finer = fc.constantFrom(
+  '1.495',
+  '-0.005',
+  '1.4999999999',
+  '-1.5000000001',
+  '0.00000000001',
+  '1e-10',
+  '"1.505"',
+)
+const duration = fc.constantFrom('1ms', '1h', '1h30m', '24h', '8784h', '-1h', '0s', '876000h', '-876000h')
+const durations = duration.map((text) => `duration("${text}")`)
+const equality = fc.constantFrom('==', '!=')
+const order = fc.constantFrom('<', '<=', '>', '>=')
+const comparison = fc.oneof(equality, order)
+const patterns = ['^a', 'b$', '^$', '^.$', '[a-c]+', 'a|B', '^[^a]*$', '\\\\', '^.{2}$', '^😀', '%|_']
+
+/** Names of items; each within the other has its own. */
+const NAMES = ['x', 'y']
+
+/** Conditions of a certain depth, over the row, and over the items of the lists that they are in. */
+class Expressions {
+  readonly #scopes: readonly Paths[]
+  readonly #known = new Map<string, Arbitrary<string>>()
+
+  constructor(scopes: readonly Paths[]) {
+    this.#scopes = scopes
+  }
+
+  #once(key: string, make: () => Arbitrary<string>): Arbitrary<string> {
+    const known = this.#known.get(key) ?? make()
+    this.#known.set(key, known)
+    return known
+  }
+
+  #paths(kind: Kind | 'boolean'): Arbitrary<string> {
+    const some = this.#scopes.map(({ values }) => values[kind]).filter((paths) => paths.length > 0)
+    // Of the innermost most often: what is only about the items is otherwise rare.
+    return fc.oneof(
+      ...some.map((paths, at) => ({ weight: at === 0 ? 3 : 1, arbitrary: fc.constantFrom(...paths) })),
+    )
+  }
+
+  condition(depth: number): Arbitrary<string> {
+    return this.#once(`condition ${depth}`, () => {
+      const simple = [
+        ...KINDS.map((kind) => this.#comparison(kind, depth)),
+        this.#text(depth),
+        this.#among(depth),
+        this.#member(depth),
+        this.#place(),
+        this.#days(depth),
+        this.#difference(depth),
+        this.#paths('boolean'),
+        fc.constantFrom('true', 'false', 'me == null', 'me.type == "admin"', '"user" != me.type'),
+      ]
+      if (depth <= 1) return fc.oneof(...simple)
+      const inner = this.condition(depth - 1).map((text) => `(${text})`)
+      return fc.oneof(
+        ...simple,
+        { weight: 4, arbitrary: fc.tuple(inner, inner).map(([a, b]) => `${a} && ${b}`) },
+        { weight: 4, arbitrary: fc.tuple(inner, inner).map(([a, b]) => `${a} || ${b}`) },
+        { weight: 4, arbitrary: inner.map((a) => `!${a}`) },
+        { weight: 2, arbitrary: fc.tuple(inner, inner, inner).map(([a, b, c]) => `${a} ? ${b} : ${c}`) },
+        { weight: 2, arbitrary: fc.tuple(inner, equality, inner).map(([a, how, b]) => `${a} ${how} ${b}`) },
+        { weight: 4, arbitrary: this.#each(depth) },
+      )
+    })
+  }
+
+  /** Something that has a kind without what it is compared with. */
+  #value(kind: Kind, depth: number): Arbitrary<string> {
+    return this.#once(`${kind} ${depth}`, () => {
+      const paths = { weight: 4, arbitrary: this.#paths(kind) }
+      if (depth <= 0) return fc.oneof(paths)
+      const inner = this.#value(kind, depth - 1)
+      const chosen = fc
+        .tuple(
+          this.condition(Math.min(depth - 1, 2)),
+          inner,
+          fc.oneof(inner, chosenLiterals(kind)),
+          fc.boolean(),
+        )
+        .map(([test, a, b, first]) => `((${test}) ? ${first ? a : b} : ${first ? b : a})`)
+      return fc.oneof(paths, ...this.#made(kind, depth), chosen)
+    })
+  }
+
+  /** What functions make of others. */
+  #made(kind: Kind, depth: number): Arbitrary<string>[] {
+    if (kind === 'text') return [this.#value('text', depth - 1).map((text) => `${text}.lowerAscii()`)]
+    if (kind === 'number') {
+      const lists = this.#scopes.flatMap((scope) => scope.lists.map(({ path }) => path))
+      const sized = fc.oneof(fc.constantFrom(...lists), this.#value('text', depth - 1), anyText.map(quoted))
+      return [sized.map((of) => `size(${of})`), sized.map((of) => `${of}.size()`)]
+    }
+    if (kind !== 'datetime') return []
+    const time = fc.oneof(this.#value('datetime', depth - 1), fc.constant('now'))
+    return [
+      fc.tuple(time, fc.constantFrom('+', '-'), durations).map(([of, op, by]) => `(${of} ${op} ${by})`),
+      fc.tuple(durations, time).map(([by, of]) => `(${by} + ${of})`),
+    ]
+  }
+
+  #comparison(kind: Kind, depth: number): Arbitrary<string> {
+    const value = this.#value(kind, depth)
+    const choices = this.#scopes.flatMap((scope) => [...scope.choices])
+    const literal = literalOf[kind].filter((text) => kind !== 'decimal 0' || !text.includes('e'))
+    const free = fc.tuple(value, comparison, fc.oneof(literal, value))
+    const both = fc.tuple(free, fc.boolean()).map(([[a, how, b], swap]) => {
+      // Only a choice's own texts are asked for.
+      const values = choices.find(([path]) => path === a)?.[1]
+      const right =
+        values !== undefined && b.startsWith('"') ? quoted(values[b.length % values.length] ?? '') : b
+      return swap ? `${right} ${how} ${a}` : `${a} ${how} ${right}`
+    })
+    if (!kind.startsWith('decimal')) return both
+    return fc.oneof(
+      both,
+      fc.tuple(value, order, finer).map(([a, how, b]) => `${a} ${how} ${b}`),
+    )
+  }
+
+  #text(depth: number): Arbitrary<string> {
+    const value = this.#value('text', Math.min(depth, 2))
+    const either = fc.oneof(value, anyText.map(quoted), fc.constant('me.type'))
+    return fc.oneof(
+      fc
+        .tuple(
+          fc.oneof({ weight: 4, arbitrary: value }, either),
+          fc.constantFrom('startsWith', 'endsWith', 'contains'),
+          either,
+        )
+        .map(([of, name, inside]) => `${of}.${name}(${inside})`),
+      fc
+        .tuple(either, fc.constantFrom(...patterns))
+        .map(([of, pattern]) => `${of}.matches(${quoted(pattern)})`),
+    )
+  }
+
+  #among(depth: number): Arbitrary<string> {
+    const one = fc.constantFrom(...KINDS).chain((kind) => {
+      const inside = fc.oneof({ weight: 2, arbitrary: literalOf[kind] }, this.#paths(kind))
+      const lists = fc.array(inside, { minLength: 1, maxLength: 3 })
+      const value = this.#value(kind, Math.min(depth, 2)).filter((path) => !path.endsWith('colour'))
+      return fc.tuple(value, lists)
+    })
+    return fc.oneof(
+      one.map(([of, list]) => `${of} in [${list.join(', ')}]`),
+      fc
+        .array(fc.constantFrom('"Red"', '"%"', 'word'), { minLength: 1 })
+        .map((list) => `colour in [${list.join(', ')}]`),
+      fc
+        .tuple(
+          anyText,
+          fc.array(
+            this.#paths('text').filter((path) => !path.endsWith('colour')),
+            { minLength: 1, maxLength: 3 },
+          ),
+        )
+        .map(([of, list]) => `${quoted(of)} in [${list.join(', ')}]`),
+    )
+  }
+
+  #member(depth: number): Arbitrary<string> {
+    const lists = this.#scopes.flatMap((scope) => scope.lists.filter(({ items }) => items.type !== 'object'))
+    return fc.constantFrom(...lists).chain(({ path, items }) => {
+      const kind = kindOf(items) ?? 'text'
+      const value =
+        kind === 'boolean'
+          ? fc.oneof(this.#paths(kind), fc.constantFrom('true', 'false'))
+          : fc.oneof(literalOf[kind], this.#value(kind, Math.min(depth, 2)))
+      return value.map((of) => `${of} in ${path}`)
+    })
+  }
+
+  #place(): Arbitrary<string> {
+    const paths = fc.oneof(...this.#scopes.map(({ places }) => fc.constantFrom(...places)))
+    return fc.oneof(
+      fc.tuple(paths, equality).map(([path, how]) => `${path} ${how} null`),
+      paths.map((path) => `null == ${path}`),
+      paths.map((path) => `has(${path})`),
+    )
+  }
+
+  /** A date and an instant. */
+  #days(depth: number): Arbitrary<string> {
+    const instant = fc
+      .constantFrom(...TIMES, '2026-01-01T01:00:00+01:00')
+      .map((time) => `timestamp("${time}")`)
+    const moved = fc
+      .tuple(fc.constant('now'), fc.constantFrom('+', '-'), durations)
+      .map((all) => `(${all.join(' ')})`)
+    return fc
+      .tuple(
+        this.#value('date', Math.min(depth, 2)),
+        order,
+        fc.oneof(instant, moved, fc.constant('now')),
+        fc.boolean(),
+      )
+      .map(([date, how, time, swap]) => (swap ? `${time} ${how} ${date}` : `${date} ${how} ${time}`))
+  }
+
+  #difference(depth: number): Arbitrary<string> {
+    const own = this.#value('datetime', Math.min(depth, 2))
+    const time = fc.oneof(own, own, fc.constantFrom('now', ...TIMES.map((one) => `timestamp("${one}")`)))
+    return fc
+      .tuple(time, time, comparison, durations, fc.boolean())
+      .map(([a, b, how, by, swap]) => (swap ? `${by} ${how} ${a} - ${b}` : `${a} - ${b} ${how} ${by}`))
+  }
+
+  #each(depth: number): Arbitrary<string> {
+    const name = NAMES[this.#scopes.length - 1]
+    if (name === undefined) return this.#place()
+    const lists = this.#scopes.flatMap((scope) => scope.lists)
+    // Once for each list, since each has its own paths; made when it is asked for.
+    const bodies = new Map<FieldDeclaration, Arbitrary<string>>()
+    return fc
+      .tuple(fc.constantFrom(...lists), fc.constantFrom('exists', 'all'))
+      .chain(([{ path, items }, op]) => {
+        const body =
+          bodies.get(items) ?? new Expressions([itemPaths(items, name), ...this.#scopes]).condition(depth - 1)
+        bodies.set(items, body)
+        return body.map((text) => `${path}.${op}(${name}, ${text})`)
+      })
+  }
+}
+
+/** Conditions over the rows of `cel-rows.ts` that have a meaning, of whatever kind. */
+export const conditions: Arbitrary<string> = fc.oneof(
+  ...[1, 2, 3, 4].map((depth) => new Expressions([self]).condition(depth)),
+)

@@ -1,0 +1,375 @@
+import {
+  app,
+  boolean,
+  choice,
+  date,
+  datetime,
+  decimal,
+  email,
+  entity,
+  everyone,
+  integer,
+  json,
+  list,
+  number,
+  object,
+  ref,
+  text,
+  url,
+} from '../src/takeback.ts'
+import type { TestServer } from './harness.ts'
+
+const optional = { optional: true } as const
+
+/** Whoever asks. */
+export const personFields = { name: text(optional), level: integer(optional) }
+
+export const cFields = {
+  name: text(optional),
+  count: integer(optional),
+  price: decimal(optional),
+  at: datetime(optional),
+  tags: list(text(), optional),
+  info: object({ word: text(optional), deep: object({ flag: boolean(optional) }, optional) }),
+}
+
+export const bFields = {
+  name: text(),
+  day: date(optional),
+  flag: boolean(optional),
+  ratio: number(optional),
+  lines: list(object({ price: decimal(optional), note: text(optional) }), optional),
+  info: object({ word: text(optional), deep: object({ count: integer(optional) }) }, optional),
+  c: ref('cs', { optional: true, onDelete: 'clear' }),
+}
+
+/** Every kind of field, there or not, by itself, in objects, in lists, and behind references. */
+export const rowFields = {
+  name: text(),
+  word: text(optional),
+  colour: choice(['Red', 'green', '%'], optional),
+  mail: email(optional),
+  site: url(optional),
+  count: integer(optional),
+  big: integer(optional),
+  ratio: number(optional),
+  price: decimal(optional),
+  cost: decimal(optional),
+  fine: decimal({ scale: 9, optional: true }),
+  whole: decimal({ scale: 0, optional: true }),
+  flag: boolean(optional),
+  sure: boolean({ default: false }),
+  day: date(optional),
+  born: date(optional),
+  starts: datetime(optional),
+  ends: datetime(optional),
+  anything: json(optional),
+  tags: list(text(), optional),
+  numbers: list(integer(), optional),
+  ratios: list(number(), optional),
+  prices: list(decimal(), optional),
+  flags: list(boolean(), optional),
+  days: list(date(), optional),
+  times: list(datetime(), optional),
+  lines: list(
+    object({
+      price: decimal(optional),
+      note: text(optional),
+      count: integer(optional),
+      ratio: number(optional),
+      flag: boolean(optional),
+      day: date(optional),
+      at: datetime(optional),
+      tags: list(text(), optional),
+      deep: object({ word: text(optional) }),
+      maybe: object({ word: text(optional), inner: object({ flag: boolean(optional) }) }, optional),
+    }),
+    optional,
+  ),
+  inner: object(
+    {
+      word: text(optional),
+      flag: boolean(optional),
+      price: decimal(optional),
+      deep: object({ count: integer(optional), tags: list(text(), optional) }),
+      maybe: object({ day: date(optional) }, optional),
+      c: ref('cs', { optional: true, onDelete: 'clear' }),
+    },
+    optional,
+  ),
+  outer: object({ word: text(optional), maybe: object({ at: datetime(optional) }, optional) }),
+  b: ref('bs', { optional: true, onDelete: 'clear' }),
+}
+
+export const fieldsOf = {
+  admins: { ...personFields, email: email() },
+  users: { ...personFields, email: email() },
+  cs: cFields,
+  bs: bFields,
+  rows: rowFields,
+}
+
+/** With one more type of the same fields for each rule, which says who may read it. */
+export function declarationWith(rules: readonly string[]) {
+  const more = rules.map(
+    (rule, at) => [`rows_${at}`, entity({ fields: rowFields, access: { read: rule } })] as const,
+  )
+  return app({
+    admins: 'admins',
+    entities: {
+      admins: entity({ login: { userType: 'admin' }, fields: personFields }),
+      users: entity({ login: { userType: 'user' }, fields: personFields, access: { create: everyone } }),
+      cs: entity({ fields: cFields, access: { read: everyone } }),
+      bs: entity({ fields: bFields, access: { read: everyone } }),
+      rows: entity({ fields: rowFields, access: { read: everyone } }),
+      ...Object.fromEntries(more),
+    },
+  })
+}
+
+/** Texts that compare, count or quote differently where somebody is careless. */
+export const TEXTS = [
+  '',
+  ' ',
+  'a',
+  'A',
+  'b',
+  'B',
+  'ab',
+  'aB',
+  'abc',
+  'a%',
+  'a_',
+  '%',
+  '_',
+  "'",
+  "''",
+  '"',
+  '\\',
+  "\\' OR 1=1 --",
+  '$1',
+  '?1',
+  '1',
+  '01',
+  '1.0',
+  'null',
+  'true',
+  'Ä',
+  'ä',
+  'A\u0308',
+  'ß',
+  'SS',
+  'İ',
+  'K',
+  '\u212a',
+  '\u007f',
+  '\u0001',
+  'a\nb',
+  '\n',
+  '\ud7ff',
+  '\ue000',
+  '\uffff',
+  '\ufffd',
+  '\u{10000}',
+  '\u{10ffff}',
+  '😀',
+  '😀a',
+  'a😀',
+  '👩‍👩‍👧',
+  '2026-01-01',
+]
+export const INTEGERS = [-9007199254740991, -2147483649, -2, -1, 0, 1, 2, 3, 4294967296, 9007199254740991]
+export const NUMBERS = [
+  -4503599627370495.5,
+  -9007199254740991,
+  -1.5,
+  -5e-324,
+  0,
+  5e-324,
+  2.2250738585072014e-308,
+  1e-7,
+  0.1,
+  0.30000000000000004,
+  1 / 3,
+  1,
+  1.5,
+  2,
+  9007199254740991,
+  4503599627370495.5,
+]
+export const DECIMALS: Readonly<Record<number, readonly string[]>> = {
+  0: ['-999999999999999999', '-2', '-1', '0', '1', '2', '9007199254740993', '999999999999999999'],
+  2: ['-9999999999999999.99', '-1.50', '-0.01', '0', '0.01', '1.49', '1.50', '2.00', '9999999999999999.99'],
+  9: [
+    '-999999999.999999999',
+    '-0.000000001',
+    '0.000000000',
+    '0.000000001',
+    '0.1',
+    '1.5',
+    '999999999.999999999',
+  ],
+}
+export const DAYS = ['0001-01-01', '1969-12-31', '1970-01-01', '2024-02-29', '2026-01-01', '9999-12-31']
+export const TIMES = [
+  '0001-01-01T00:00:00.000Z',
+  '1969-12-31T23:59:59.999Z',
+  '1970-01-01T00:00:00.000Z',
+  '2024-02-29T12:00:00.001Z',
+  '2026-01-01T00:00:00.000Z',
+  '2026-01-01T01:00:00.000Z',
+  '9999-12-31T00:00:00.000Z',
+  '9999-12-31T23:59:59.999Z',
+]
+
+/** The same values in the same places in every run: a mulberry32, for which any seed is as good. */
+class Dice {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  below(count: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % count
+  }
+
+  one<Of>(from: readonly Of[]): Of {
+    return from[this.below(from.length)] as Of
+  }
+
+  /** Not there every third time. */
+  maybe<Of>(make: () => Of): Of | null {
+    return this.below(3) === 0 ? null : make()
+  }
+
+  some<Of>(make: () => Of): Of[] {
+    return Array.from({ length: this.below(4) }, make)
+  }
+}
+
+type Body = Record<string, unknown>
+
+export const ROWS = 60
+const OTHERS = 10
+
+/** Fills `cs` and `bs`, some of which are deleted again. */
+export async function fillTargets(server: TestServer): Promise<void> {
+  const dice = new Dice(1)
+  const cs = Array.from({ length: OTHERS }, () => cBody(dice))
+  await server.expect(201, 'POST', '/api/cs/', cs)
+  const bs = Array.from({ length: OTHERS }, () => bBody(dice))
+  await server.expect(201, 'POST', '/api/bs/', bs)
+}
+
+export async function fillRows(server: TestServer, type: string): Promise<void> {
+  const dice = new Dice(2)
+  const rows = Array.from({ length: ROWS }, (_, at) => rowBody(dice, TEXTS[at % TEXTS.length] ?? ''))
+  await server.expect(201, 'POST', `/api/${type}/`, rows)
+}
+
+/** What refers to them does not any more. */
+export async function removeTargets(server: TestServer): Promise<void> {
+  for (const path of ['cs/2', 'cs/5', 'bs/3', 'bs/7']) await server.expect(200, 'DELETE', `/api/${path}/`)
+}
+
+function cBody(dice: Dice): Body {
+  return {
+    name: dice.maybe(() => dice.one(TEXTS)),
+    count: dice.maybe(() => dice.one(INTEGERS)),
+    price: dice.maybe(() => dice.one(DECIMALS[2] ?? [])),
+    at: dice.maybe(() => dice.one(TIMES)),
+    tags: dice.maybe(() => dice.some(() => dice.one(TEXTS))),
+    info: {
+      word: dice.maybe(() => dice.one(TEXTS)),
+      deep: dice.maybe(() => ({ flag: dice.maybe(() => dice.below(2) === 0) })),
+    },
+  }
+}
+
+function bBody(dice: Dice): Body {
+  return {
+    name: dice.one(TEXTS),
+    day: dice.maybe(() => dice.one(DAYS)),
+    flag: dice.maybe(() => dice.below(2) === 0),
+    ratio: dice.maybe(() => dice.one(NUMBERS)),
+    lines: dice.maybe(() =>
+      dice.some(() => ({
+        price: dice.maybe(() => dice.one(DECIMALS[2] ?? [])),
+        note: dice.maybe(() => dice.one(TEXTS)),
+      })),
+    ),
+    info: dice.maybe(() => ({
+      word: dice.maybe(() => dice.one(TEXTS)),
+      deep: { count: dice.maybe(() => dice.one(INTEGERS)) },
+    })),
+    c: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+  }
+}
+
+function rowBody(dice: Dice, name: string): Body {
+  const decimalOf = (scale: number) => dice.maybe(() => dice.one(DECIMALS[scale] ?? []))
+  const truth = () => dice.below(2) === 0
+  const word = () => dice.maybe(() => dice.one(TEXTS))
+  return {
+    name,
+    word: word(),
+    colour: dice.maybe(() => dice.one(['Red', 'green', '%'])),
+    mail: dice.maybe(() => dice.one(['a@example.com', 'B@example.com', 'b@example.org'])),
+    site: dice.maybe(() => dice.one(['https://example.com/a', 'http://example.org/A?b=%20'])),
+    count: dice.maybe(() => dice.one([-2, -1, 0, 1, 2, 3])),
+    big: dice.maybe(() => dice.one(INTEGERS)),
+    ratio: dice.maybe(() => dice.one(NUMBERS)),
+    price: decimalOf(2),
+    cost: decimalOf(2),
+    fine: decimalOf(9),
+    whole: decimalOf(0),
+    flag: dice.maybe(truth),
+    sure: truth(),
+    day: dice.maybe(() => dice.one(DAYS)),
+    born: dice.maybe(() => dice.one(DAYS)),
+    starts: dice.maybe(() => dice.one(TIMES)),
+    ends: dice.maybe(() => dice.one(TIMES)),
+    anything: dice.one([null, 0, false, '', {}, []]),
+    tags: dice.maybe(() => dice.some(() => dice.one(TEXTS))),
+    numbers: dice.maybe(() => dice.some(() => dice.one(INTEGERS))),
+    ratios: dice.maybe(() => dice.some(() => dice.one(NUMBERS))),
+    prices: dice.maybe(() => dice.some(() => dice.one(DECIMALS[2] ?? []))),
+    flags: dice.maybe(() => dice.some(truth)),
+    days: dice.maybe(() => dice.some(() => dice.one(DAYS))),
+    times: dice.maybe(() => dice.some(() => dice.one(TIMES))),
+    lines: dice.maybe(() => dice.some(() => lineBody(dice))),
+    inner: dice.maybe(() => ({
+      word: word(),
+      flag: dice.maybe(truth),
+      price: decimalOf(2),
+      deep: {
+        count: dice.maybe(() => dice.one(INTEGERS)),
+        tags: dice.maybe(() => dice.some(() => dice.one(TEXTS))),
+      },
+      maybe: dice.maybe(() => ({ day: dice.maybe(() => dice.one(DAYS)) })),
+      c: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+    })),
+    outer: { word: word(), maybe: dice.maybe(() => ({ at: dice.maybe(() => dice.one(TIMES)) })) },
+    b: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+  }
+}
+
+function lineBody(dice: Dice): Body {
+  const word = () => dice.maybe(() => dice.one(TEXTS))
+  return {
+    price: dice.maybe(() => dice.one(DECIMALS[2] ?? [])),
+    note: word(),
+    count: dice.maybe(() => dice.one(INTEGERS)),
+    ratio: dice.maybe(() => dice.one(NUMBERS)),
+    flag: dice.maybe(() => dice.below(2) === 0),
+    day: dice.maybe(() => dice.one(DAYS)),
+    at: dice.maybe(() => dice.one(TIMES)),
+    tags: dice.maybe(() => dice.some(() => dice.one(TEXTS))),
+    deep: { word: word() },
+    maybe: dice.maybe(() => ({ word: word(), inner: { flag: dice.maybe(() => dice.below(2) === 0) } })),
+  }
+}

@@ -1,0 +1,28 @@
+import { linkTableOf, walk } from '../src/declare/model.ts'
+import { resolve } from '../src/declare/resolve.ts'
+import type { AppDeclaration } from '../src/takeback.ts'
+import type { TestServer } from './harness.ts'
+
+/** Lists of references whose link table says something else than they do; there must never be any. */
+export async function linksAstray(server: TestServer, declaration: AppDeclaration): Promise<unknown[]> {
+  const astray: unknown[] = []
+  for (const { name, fields } of resolve(declaration).entities.values())
+    for (const { path } of [...walk(fields)].filter(({ kind }) => kind === 'links')) {
+      const { table } = linkTableOf(name, path)
+      const rows = await server.query(`SELECT "id", "${path}" AS list FROM "${name}" ORDER BY "id"`)
+      const links = await server.query(
+        `SELECT "source", "target" FROM "${table}" ORDER BY "source", "place", "target"`,
+      )
+      const said = rows.flatMap(({ id, list }) =>
+        membersOf(list).map((member) => `${table} ${id} ${member.id}`),
+      )
+      const kept = links.map(({ source, target }) => `${table} ${source} ${target}`)
+      if (said.join() !== kept.join()) astray.push({ said, kept })
+    }
+  return astray
+}
+
+/** One database gives its JSON as a text. */
+function membersOf(list: unknown): { id: number }[] {
+  return (typeof list === 'string' ? JSON.parse(list) : (list ?? [])) as { id: number }[]
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { resolve } from '../src/declare/resolve.ts'
+import * as takeback from '../src/takeback.ts'
+
+const { app, choice, datetime, entity, ref, text } = takeback
+
+/** What the examples of the docs take for granted. */
+const around = {
+  admins: entity({ login: { userType: 'admin' }, fields: {} }),
+  users: entity({ login: { userType: 'user' }, fields: {} }),
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  companies: entity({ fields: { name: text() } }),
+  rooms: entity({ fields: { title: text() } }),
+}
+
+/** Fields for an example that only says `access`. */
+const fields = {
+  owner: ref('users'),
+  author: ref('users', { optional: true }),
+  status: choice(['open', 'paid']),
+  published_at: datetime(),
+}
+
+const blocksIn = (file: string) => {
+  const source = readFileSync(join(import.meta.dir, '..', file), 'utf8')
+  return [...source.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+}
+
+/** An example as the whole declaration that it is a part of. */
+function declarationOf(block: string): unknown {
+  const whole = block.match(/export default ([\s\S]*)$/)
+  const consts = block.match(/^const .*$/gm)?.join('\n') ?? ''
+  const isRule = block.trimStart().startsWith('access:')
+  const source =
+    whole?.[1] ??
+    (isRule
+      ? `app({ admins: 'admins', entities: { ...around, notes: entity({ fields, ${block} }) } })`
+      : `app({ admins: 'admins', entities: { ...around, ${block} } })`)
+  const names = { ...takeback, around, fields, app, entity }
+  return new Function(...Object.keys(names), `${consts}\nreturn (${source})`)(...Object.values(names))
+}
+
+describe('the examples of the docs', () => {
+  for (const file of ['README.md', 'docs/rules.md', 'docs/queries.md'])
+    for (const [at, block] of blocksIn(file)
+      .filter((block) => !block.includes('…,'))
+      .entries())
+      test(`${file}, ${at + 1}: ${block.trim().split('\n')[0]}`, () => {
+        const model = resolve(declarationOf(block.replaceAll('…', '')))
+        expect(model.entities.size).toBeGreaterThan(3)
+      })
+
+  test('say what a mistake in a rule looks like', () => {
+    const source = readFileSync(join(import.meta.dir, '..', 'docs/rules.md'), 'utf8')
+    const [, said = ''] = source.match(/```\n(entities\.bookings\.access\.create: [^\n]*)\n```/) ?? []
+    const bookings = entity({ fields: { owner: ref('users') }, access: { create: 'ownr.id == me.id' } })
+    expect(() => resolve(app({ admins: 'admins', entities: { ...around, bookings } }))).toThrow(said)
+    expect(said).not.toBe('')
+  })
+})

@@ -15,15 +15,7 @@ export async function operations(context: Context, actor: Actor, query: Query): 
   const errors: Errors = new Map()
   const given = query.take(['actor', 'since', 'until', 'entity', 'limit', 'cursor'], errors)
   const limit = parseLimit(given.limit, errors)
-  const filter: Filter = {
-    actor: parseActor(given.actor, errors),
-    since: parseTime('since', given.since, errors),
-    until: parseTime('until', given.until, errors),
-    entity: given.entity,
-    before: given.cursor,
-  }
-  if (given.entity !== undefined && !context.model.entities.has(given.entity))
-    note(errors, 'entity', 'is not an Entity type')
+  const filter = { ...parseFilter(context, given, errors), before: given.cursor }
   if (given.cursor !== undefined && !isOperation(given.cursor))
     note(errors, 'cursor', 'is not a cursor of this list')
   const seen = visible(actor, filter)
@@ -83,8 +75,24 @@ export function visible(actor: Actor, filter: Filter): Filter {
   return { ...filter, actor: { name: actor.entity, id: actor.id } }
 }
 
+/** Which operations are meant: all that is given must hold. */
+export function parseFilter(
+  { model }: Context,
+  given: Partial<Record<'actor' | 'since' | 'until' | 'entity', string | undefined>>,
+  errors: Errors,
+): Filter {
+  const { entity } = given
+  if (entity !== undefined && !model.entities.has(entity)) note(errors, 'entity', 'is not an Entity type')
+  return {
+    actor: parseActor(given.actor, errors),
+    since: parseTime('since', given.since, errors),
+    until: parseTime('until', given.until, errors),
+    entity,
+  }
+}
+
 /** `users/3`, or `system`. */
-export function parseActor(text: string | undefined, errors: Errors): Filter['actor'] {
+function parseActor(text: string | undefined, errors: Errors): Filter['actor'] {
   if (text === undefined) return undefined
   const [, name, id] = /^([a-z][a-z0-9_]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
   if (name !== undefined && (id !== undefined || name === 'system'))

@@ -23,8 +23,8 @@ import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import { type Outcome, step } from '../store/step.ts'
 import { type Answer, askedBy, type Context, namesFor, operationOf, refusal, TRIES } from './context.ts'
-import { filterBag, parseActor, visible, visibleOperation } from './operations.ts'
-import { parseFlag, parseTime, type Query } from './query.ts'
+import { filterBag, parseFilter, visible, visibleOperation } from './operations.ts'
+import { parseFlag, type Query } from './query.ts'
 
 /** How many changes and conflicts an answer names; it counts them all. */
 const NAMED_MAX = 100
@@ -43,7 +43,7 @@ export function* undo(context: Context, actor: Actor, id: string, query: Query):
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
 export function* undoMany(context: Context, actor: Actor, body: unknown, query: Query): Act<Answer> {
   const asked = parseFlags(query)
-  const filter = parseFilter(context, actor, body)
+  const filter = filterOf(context, actor, body)
   const { statement, bag } = filterBag(filter, (one) => context.operations.matching(one, OPERATIONS_MAX + 1))
   const rows = yield* read(statement, bag)
   if (rows.length > OPERATIONS_MAX)
@@ -70,25 +70,20 @@ function parseFlags(query: Query): Asked {
   return { dryRun, skipConflicts }
 }
 
-function parseFilter(context: Context, actor: Actor, body: unknown): Filter {
+const FILTERS = ['actor', 'since', 'until', 'entity'] as const
+
+function filterOf(context: Context, actor: Actor, body: unknown): Filter {
   const errors: Errors = new Map()
   const given = isRecord(body) ? body : {}
-  const text = (name: string) => {
-    const value = given[name]
-    if (value === undefined || value === null) return undefined
-    return typeof value === 'string' ? value : note(errors, name, 'must be a text')
-  }
   for (const name of Object.keys(given))
-    if (!['actor', 'since', 'until', 'entity'].includes(name)) note(errors, name, 'is not known here')
-  const filter = {
-    actor: parseActor(text('actor'), errors),
-    since: parseTime('since', text('since'), errors),
-    until: parseTime('until', text('until'), errors),
-    entity: text('entity'),
-  }
+    if (!FILTERS.some((one) => one === name)) note(errors, name, 'is not known here')
+  const texts = FILTERS.map((name) => {
+    const value = given[name]
+    if (value === undefined || value === null) return [name, undefined]
+    return [name, typeof value === 'string' ? value : note(errors, name, 'must be a text')]
+  })
+  const filter = parseFilter(context, Object.fromEntries(texts), errors)
   const seen = visible(actor, filter)
-  if (filter.entity !== undefined && !context.model.entities.has(filter.entity))
-    note(errors, 'entity', 'is not an Entity type')
   if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
     note(errors, 'since', 'is required, or another of actor, until and entity')
   if (errors.size > 0) throw invalid(errors)

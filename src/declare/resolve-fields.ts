@@ -1,48 +1,19 @@
-import type { Errors } from '../errors.ts'
-import { didYouMean } from './closest.ts'
-import type {
-  FieldDeclaration,
-  ListDeclaration,
-  ObjectDeclaration,
-  OnDelete,
-  RefDeclaration,
-} from './define.ts'
+import type { FieldDeclaration, ListDeclaration, ObjectDeclaration } from './define.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
-import {
-  aBoolean,
-  aCount,
-  aName,
-  aValue,
-  type Check,
-  common,
-  FIELD_NAME,
-  minAboveMax,
-  type OptionCheck,
-  rules,
-} from './fields/field.ts'
+import { aBoolean, aName, FIELD_NAME, rules } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
-import type { Field, LinksField, ValueField } from './model.ts'
+import type { Field, ValueField } from './model.ts'
+import { checkOptions, checkValue, dotted, type Place } from './place.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
+import { resolveLinks, resolveReference } from './resolve-references.ts'
 import type { Rule } from './rule.ts'
-import { checkOf } from './values.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 /** Columns that some databases have in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
-
-interface Place {
-  /** Where in the declaration, for reports. */
-  readonly path: string
-  /** The dot path of the object that the fields are in; empty at the top. */
-  readonly dotPath: string
-  /** The declared Entity types, which a reference may name. */
-  readonly names: readonly string[]
-  readonly taken: readonly string[]
-  readonly inList: boolean
-}
 
 export function resolveFields(fields: unknown, place: Place, problems: Problems): Field[] {
   if (!isRecord(fields)) {
@@ -98,10 +69,6 @@ function twinProblem(name: string, seen: ReadonlyMap<string, string>): string | 
   return twin === undefined ? undefined : `differs from ${twin} in capitals only; choose another`
 }
 
-function dotted(prefix: string, name: string): string {
-  return prefix === '' ? name : `${prefix}.${name}`
-}
-
 function resolveField(
   name: string,
   declaration: unknown,
@@ -125,11 +92,6 @@ function resolveField(
   }
   return resolveValue(name, field, field, place, problems)
 }
-
-const aReverse: OptionCheck = (value) =>
-  typeof value === 'string' && FIELD_NAME.test(value)
-    ? undefined
-    : 'must be a name of letters, digits and _, starting with a letter'
 
 function resolveObject(
   name: string,
@@ -158,123 +120,6 @@ function resolveObject(
     fields: Object.freeze(fields),
   }
 }
-
-function resolveReference(
-  name: string,
-  declaration: RefDeclaration,
-  place: Place,
-  problems: Problems,
-): Field | undefined {
-  const { optional = false, unique = false } = declaration
-  const { target, onDelete } = resolveArrow(declaration, place, problems)
-  if (place.inList)
-    problems.push([
-      place.path,
-      'is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
-    ])
-  if (onDelete === 'clear' && !optional)
-    problems.push([
-      `${place.path}.onDelete`,
-      "is 'clear', which leaves the reference empty: add optional: true",
-    ])
-  return {
-    kind: 'reference',
-    name,
-    path: dotted(place.dotPath, name),
-    optional,
-    target,
-    onDelete,
-    unique,
-    as: declaration.as,
-    was: declaration.was,
-    read: declaration.read,
-    write: declaration.write,
-  }
-}
-
-/** What a reference points at, and what it does when that is deleted. */
-function resolveArrow(
-  declaration: RefDeclaration,
-  { path, names }: Place,
-  problems: Problems,
-): { target: string; onDelete: OnDelete } {
-  const { target, onDelete = 'restrict' } = declaration
-  checkOptions(
-    declaration,
-    {
-      optional: aBoolean,
-      target: aValue,
-      onDelete: aValue,
-      unique: aBoolean,
-      as: aReverse,
-      was: aName,
-      ...rules,
-    },
-    path,
-    problems,
-  )
-  if (typeof target !== 'string' || !names.includes(target))
-    problems.push([path, `refers to "${target}", which is not declared${didYouMean(String(target), names)}`])
-  if (!['restrict', 'cascade', 'clear'].includes(onDelete))
-    problems.push([`${path}.onDelete`, "must be 'restrict', 'cascade' or 'clear'"])
-  return { target, onDelete }
-}
-
-/** A list of references. What is said of each of them is said in its `ref`, what is said of the list beside it. */
-function resolveLinks(
-  name: string,
-  declaration: ListDeclaration,
-  item: RefDeclaration,
-  place: Place,
-  problems: Problems,
-): LinksField {
-  const { path } = place
-  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
-  const { target, onDelete } = resolveArrow(item, { ...place, path: `${path}.items` }, problems)
-  const { unique, ...options } = declaration as ListDeclaration & { unique?: unknown }
-  checkOptions(options, linksOptions, path, problems)
-  for (const [at, said] of [
-    ['unique', unique],
-    ['items.unique', item.unique],
-  ] as const)
-    if (said !== undefined)
-      problem(
-        at,
-        'cannot be said of a list of references: no list has the same twice, and several may have the same',
-      )
-  if (item.optional !== undefined)
-    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
-  for (const rule of ['read', 'write'] as const)
-    if (item[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
-  if (item.was !== undefined)
-    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
-  const conflict = minAboveMax(declaration)
-  if (conflict !== undefined) problem(...conflict)
-  const { default: given } = declaration
-  if (given !== undefined && !(Array.isArray(given) && given.length === 0))
-    problem('default', 'must be [], since nobody knows yet which Entities there will be')
-  const field: LinksField = {
-    kind: 'links',
-    name,
-    path: dotted(place.dotPath, name),
-    optional: declaration.optional === true,
-    target,
-    onDelete,
-    min: declaration.min ?? 0,
-    max: declaration.max,
-    default: given === undefined ? undefined : [],
-    as: item.as,
-    was: declaration.was,
-    read: declaration.read,
-    write: declaration.write,
-    example: declaration.example,
-  }
-  for (const option of ['default', 'example'] as const)
-    checkValue(option, declaration, checkOf(field, 'whole'), path, problems)
-  return field
-}
-
-const linksOptions = { ...common, items: aValue, min: aCount, max: aCount, default: aValue }
 
 function resolveList(
   name: string,
@@ -322,40 +167,6 @@ function resolveValue(
     return field
   }
   return undefined
-}
-
-function checkValue(
-  option: 'default' | 'example',
-  declaration: object,
-  check: Check,
-  path: string,
-  problems: Problems,
-): void {
-  const value = (declaration as Record<string, unknown>)[option]
-  if (value === undefined) return
-  const errors: Errors = new Map()
-  check(value, option, errors)
-  for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
-}
-
-function checkOptions(
-  declaration: object,
-  known: Readonly<Record<string, OptionCheck>>,
-  path: string,
-  problems: Problems,
-): void {
-  for (const [option, value] of Object.entries(declaration)) {
-    if (option === 'type' || value === undefined) continue
-    const check = Object.hasOwn(known, option) ? known[option] : undefined
-    const names = Object.keys(known)
-    const sentence =
-      check === undefined
-        ? option === 'search'
-          ? 'can only be said of text, email, url and choice'
-          : `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
-        : check(value)
-    if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
-  }
 }
 
 /** A field of one column, with all that is compiled from its declaration. */

@@ -1,0 +1,56 @@
+import type { Errors } from '../errors.ts'
+import { didYouMean } from './closest.ts'
+import type { Check, OptionCheck } from './fields/field.ts'
+import type { Problems } from './problems.ts'
+
+/** Where a field stands that is being resolved. */
+export interface Place {
+  /** Where in the declaration, for reports. */
+  readonly path: string
+  /** The dot path of the object that the fields are in; empty at the top. */
+  readonly dotPath: string
+  /** The declared Entity types, which a reference may name. */
+  readonly names: readonly string[]
+  readonly taken: readonly string[]
+  readonly inList: boolean
+}
+
+export function dotted(prefix: string, name: string): string {
+  return prefix === '' ? name : `${prefix}.${name}`
+}
+
+/** Defaults and examples are values, too. */
+export function checkValue(
+  option: 'default' | 'example',
+  declaration: object,
+  check: Check,
+  path: string,
+  problems: Problems,
+): void {
+  const value = (declaration as Record<string, unknown>)[option]
+  if (value === undefined) return
+  const errors: Errors = new Map()
+  check(value, option, errors)
+  for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
+}
+
+/** All options must be known, and each what it must be. */
+export function checkOptions(
+  declaration: object,
+  known: Readonly<Record<string, OptionCheck>>,
+  path: string,
+  problems: Problems,
+): void {
+  for (const [option, value] of Object.entries(declaration)) {
+    if (option === 'type' || value === undefined) continue
+    const check = Object.hasOwn(known, option) ? known[option] : undefined
+    const names = Object.keys(known)
+    const sentence =
+      check === undefined
+        ? option === 'search'
+          ? 'can only be said of text, email, url and choice'
+          : `is not an option here${didYouMean(option, names)}; the options are ${names.join(', ')}`
+        : check(value)
+    if (sentence !== undefined) problems.push([`${path}.${option}`, sentence])
+  }
+}

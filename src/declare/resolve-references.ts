@@ -1,0 +1,139 @@
+import { didYouMean } from './closest.ts'
+import type { ListDeclaration, OnDelete, RefDeclaration } from './define.ts'
+import {
+  aBoolean,
+  aCount,
+  aName,
+  aValue,
+  common,
+  FIELD_NAME,
+  minAboveMax,
+  type OptionCheck,
+  rules,
+} from './fields/field.ts'
+import type { Field, LinksField } from './model.ts'
+import { checkOptions, checkValue, dotted, type Place } from './place.ts'
+import type { Problems } from './problems.ts'
+import { checkOf } from './values.ts'
+
+const aReverse: OptionCheck = (value) =>
+  typeof value === 'string' && FIELD_NAME.test(value)
+    ? undefined
+    : 'must be a name of letters, digits and _, starting with a letter'
+
+export function resolveReference(
+  name: string,
+  declaration: RefDeclaration,
+  place: Place,
+  problems: Problems,
+): Field | undefined {
+  const { optional = false, unique = false } = declaration
+  const { target, onDelete } = resolveArrow(declaration, place, problems)
+  if (place.inList)
+    problems.push([
+      place.path,
+      'is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+    ])
+  if (onDelete === 'clear' && !optional)
+    problems.push([
+      `${place.path}.onDelete`,
+      "is 'clear', which leaves the reference empty: add optional: true",
+    ])
+  return {
+    kind: 'reference',
+    name,
+    path: dotted(place.dotPath, name),
+    optional,
+    target,
+    onDelete,
+    unique,
+    as: declaration.as,
+    was: declaration.was,
+    read: declaration.read,
+    write: declaration.write,
+  }
+}
+
+/** What a reference points at, and what it does when that is deleted. */
+function resolveArrow(
+  declaration: RefDeclaration,
+  { path, names }: Place,
+  problems: Problems,
+): { target: string; onDelete: OnDelete } {
+  const { target, onDelete = 'restrict' } = declaration
+  checkOptions(
+    declaration,
+    {
+      optional: aBoolean,
+      target: aValue,
+      onDelete: aValue,
+      unique: aBoolean,
+      as: aReverse,
+      was: aName,
+      ...rules,
+    },
+    path,
+    problems,
+  )
+  if (typeof target !== 'string' || !names.includes(target))
+    problems.push([path, `refers to "${target}", which is not declared${didYouMean(String(target), names)}`])
+  if (!['restrict', 'cascade', 'clear'].includes(onDelete))
+    problems.push([`${path}.onDelete`, "must be 'restrict', 'cascade' or 'clear'"])
+  return { target, onDelete }
+}
+
+/** A list of references. What is said of each of them is said in its `ref`, what is said of the list beside it. */
+export function resolveLinks(
+  name: string,
+  declaration: ListDeclaration,
+  item: RefDeclaration,
+  place: Place,
+  problems: Problems,
+): LinksField {
+  const { path } = place
+  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
+  const { target, onDelete } = resolveArrow(item, { ...place, path: `${path}.items` }, problems)
+  const { unique, ...options } = declaration as ListDeclaration & { unique?: unknown }
+  checkOptions(options, linksOptions, path, problems)
+  for (const [at, said] of [
+    ['unique', unique],
+    ['items.unique', item.unique],
+  ] as const)
+    if (said !== undefined)
+      problem(
+        at,
+        'cannot be said of a list of references: no list has the same twice, and several may have the same',
+      )
+  if (item.optional !== undefined)
+    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
+  for (const rule of ['read', 'write'] as const)
+    if (item[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
+  if (item.was !== undefined)
+    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
+  const conflict = minAboveMax(declaration)
+  if (conflict !== undefined) problem(...conflict)
+  const { default: given } = declaration
+  if (given !== undefined && !(Array.isArray(given) && given.length === 0))
+    problem('default', 'must be [], since nobody knows yet which Entities there will be')
+  const field: LinksField = {
+    kind: 'links',
+    name,
+    path: dotted(place.dotPath, name),
+    optional: declaration.optional === true,
+    target,
+    onDelete,
+    min: declaration.min ?? 0,
+    max: declaration.max,
+    default: given === undefined ? undefined : [],
+    as: item.as,
+    was: declaration.was,
+    read: declaration.read,
+    write: declaration.write,
+    example: declaration.example,
+  }
+  for (const option of ['default', 'example'] as const)
+    checkValue(option, declaration, checkOf(field, 'whole'), path, problems)
+  return field
+}
+
+const linksOptions = { ...common, items: aValue, min: aCount, max: aCount, default: aValue }

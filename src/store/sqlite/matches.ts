@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { Failure } from '../../errors.ts'
 import { MATCHED_MAX } from '../dialect.ts'
 
 /**
@@ -23,10 +24,24 @@ const DEBT_MAX = 20
 const kept = new Map<string, Compiled>()
 let last: Compiled | undefined
 
+/** How long one statement may take for its patterns: nobody else is served meanwhile. */
+const SPENT_MAX_MS = 2000
+let spent = 0
+
+/** To be called before each statement that matches. */
+export function beginMatching(): void {
+  spent = 0
+}
+
 /** SQLite has no regular expressions of its own; RE2's take linear time. */
 export function matches(text: unknown, pattern: unknown): 0 | 1 | null {
   if (typeof text !== 'string' || typeof pattern !== 'string' || isTooLong(text)) return null
-  return run(compile(pattern), text) ? 1 : 0
+  const start = performance.now()
+  const found = run(compile(pattern), text, start)
+  spent += performance.now() - start
+  if (spent > SPENT_MAX_MS)
+    throw new Failure('unavailable', { cause: new Error(`patterns took ${spent} ms`) })
+  return found ? 1 : 0
 }
 
 /** Characters are code points; counted only where UTF-16 units leave it open. */
@@ -35,9 +50,8 @@ function isTooLong(text: string): boolean {
   return text.length > MATCHED_MAX * 2 || [...text].length > MATCHED_MAX
 }
 
-function run(compiled: Compiled, text: string): boolean {
+function run(compiled: Compiled, text: string, start: number): boolean {
   if (text.length > TABLED_MAX || compiled.debt > DEBT_MAX) return compiled.expression.matcher(text).find()
-  const start = performance.now()
   const found = compiled.expression.test(text)
   const over = performance.now() - start - text.length * PER_CHARACTER_MS
   compiled.debt = Math.max(0, compiled.debt + over)

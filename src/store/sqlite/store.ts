@@ -9,6 +9,7 @@ import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
+import { beginMatching } from './matches.ts'
 import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
 import { keepSecret, secretFile } from './secret.ts'
 import { structureOf } from './structure.ts'
@@ -23,6 +24,13 @@ interface Waiting {
 interface Ran {
   readonly keep: boolean
   tell(): void
+}
+
+/** A statement that is ready to run: whether rows come of it, and whether it looks for patterns. */
+interface Ready {
+  readonly run: Prepared
+  readonly returns: boolean
+  readonly matches: boolean
 }
 
 /** What became of one transaction in a group, not to be told before the group's commit. */
@@ -42,7 +50,7 @@ export class SqliteStore implements Store {
   readonly structure: Structure
   readonly #database: Database
   readonly #path: string
-  readonly #prepared = new Map<string, { run: Prepared; returns: boolean }>()
+  readonly #prepared = new Map<string, Ready>()
   readonly #onLost: (error: unknown) => void
   #queue: Waiting[] = []
   #lost: unknown
@@ -285,14 +293,15 @@ export class SqliteStore implements Store {
   }
 
   #execute(statement: Statement, bag: Bag): { rows: readonly Row[]; any: boolean } {
-    const { run, returns } = this.#prepare(statement.text)
+    const { run, returns, matches } = this.#prepare(statement.text)
+    if (matches) beginMatching()
     const values = statement.params.map((name): Bound => bag[name] ?? null)
     if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
     const rows = run.values(...values) as Bound[][]
     return { rows, any: rows.length > 0 }
   }
 
-  #prepare(text: string): { run: Prepared; returns: boolean } {
+  #prepare(text: string): Ready {
     const known = this.#prepared.get(text)
     if (known !== undefined) return known
     if (this.#prepared.size >= PREPARED_MAX) {
@@ -300,7 +309,7 @@ export class SqliteStore implements Store {
       this.#prepared.clear()
     }
     const run = this.#database.prepare(text)
-    const made = { run, returns: run.columnNames.length > 0 }
+    const made = { run, returns: run.columnNames.length > 0, matches: text.includes('takeback_matches') }
     this.#prepared.set(text, made)
     return made
   }

@@ -278,8 +278,10 @@ class Expressions {
 
   #each(depth: number): Arbitrary<string> {
     const name = NAMES[this.#scopes.length - 1]
-    if (name === undefined) return this.#place()
-    const lists = this.#scopes.flatMap((scope) => scope.lists)
+    // Within a list only those of its items can be gone through.
+    const within = this.#scopes.length === 1 ? this.#scopes : this.#scopes.slice(0, -1)
+    const lists = within.flatMap((scope) => scope.lists)
+    if (name === undefined || lists.length === 0) return this.#place()
     // Once for each list, since each has its own paths; made when it is asked for.
     const bodies = new Map<FieldDeclaration, Arbitrary<string>>()
     return fc

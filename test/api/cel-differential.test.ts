@@ -59,7 +59,7 @@ const SELDOM = [
   'b != null && b.name != null',
   'lines.exists(x, x.note < x.deep.word)',
   'lines.exists(x, x.tags.exists(y, y < x.note))',
-  'tags.exists(x, inner.deep.tags.exists(y, x < y))',
+  'lines.exists(x, x.tags.exists(y, x.note < y))',
   'lines.all(x, x.maybe == null || !x.maybe.inner.flag)',
   'has(inner.deep) != has(b.c.info)',
   '(flag ? price : b.c.price) > 1.495',

@@ -129,6 +129,12 @@ function each(reader: Reader, { node, receiver, args }: Call, op: 'exists' | 'al
   if (found?.is === 'nothing') return { is: 'expression', of: unknown }
   if (found?.is !== 'list') return reader.fail(receiver ?? node, `needs a list before .${op}()`)
   const depth = reader.depth
+  // Each with each would take the square of the time.
+  if (depth > 0 && found.list.place.root.of !== 'item')
+    return reader.fail(
+      receiver ?? node,
+      'goes through a list for each item of another; name a list of the item',
+    )
   const condition = reader.within(name, itemOf(found.list, found.members, depth), () =>
     reader.condition(body),
   )

@@ -25,9 +25,9 @@ export interface Ground {
   readonly stored: boolean
 }
 
-/** The row called `t`. */
-export function rowOf(type: EntityType): Ground {
-  return { type, stored: true, self: (column) => sql`t.${id(column)}` }
+/** The row called `t`, or otherwise. */
+export function rowOf(type: EntityType, alias = sql`t`): Ground {
+  return { type, stored: true, self: (column) => sql`${alias}.${id(column)}` }
 }
 
 /** Who asks, and when: bound to whatever has a condition in it. */
@@ -68,13 +68,21 @@ class Writer {
   readonly #viewer: Viewer | undefined
   readonly #ground: Ground
   readonly #lists = new Map<number, ListPlace>()
-  #aliases = 0
+  /** How many names there are, those of the rules within included: each speaks of rows that have one outside of it. */
+  readonly #aliases: { count: number }
 
-  constructor(model: Model, dialect: Dialect, viewer: Viewer | undefined, ground: Ground) {
+  constructor(
+    model: Model,
+    dialect: Dialect,
+    viewer: Viewer | undefined,
+    ground: Ground,
+    aliases = { count: 0 },
+  ) {
     this.#model = model
     this.#dialect = dialect
     this.#viewer = viewer
     this.#ground = ground
+    this.#aliases = aliases
   }
 
   /**
@@ -190,7 +198,8 @@ class Writer {
     const [first] = hops
     const way = this.#way(hops)
     const met = make(this.#column(way.last, way.type, column))
-    return sql`${this.#ground.self(first?.column ?? '')} IN (SELECT ${way.first}."id" FROM ${way.tables} WHERE ${way.live} AND ${met})`
+    const start = this.#place({ root: value.place.root, hops: [], column: first?.column ?? '' })
+    return sql`${start} IN (SELECT ${way.first}."id" FROM ${way.tables} WHERE ${way.live} AND ${met})`
   }
 
   #text(op: Texts, text: Sql, part: Expression): Sql {
@@ -226,9 +235,7 @@ class Writer {
       return this.#item(root.depth, column, as?.kind ?? 'json', as?.scale ?? 0)
     if (hops.length === 0) {
       if (root.of === 'next') return this.#ground.next?.(column) ?? this.#ground.self(column)
-      return this.#seen(this.#ground.type, column, this.#ground.self(column), (name) =>
-        this.#ground.self(name),
-      )
+      return this.#seen(column, this.#ground)
     }
     const [first] = hops
     const way = this.#way(hops)
@@ -239,13 +246,13 @@ class Writer {
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${start} AND ${way.live})`
   }
 
-  /** Of whoever asks: looked up as it stands now, not as it was when they signed in. */
+  /** Of whoever asks: looked up as it stands now, not as it was when they signed in. Not all of it need be theirs to see. */
   #mine(entity: string, hops: readonly Hop[], column: string): Sql {
     if (hops.length === 0 && column === 'id') return param(ME)
     const me = this.#alias()
     const [first] = hops
     const value = (name: string) =>
-      sql`(SELECT ${me}.${id(name)} FROM ${id(entity)} ${me} WHERE ${me}."id" = ${param(ME)})`
+      sql`(SELECT ${this.#column(me, this.#model.entities.get(entity), name)} FROM ${id(entity)} ${me} WHERE ${me}."id" = ${param(ME)})`
     if (first === undefined) return value(column)
     const way = this.#way(hops)
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${value(first.column)} AND ${way.live})`
@@ -264,7 +271,7 @@ class Writer {
       const guard = type === undefined ? yes : (this.#viewer?.may(type, 'read') ?? yes)
       const there = sql`${alias}."deleted_at" IS NULL`
       if (guard === yes || type === undefined) return there
-      return guard === no ? sql`1 = 0` : sql`${there} AND ${this.#rule(guard, type, alias)}`
+      return guard === no ? sql`1 = 0` : sql`${there} AND ${this.#rule(guard, rowOf(type, alias))}`
     })
     const tables = stops.map(({ alias, type }, at) => {
       const table = sql`${id(type?.name ?? '')} ${alias}`
@@ -283,31 +290,32 @@ class Writer {
     }
   }
 
-  #rule(guard: Expression, type: EntityType, alias: Sql): Sql {
-    const self = (column: string) => sql`${alias}.${id(column)}`
-    return new Conditions(this.#model, this.#dialect).of(guard, { type, self, stored: true })
+  #rule(rule: Expression, ground: Ground): Sql {
+    return new Writer(this.#model, this.#dialect, undefined, ground, this.#aliases).write(rule, true)
   }
 
   #column(alias: Sql, type: EntityType | undefined, column: string): Sql {
-    const value = sql`${alias}.${id(column)}`
-    return type === undefined ? value : this.#seen(type, column, value, (name) => sql`${alias}.${id(name)}`)
+    return type === undefined ? sql`${alias}.${id(column)}` : this.#seen(column, rowOf(type, alias))
   }
 
   /** A column whose field only some may see, and not of every Entity, is empty elsewhere. */
-  #seen(type: EntityType, column: string, value: Sql, self: (column: string) => Sql): Sql {
-    const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, type, column)
-    if (rule === yes) return value
-    if (rule === no) return sql`NULL`
-    const guard = new Conditions(this.#model, this.#dialect).of(rule, { type, self, stored: true })
-    return sql`CASE WHEN ${guard} THEN ${value} END`
+  #seen(column: string, ground: Ground): Sql {
+    const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, ground.type, column)
+    if (rule === yes) return ground.self(column)
+    return rule === no
+      ? sql`NULL`
+      : sql`CASE WHEN ${this.#rule(rule, ground)} THEN ${ground.self(column)} END`
   }
 
   #member(value: Expression, list: ListPlace, holds: boolean): Sql {
     const wanted = this.#operand(value)
     const links = linksOf(list)
-    if (holds && links !== undefined && this.#isStored(list))
-      return sql`${this.#source(list)} IN (SELECT l."source" FROM ${id(links.table)} l WHERE l."target" = ${wanted})`
-    const depth = MEMBERS + this.#aliases++
+    if (holds && links !== undefined && this.#isStored(list)) {
+      const found = sql`${this.#source(list)} IN (SELECT l."source" FROM ${id(links.table)} l WHERE l."target" = ${wanted})`
+      // The table tells of every list; the column is empty where it must not be seen.
+      return this.#viewer === undefined ? found : sql`(${found} AND ${this.#place(list.place)} IS NOT NULL)`
+    }
+    const depth = MEMBERS + this.#aliases.count++
     const items = this.#items(list, depth)
     const single = typeof list.item === 'object' && 'kind' in list.item ? list.item : undefined
     const found = this.#item(
@@ -363,7 +371,7 @@ class Writer {
   }
 
   #alias(): Sql {
-    return { parts: [`h${this.#aliases++}`] }
+    return { parts: [`h${this.#aliases.count++}`] }
   }
 }
 

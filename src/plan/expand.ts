@@ -24,6 +24,8 @@ export interface Expansions {
 interface Reverse {
   readonly name: string
   readonly from: EntityType
+  /** The dot path of the reference. */
+  readonly path: string
   /** Whether the row of that alias refers to it. */
   refers(alias: Sql, to: Sql): Sql
 }
@@ -45,7 +47,7 @@ export function compileExpansions(
         if (field.kind !== 'reference' && field.kind !== 'links') return []
         if (field.as === undefined || field.target !== type.name) return []
         if (viewer.mayField(from, field.path, 'read') === no) return []
-        return [{ name: field.as, from, refers: refersBy(field, from) }]
+        return [{ name: field.as, from, path: field.path, refers: refersBy(field, from) }]
       }),
     )
   const targetOf = (type: EntityType, path: string): EntityType | undefined => {
@@ -97,11 +99,9 @@ export function compileExpansions(
   function shown(type: EntityType, expansion: Expansion, row: (column: string) => Sql, depth = 0): Shown {
     const { shown: plain } = shownTo(type, row)
     if (expansion.size === 0) return plain
-    const more = reverses(type).flatMap(({ name, from, refers }): [string, Sql][] => {
-      const inner = expansion.get(name)
-      return inner === undefined
-        ? []
-        : [[name, theirs(from, (alias) => refers(alias, row('id')), inner, depth + 1)]]
+    const more = reverses(type).flatMap((reverse): [string, Sql][] => {
+      const inner = expansion.get(reverse.name)
+      return inner === undefined ? [] : [[reverse.name, theirs(reverse, row('id'), inner, depth + 1)]]
     })
     return {
       ...plain,
@@ -110,10 +110,10 @@ export function compileExpansions(
         const inner = expansion.get(path)
         const target = targetOf(type, path)
         if (inner === undefined || target === undefined) return undefined
-        const { alias, json, condition } = rendered(target, inner, depth + 1)
+        const theirs = rendered(target, inner, depth + 1)
+        const { alias, json, condition } = theirs
         const field = [...walk(type.fields)].find((one) => one.path === path)
-        if (field?.kind === 'links')
-          return members(type, field, target, row('id'), { alias, json, condition })
+        if (field?.kind === 'links') return members(type, field, target, row('id'), theirs)
         return sql`(SELECT ${json} FROM ${id(target.name)} ${alias} WHERE ${alias}."id" = ${reference}
           AND ${alias}."deleted_at" IS NULL AND ${condition})`
       },
@@ -124,7 +124,8 @@ export function compileExpansions(
     const alias = { parts: [`e${depth}`] }
     const row = (column: string) => sql`${alias}.${id(column)}`
     const json = renderEntity(type, dialect, shown(type, expansion, row, depth))
-    return { alias, json, condition: shownTo(type, row).condition }
+    const { condition, shown: plain } = shownTo(type, row)
+    return { alias, json, condition, guard: plain.guard }
   }
 
   /** All of a list of references, in its order; of what must not be seen the id. */
@@ -144,11 +145,12 @@ export function compileExpansions(
     )
   }
 
-  /** A page of those that refer to it: the first ones, and the cursor by which their own list goes on. */
-  function theirs(from: EntityType, refers: (alias: Sql) => Sql, expansion: Expansion, depth: number): Sql {
-    const { alias, json, condition } = rendered(from, expansion, depth)
+  /** A page of those that refer to it, and are seen to: the first ones, and the cursor by which their own list goes on. */
+  function theirs({ from, path, refers }: Reverse, to: Sql, expansion: Expansion, depth: number): Sql {
+    const { alias, json, condition, guard } = rendered(from, expansion, depth)
+    const seen = guard?.(path) ?? sql`1 = 1`
     const page = sql`SELECT ${json} AS j, ${alias}."id" AS n FROM ${id(from.name)} ${alias}
-      WHERE ${refers(alias)} AND ${alias}."deleted_at" IS NULL AND ${condition}
+      WHERE ${refers(alias, to)} AND ${seen} AND ${alias}."deleted_at" IS NULL AND ${condition}
       ORDER BY ${alias}."id" LIMIT ${count(REVERSE_MAX + 1)}`
     const numbered = sql`SELECT p.j, p.n, row_number() OVER (ORDER BY p.n) AS place FROM (${page}) p`
     const here = sql`q.place <= ${count(REVERSE_MAX)}`

@@ -108,6 +108,8 @@ export interface ListPlan extends Filters {
 /** Which Entities whoever looks may see, and what of them. */
 export interface Seen {
   readonly shown: Shown
+  /** The same of a row of the past. */
+  readonly shownThen: Shown
   readonly expansions: Expansions
   readonly filters: Filters
   readonly conditions: Conditions
@@ -129,14 +131,15 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
   const ground = (at: string | undefined): Ground => ({ ...rowOf(type), stored: at === undefined })
   const whole = renderEntity(type, dialect, shown)
-  const full = new Set([...neverEmpty(type), RANK])
+  const full = new Set([...neverEmpty(type, seen.always), RANK])
   const search = compileSearch(type, dialect, seen.always)
 
-  /** The JSON of a row called `t`; in the trash it is told how things came there. */
-  function json({ fields, expand }: ReadQuery, trashed = false): Sql {
-    if (fields === undefined && expand === undefined && !trashed) return whole
+  /** The JSON of a row called `t`, as it is or as it was; in the trash it is told how things came there. */
+  function json({ fields, expand }: ReadQuery, at: string | undefined, trashed = false): Sql {
+    if (fields === undefined && expand === undefined && !trashed && at === undefined) return whole
+    const plain = at === undefined ? shown : seen.shownThen
     const all =
-      expand === undefined ? shown : expansions.shown(type, expand, (column) => sql`t.${id(column)}`)
+      expand === undefined ? plain : expansions.shown(type, expand, (column) => sql`t.${id(column)}`)
     const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
     return renderEntity(type, dialect, { ...all, chosen: fields, more: [...(all.more ?? []), ...deletion] })
   }
@@ -161,10 +164,10 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
 
   /** What is sorted by: a value, or how well it fits what is looked for. */
-  const valueOf = ({ by }: SortKey, words: readonly string[] | undefined): Sql =>
+  const sortedBy = ({ by }: SortKey, { search: words, at }: PageQuery): Sql =>
     by.path === RANK && search !== undefined && words !== undefined
       ? search.rank(words)
-      : conditions.value(by.value, rowOf(type))
+      : conditions.value(by.value, ground(at))
 
   /** Of the live: an index has no others, and the past has none. */
   function hasIndex({ filters: asked, sort, trashed, at, search: words }: ListQuery): boolean {
@@ -178,7 +181,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   function parts(query: PageQuery): { order: Sql; condition: Sql; place: Sql } {
     const keys = query.sort.map((key) => ({
       ...key,
-      sql: valueOf(key, query.search),
+      sql: sortedBy(key, query),
       mayBeEmpty: query.at !== undefined || !full.has(columnOf(key) ?? ''),
     }))
     const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
@@ -195,7 +198,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     const place = byId ? sql`t."id"` : placeInAll
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
-    const shownAs = json(query, query.trashed !== 'without' && query.at === undefined)
+    const shownAs = json(query, query.at, query.trashed !== 'without' && query.at === undefined)
     // Most lists: the order of the live is that of the table, or of an index.
     if ((byId && query.trashed !== 'only') || hasIndex(query))
       return sql`SELECT ${shownAs}, ${place} ${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
@@ -212,7 +215,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       at === undefined ? undefined : seen.rule('history', ground(at)),
     ]
     const guards = rules.flatMap((one) => (one === undefined ? [] : [sql` AND ${one}`]))
-    return sql`SELECT t."id", t."version", ${json(query)} FROM ${table({ at })} t
+    return sql`SELECT t."id", t."version", ${json(query, at)} FROM ${table({ at })} t
       WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL${join(guards, sql``)}`
   }
 
@@ -251,7 +254,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       const key = `summary|${pageShape(query)}|${figuresShape(figures)}`
       const make = () => {
         const { condition } = parts(query)
-        const value = (by: Comparable) => conditions.value(by.value, rowOf(type))
+        const value = (by: Comparable) => conditions.value(by.value, ground(query.at))
         const rows = { from: sql`${table(query)} t`, where: condition, limit: query.limit, value }
         return selectSummary(figures, rows, dialect)
       }

@@ -41,10 +41,10 @@ export function heldIn(conditions: readonly Expression[]): Set<string> {
   return held
 }
 
-/** The columns that have a value in every row. */
-export function neverEmpty(type: EntityType): ReadonlySet<string> {
+/** The columns that have a value in every row, for whoever sees them of every Entity. */
+export function neverEmpty(type: EntityType, always: (path: string) => boolean): ReadonlySet<string> {
   const fields = bodyColumns(type.fields).filter(
-    ({ field, within }) => !field.optional && within === undefined,
+    ({ field, within }) => !field.optional && within === undefined && always(field.path),
   )
   return new Set(['id', 'version', 'created_at', 'updated_at', ...fields.map(({ name }) => name)])
 }

@@ -55,8 +55,12 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
   }
 
   /** What they see of a row of any type, and whether they see it at all. */
-  function shownTo(of: EntityType, row: (column: string) => Sql): { shown: Shown; condition: Sql } {
-    const ground: Ground = { type: of, stored: true, self: row }
+  function shownTo(
+    of: EntityType,
+    row: (column: string) => Sql,
+    stored = true,
+  ): { shown: Shown; condition: Sql } {
+    const ground: Ground = { type: of, stored, self: row }
     const guards = new Map(
       [...walk(of.fields)].flatMap((field): [string, Sql][] => {
         const guard = viewer.mayField(of, field.path, 'read')
@@ -69,9 +73,11 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     }
   }
 
-  const { shown } = shownTo(type, (column) => sql`t.${id(column)}`)
+  const { self: row } = rowOf(type)
+  const { shown } = shownTo(type, row)
   const lists = compileLists(type, dialect, {
     shown,
+    shownThen: shownTo(type, row, false).shown,
     expansions: compileExpansions(type, viewer, model, dialect, shownTo),
     filters: compileFilters(type, viewer.scopeOf(type), dialect),
     conditions: new Conditions(model, dialect, viewer),

@@ -1,6 +1,6 @@
 import type { Throttle } from '../auth/throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
-import { no, yes } from '../declare/cel/expression.ts'
+import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
@@ -108,11 +108,6 @@ export function signInFirst(denied?: string): Failure {
     headers: { 'WWW-Authenticate': 'Bearer' },
     ...(denied !== undefined && { denied }),
   })
-}
-
-/** Of what others have to do with something, only what the actor may read in any case is named. */
-export function namesFor({ plans }: Context, actor: Actor): (type: string) => boolean {
-  return (type) => plans.get(type)?.view(actor).may.read === yes
 }
 
 /** An Entity's row (id, version, JSON) as an answer. */

@@ -3,7 +3,7 @@ import { type Errors, Failure, invalid, invalidAt, placed } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { uniquesOf } from '../plan/schema.ts'
-import { MANY_MAX, noteTaken } from '../plan/write.ts'
+import { MANY_MAX, noteTakenAt } from '../plan/write.ts'
 import { type Act, all } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
 import { type Answer, allow, operationOf } from './context.ts'
@@ -67,7 +67,7 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
       const key = JSON.stringify([set, ...set.map((name) => String(bag[name]))])
       const before = first.get(key)
       if (before === undefined) first.set(key, at)
-      else noteTaken(errors, set, `${before} of the same list`, `${at}.`)
+      else noteTakenAt(errors, set, `${before} of the same list`, set.length, `${at}.`)
     }
   }
   return errors

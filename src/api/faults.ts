@@ -16,9 +16,8 @@ import { valueAt } from './merge.ts'
 /** Adds what only the database knows: references to nothing, values that are taken. */
 export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
   const known = { ...soundOf(plan, bag, errors), $id: self }
-  const { writes, may } = plan.view(actor)
-  const rows = yield* read(writes.faults(known), known)
-  writes.explain(rows, errors, may.read === yes)
+  const { writes } = plan.view(actor)
+  writes.explain(yield* read(writes.faults(known), known), errors)
 }
 
 /** Of the bag, what failed no check. */
@@ -31,6 +30,14 @@ export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
 /** The dot paths of a body that a rule of their own guards. */
 export function guardedIn(view: View, body: unknown): string[] {
   return [...view.guarded.keys()].filter((path) => valueAt(body, path) !== undefined)
+}
+
+/** Those that go with an object that a body takes away. */
+export function takenAwayIn(view: View, body: unknown): string[] {
+  return [...view.guarded.keys()].filter((path) => {
+    const names = path.split('.').slice(0, -1)
+    return names.some((_, at) => valueAt(body, names.slice(0, at + 1).join('.')) === null)
+  })
 }
 
 /** After a refusal: throws where a rule is the reason, notes what of the body is not theirs to set. */

@@ -9,7 +9,6 @@ import {
   type Context,
   entityAnswer,
   matches,
-  namesFor,
   operationOf,
   type Preconditions,
   refuseByRule,
@@ -81,7 +80,12 @@ function* deleteEntity(_context: Context, plan: Plan, actor: Actor, bag: Operati
   return row[3] === null ? undefined : entityAnswer(200, row)
 }
 
-function* restoreEntity(context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
+function* restoreEntity(
+  _context: Context,
+  plan: Plan,
+  actor: Actor,
+  bag: Operation,
+): Act<Answer | undefined> {
   const { removals } = plan.view(actor)
   const row = yield* stateOf(plan, 'restore', actor, bag)
   if (row[3] === null) return entityAnswer(200, row)
@@ -95,7 +99,7 @@ function* restoreEntity(context: Context, plan: Plan, actor: Actor, bag: Operati
   }
   if (outcome.step === 'unique') {
     const conflicts = yield* read(removals.conflicts, bag)
-    removals.explainConflicts(conflicts, errors, bag.$id, namesFor(context, actor))
+    removals.explainConflicts(conflicts, errors, bag.$id)
     if (errors.size > 0) throw invalid(errors)
     removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })

@@ -13,7 +13,6 @@ import {
   type Context,
   entityAnswer,
   matches,
-  namesFor,
   operationOf,
   type Preconditions,
   refusal,
@@ -54,13 +53,15 @@ export function* revert(
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
       const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
-      return withUnmapped(entityAnswer(200, fresh, operation.$operation), reversal.unmapped)
+      const { naming } = plan.view(actor)
+      const unmapped = reversal.unmapped.filter((path) => naming.column(plan.type.name, path))
+      return withUnmapped(entityAnswer(200, fresh, operation.$operation), unmapped)
     }
     if (outcome.step === MOVED) continue
     if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
     const conflicts = conflictsOf(
       yield* obstaclesTo(context, outcome, { sheaves, bag }),
-      namesFor(context, actor),
+      plan.view(actor).naming,
     )
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }

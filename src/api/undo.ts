@@ -17,12 +17,11 @@ import { FORBIDDEN, MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
 import { uniquesOf } from '../plan/schema.ts'
 import { mayOf, type View } from '../plan/view.ts'
-import type { Viewer } from '../plan/viewer.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import { type Outcome, step } from '../store/step.ts'
-import { type Answer, askedBy, type Context, namesFor, operationOf, refusal, TRIES } from './context.ts'
+import { type Answer, askedBy, type Context, operationOf, refusal, TRIES } from './context.ts'
 import { filterBag, parseFilter, visible, visibleOperation } from './operations.ts'
 import { parseFlag, type Query } from './query.ts'
 
@@ -116,7 +115,7 @@ function* takeBack(
     if (reversals.length === 0) return answerOf(actor, null, operations, [], skipped)
 
     const sheaves = sheavesOf(reversals)
-    const { steps, bag } = context.amend.steps(sheaves, operations, viewerOf(context, actor))
+    const { steps, bag } = context.amend.steps(sheaves, operations, viewOf(context, actor).viewer)
     const operation = operationOf(actor)
     const all = dryRun ? [...steps, step(context.store.dialect, DRY, 'none', sql`SELECT 1`)] : steps
     const outcome = yield* write(all, { ...bag, ...operation })
@@ -125,10 +124,8 @@ function* takeBack(
       return answerOf(actor, outcome.done ? operation.$operation : null, operations, reversals, skipped)
     }
     if (outcome.step === FORBIDDEN) throw new Failure('forbidden')
-    const obstacles = conflictsOf(
-      yield* obstaclesTo(context, outcome, { sheaves, bag }),
-      namesFor(context, actor),
-    )
+    const against = yield* obstaclesTo(context, outcome, { sheaves, bag })
+    const obstacles = conflictsOf(against, viewOf(context, actor).naming)
     if (obstacles.size === 0 && outcome.step === 'unique' && tries > 0) throw cannot(clash(sheaves))
     if (obstacles.size === 0) tries++
     else if (!skipConflicts) throw cannot(obstacles)
@@ -193,10 +190,11 @@ function refuseForbidden(actor: Actor, reversals: readonly Reversal[]): void {
     if (plan.view(actor).may[amendment.kind] === no) throw refusal(plan, amendment.kind, actor, true)
 }
 
-/** Who meets the rules as this actor does. */
-function viewerOf({ plans }: Context, actor: Actor): Viewer | undefined {
+/** What is the same for all types: who meets the rules as this actor does, and what may be named to them. */
+function viewOf({ plans }: Context, actor: Actor): Pick<View, 'viewer' | 'naming'> {
   const [plan] = plans.values()
-  return plan?.view(actor).viewer
+  if (plan === undefined) throw new Failure('not_found')
+  return plan.view(actor)
 }
 
 /** Of what changes, what they see of every Entity. */
@@ -218,6 +216,18 @@ function cannot(conflicts: Conflicts): Failure {
   return new Failure('cannot_undo', { errors: new Map([...conflicts].slice(0, NAMED_MAX)) })
 }
 
+function changeOf({ plan, amendment: { id, kind }, changed, unmapped: all }: Reversal, actor: Actor): object {
+  const view = plan.view(actor)
+  const unmapped = all.filter((path) => view.naming.column(plan.type.name, path))
+  return {
+    entity: plan.type.name,
+    id,
+    kind,
+    changed: kind === 'delete' ? {} : seenOf(view, changed),
+    ...(unmapped.length > 0 && { unmapped }),
+  }
+}
+
 function answerOf(
   actor: Actor,
   operation: string | null,
@@ -230,13 +240,7 @@ function answerOf(
     operation,
     undone: undone.length,
     total: reversals.length,
-    changes: shown.map(({ plan, amendment: { id, kind }, changed, unmapped }) => ({
-      entity: plan.type.name,
-      id,
-      kind,
-      changed: kind === 'delete' ? {} : seenOf(plan.view(actor), changed),
-      ...(unmapped.length > 0 && { unmapped }),
-    })),
+    changes: shown.map((one) => changeOf(one, actor)),
     skipped: Object.fromEntries([...skipped].slice(0, NAMED_MAX)),
   }
   return {

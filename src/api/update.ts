@@ -19,7 +19,15 @@ import {
   shownTo,
   TRIES,
 } from './context.ts'
-import { bindEmailKey, guardedIn, hashSecrets, noteFaults, refuseFaulty, refuseForbidden } from './faults.ts'
+import {
+  bindEmailKey,
+  guardedIn,
+  hashSecrets,
+  noteFaults,
+  refuseFaulty,
+  refuseForbidden,
+  takenAwayIn,
+} from './faults.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
 
@@ -49,10 +57,13 @@ export function* update(
   const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors)
-  const how = { partial: manner === 'partial', guarded: guardedIn(view, body) }
+  const guarded = [...guardedIn(view, body), ...takenAwayIn(view, body)]
+  const how = { partial: manner === 'partial', guarded }
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
   bindEmailKey(plan, bag)
+  // What is wrong with the values is said by looking at those of the Entity: only to whoever sees that.
+  if (errors.size > 0) yield* live(plan, actor, id)
   yield* refuseFaulty(plan, bag, id, actor, errors)
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
@@ -61,7 +72,7 @@ export function* update(
   const most = documents.length > 0 ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
-    if (documents.length > 0) yield* mergeDocuments(plan, documents, { bag, values, when })
+    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, { bag, values, when })
     const outcome = yield* write(view.writes.update(bag, how), bag)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
@@ -78,12 +89,14 @@ export function* update(
  */
 function* mergeDocuments(
   plan: Plan,
+  actor: Actor,
   documents: readonly string[],
   { bag, values, when }: { bag: Bag; values: Values; when: Preconditions },
 ): Act<void> {
+  const [, version] = yield* live(plan, actor, Number(bag.$id))
+  if (!matches(when.ifMatch, version)) throw new Failure('stale')
   const [row] = yield* read(plan.view(system).lists.read, bag)
   if (row === undefined) throw new Failure('not_found')
-  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const current: unknown = JSON.parse(String(row[2]))
   const merged = documents.reduce(
     (all, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),

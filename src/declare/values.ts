@@ -12,7 +12,7 @@ export type Mode = 'whole' | 'replace' | 'partial'
 export type Values = { readonly [key: string]: unknown }
 
 /** The check of a field's value when it is there and not `null`. */
-export function checkOf(field: Field, mode: Mode, refusal: Refusal = allowed): Check {
+export function checkOf(field: Field, mode: Mode, refusals: Refusals = allowed): Check {
   switch (field.kind) {
     case 'value':
       return field.check
@@ -21,29 +21,40 @@ export function checkOf(field: Field, mode: Mode, refusal: Refusal = allowed): C
     case 'links':
       return linksCheck(field)
     case 'object':
-      return objectCheck(field.fields, mode, () => 'is not a field here', refusal)
+      return objectCheck(field.fields, mode, () => 'is not a field here', refusals)
   }
 }
 
-/** Why a field cannot be set by whoever sends it, where it cannot. */
-type Refusal = (field: Field) => string | undefined
+/** What whoever sends a body may not do with a field. */
+interface Refusal {
+  /** Why it cannot be set, where it cannot; `hidden` where it is as if it were not there. */
+  readonly refused: string | undefined
+  /** Whether it stays as it is where a whole body leaves it out: not all of it is theirs to see and to set. */
+  readonly stays: boolean
+  /** Why it cannot be taken away together with all that is in it, where it cannot. */
+  readonly kept: string | undefined
+}
 
-const allowed: Refusal = () => undefined
+type Refusals = (field: Field) => Refusal
+
+export const HIDDEN = 'hidden'
+
+const allowed: Refusals = () => ({ refused: undefined, stays: false, kept: undefined })
 
 /** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
 export function objectCheck(
   fields: readonly Field[],
   mode: Mode,
   unknown: (key: string) => string,
-  refusal: Refusal = allowed,
+  refusals: Refusals = allowed,
 ): Check {
   const entries = fields.map((field) => ({
     field,
     name: field.name,
-    check: checkOf(field, mode, refusal),
-    refused: refusal(field),
+    check: checkOf(field, mode, refusals),
+    ...refusals(field),
   }))
-  const names = new Set(fields.map((field) => field.name))
+  const names = new Set(entries.filter(({ refused }) => refused !== HIDDEN).map(({ name }) => name))
   const partial = mode === 'partial'
   return (value, path, errors) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -51,13 +62,15 @@ export function objectCheck(
     const input = value as Values
     const prefix = path === '' ? '' : `${path}.`
     const output: Record<string, unknown> = {}
-    for (const { field, name, check, refused } of entries) {
-      const given = Object.hasOwn(input, name) ? input[name] : undefined
-      if (refused !== undefined && Object.hasOwn(input, name)) note(errors, prefix + name, refused)
+    for (const { field, name, check, refused, stays, kept } of entries) {
+      const given = Object.hasOwn(input, name) && refused !== HIDDEN ? input[name] : undefined
+      if (given !== undefined && refused !== undefined) note(errors, prefix + name, refused)
       else if (given === undefined) {
-        // What cannot be sent, because nobody can read it or because it is not theirs to set, stays.
-        if (partial || (mode === 'replace' && (isSecret(field) || refused !== undefined))) continue
+        // What cannot be sent, because they cannot read it or because it is not theirs to set, stays.
+        if (partial || (mode === 'replace' && (isSecret(field) || stays))) continue
         output[name] = missing(field, prefix + name, errors)
+      } else if (given === null && kept !== undefined && mode !== 'whole') {
+        note(errors, prefix + name, kept)
       } else if (given === null) {
         output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
       } else {

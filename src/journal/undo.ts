@@ -2,6 +2,8 @@ import type { Field } from '../declare/model.ts'
 import { actorOf } from '../plan/actor.ts'
 import type { Amendment, Obstacle, Sheaf } from '../plan/amend.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
+import type { Naming } from '../plan/naming.ts'
+import { EMAIL_KEY } from '../plan/schema.ts'
 import type { Bound, Row } from '../store/dialect.ts'
 import { type Changed, differenceOf } from './difference.ts'
 import { type Mapped, mapState, type State } from './states.ts'
@@ -136,16 +138,25 @@ export function sheavesOf(reversals: readonly Reversal[]): Sheaf[] {
 }
 
 /** What the database found to stand against it, as sentences by Entity. */
-export function conflictsOf(obstacles: readonly Obstacle[], mayName: (type: string) => boolean): Conflicts {
+export function conflictsOf(obstacles: readonly Obstacle[], naming: Naming): Conflicts {
   const conflicts: Conflicts = new Map()
-  for (const { reason, entity, id, path, other: whole } of obstacles) {
-    const other = mayName(whole.split('/')[0] ?? '') ? whole : 'something'
+  for (const {
+    reason,
+    entity,
+    id,
+    columns,
+    other: [type, otherId],
+  } of obstacles) {
+    const whose = reason === 'held' ? type : entity
+    const seen = columns.filter((column) => naming.column(whose, column)).map(pathOf)
+    const place = seen.length === 0 ? '' : ` in ${seen.join('+')}`
+    const other = naming.entity(type) && naming.values(whose, columns) ? `${type}/${otherId}` : 'something'
     const name = `${entity}/${id}`
     const sentence = {
-      gone: `refers to ${other} in ${path}, which was purged`,
-      dead: `refers to ${other} in ${path}, which is deleted`,
-      held: `is referred to by ${other} in ${path}`,
-      taken: `has a value in ${path} that is taken by ${other}`,
+      gone: `refers to ${other}${place}, which was purged`,
+      dead: `refers to ${other}${place}, which is deleted`,
+      held: `is referred to by ${other}${place}`,
+      taken: `has a value${place} that is taken by ${other}`,
     }[reason]
     const known = conflicts.get(name)
     if (known === undefined) conflicts.set(name, [sentence])
@@ -153,5 +164,8 @@ export function conflictsOf(obstacles: readonly Obstacle[], mayName: (type: stri
   }
   return conflicts
 }
+
+/** The key of an e-mail is the e-mail's. */
+const pathOf = (column: string) => (column === EMAIL_KEY ? 'email' : column)
 
 const SENTENCES_MAX = 5

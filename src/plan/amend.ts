@@ -9,7 +9,7 @@ import { Conditions, rowOf } from './condition.ts'
 import { inTurn } from './graph.ts'
 import { type ChangeKind, journal } from './journal.ts'
 import { arrowsOf } from './links.ts'
-import { columnsBeside, EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import { columnsBeside, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -40,9 +40,10 @@ export interface Obstacle {
   /** The Entity whose amendment it stands against. */
   readonly entity: string
   readonly id: number
-  readonly path: string
-  /** What it has to do with. */
-  readonly other: string
+  /** Of the reference, or those whose values are taken. */
+  readonly columns: readonly string[]
+  /** What it has to do with: its type, its id. */
+  readonly other: readonly [string, number]
 }
 
 export interface AmendPlan {
@@ -357,19 +358,13 @@ function obstacleOf(name: string, [key, one, other]: readonly Bound[], model: Mo
   const [from = '', column = ''] = String(key).split(' ')
   if (name === 'taken') {
     const type = model.entities.get(from)
-    const set = type === undefined ? [] : (uniquesOf(type)[Number(column)] ?? [])
-    const path = set.map((path) => (path === EMAIL_KEY ? 'email' : path)).join('+')
-    return { reason: 'taken', entity: from, id: Number(one), path, other: `${from}/${other}` }
+    const columns = type === undefined ? [] : (uniquesOf(type)[Number(column)] ?? [])
+    return { reason: 'taken', entity: from, id: Number(one), columns, other: [from, Number(other)] }
   }
   const edge = model.edges.find((edge) => edge.from === from && edge.column === column)
   const to = edge?.to ?? ''
-  if (name === 'held')
-    return { reason: 'held', entity: to, id: Number(one), path: column, other: `${from}/${other}` }
-  return {
-    reason: name === 'gone' ? 'gone' : 'dead',
-    entity: from,
-    id: Number(one),
-    path: column,
-    other: `${to}/${other}`,
-  }
+  const about = { id: Number(one), columns: [column] }
+  if (name === 'held') return { ...about, reason: 'held', entity: to, other: [from, Number(other)] }
+  const reason = name === 'gone' ? 'gone' : 'dead'
+  return { ...about, reason, entity: from, other: [to, Number(other)] }
 }

@@ -22,6 +22,7 @@ import { type Extent, extentOf } from './extent.ts'
 import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
 import { JOURNAL } from './journal.ts'
 import { pathOfTarget } from './links.ts'
+import type { Naming } from './naming.ts'
 import { renderEntity } from './render.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import type { View } from './view.ts'
@@ -43,12 +44,7 @@ export interface RemovePlan {
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
   /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
   explainSetAgain(errors: Errors): void
-  explainConflicts(
-    rows: readonly Row[],
-    errors: Errors,
-    self: number,
-    mayName: (type: string) => boolean,
-  ): void
+  explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
 }
 
 /** How many of many obstacles are named. */
@@ -59,7 +55,7 @@ export function compileRemovals(
   model: Model,
   legacy: Legacy,
   dialect: Dialect,
-  { shown, rule }: Pick<View, 'shown' | 'rule'>,
+  { shown, rule, naming }: Pick<View, 'shown' | 'rule' | 'naming'>,
 ): RemovePlan {
   const reach = reachOf(type, model, legacy)
   const extent = extentOf(reach, model, dialect)
@@ -129,7 +125,7 @@ export function compileRemovals(
         ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
       dialect.placeholder,
     ),
-    ...explanations(reach, back, model),
+    ...explanations(reach, back, model, naming),
   }
 }
 
@@ -178,6 +174,7 @@ function explanations(
   reach: Reach,
   back: Reach,
   model: Model,
+  naming: Naming,
 ): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
   const prefix = (type: string, member: unknown, own: number) =>
@@ -194,39 +191,37 @@ function explanations(
           action === 'delete' && reach.floors.includes(edge)
             ? `, and must keep at least ${edge.list?.min} there`
             : ''
-        note(errors, `${edge.from}.${edge.path}`, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
+        const place = naming.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
+        note(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },
     explainDead(rows, errors, own) {
       for (const [key, member, target] of rows) {
-        const [at, place] = String(key).split(' ')
-        const edge = back.out[Number(at)]
+        const [which, place] = String(key).split(' ')
+        const edge = back.out[Number(which)]
         if (edge === undefined) continue
-        note(
-          errors,
-          prefix(edge.from, member, own) + pathOfTarget(edge, place),
-          `refers to ${edge.to}/${target}, which is deleted`,
-        )
+        const at = prefix(edge.from, member, own)
+        if (naming.values(edge.from, [edge.column]))
+          note(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
+        else note(errors, at.slice(0, -1), 'refers to something that is deleted')
       }
     },
     explainSetAgain(errors) {
       for (const { type, edges } of byType(back.clears, model))
         for (const set of uniquesOf(type))
-          if (edges.some(({ column }) => set.includes(column)))
-            note(errors, `${type.name}.${set.join('+')}`, 'would no longer be unique if it were set again')
+          if (edges.some(({ column }) => set.includes(column))) {
+            const named = set.filter((column) => naming.column(type.name, column))
+            const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
+            note(errors, place, 'would no longer be unique if it were set again')
+          }
     },
-    explainConflicts(rows, errors, own, mayName) {
+    explainConflicts(rows, errors, own) {
       for (const [place, member, holder] of rows) {
         const [code, at] = String(place).split(' ').map(Number)
         const type = back.types[code ?? 0]
         if (type === undefined) continue
         const set = uniquesOf(type)[at ?? 0] ?? []
-        noteTaken(
-          errors,
-          set,
-          mayName(type.name) ? `${type.name}/${holder}` : undefined,
-          prefix(type.name, member, own),
-        )
+        noteTaken(errors, type.name, set, Number(holder), naming, prefix(type.name, member, own))
       }
     },
   }

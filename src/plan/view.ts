@@ -1,7 +1,7 @@
 import { type Expression, no, yes } from '../declare/cel/expression.ts'
 import { type Action, actions } from '../declare/define.ts'
 import { type EntityType, type Field, type Model, walk } from '../declare/model.ts'
-import { type Mode, objectCheck, type Values } from '../declare/values.ts'
+import { HIDDEN, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
@@ -10,6 +10,7 @@ import { Conditions, type Ground, rowOf } from './condition.ts'
 import { compileExpansions } from './expand.ts'
 import { compileFilters } from './filter.ts'
 import { compileLists, type ListPlan } from './list.ts'
+import { type Naming, namingFor } from './naming.ts'
 import { renderEntity, type Shown } from './render.ts'
 import type { Viewer } from './viewer.ts'
 import { compileWrites, type WritePlan } from './write.ts'
@@ -17,6 +18,7 @@ import { compileWrites, type WritePlan } from './write.ts'
 /** What some of those who meet the rules alike can see of a type, and do with it. */
 export interface View {
   readonly viewer: Viewer
+  readonly naming: Naming
   /** What a rule says: `yes`, `no`, or what depends on the Entity. */
   readonly may: Readonly<Record<Action, Expression>>
   /** What a rule asks of an Entity; undefined where it asks for nothing. */
@@ -95,8 +97,10 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
   const [read, write] = (['read', 'write'] as const).map((which) =>
     [...walk(type.fields)].map(({ path }) => [path, viewer.mayField(type, path, which)] as const),
   ) as [Rules, Rules]
+  const naming = namingFor(viewer, model)
   return {
     viewer,
+    naming,
     may,
     rule,
     fields: always(type.fields, new Map(read)),
@@ -109,6 +113,7 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
       create: (ground) => rule('create', ground),
       update: (ground) => rule('update', ground),
       field: (path, ground) => ruleSql(viewer.mayField(type, path, 'write'), ground),
+      naming,
     }),
     known: compile(
       sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}
@@ -140,16 +145,19 @@ function checks(
 ): View['check'] {
   const unknown = (key: string) =>
     Object.hasOwn(ownColumns, key) ? 'is set by the server' : `is not a field of ${type.name}`
-  const refusal = ({ path, name }: Field) => {
-    if (write.get(path) !== no) return undefined
-    // What they do not see either is not there.
-    return read.get(path) !== no
-      ? 'is not yours to set'
-      : path === name
-        ? unknown(name)
-        : 'is not a field here'
+  const isOpen = ({ path }: Field) => write.get(path) === yes && read.get(path) !== no
+  const refusals = (field: Field) => {
+    const { path } = field
+    const inside = field.kind === 'object' ? [...walk(field.fields)] : []
+    const closed = inside.some((one) => write.get(one.path) === no)
+    return {
+      // What they do not see either is not there.
+      refused: write.get(path) !== no ? undefined : read.get(path) === no ? HIDDEN : 'is not yours to set',
+      stays: !isOpen(field) || !inside.every(isOpen),
+      kept: closed ? 'has something in it that is not yours to set' : undefined,
+    }
   }
-  const of = (mode: Mode) => objectCheck(type.fields, mode, unknown, refusal)
+  const of = (mode: Mode) => objectCheck(type.fields, mode, unknown, refusals)
   const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
   return (mode, body, errors) => made[mode](body, '', errors) as Values
 }

@@ -31,10 +31,12 @@ export class Viewer {
     }
   }
 
+  /** What they may not read is not there for them: it is not theirs to change either. */
   may(type: EntityType, action: Action): Expression {
     if (this.#passes) return yes
     const rule = type.access[action]
-    return rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
+    const own = rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
+    return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])
   }
 
   /** Of a field, by its dot path; `yes` for what has no rule. */

@@ -20,6 +20,7 @@ import { type Step, step } from '../store/step.ts'
 import { type BodyColumn, bodyColumns, next } from './columns.ts'
 import { type Ground, rowOf } from './condition.ts'
 import { journalAndReturn } from './journal.ts'
+import type { Naming } from './naming.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
 
@@ -38,7 +39,7 @@ export interface WritePlan {
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
   /** What of the bag refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
   faults(bag: Bag): Statement
-  explain(rows: readonly Row[], errors: Errors, nameHolder: boolean): void
+  explain(rows: readonly Row[], errors: Errors): void
 }
 
 /** How an update is meant: merged in, or as a whole; and what of it is guarded. */
@@ -52,6 +53,7 @@ export interface WriteRules {
   create(ground: Ground): Sql | undefined
   update(ground: Ground): Sql | undefined
   field(path: string, ground: Ground): Sql | undefined
+  readonly naming: Naming
 }
 
 export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRules): WritePlan {
@@ -106,7 +108,7 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
     ),
-    ...compileFaults(type, columns, dialect),
+    ...compileFaults(type, columns, dialect, rules.naming),
   }
 }
 
@@ -251,6 +253,7 @@ function compileFaults(
   type: EntityType,
   columns: readonly BodyColumn[],
   dialect: Dialect,
+  naming: Naming,
 ): Pick<WritePlan, 'faults' | 'explain'> {
   const references = columns.filter(refers)
   const uniques = uniquesOf(type)
@@ -262,12 +265,12 @@ function compileFaults(
       )
       return compile(unionAll([...dead, ...taken]), dialect.placeholder)
     },
-    explain(rows, errors, nameHolder) {
+    explain(rows, errors) {
       for (const [kind, at, holder] of rows) {
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
         const place = field?.kind === 'links' ? `.${holder}` : ''
         if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
-        else noteTaken(errors, uniques[Number(at)] ?? [], nameHolder ? `${type.name}/${holder}` : undefined)
+        else noteTaken(errors, type.name, uniques[Number(at)] ?? [], Number(holder), naming)
       }
     },
   }
@@ -300,16 +303,34 @@ function holderOf(
     WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`
 }
 
-/** A set of columns that is taken is noted at each of them, the login's key at the e-mail that it is made from. */
+/**
+ * A set of columns that is taken is noted at each of them that may be named, the login's key at the e-mail that it is
+ * made from. By whom is told to those who see that one has these values.
+ */
 export function noteTaken(
   errors: Errors,
+  type: string,
   set: readonly string[],
-  holder: string | undefined,
+  holder: number,
+  naming: Naming,
   prefix = '',
+): void {
+  const by = naming.entity(type) && naming.values(type, set) ? `${type}/${holder}` : undefined
+  const named = set.filter((name) => naming.column(type, name))
+  if (named.length > 0) noteTakenAt(errors, named, by, set.length, prefix)
+  else note(errors, prefix.slice(0, -1), 'has a value that is taken')
+}
+
+export function noteTakenAt(
+  errors: Errors,
+  paths: readonly string[],
+  holder: string | undefined,
+  together: number,
+  prefix: string,
 ): void {
   const by = holder === undefined ? '' : ` by ${holder}`
   const others =
-    set.length === 1 ? '' : `, together with ${set.length === 2 ? 'the other value' : 'the other values'}`
-  for (const name of set)
+    together === 1 ? '' : `, together with ${together === 2 ? 'the other value' : 'the other values'}`
+  for (const name of paths)
     note(errors, prefix + (name === EMAIL_KEY ? 'email' : name), `is taken${by}${others}`)
 }

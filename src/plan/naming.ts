@@ -1,0 +1,38 @@
+import { no, yes } from '../declare/cel/expression.ts'
+import { columnOf, type Model, walk } from '../declare/model.ts'
+import { columnRule } from './condition.ts'
+import type { Viewer } from './viewer.ts'
+
+/** What may be told to some where something that is not theirs stands in their way. Types and columns go by their names. */
+export interface Naming {
+  /** Which Entity of a type it is. */
+  entity(type: string): boolean
+  /** What stands in columns of one: only if they see them of every Entity. */
+  values(type: string, columns: readonly string[]): boolean
+  /**
+   * That there is a column: one that they see or set, if only of some Entities; also one that there is no more, but not
+   * in an object that is hidden.
+   */
+  column(type: string, column: string): boolean
+}
+
+export function namingFor(viewer: Viewer, { entities }: Model): Naming {
+  const known = (name: string, column: string) => {
+    const type = entities.get(name)
+    const field = [...walk(type?.fields ?? [])].find((one) => columnOf(one) === column)
+    if (type === undefined || field === undefined) return true
+    return (['read', 'write'] as const).some((which) => viewer.mayField(type, field.path, which) !== no)
+  }
+  return {
+    entity(name) {
+      const type = entities.get(name)
+      return type !== undefined && viewer.may(type, 'read') === yes
+    },
+    values(name, columns) {
+      const type = entities.get(name)
+      return type !== undefined && columns.every((column) => columnRule(viewer, type, column) === yes)
+    },
+    column: (name, column) =>
+      column.split('.').every((_, at, names) => known(name, names.slice(0, at + 1).join('.'))),
+  }
+}

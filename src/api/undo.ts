@@ -1,8 +1,6 @@
 import { no } from '../declare/cel/expression.ts'
-import { columnOf, walk } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import type { Changed } from '../journal/difference.ts'
 import {
   type Conflicts,
   changedSince,
@@ -197,13 +195,6 @@ function viewOf({ plans }: Context, actor: Actor): Pick<View, 'viewer' | 'naming
   return plan.view(actor)
 }
 
-/** Of what changes, what they see of every Entity. */
-function seenOf({ fields, hides }: View, changed: Changed): Changed {
-  if (!hides) return changed
-  const seen = new Set(['deleted_at', ...[...walk(fields)].flatMap((field) => [field.path, columnOf(field)])])
-  return Object.fromEntries(Object.entries(changed).filter(([path]) => seen.has(path)))
-}
-
 /** No other one has the value: two of those that would come back do. */
 function clash(sheaves: readonly Sheaf[]): Conflicts {
   const types = new Set(sheaves.map(({ type }) => type).filter((type) => uniquesOf(type).length > 0))
@@ -223,7 +214,7 @@ function changeOf({ plan, amendment: { id, kind }, changed, unmapped: all }: Rev
     entity: plan.type.name,
     id,
     kind,
-    changed: kind === 'delete' ? {} : seenOf(view, changed),
+    changed: kind === 'delete' ? {} : changed(view.fields),
     ...(unmapped.length > 0 && { unmapped }),
   }
 }

@@ -52,10 +52,16 @@ function fieldMembers(
   prefix = 0,
 ): [string, Member][] {
   return fields.flatMap((field): [string, Member][] => {
-    if (!sight.sees(field, type)) return []
+    if (!isSeen(field, type, sight)) return []
     const member = memberOf(field, type, entities, sight, prefix)
     return member === undefined ? [] : [[field.name, member]]
   })
+}
+
+/** An object in which nothing is seen is not seen either. */
+function isSeen(field: Field, type: EntityType, sight: Sight): boolean {
+  if (!sight.sees(field, type)) return false
+  return field.kind !== 'object' || field.fields.some((inner) => isSeen(inner, type, sight))
 }
 
 /** `prefix`: how much of the path is that of the item of a list which it stands in. */

@@ -40,7 +40,20 @@ function compareObjects(
   compareFields(fields, isRecord(from) ? from : {}, isRecord(to) ? to : {}, changed)
   // An object without anything in it is still not the same as none.
   if (isRecord(from) !== isRecord(to) && Object.keys(changed).length === count)
-    compare(path, from, to, changed)
+    compare(path, pick(fields, from), pick(fields, to), changed)
+}
+
+/** Of an object, only these fields: there may be others in it that are not to be told. */
+function pick(fields: readonly Field[], value: unknown): unknown {
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    fields
+      .filter(({ name }) => Object.hasOwn(value, name))
+      .map((field) => [
+        field.name,
+        field.kind === 'object' ? pick(field.fields, value[field.name]) : value[field.name],
+      ]),
+  )
 }
 
 function compare(path: string, from: unknown = null, to: unknown = null, changed: Changes): void {

@@ -13,7 +13,8 @@ export interface Reversal {
   readonly plan: Plan
   readonly amendment: Amendment
   readonly columns: readonly string[]
-  readonly changed: Changed
+  /** What would change of some fields. */
+  changed(fields: readonly Field[]): Changed
   readonly unmapped: readonly string[]
 }
 
@@ -82,7 +83,7 @@ export function reversalOf(
   const { columns, values } = same ? nothing : differing(then, mapState(plan, now, now))
   if (kind === 'update' && columns.length === 0) return undefined
   const next = { ...now, ...state, deleted_at: kind === 'restore' ? null : now.deleted_at }
-  const changed = differenceOf(plan.type.fields, now, next)
+  const changed = (fields: readonly Field[]) => differenceOf(fields, now, next)
   return { plan, amendment: { id, version, kind, values }, columns, changed, unmapped }
 }
 

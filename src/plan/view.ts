@@ -134,7 +134,9 @@ type Rules = (readonly [string, Expression])[]
 function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>): Field[] {
   return fields.flatMap((field): Field[] => {
     if (rules.get(field.path) !== yes) return []
-    return field.kind === 'object' ? [{ ...field, fields: always(field.fields, rules) }] : [field]
+    if (field.kind !== 'object') return [field]
+    const inner = always(field.fields, rules)
+    return inner.length === 0 ? [] : [{ ...field, fields: inner }]
   })
 }
 

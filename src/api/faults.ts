@@ -27,9 +27,13 @@ export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
 
+const NONE: readonly string[] = []
+
 /** The dot paths of a body that a rule of their own guards. */
-export function guardedIn(view: View, body: unknown): string[] {
-  return [...view.guarded.keys()].filter((path) => valueAt(body, path) !== undefined)
+export function guardedIn(view: View, body: unknown): readonly string[] {
+  return view.guarded.size === 0
+    ? NONE
+    : [...view.guarded.keys()].filter((path) => valueAt(body, path) !== undefined)
 }
 
 /** Those that go with an object that a body takes away. */

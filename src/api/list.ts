@@ -20,7 +20,8 @@ export async function list(context: Context, plan: Plan, actor: Actor, query: Qu
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
-  const asked = query === Query.empty ? plainOf(lists) : parse(plan, lists, query, errors)
+  const { asked, counts } =
+    query === Query.empty ? { asked: lists.plain, counts: false } : parse(plan, lists, query, errors)
   if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (asked.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
@@ -30,7 +31,7 @@ export async function list(context: Context, plan: Plan, actor: Actor, query: Qu
   const rows = await context.store.read(statement, Object.assign(bag, caller))
   const last = rows.length > asked.limit ? rows[asked.limit - 1] : undefined
   const next = last === undefined ? 'null' : `"${lists.cursor(asked.sort, last[1] ?? null)}"`
-  const total = asked.count ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
+  const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
   return { status: 200, body: `{"data":[${joined(rows, asked.limit)}],"next":${next}${total}}` }
 }
 
@@ -48,37 +49,26 @@ async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, call
   return row?.[0] ?? 0
 }
 
-/** What most lists are asked for: nothing in particular. */
-function plainOf(lists: ListPlan): ListQuery & { count: boolean } {
-  return {
-    filters: [],
-    sort: lists.defaultSort,
-    after: undefined,
-    trashed: 'without',
-    fields: undefined,
-    expand: undefined,
-    limit: LIMIT,
-    at: undefined,
-    search: undefined,
-    count: false,
-  }
-}
-
-function parse(plan: Plan, lists: ListPlan, query: Query, errors: Errors): ListQuery & { count: boolean } {
+function parse(
+  plan: Plan,
+  lists: ListPlan,
+  query: Query,
+  errors: Errors,
+): { asked: ListQuery; counts: boolean } {
   const { given, selection } = parseSelection(plan, lists, query, LIST_PARAMETERS, errors)
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
   const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
   if (selection.at !== undefined && given.expand !== undefined)
     note(errors, 'expand', 'does not go together with at')
-  return {
+  const asked = {
     ...selection,
     sort,
     after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
     expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
     limit: parseLimit(given.limit, errors),
-    count: parseFlag('count', given.count, errors),
   }
+  return { asked, counts: parseFlag('count', given.count, errors) }
 }
 
 type Selecting = 'filter' | 'trashed' | 'at' | 'search'

@@ -16,7 +16,8 @@ export async function read(
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   const { lists } = plan.view(actor)
-  const bag = { ...askedBy(actor), $id: id }
+  const bag = askedBy(actor)
+  bag.$id = id
   if (query === Query.empty) {
     const [row] = await context.store.read(lists.read, bag)
     if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)

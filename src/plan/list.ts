@@ -93,6 +93,8 @@ export interface ListPlan extends Filters {
   /** Where fields of it are searched that whoever looks sees. */
   readonly search: SearchPlan | undefined
   readonly defaultSort: readonly SortKey[]
+  /** What most lists are asked for: nothing in particular. */
+  readonly plain: ListQuery
   /** Best first; among what fits equally, the newest. */
   readonly byRank: readonly SortKey[]
   parseSort(text: string, errors: Errors): readonly SortKey[]
@@ -229,9 +231,23 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const byId = filters.comparable('id')
   const idKey = (descending: boolean): SortKey[] => (byId === undefined ? [] : [{ by: byId, descending }])
 
+  const plain: ListQuery = {
+    filters: [],
+    sort: idKey(false),
+    after: undefined,
+    trashed: 'without',
+    fields: undefined,
+    expand: undefined,
+    limit: LIMIT,
+    at: undefined,
+    search: undefined,
+  }
+  const first = compile(select(plain), dialect.placeholder)
+
   return {
     ...filters,
     page(query) {
+      if (query === plain) return { statement: first, bag: {} }
       const key = `page|${shapeOf(query)}`
       return { statement: compiled(key, () => select(query)), bag: bagOf(query) }
     },
@@ -267,7 +283,8 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
         readOf({ fields, expand: undefined }, 'at'),
       ),
     search,
-    defaultSort: idKey(false),
+    defaultSort: plain.sort,
+    plain,
     byRank: [{ by: ranked, descending: true }, ...idKey(true)],
     parseSort(text, errors) {
       const keys = text.split(',').flatMap((part): SortKey[] => {

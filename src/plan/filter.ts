@@ -7,6 +7,7 @@ import { type Errors, note } from '../errors.ts'
 import type { Bag, Dialect } from '../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { type Comparable, parseText, shapes } from './query.ts'
+import { shapeOf } from './shape.ts'
 import { Texts } from './texts.ts'
 
 /** A condition from outside that was understood: what its statement depends on, and what it binds. */
@@ -116,13 +117,4 @@ function partsOf(expression: Expression): readonly Expression[] {
     default:
       return []
   }
-}
-
-/** All that its statement depends on: everything but the values that it binds. */
-function shapeOf(expression: Expression): string {
-  return JSON.stringify(expression, (_key, value) =>
-    value?.op === 'literal'
-      ? `?${value.at}${value.kind}${behind(String(value.value)) === undefined ? '' : '+'}`
-      : value,
-  )
 }

@@ -148,8 +148,14 @@ export async function startApp(
       context,
       routes: [
         redirect('/', '/docs'),
-        htmlPage('/docs', pageOf(model, baseOf(config))),
-        ...routesOf(context, JSON.stringify(documentOf(model))),
+        htmlPage(
+          '/docs',
+          whenAsked(() => pageOf(model, baseOf(config))),
+        ),
+        ...routesOf(
+          context,
+          whenAsked(() => JSON.stringify(documentOf(model))),
+        ),
       ],
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
@@ -168,6 +174,15 @@ export async function startApp(
   } catch (error) {
     await app.close()
     throw new StartError(refusal(error, config))
+  }
+}
+
+/** What describes all of it takes longer to make than all the rest, and few ever ask for it: made when the first one does. */
+function whenAsked(make: () => string): () => string {
+  let made: string | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

@@ -204,7 +204,7 @@ describe('the routes', () => {
   })
 
   test('and the document are the same', () => {
-    const served = routesOf(opened.context, '').flatMap(({ path, methods }) =>
+    const served = routesOf(opened.context, () => '').flatMap(({ path, methods }) =>
       Object.keys(methods).map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
     )
     const documented = operationsIn(documentOf(example)).map(

@@ -1,10 +1,10 @@
 import type { Route } from './route.ts'
 
 /** A page for people, served as it is: nothing from elsewhere is loaded, nothing in it is run. */
-export function htmlPage(path: string, html: string): Route {
+export function htmlPage(path: string, html: () => string): Route {
   const run = () => ({
     status: 200,
-    body: html,
+    body: html(),
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy':

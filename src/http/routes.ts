@@ -18,8 +18,8 @@ import { parseId, update } from '../api/update.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Handler, Route } from './route.ts'
 
-/** Every path of the API, each with its Plan bound to it. `openapi` is the document, made already. */
-export function routesOf(context: Context, openapi: string): Route[] {
+/** Every path of the API, each with its Plan bound to it. `openapi` gives the document. */
+export function routesOf(context: Context, openapi: () => string): Route[] {
   const entities = [...context.plans.values()].flatMap((plan) => [
     ...entityRoutes(context, plan),
     ...pastRoutes(context, plan),
@@ -172,7 +172,7 @@ function authRoutes(context: Context): Route[] {
   ]
 }
 
-function aroundRoutes(context: Context, openapi: string): Route[] {
+function aroundRoutes(context: Context, openapi: () => string): Route[] {
   return [
     {
       path: '/api/health',
@@ -189,7 +189,7 @@ function aroundRoutes(context: Context, openapi: string): Route[] {
       methods: {
         GET: plain(({ query }) => {
           query.refuseAll()
-          return { status: 200, body: openapi }
+          return { status: 200, body: openapi() }
         }),
       },
     },

@@ -40,10 +40,17 @@ export type Plans = ReadonlyMap<string, Plan>
 export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
   const viewers = viewersOf(model)
   const plans = [...model.entities.values()].map((type): [string, Plan] => {
-    const views = new Map(
-      viewers.all.map((viewer) => [viewer, compileFor(viewer, type, model, legacy, dialect)]),
-    )
-    const view = (actor: Actor) => views.get(viewers.of(actor)) as PlanView
+    const views = new Map<Viewer, PlanView>()
+    const viewOf = (viewer: Viewer): PlanView => {
+      const known = views.get(viewer)
+      if (known !== undefined) return known
+      const made = compileFor(viewer, type, model, legacy, dialect)
+      views.set(viewer, made)
+      return made
+    }
+    // Those who may do nothing with it are only ever refused: theirs is made if one of them comes.
+    for (const viewer of viewers.all) if (viewer.mayAny(type)) viewOf(viewer)
+    const view = (actor: Actor) => viewOf(viewers.of(actor))
     return [type.name, compilePlan(type, dialect, view, type.name === model.admins)]
   })
   return new Map(plans)

@@ -9,30 +9,12 @@ import {
   yes,
 } from '../declare/cel/expression.ts'
 import type { ColumnKind } from '../declare/fields/field.ts'
-import { columnOf, type EntityType, type Model, walk } from '../declare/model.ts'
+import type { EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { and, id, join, param, type Sql, sql, word } from '../store/sql.ts'
+import { type Ground, ME, NOW, rowOf } from './ground.ts'
 import { behind, behindName, literalName } from './literals.ts'
-import type { Viewer } from './viewer.ts'
-
-/** Where the names of an expression are to be found in a statement. */
-export interface Ground {
-  readonly type: EntityType
-  /** A column of the Entity at hand, and of the same as it would be. */
-  self(column: string): Sql
-  next?(column: string): Sql
-  /** Whether the Entity at hand stands in its table, and so the rows of its lists in theirs. */
-  readonly stored: boolean
-}
-
-/** The row called `t`, or otherwise. */
-export function rowOf(type: EntityType, alias = sql`t`): Ground {
-  return { type, stored: true, self: (column) => sql`${alias}.${id(column)}` }
-}
-
-/** Who asks, and when: bound to whatever has a condition in it. */
-export const ME = '$caller'
-export const NOW = '$instant'
+import { columnRule, type Viewer } from './viewer.ts'
 
 /** Turns expressions into SQL. */
 export class Conditions {
@@ -310,11 +292,14 @@ class Writer {
   #member(value: Expression, list: ListPlace, holds: boolean): Sql {
     const wanted = this.#operand(value)
     const links = linksOf(list)
-    if (holds && links !== undefined && this.#isStored(list)) {
-      const found = sql`${this.#source(list)} IN (SELECT l."source" FROM ${id(links.table)} l WHERE l."target" = ${wanted})`
-      // The table tells of every list; the column is empty where it must not be seen.
-      return this.#viewer === undefined ? found : sql`(${found} AND ${this.#place(list.place)} IS NOT NULL)`
-    }
+    if (holds && links !== undefined && this.#isStored(list) && this.#isSeen(list.place))
+      return this.#over(
+        idOf(list),
+        [value],
+        holds,
+        (source) =>
+          sql`${source} IN (SELECT l."source" FROM ${id(links.table)} l WHERE l."target" = ${wanted})`,
+      )
     const depth = MEMBERS + this.#aliases.count++
     const items = this.#items(list, depth)
     const single = typeof list.item === 'object' && 'kind' in list.item ? list.item : undefined
@@ -326,6 +311,14 @@ class Writer {
     )
     const any = sql`EXISTS (SELECT 1 FROM ${items} WHERE ${found} = ${wanted})`
     return sql`CASE WHEN ${wanted} IS NOT NULL AND ${this.#place(list.place)} IS NOT NULL THEN ${any} END`
+  }
+
+  /** Whether whoever looks sees that field of every Entity. */
+  #isSeen({ root, hops, column }: Place): boolean {
+    if (this.#viewer === undefined) return true
+    const name = hops.at(-1)?.to ?? (root.of === 'me' ? root.entity : this.#ground.type.name)
+    const type = this.#model.entities.get(name)
+    return type === undefined || columnRule(this.#viewer, type, column) === yes
   }
 
   #each({ op, list, depth, condition }: Extract<Expression, { op: 'exists' | 'all' }>): Sql {
@@ -345,7 +338,7 @@ class Writer {
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), itemAlias(depth))
     const alias = itemAlias(depth)
-    return sql`(SELECT * FROM ${id(links.table)} k WHERE k."source" = ${this.#source(list)}) ${alias}`
+    return sql`(SELECT * FROM ${id(links.table)} k WHERE k."source" = ${this.write(idOf(list), false)}) ${alias}`
   }
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {
@@ -365,11 +358,6 @@ class Writer {
     )
   }
 
-  /** The id of the Entity that has the list. */
-  #source({ place }: ListPlace): Sql {
-    return this.#place({ ...place, column: 'id' })
-  }
-
   #alias(): Sql {
     return { parts: [`h${this.#aliases.count++}`] }
   }
@@ -387,13 +375,12 @@ function linksOf({ item }: ListPlace): Links | undefined {
   return typeof item === 'object' && 'table' in item ? item : undefined
 }
 
+/** The id of what has a list. */
+function idOf({ place }: ListPlace): Expression {
+  return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
+}
+
 /** Whether a value is the same for all rows: of whoever asks. */
 function isMine(expression: Expression): boolean {
   return expression.op === 'value' && expression.place.root.of === 'me'
-}
-
-/** Who may see a column. */
-export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
-  const field = [...walk(type.fields)].find((one) => columnOf(one) === column)
-  return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }

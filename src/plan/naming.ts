@@ -1,7 +1,6 @@
 import { no, yes } from '../declare/cel/expression.ts'
 import { columnOf, type Model, walk } from '../declare/model.ts'
-import { columnRule } from './condition.ts'
-import type { Viewer } from './viewer.ts'
+import { columnRule, type Viewer } from './viewer.ts'
 
 /** What may be told to some where something that is not theirs stands in their way. Types and columns go by their names. */
 export interface Naming {

@@ -124,9 +124,10 @@ function asideEdges(held: readonly Table[], model: Model): Edge[] {
 
 function indexesOf(type: EntityType): Index[] {
   const uniques = uniquesOf(type).map((columns) => ({ columns, unique: true }))
+  // With the id behind it: those that refer to the same come in the order of lists, the first page without the others.
   const references = [...walk(type.fields)]
     .filter((field) => field.kind === 'reference')
-    .map((field) => ({ columns: [columnOf(field)], unique: false }))
+    .map((field) => ({ columns: [columnOf(field), 'id'], unique: false }))
   const sorts = type.indexes.map((keys) => ({
     columns: keys.map(({ column }) => column),
     unique: false,

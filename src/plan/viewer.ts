@@ -1,8 +1,8 @@
 import { type Expression, no, yes } from '../declare/cel/expression.ts'
 import { and } from '../declare/cel/fold.ts'
 import type { Scope } from '../declare/cel/scope.ts'
-import type { Action } from '../declare/define.ts'
-import type { EntityType, Field, Model } from '../declare/model.ts'
+import { type Action, actions } from '../declare/define.ts'
+import { columnOf, type EntityType, type Field, type Model, walk } from '../declare/model.ts'
 import { ruleFor, rulesOf } from '../declare/rules.ts'
 import { membersOf, type Sight } from '../declare/scope.ts'
 import type { Actor } from './actor.ts'
@@ -37,6 +37,11 @@ export class Viewer {
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])
+  }
+
+  /** Whether there is anything that they may do with any of a type. */
+  mayAny(type: EntityType): boolean {
+    return actions.some((action) => this.may(type, action) !== no)
   }
 
   /** Of a field, by its dot path; `yes` for what has no rule. */
@@ -84,6 +89,12 @@ export class Viewer {
     this.#fields.set(key, made)
     return made
   }
+}
+
+/** Who may see a column. */
+export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
+  const field = [...walk(type.fields)].find((one) => columnOf(one) === column)
+  return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }
 
 /** Who meets the rules of a Model: by actor. */

@@ -17,8 +17,8 @@ import {
   unionAll,
 } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
-import { type BodyColumn, bodyColumns, next } from './columns.ts'
-import { type Ground, rowOf } from './condition.ts'
+import { type BodyColumn, bodyColumns, next, ownColumns } from './columns.ts'
+import { type Ground, rowOf } from './ground.ts'
 import { journalAndReturn } from './journal.ts'
 import type { Naming } from './naming.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
@@ -65,7 +65,11 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
       .map((source) => step(dialect, 'change', 'some', source))
   const texts = new Texts<readonly Step[]>()
   const sentIn = (bag: Bag) => columns.filter(({ name }) => Object.hasOwn(bag, name))
-  const kinds = new Map(columns.map(({ name, kind }) => [name, kind]))
+  // What is made has neither id nor times yet: there is nothing bound for them, but it must be of their kind.
+  const kinds = new Map<string, ColumnKind>([
+    ...Object.entries(ownColumns),
+    ...columns.map(({ name, kind }) => [name, kind] as const),
+  ])
   const made: Ground = { type, stored: false, self: (column) => param(column, kinds.get(column)) }
   const guards = (rule: Sql | undefined, guarded: readonly string[], ground: Ground) =>
     [rule, ...guarded.map((path) => rules.field(path, ground))].filter((one) => one !== undefined)

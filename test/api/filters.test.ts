@@ -411,3 +411,37 @@ onEveryStore('lists of references', clubs, (server) => {
     await server.expect(403, 'PATCH', path, { name: 'x' }, bob)
   })
 })
+
+const guarded = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
+    teams: entity({
+      fields: {
+        owner: ref('users'),
+        members: list(ref('users'), { default: [], read: 'owner.id == me.id' }),
+      },
+      access: { read: everyone },
+    }),
+    tasks: entity({ fields: { team: ref('teams') }, access: { read: everyone } }),
+  },
+})
+
+onEveryStore('filters on a list of references that only some see', guarded, (server) => {
+  test('find what is in it for those alone', async () => {
+    const ann = await server.user('users', { email: 'ann@example.com' })
+    const bob = await server.user('users', { email: 'bob@example.com' })
+    const members = [{ id: bob.id }]
+    const team = await server.expect(201, 'POST', '/api/teams/', { owner: { id: ann.id }, members })
+    await server.expect(201, 'POST', '/api/tasks/', { team: { id: team.id } })
+    const found = async (path: string, { token }: { token: string }) =>
+      (await server.expect(200, 'GET', path, undefined, { token })).data.length
+    for (const path of [
+      `/api/teams/?filter=${bob.id} in members`,
+      `/api/teams/?filter=members.exists(m, m.id == ${bob.id})`,
+      `/api/tasks/?filter=${bob.id} in team.members`,
+    ])
+      expect([path, await found(path, ann), await found(path, bob)]).toEqual([path, 1, 0])
+  })
+})

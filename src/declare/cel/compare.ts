@@ -156,6 +156,8 @@ function compareValues(
   if (left.kind === 'date' && right.kind === 'datetime') return compareDays(reader, node, how, left, right)
   if (left.kind === 'datetime' && right.kind === 'date')
     return compareDays(reader, node, mirrored[how], right, left)
+  if (left.kind === 'decimal' && right.kind === 'decimal' && !areAlike(left, right))
+    return reader.fail(node, 'compares decimals that have different numbers of digits behind the point')
   if (!areAlike(left, right))
     return reader.fail(node, `compares ${nameOf(left.kind)} with ${nameOf(right.kind)}`)
   if (left.kind === 'boolean' && how !== '==' && how !== '!=')

@@ -1,6 +1,11 @@
-import { type ASTNode, ParseError, parse as read } from '@marcbachmann/cel-js'
+import type * as Cel from '@marcbachmann/cel-js'
 
-export type Node = ASTNode
+export type Node = Cel.ASTNode
+
+/** Loaded when the first expression is read: whoever has none starts sooner. */
+function cel(): typeof Cel {
+  return require('@marcbachmann/cel-js')
+}
 
 /** What is wrong with an expression: a sentence that says where. */
 export class Mistake extends Error {}
@@ -20,6 +25,7 @@ export function parse(text: string): Node {
 }
 
 function treeOf(text: string): Node {
+  const { parse: read, ParseError } = cel()
   try {
     return read(text).ast
   } catch (error) {

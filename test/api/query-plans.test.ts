@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Bound } from '../../src/store/dialect.ts'
+import { app, choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { onEveryStoreByHand, TestServer } from '../harness.ts'
+import { askedOf, planOf, scansIn, valuesOf } from '../plans.ts'
+
+const mine = 'company.id == me.company.id'
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    companies: entity({ fields: { name: text() }, access: { read: 'id == me.company.id' } }),
+    users: entity({
+      login: { userType: 'user' },
+      fields: { company: ref('companies', { optional: true }) },
+      access: { read: 'id == me.id || company.id == me.company.id' },
+    }),
+    rooms: entity({
+      fields: { title: text(), company: ref('companies') },
+      access: { read: mine },
+      index: [['title']],
+    }),
+    visits: entity({
+      fields: {
+        company: ref('companies'),
+        owner: ref('users', { as: 'visits' }),
+        room: ref('rooms', { as: 'visits' }),
+        status: choice(['open', 'held', 'paid']),
+        starts_at: datetime(),
+        code: text(),
+        guests: integer(),
+      },
+      access: { read: mine },
+      index: [
+        ['company.id', '-starts_at'],
+        ['company.id', 'status', '-starts_at'],
+        ['code'],
+        ['status', '-starts_at'],
+      ],
+    }),
+    // Own ones, or those of one's company.
+    tickets: entity({
+      fields: { owner: ref('users'), company: ref('companies'), code: text() },
+      access: { read: 'owner.id == me.id || company.id == me.company.id' },
+      index: [['code']],
+    }),
+    projects: entity({
+      fields: { name: text(), members: list(ref('users'), { default: [] }) },
+      access: { read: 'me.id in members' },
+    }),
+    tasks: entity({
+      fields: { title: text(), project: ref('projects'), public: integer() },
+      access: { read: 'me.id in project.members' },
+    }),
+  },
+})
+
+/** Those that are too large to be looked at as a whole. */
+const large = ['visits', 'tickets', 'projects', 'tasks', 'rooms']
+const VISITS = 60_000
+const COMPANIES = 200
+const USERS = 1000
+const ROOMS = 4000
+const PROJECTS = 5000
+
+onEveryStoreByHand('plans of queries', (store) => {
+  const server = new TestServer(store, declaration)
+  let token = ''
+  const sqlite = store === 'sqlite'
+  const time = sqlite
+    ? "strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + (i * 7919) % 50000, 'unixepoch')"
+    : 'to_timestamp(1700000000 + (i * 7919) % 50000)'
+
+  function fill(table: string, rows: number, columns: Record<string, string>): Promise<unknown> {
+    const numbers = sqlite
+      ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
+      : `WITH n(i) AS (SELECT * FROM generate_series(1, ${rows}))`
+    const names = Object.keys(columns).map((name) => `, "${name}"`)
+    const values = Object.values(columns).map((value) => `, ${value}`)
+    return server.query(
+      `INSERT INTO "${table}" ("version", "created_at", "updated_at"${names.join('')})
+        SELECT * FROM (${numbers} SELECT 1, ${time}, ${time}${values.join('')} FROM n) x`,
+    )
+  }
+
+  beforeAll(async () => {
+    await server.start()
+    await fill('companies', COMPANIES, { name: "'Company ' || i" })
+    const user = await server.user('users', { email: 'ann@example.com', company: { id: 7 } })
+    token = user.token
+    await fill('users', USERS, {
+      email: "'user' || i || '@example.com'",
+      email_key: "'user' || i || '@example.com'",
+      password: "'none'",
+      token_epoch: '0',
+      'company.id': `1 + i % ${COMPANIES}`,
+    })
+    await fill('rooms', ROOMS, { title: "'Room ' || i", 'company.id': `1 + i % ${COMPANIES}` })
+    await fill('visits', VISITS, {
+      'company.id': `1 + i % ${COMPANIES}`,
+      'owner.id': `1 + i % ${USERS}`,
+      'room.id': `1 + i % ${ROOMS}`,
+      status: "CASE i % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'held' ELSE 'paid' END",
+      starts_at: time,
+      code: "'code ' || i",
+      guests: 'i % 20',
+    })
+    await fill('tickets', 20_000, {
+      'company.id': `1 + i % ${COMPANIES}`,
+      'owner.id': `1 + i % ${USERS}`,
+      code: "'code ' || i",
+    })
+    const members = `'[{"id":' || (1 + i % ${USERS}) || '},{"id":' || (1 + (i * 7 + 1) % ${USERS}) || '}]'`
+    await fill('projects', PROJECTS, {
+      name: "'Project ' || i",
+      members: sqlite
+        ? members
+        : `CASE WHEN (1 + i % ${USERS}) = (1 + (i * 7 + 1) % ${USERS}) THEN '[]' ELSE ${members} END::json`,
+    })
+    await fill('tasks', 20_000, { title: "'Task ' || i", 'project.id': `1 + i % ${PROJECTS}`, public: '0' })
+    if (!sqlite) await server.query('ANALYZE')
+  }, 120_000)
+  afterAll(() => server.remove())
+
+  /** What the database means to do for the list, which is what is asked for last. */
+  async function plansOf(path: string, sent: { token?: string }): Promise<string[]> {
+    const asked = await askedOf(server.context.store, () => server.expect(200, 'GET', path, undefined, sent))
+    const query = (text: string, ...values: Bound[]) => server.query(text, ...(values as string[]))
+    const statements = asked.filter(({ statement }) =>
+      large.some((name) => statement.text.includes(`"${name}"`)),
+    )
+    expect(statements.length).toBeGreaterThan(0)
+    const plans: string[] = []
+    // One after the other: they share a connection.
+    for (const one of statements) plans.push(await planOf(store, query, one.statement.text, valuesOf(one)))
+    return plans
+  }
+
+  const check = (who: string, paths: Record<string, RegExp | undefined>, sent: () => { token?: string }) => {
+    for (const [path, found] of Object.entries(paths))
+      test(`${who}: ${path}`, async () => {
+        for (const plan of await plansOf(path, sent())) {
+          expect([plan, scansIn(plan, ['t', 'e1', ...large])]).toEqual([plan, []])
+          if (found !== undefined) expect(plan).toMatch(found)
+        }
+      })
+  }
+
+  check(
+    'a member',
+    {
+      '/api/visits/': /visits:company.id\+id:index/,
+      '/api/visits/?count=1': /company.id/,
+      '/api/visits/?count=1&status=open': /company.id/,
+      '/api/visits/?sort=-starts_at': /visits:company.id\+-starts_at:sort/,
+      '/api/visits/?sort=starts_at': /visits:company.id\+-starts_at:sort/,
+      '/api/visits/?sort=-starts_at&expand=room&filter=status == "open" %26%26 guests > 3':
+        /visits:company.id\+status\+-starts_at:sort/,
+      '/api/visits/?sort=room.title': /company.id/,
+      '/api/visits/?filter=room.title == "Room 6"': /rooms:title:sort/,
+      '/api/visits/?filter=owner.id == me.id': /visits:owner.id\+id:index/,
+      '/api/visits/?filter=code.startsWith("code 123")': undefined,
+      '/api/visits/6/?expand=room,owner': undefined,
+      '/api/rooms/6/?expand=visits': /visits:room.id\+id:index/,
+      '/api/projects/': /projects.members:target\+source:index/,
+      '/api/projects/?count=1': /projects.members:target\+source:index/,
+      '/api/projects/?sort=-created_at': /projects.members:target\+source:index/,
+      '/api/tasks/': /tasks:project.id\+id:index/,
+      '/api/tasks/?count=1': /tasks:project.id\+id:index/,
+      '/api/tickets/summary/?count=1': /tickets:owner.id\+id:index/,
+      '/api/tickets/?sort=code': /tickets:owner.id\+id:index/,
+      '/api/visits/summary/?group=status&count=1': /company.id/,
+      '/api/visits/summary/?group=room.id&sum=guests': /company.id/,
+    },
+    () => ({ token }),
+  )
+
+  check(
+    'an admin',
+    {
+      '/api/visits/?owner.id=5': /visits:owner.id\+id:index/,
+      '/api/visits/?filter=company.id == 5': /visits:company.id\+id:index/,
+      '/api/visits/?filter=owner.id == 5&sort=-starts_at': /visits:owner.id\+id:index/,
+      '/api/visits/?filter=owner.id == 5 || room.id == 6': /visits:owner.id\+id:index/,
+      '/api/visits/?filter=code == "code 6"': /visits:code:sort/,
+      '/api/visits/?filter=code in ["code 6", "code 206"]': /visits:code:sort/,
+      '/api/visits/?filter=code.startsWith("code 123")&sort=code': /visits:code:sort/,
+      '/api/visits/?filter=status == "open"&sort=-starts_at': /visits:status\+-starts_at:sort/,
+      '/api/visits/?filter=room.title == "Room 6"': /visits:room.id\+id:index/,
+      '/api/visits/?filter=room.title == "Room 6"&count=1': /visits:room.id\+id:index/,
+      '/api/visits/?filter=room.title in ["Room 6", "Room 7"]&sort=-starts_at': /visits:room.id\+id:index/,
+      '/api/projects/?filter=5 in members': /projects.members:target\+source:index/,
+      '/api/tasks/?filter=5 in project.members': /tasks:project.id\+id:index/,
+      '/api/visits/summary/?group=status&count=1&owner.id=5': /visits:owner.id\+id:index/,
+    },
+    () => ({}),
+  )
+})

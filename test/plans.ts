@@ -1,0 +1,66 @@
+import type { Bag, Bound } from '../src/store/dialect.ts'
+import type { Statement } from '../src/store/sql.ts'
+import type { Store } from '../src/store/store.ts'
+
+export interface Asked {
+  readonly statement: Statement
+  readonly bag: Bag
+}
+
+/** What a database is asked for while something goes on. */
+export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promise<Asked[]> {
+  const asked: Asked[] = []
+  const { read } = store
+  store.read = (statement, bag) => {
+    asked.push({ statement, bag: { ...bag } })
+    return read.call(store, statement, bag)
+  }
+  try {
+    await goOn()
+  } finally {
+    store.read = read
+  }
+  return asked
+}
+
+export function valuesOf({ statement: { params }, bag }: Asked): Bound[] {
+  return params.map((name) => bag[name] ?? null)
+}
+
+export type Told = Record<string, unknown>
+
+/** Asks on one and the same connection. */
+type Query = (text: string, ...values: Bound[]) => Promise<Told[]>
+
+/** What a database means to do: with the very values and, where it may come to plan for any values, for any. */
+export async function planOf(
+  store: string,
+  query: Query,
+  text: string,
+  values: readonly Bound[],
+): Promise<string> {
+  const told = async (asked: string, ...bound: Bound[]) =>
+    (await query(asked, ...bound)).map((row) => row['QUERY PLAN'] ?? row.detail).join('\n')
+  if (store === 'sqlite') return told(`EXPLAIN QUERY PLAN ${text}`, ...values)
+  const bound = values.map((value) => (value === null ? null : String(value)))
+  const now = await told(`EXPLAIN ${text}`, ...bound)
+  await query('SET plan_cache_mode = force_generic_plan')
+  await query(`PREPARE one AS ${text}`)
+  const any = await told(`EXPLAIN EXECUTE one${values.length === 0 ? '' : `(${values.map(() => 'NULL')})`}`)
+  await query('DEALLOCATE one')
+  return `${now}\nFor any values:\n${any}`
+}
+
+/**
+ * The lines of a plan by which one of these tables is looked at from its beginning to its end, be that in the order of
+ * an index. Some databases tell its name, others what it is called in the statement.
+ */
+export function scansIn(plan: string, names: readonly string[]): string[] {
+  const table = `"?(${names.join('|')})"?( |$)`
+  const scan = new RegExp(`^SCAN ${table}|Seq Scan on ${table}`)
+  const walk = new RegExp(`Index (Only )?Scan .*on ${table}`)
+  const lines = plan.split('\n').map((line) => line.trim().replace(/^->\s+/, ''))
+  return lines.filter(
+    (line, at) => scan.test(line) || (walk.test(line) && !lines[at + 1]?.startsWith('Index Cond')),
+  )
+}

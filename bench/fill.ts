@@ -1,8 +1,11 @@
 export const ROOMS = 100
+/** Each has as many of the visits. */
+export const COMPANIES = 400
 
 export interface Rows {
   readonly bookings?: number
   readonly orders?: number
+  readonly visits?: number
 }
 
 interface Filled {
@@ -15,8 +18,10 @@ interface Filled {
 }
 
 /** Statements that put rows and their journal into a database, in SQL that every database takes. */
-export function fillOf({ bookings = 0, orders = 0 }: Rows): string[] {
-  return contents(bookings, orders).flatMap((one) => (one.rows > 0 ? fillOne(one) : []))
+export function fillOf({ bookings = 0, orders = 0, visits = 0 }: Rows): string[] {
+  return [...contents(bookings, orders), ...visitsOf(visits)].flatMap((one) =>
+    one.rows > 0 ? fillOne(one) : [],
+  )
 }
 
 const STARTS_AT = '2027-01-01T15:00:00.000Z'
@@ -55,6 +60,30 @@ function contents(bookings: number, orders: number): Filled[] {
       rows: orders,
       columns: { 'customer.id': '1', title: `'Order ' || i`, amount: 'i % 1000' },
       json: `'"customer":{"id":' || t."customer.id" || '},"title":"' || t."title" || '","amount":' || t."amount"`,
+    },
+  ]
+}
+
+function visitsOf(rows: number): Filled[] {
+  return [
+    {
+      entity: 'companies',
+      rows: rows > 0 ? COMPANIES : 0,
+      columns: { name: `'Company ' || i` },
+      json: `'"name":"' || t."name" || '"'`,
+    },
+    {
+      entity: 'visits',
+      rows,
+      columns: {
+        'company.id': `1 + i % ${COMPANIES}`,
+        'room.id': `1 + i / ${COMPANIES} % ${ROOMS}`,
+        status: `CASE i / ${COMPANIES} % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'held' ELSE 'paid' END`,
+        guests: `1 + i / ${COMPANIES} % 20`,
+        price: `i / ${COMPANIES} * 37 % 10000`,
+      },
+      json: `'"company":{"id":' || t."company.id" || '},"room":{"id":' || t."room.id" || '},"status":"' || t."status"
+        || '","guests":' || t."guests" || ',"price":' || t."price"`,
     },
   ]
 }

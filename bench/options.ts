@@ -11,6 +11,7 @@ export const parts = [
   'growth',
   'cascade',
   'journal',
+  'queries',
 ] as const
 export type Part = (typeof parts)[number]
 
@@ -29,7 +30,7 @@ export interface Options {
 export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--seconds N] [--only part,part]
 
   --store NAME   sqlite, unless told; or postgres: one of its own, or TAKEBACK_BENCH_POSTGRES=postgres://…
-  --quick        a third of the rounds, and no growth
+  --quick        a third of the rounds, and no growth nor queries: they take a million rows
   --growth       growth only
   --seconds N    how long a round of load takes
   --only LIST    of ${parts.join(', ')}
@@ -54,7 +55,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   if (growth && only !== undefined) throw new Error('--growth is --only growth: give one of the two.')
   const chosen = growth
     ? ['growth']
-    : (only?.split(',') ?? parts.filter((part) => !quick || part !== 'growth'))
+    : (only?.split(',') ?? parts.filter((part) => !quick || !large.includes(part)))
   return {
     store: readStore(values.store),
     parts: readParts(chosen),
@@ -68,6 +69,9 @@ function readStore(name: string): StoreName {
   if (store === undefined) throw new Error(`--store takes ${stores.join(' or ')}, not "${name}".`)
   return store
 }
+
+/** What takes its time to be filled. */
+const large: readonly Part[] = ['growth', 'queries']
 
 /** The memory that a load takes can only be seen under that load. */
 const loads: readonly Part[] = ['creates', 'reads', 'lists']

@@ -5,6 +5,12 @@ import { join } from 'node:path'
 import type { Database } from './store.ts'
 
 const root = join(import.meta.dir, '..')
+
+/** A file of the project. */
+export const rootOf = (file: string) => join(root, file)
+
+/** What is served unless told. */
+export const CONFIG = 'bench/takeback.config.ts'
 const READY_MS = 20_000
 const STOP_MS = 15_000
 
@@ -54,8 +60,8 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export function startTakeback(database: Database, free = false): Promise<Server> {
-  const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database)]
+export function startTakeback(database: Database, free = false, config = CONFIG): Promise<Server> {
+  const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database, config)]
   const whole = [...command, '--host', '127.0.0.1', '--port', '0', '--log', 'json']
   return start(free ? whole : onCore('server', whole))
 }
@@ -64,12 +70,17 @@ export function startLimit({ url }: Database): Promise<Server> {
   return start(onCore('server', [process.execPath, 'bench/limit.ts', url]))
 }
 
+/** `file` is that of the page. */
+export function startPage({ url }: Database, file: string): Promise<Server> {
+  return start(onCore('server', [process.execPath, 'bench/page.ts', url, file]))
+}
+
 export function startWithoutJournal({ url }: Database): Promise<Server> {
   return start(onCore('server', [process.execPath, 'bench/without-journal.ts', url]))
 }
 
-export function storeFlags({ url }: Database): string[] {
-  return ['--config', 'bench/takeback.config.ts', '--database', url]
+export function storeFlags({ url }: Database, config: string): string[] {
+  return ['--config', config, '--database', url]
 }
 
 let count = 0

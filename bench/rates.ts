@@ -1,7 +1,9 @@
+import type { Actor } from '../src/plan/actor.ts'
 import { ROOMS } from './fill.ts'
 import { type Call, drive, type Load } from './generator.ts'
 import type { Options, Part } from './options.ts'
-import { memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
+import { lookUp, refuseScans } from './plans.ts'
+import { CONFIG, memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
 import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
 import type { BenchStore, Counts, Database } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
@@ -11,6 +13,7 @@ const CONNECTIONS = 64
 /** Takeback lets five logins of an account run at once. More than it lets run would measure how long it lets wait. */
 const LOGINS = 4
 const RATIO = { least: 0.5 }
+const admin: Actor = { kind: 'user', entity: 'admins', id: 1, admin: true }
 const MEMORY = { most: 150, unit: ' MB' }
 
 type Rate = Extract<Part, 'creates' | 'reads' | 'lists' | 'pairs' | 'logins'>
@@ -106,6 +109,11 @@ export async function measureRates(
   const chosen = rows.filter(({ name }) => options.parts.has(name))
   if (chosen.length === 0) return []
   const database = await makeDatabase(store, 'rates', { bookings: BOOKINGS })
+  const asked = [
+    { actor: admin, entity: 'bookings' } as const,
+    { actor: admin, entity: 'bookings', id: 7 } as const,
+  ]
+  await refuseScans(database, await lookUp(database, CONFIG, asked), ['bookings'])
   const copy = await database.copy('limit')
   const takeback = { server: await startTakeback(database), database }
   const limit = { server: await startLimit(copy), database: copy }

@@ -9,6 +9,7 @@ import { measureJournal } from './journal.ts'
 import { help, type Options, parseOptions, type StoreName } from './options.ts'
 import { openPostgres } from './postgres/store.ts'
 import { cleanUp, folder, pinned } from './processes.ts'
+import { measureQueries } from './queries.ts'
 import { measureRates } from './rates.ts'
 import { sqlite } from './sqlite/store.ts'
 import { measureStart } from './start.ts'
@@ -69,12 +70,13 @@ async function measure(options: Options): Promise<void> {
     say('journal')
     lines.push(...(await measureJournal(store, options)))
   }
+  if (options.parts.has('queries')) lines.push(...(await measureQueries(store, options, say)))
   console.log(`\n${tableOf(lines)}`)
 }
 
-/** Five loads on two servers each. */
+/** Seven loads on two servers each. */
 function leaveInTime({ rounds, seconds }: Options): void {
-  const minutes = MINUTES_MAX + Math.ceil((5 * 2 * (rounds + 1) * seconds) / 60)
+  const minutes = MINUTES_MAX + Math.ceil((7 * 2 * (rounds + 1) * seconds) / 60)
   setTimeout(() => {
     console.error(`The bench was not done in ${minutes} minutes.`)
     void leave(1)

@@ -1,21 +1,26 @@
 import type { Rows } from './fill.ts'
-import { run, type Server, storeFlags } from './processes.ts'
+import { CONFIG, run, type Server, storeFlags } from './processes.ts'
 import type { BenchStore, Database } from './store.ts'
 
 export const member = { email: 'bench@example.com', password: 'slow-Kettle-47-harbour' } as const
 
 /** A database with one admin and so many rows. */
-export async function makeDatabase(store: BenchStore, name: string, rows: Rows): Promise<Database> {
+export async function makeDatabase(
+  store: BenchStore,
+  name: string,
+  rows: Rows,
+  config = CONFIG,
+): Promise<Database> {
   const database = await store.make(name)
   const add = ['user', 'add', 'admins', member.email, '--password', member.password]
-  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database)], 30)
+  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database, config)], 30)
   await database.fill(rows)
   return database
 }
 
 const PATIENCE_MS = 10_000
 
-async function ask(
+export async function ask(
   server: Server,
   method: string,
   path: string,
@@ -37,8 +42,9 @@ async function ask(
   return text
 }
 
-export async function logIn(server: Server): Promise<string> {
-  const answer = JSON.parse(await ask(server, 'POST', '/api/auth/login', '', member)) as { token: string }
+export async function logIn(server: Server, email: string = member.email): Promise<string> {
+  const body = { ...member, email }
+  const answer = JSON.parse(await ask(server, 'POST', '/api/auth/login', '', body)) as { token: string }
   return answer.token
 }
 

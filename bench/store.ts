@@ -1,3 +1,4 @@
+import type { Bound } from '../src/store/dialect.ts'
 import type { Rows } from './fill.ts'
 
 /** A kind of database to measure on. */
@@ -17,6 +18,8 @@ export interface Database {
   fill(rows: Rows): Promise<void>
   /** The same tables, indexes and rows to the byte. No server may have it open. */
   copy(name: string): Promise<Database>
+  /** What it means to do for a statement, a line each. */
+  explain(text: string, values: readonly Bound[]): Promise<string>
   /** How many rows there are, beside a running server. */
   count(): Promise<Counts>
 }

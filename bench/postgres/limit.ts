@@ -1,5 +1,6 @@
 import { SQL } from 'bun'
 import type { Booking, Limit, Member } from '../limit.ts'
+import type { PageQuery } from '../page.ts'
 
 /**
  * The fewest statements that do what Takeback does to a database of the same tables and indexes, with the same
@@ -30,6 +31,17 @@ export function openPostgresLimit({ url, pool }: { url: string; pool: number }):
       const [id, hash, json] = row ?? []
       return row === undefined ? undefined : ({ id, hash, json } as Member)
     },
+    close: () => sql.close(),
+  }
+}
+
+/** One query, as often as it is asked for. */
+export function openPostgresQuery({ url, pool }: { url: string; pool: number }, text: string): PageQuery {
+  const sql = new SQL({ url, max: pool })
+  // As texts, as Takeback binds them: what else there is would be guessed.
+  const bound = (value: string | number | null) => (value === null ? null : String(value))
+  return {
+    run: (values) => sql.unsafe(text, values.map(bound)).values() as unknown as Promise<unknown[][]>,
     close: () => sql.close(),
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
 import { readConfig } from '../../src/config.ts'
 import { startCluster } from '../../test/cluster.ts'
+import { planOf } from '../../test/plans.ts'
 import { fillOf } from '../fill.ts'
 import { type BenchStore, COUNT, type Database } from '../store.ts'
 
@@ -29,6 +30,14 @@ export async function openPostgres(): Promise<BenchStore> {
         await ask('CHECKPOINT')
       },
       copy: (other) => make(other, database),
+      async explain(text, values) {
+        const sql = new SQL(addressOf(cluster.url, database), { max: 1, prepare: false })
+        try {
+          return await planOf('postgres', (asked, ...bound) => sql.unsafe(asked, bound), text, values)
+        } finally {
+          await sql.close()
+        }
+      },
       async count() {
         const [row] = await ask(COUNT, database)
         return { bookings: Number(row?.bookings), journal: Number(row?.journal) }

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { checkpointWhenLarge, pragmas } from '../../src/store/sqlite/open.ts'
 import type { Booking, Limit, Member } from '../limit.ts'
+import type { PageQuery } from '../page.ts'
 
 const journalColumns = `"takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")`
 
@@ -55,6 +56,14 @@ export function openSqliteLimit(path: string): Limit {
     ...loginOf(database),
     close: () => database.close(),
   }
+}
+
+/** One query, as often as it is asked for. */
+export function openSqliteQuery(path: string, text: string): PageQuery {
+  const database = new Database(path, { readwrite: true, strict: true })
+  for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
+  const prepared = database.prepare(text)
+  return { run: (values) => prepared.values(...values), close: () => database.close() }
 }
 
 type Write = (operation: string, at: string) => string | undefined

@@ -1,6 +1,8 @@
 import { Database as File } from 'bun:sqlite'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Bound } from '../../src/store/dialect.ts'
+import { planOf, type Told } from '../../test/plans.ts'
 import { fillOf, type Rows } from '../fill.ts'
 import { folder } from '../processes.ts'
 import { type BenchStore, COUNT, type Counts, type Database } from '../store.ts'
@@ -28,6 +30,19 @@ function fileOf(name: string): Database {
       const copy = join(folder, `${other}.db`)
       copyFileSync(path, copy)
       return fileOf(other)
+    },
+    async explain(text, values) {
+      const file = new File(path, { readonly: true })
+      try {
+        return await planOf(
+          'sqlite',
+          async (asked, ...bound) => file.query<Told, Bound[]>(asked).all(...bound),
+          text,
+          values,
+        )
+      } finally {
+        file.close()
+      }
     },
     async count() {
       const file = new File(path, { readonly: true })

@@ -1,0 +1,57 @@
+// The yardstick of `queries`: one page of a list, by the very SQL that Takeback has run for it, and nothing else. No
+// login, no parsing, no rules but those that stand in the SQL. Started by queries.ts: bun bench/page.ts <address of a
+// database> <file of the page>
+import { readFileSync } from 'node:fs'
+import { readConfig } from '../src/config.ts'
+import { openPostgresQuery } from './postgres/limit.ts'
+import { openSqliteQuery } from './sqlite/limit.ts'
+
+/** A text of SQL, and what is bound to it, by number. */
+export interface Page {
+  readonly text: string
+  readonly bound: readonly Values[]
+  readonly limit: number
+  /** What stands in a cursor before the place. */
+  readonly signature: string
+}
+
+export type Values = readonly (string | number | null)[]
+
+/** Runs one query; rows of JSON and place, at once or once the database has answered. */
+export interface PageQuery {
+  run(values: Values): unknown[][] | Promise<unknown[][]>
+  close(): void | Promise<void>
+}
+
+const [database = '', file = ''] = process.argv.slice(2)
+const { text, bound, limit, signature } = JSON.parse(readFileSync(file, 'utf8')) as Page
+const location = readConfig({ database }, process.env).database
+const query =
+  location.kind === 'sqlite' ? openSqliteQuery(location.path, text) : openPostgresQuery(location, text)
+
+const init = { headers: { 'Content-Type': 'application/json' } }
+
+function respond(rows: unknown[][]): Response {
+  const page = rows.slice(0, limit)
+  const next =
+    rows.length > limit ? `"${Buffer.from(`${signature}${page.at(-1)?.[1]}`).toString('base64url')}"` : 'null'
+  return new Response(`{"data":[${page.map(([json]) => json).join(',')}],"next":${next}}`, init)
+}
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  development: false,
+  routes: {
+    '/:at': (request) => {
+      const rows = query.run(bound[Number(request.params.at)] ?? [])
+      return rows instanceof Promise ? rows.then(respond) : respond(rows)
+    },
+  },
+})
+
+process.on('SIGTERM', async () => {
+  await query.close()
+  process.exit(0)
+})
+console.log(`The page is ready at http://127.0.0.1:${server.port}`)

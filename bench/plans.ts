@@ -1,0 +1,69 @@
+import { list } from '../src/api/list.ts'
+import { Query } from '../src/api/query.ts'
+import { read } from '../src/api/read.ts'
+import { loadModel, openApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import type { Actor } from '../src/plan/actor.ts'
+import { type Asked, askedOf, scansIn, valuesOf } from '../test/plans.ts'
+import { rootOf } from './processes.ts'
+import type { Database } from './store.ts'
+
+/** Who asks for what: a list, or an Entity of an id. */
+export interface Wanted {
+  readonly actor: Actor
+  readonly entity: string
+  readonly id?: number
+  readonly query?: string
+}
+
+export interface Found {
+  readonly asked: readonly Asked[]
+  readonly body: string
+}
+
+/** What Takeback asks its database for, and answers, without a server. */
+export async function lookUp(
+  { url }: Database,
+  config: string,
+  wanted: readonly Wanted[],
+): Promise<readonly Found[]> {
+  const settings = readConfig({ database: url, config: rootOf(config) }, process.env)
+  const app = await openApp(settings, await loadModel(settings.file))
+  try {
+    const found: Found[] = []
+    for (const one of wanted) {
+      let body = ''
+      const asked = await askedOf(app.context.store, async () => {
+        body = (await answerOf(app.context, one)).body ?? ''
+      })
+      found.push({ asked, body })
+    }
+    return found
+  } finally {
+    await app.close()
+  }
+}
+
+function answerOf(context: Parameters<typeof list>[0], { actor, entity, id, query }: Wanted) {
+  const plan = context.plans.get(entity)
+  if (plan === undefined) throw new Error(`There is no Entity type ${entity}.`)
+  const given = query === undefined ? Query.empty : new Query(new URLSearchParams(query))
+  return id === undefined ? list(context, plan, actor, given) : read(context, plan, actor, id, given)
+}
+
+/** The first of the live, in the order of the table: what is read is what is wanted, and nothing is looked for. */
+const WALK = /WHERE t\."deleted_at" IS NULL ORDER BY t\."id" ASC LIMIT \d+$/
+
+/** What is measured must not depend on how many rows there are: throws where a database looks at all of a table. */
+export async function refuseScans(
+  database: Database,
+  found: readonly Found[],
+  tables: readonly string[],
+): Promise<void> {
+  for (const asked of found.flatMap((one) => one.asked)) {
+    const { text } = asked.statement
+    const plan = await database.explain(text, valuesOf(asked))
+    if (!WALK.test(text) && scansIn(plan, ['t', ...tables]).length > 0)
+      throw new Error(`A query looks at all of a table:\n${text}\n${plan}`)
+  }
+}

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { EntityDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import {
@@ -18,7 +18,7 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
-import { onEveryStore, type Received } from '../harness.ts'
+import { onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 
 /*
  * Everything that can be said in a rule, said in every rule: of what is made, of what is and what it will be, of what is
@@ -244,15 +244,19 @@ test('all that is said here can be said', () => {
   expect(() => resolve(everywhere)).not.toThrow()
 })
 
-onEveryStore('rules everywhere', everywhere, (server) => {
+onEveryStoreByHand('rules everywhere', (store) => {
+  const server = new TestServer(store, everywhere)
   let tokens: (string | null)[] = []
 
+  // So many types take longer to start than is usual.
   beforeAll(async () => {
+    await server.start()
     await server.expect(201, 'POST', '/api/companies/', { name: 'Acme' })
     const ann = await server.user('users', { email: 'ann@example.com', name: 'Ann', company: { id: 1 } })
     await server.expect(200, 'PATCH', '/api/users/1/', { friends: [{ id: 1 }], tags: ['a'] })
     tokens = [ann.token]
   }, 60_000)
+  afterAll(() => server.remove())
 
   const full = {
     title: 'x',

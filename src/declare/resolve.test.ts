@@ -222,6 +222,10 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [inRooms({ a: text() }, { acess: {} }), 'entities.rooms.acess: is not an option; did you mean "access"?'],
     [
+      inRooms({ a: text({ write: 'me != null' }) }, { access: { create: everyone } }),
+      'entities.rooms.fields.a.write: keeps whoever is not signed in from setting what is required, although they may create',
+    ],
+    [
       inRooms({ a: text() }, { access: { read: 'a == 1' } }),
       'entities.rooms.access.read: must be a text, such as "abc" at column 6, in "a == 1"',
     ],

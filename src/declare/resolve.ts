@@ -9,7 +9,7 @@ import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
-import { checkRules } from './rules.ts'
+import { checkRequired, checkRules } from './rules.ts'
 import { ownValues } from './scope.ts'
 import { withinIndexes } from './unique.ts'
 import { SEARCHED_MAX } from './words.ts'
@@ -76,6 +76,8 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     edges: edgesOf(entities),
   }
   checkRules(entities, model.logins, problems)
+  // What the rules say is known only where all of them are understood.
+  if (problems.length === 0) checkRequired(model, declaration.admins, problems)
   checkReverses(entities, problems)
   return Object.freeze({
     ...model,

@@ -8,6 +8,7 @@ import { type EntityType, type Field, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
 import { membersOf, type ownValues, wholeSight } from './scope.ts'
+import { isRequired } from './values.ts'
 
 /** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
 export type Subject = Action | 'read field' | 'write field'
@@ -69,6 +70,39 @@ export function checkRules(entities: Entities, logins: Logins, problems: Problem
       if (!(error instanceof Mistake)) throw error
       problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
     }
+  }
+}
+
+/** Whoever may create must be able to send what must be sent. */
+export function checkRequired(
+  { entities, logins }: { readonly entities: Entities; readonly logins: Logins },
+  admins: unknown,
+  problems: Problems,
+): void {
+  for (const type of entities.values()) {
+    const { create } = type.access
+    const written = rulesOf(type, 'write')
+    if (create === undefined || written.size === 0) continue
+    for (const viewer of [undefined, ...logins.filter(({ name }) => name !== admins)]) {
+      const never = (rule: Rule, subject: Subject) =>
+        ruleFor(rule, subject, type, viewer, { entities, logins }) === no
+      if (never(create, 'create')) continue
+      for (const { path } of needed(type.fields))
+        if (written.get(path)?.some((rule) => never(rule, 'write field')))
+          problems.push([
+            `entities.${type.name}.fields.${path.split('.').join('.fields.')}.write`,
+            `keeps ${viewer?.name ?? 'whoever is not signed in'} from setting what is required, although they may create: make it optional, or give it a default`,
+          ])
+    }
+  }
+}
+
+/** What every new Entity must bring along. */
+function* needed(fields: readonly Field[]): Generator<Field> {
+  for (const field of fields) {
+    if (!isRequired(field)) continue
+    yield field
+    if (field.kind === 'object') yield* needed(field.fields)
   }
 }
 

@@ -141,7 +141,7 @@ const expressions = [
   '$counts.exists(n, n > $whole)',
   '$lines.exists(l, l.price > 3)',
   '$lines.all(l, l.label != null && l.label != $word)',
-  '$lines.exists(l, $tags.exists(t, t == l.label))',
+  '$lines.exists(l, l.label in $tags)',
   '$owner == null',
   '$owner.id == me.id',
   '!($owner.id == me.id)',

@@ -4,6 +4,7 @@ import { type Errors, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { isBehind } from './behind.ts'
 import type { Conditions } from './condition.ts'
 import type { Expansion, Expansions } from './expand.ts'
 import type { Filter, Filters } from './filter.ts'
@@ -122,6 +123,8 @@ export interface Seen {
   readonly asked: Expression
   /** What a rule asks of the Entity; undefined where it asks for nothing. */
   rule(action: 'read' | 'restore' | 'history', ground: Ground): Sql | undefined
+  /** The rule of reading, each side of its `||` by itself; none where it has but one. */
+  sides(ground: Ground): readonly Sql[]
 }
 
 export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): ListPlan {
@@ -147,9 +150,9 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     return renderEntity(type, dialect, { ...all, chosen: fields, more: [...(all.more ?? []), ...deletion] })
   }
 
-  function where({ filters: asked, trashed, at, search: words }: Selection): Sql[] {
+  function where({ filters: asked, trashed, at, search: words }: Selection, side?: Sql): Sql[] {
     const here = ground(at)
-    const rule = seen.rule('read', here)
+    const rule = side ?? seen.rule('read', here)
     const restore = trashed === 'without' ? undefined : seen.rule('restore', here)
     const history = at === undefined ? undefined : seen.rule('history', here)
     const state = {
@@ -173,15 +176,15 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       : conditions.value(by.value, ground(at))
 
   /** Of the live: an index has no others, and the past has none. */
-  function hasIndex({ filters: asked, sort, trashed, at, search: words }: ListQuery): boolean {
-    if (words !== undefined) return false
+  function hasIndex(query: ListQuery): boolean {
+    const { filters: asked, sort } = query
     const held = heldIn([seen.asked, ...asked.map(({ expression }) => expression)])
     const keys = sort.flatMap((key) => ({ column: columnOf(key) ?? '', descending: key.descending }))
-    return trashed === 'without' && at === undefined && isServed(type, keys, held)
+    return isOfToday(query) && isServed(type, keys, held)
   }
 
   /** What a page is sorted by, which rows it can have, and the place of a row in it. */
-  function parts(query: PageQuery): { order: Sql; condition: Sql; place: Sql } {
+  function parts(query: PageQuery, side?: Sql): { order: Sql; condition: Sql; place: Sql } {
     const keys = query.sort.map((key) => ({
       ...key,
       sql: sortedBy(key, query),
@@ -190,7 +193,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
     return {
       order: join(keys.map((key) => ordered(key.sql, columnOf(key) ?? '', key.descending))),
-      condition: and([...where(query), ...behind]),
+      condition: and([...where(query, side), ...behind]),
       place: dialect.array(keys.map(({ by, sql: value }) => dialect.render(by.kind, value, by.scale))),
     }
   }
@@ -202,6 +205,15 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
     const shownAs = json(query, query.at, query.trashed !== 'without' && query.at === undefined)
+    const sides = isOfToday(query) ? seen.sides(ground(query.at)) : []
+    // A page of each side, which may have an index of its own: in an order, no database puts two of them together.
+    if (sides.length > 0) {
+      const pages = sides.map((side, at) => {
+        const met = parts(query, side).condition
+        return sql`SELECT s${count(at)}."id" FROM (SELECT t."id" ${from} WHERE ${met} ORDER BY ${order} LIMIT ${limit}) s${count(at)}`
+      })
+      return sql`SELECT ${shownAs}, ${place} ${from} WHERE t."id" IN (${join(pages, sql` UNION ALL `)}) ORDER BY ${order} LIMIT ${limit}`
+    }
     // Most lists: the order of the live is that of the table, or of an index.
     if ((byId && query.trashed !== 'only') || hasIndex(query))
       return sql`SELECT ${shownAs}, ${place} ${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
@@ -323,6 +335,11 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
 }
 
+/** What is live, by what it is: the past and the trash have no indexes, and words have one of their own. */
+function isOfToday({ trashed, at, search }: Selection): boolean {
+  return trashed === 'without' && at === undefined && search === undefined
+}
+
 /** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
 function shapeOf(query: ListQuery): string {
   return `${pageShape(query)}|${shownShape(query)}`
@@ -360,38 +377,4 @@ function boundOf({ filters, after, at }: PageQuery): Bag {
 function columnOf({ by }: SortKey): string | undefined {
   const { hops, column } = by.value.place
   return hops.length === 0 ? column : undefined
-}
-
-type Key = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
-
-/** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
-function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
-  const bound = (at: number) => param(`>${at}`, keys[at]?.by.kind)
-  const [first] = keys
-  // All at once where that says the same: each is worked out once, and an index is read from there on.
-  if (keys.every(({ mayBeEmpty, descending }) => !mayBeEmpty && descending === first?.descending)) {
-    const beyond = first?.descending ? sql`<` : sql`>`
-    return sql`(${join(keys.map((key) => key.sql))}) ${beyond} (${join(keys.map((_, at) => bound(at)))})`
-  }
-  const same = (key: Key, at: number) =>
-    after[at] === null ? sql`${key.sql} IS NULL` : sql`${key.sql} = ${bound(at)}`
-  const ways = keys.flatMap(({ descending, sql: value }, at) => {
-    const beyond = isBeyond(value, descending, after[at] ?? null, bound(at))
-    return beyond === undefined ? [] : [and([...keys.slice(0, at).map(same), beyond])]
-  })
-  if (ways.length === 0) return sql`1 = 0`
-  const anyWay = sql`(${join(
-    ways.map((way) => sql`(${way})`),
-    sql` OR `,
-  )})`
-  // Said once more of the first alone: what databases begin to read an index at. Not where `null` comes behind it, which
-  // would be a second place to begin at.
-  if (first === undefined || keys.length === 1 || after[0] === null) return anyWay
-  if (!first.descending) return sql`${first.sql} >= ${bound(0)} AND ${anyWay}`
-  return first.mayBeEmpty ? anyWay : sql`${first.sql} <= ${bound(0)} AND ${anyWay}`
-}
-
-function isBeyond(column: Sql, descending: boolean, value: Bound, bound: Sql): Sql | undefined {
-  if (value === null) return descending ? undefined : sql`${column} IS NOT NULL`
-  return descending ? sql`(${column} < ${bound} OR ${column} IS NULL)` : sql`${column} > ${bound}`
 }

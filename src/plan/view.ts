@@ -86,6 +86,7 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     conditions: new Conditions(model, dialect, viewer),
     always: (path) => viewer.mayField(type, path, 'read') === yes,
     asked: may.read,
+    sides: (ground) => (may.read.op === 'or' ? may.read.of.map((one) => rules.of(one, ground)) : []),
     rule,
   })
   const answers = actions

@@ -170,6 +170,8 @@ onEveryStoreByHand('plans of queries', (store) => {
       '/api/tasks/?count=1': /tasks:project.id\+id:index/,
       '/api/tickets/summary/?count=1': /tickets:owner.id\+id:index/,
       '/api/tickets/?sort=code': /tickets:owner.id\+id:index/,
+      '/api/tickets/': /tickets:owner.id\+id:index/,
+      '/api/tickets/?limit=5&filter=id > 500': /tickets:company.id\+id:index/,
       '/api/visits/summary/?group=status&count=1': /company.id/,
       '/api/visits/summary/?group=room.id&sum=guests': /company.id/,
     },

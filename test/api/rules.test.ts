@@ -180,6 +180,43 @@ onEveryStore('rules', rules, (server) => {
       expect(seen.data.map(({ id }: any) => id)).toEqual([ann.id, cat.id])
     })
 
+    test('is listed page by page, each member once, whichever side of the rule shows it', async () => {
+      for (let at = 0; at < 9; at++)
+        await server.expect(201, 'POST', '/api/users/', {
+          email: `member${at}@example.com`,
+          password: 'correct horse battery',
+          name: at % 3 === 0 ? null : `n${at % 4}`,
+          company: { id: 1 + (at % 2) },
+        })
+      for (const sort of ['id', '-id', 'name', '-name,email', 'company.name,-id']) {
+        const whole = await server.expect(
+          200,
+          'GET',
+          `/api/users/?limit=200&sort=${sort}`,
+          undefined,
+          as(ann),
+        )
+        const seen: unknown[] = []
+        for (let next: string | null = ''; next !== null; ) {
+          const cursor: string = next === '' ? '' : `&cursor=${next}`
+          const page = await server.expect(
+            200,
+            'GET',
+            `/api/users/?limit=2&sort=${sort}${cursor}`,
+            undefined,
+            as(ann),
+          )
+          seen.push(...page.data)
+          next = page.next
+        }
+        expect([sort, seen]).toEqual([sort, whole.data])
+        expect(seen.length).toBeGreaterThan(5)
+      }
+      for (const { id } of (await server.expect(200, 'GET', '/api/users/?filter=email.startsWith("member")'))
+        .data)
+        await server.expect(200, 'DELETE', `/api/users/${id}/`)
+    })
+
     test('is followed at once when a member moves', async () => {
       const dan = await server.user('users', { email: 'dan@example.com' })
       const count = async () =>

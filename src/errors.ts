@@ -77,7 +77,12 @@ export function placed(failure: Failure, at: number): Failure {
   for (const [path, sentences] of failure.errors ?? [])
     errors.set(path === '' ? `${at}` : `${at}.${path}`, sentences)
   if (errors.size === 0) errors.set(`${at}`, [failure.message])
-  return new Failure(failure.code, { errors, headers: { ...failure.headers }, cause: failure.cause })
+  return new Failure(failure.code, {
+    errors,
+    headers: { ...failure.headers },
+    cause: failure.cause,
+    ...(failure.denied !== undefined && { denied: failure.denied }),
+  })
 }
 
 /** One failing path, the commonest case. */

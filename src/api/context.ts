@@ -98,7 +98,7 @@ export function refuseByRule(plan: Plan, action: Action, actor: Actor, row: Row 
 
 /** `seen`: it is no secret that there is something. */
 export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean): Failure {
-  const denied = denialOf(plan, action)
+  const denied = denialOf(plan, seen ? action : 'read')
   if (actor.kind === 'nobody' && (seen || plan.view(actor).may.read === no)) return signInFirst(denied)
   return new Failure(seen ? 'forbidden' : 'not_found', { denied })
 }

@@ -31,7 +31,7 @@ export function* create(
   plan.bind(view.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)
-  yield* refuseFaulty(plan, bag, 0, actor, errors)
+  yield* refuseFaulty(plan, actor, { action: 'create', bag, self: 0, manner: { guarded }, errors })
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   for (let tries = 0; tries < TRIES; tries++) {
     const outcome = yield* write(view.writes.create(guarded), bag)

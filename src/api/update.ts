@@ -64,7 +64,7 @@ export function* update(
   bindEmailKey(plan, bag)
   // What is wrong with the values is said by looking at those of the Entity: only to whoever sees that.
   if (errors.size > 0) yield* live(plan, actor, id)
-  yield* refuseFaulty(plan, bag, id, actor, errors)
+  yield* refuseFaulty(plan, actor, { action: 'update', bag, self: id, manner: how, errors })
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   const documents =

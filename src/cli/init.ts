@@ -26,7 +26,7 @@ export const init: Command = {
 }
 
 const template = `// Everything that this backend serves is declared here. Change it, start anew, and the API has changed.
-import { app, boolean, date, entity, everyone, list, ref, text } from 'takeback'
+import { app, boolean, date, entity, everyone, list, ref, signedIn, text } from 'takeback'
 
 export default app({
   admins: 'admins', // members of this type may do everything
@@ -37,7 +37,7 @@ export default app({
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120 }) },
-      access: { create: everyone, read: 'me != null', update: 'id == me.id' }, // anybody may sign up
+      access: { create: everyone, read: signedIn, update: 'id == me.id' }, // anybody may sign up
     }),
 
     // /api/projects/ and /api/tasks/

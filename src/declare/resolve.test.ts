@@ -226,6 +226,10 @@ test('every mistake has its dot path and what would be right', () => {
       'entities.rooms.fields.a.write: keeps whoever is not signed in from setting what is required, although they may create',
     ],
     [
+      { ...inRooms({ a: text() }, { login: { userType: 'user' }, access: { read: 'me.type == "usr"' } }) },
+      '"usr" is not a user type; did you mean "user"?',
+    ],
+    [
       inRooms({ a: text() }, { access: { read: 'a == 1' } }),
       'entities.rooms.access.read: must be a text, such as "abc" at column 6, in "a == 1"',
     ],

@@ -47,6 +47,7 @@ function scopeOf(
         ? null
         : { entity: viewer.name, userType: viewer.login?.userType ?? '', members: all(viewer) },
     anybody: logins.map((login) => all(login)),
+    userTypes: logins.flatMap(({ login }) => login?.userType ?? []),
   }
 }
 

@@ -100,7 +100,8 @@ function memberOf(
   return value(column, kindOf(field), field.scale, choicesOf(field))
 }
 
-const idOnly: Members = {
+/** All that is known of what is not seen: that it has an id. */
+export const idOnly: Members = {
   names: ['id'],
   get: (name) => (name === 'id' ? value('id', 'integer', 0) : undefined),
 }

@@ -22,12 +22,25 @@ function rowsOf(fields: readonly Field[], type: EntityType, within?: string): Co
   return fields.flatMap((field) => {
     const need = presence(field, within)
     if (field.kind === 'value')
-      return [row(field.path, typeName(field), need, valueNotes(type, field)), ...itemRows(field)]
-    if (field.kind === 'reference') return [row(field.path, 'reference', need, referenceNotes(field))]
-    if (field.kind === 'links') return [row(field.path, 'list of references', need, linksNotes(field))]
+      return [
+        row(field.path, typeName(field), need, [...valueNotes(type, field), ...ruleNotes(field)]),
+        ...itemRows(field),
+      ]
+    if (field.kind === 'reference')
+      return [row(field.path, 'reference', need, [...referenceNotes(field), ...ruleNotes(field)])]
+    if (field.kind === 'links')
+      return [row(field.path, 'list of references', need, [...linksNotes(field), ...ruleNotes(field)])]
     const inner = rowsOf(field.fields, type, field.optional ? field.path : within)
-    return [row(field.path, 'object', need, ['the fields below']), ...inner]
+    return [row(field.path, 'object', need, ['the fields below', ...ruleNotes(field)]), ...inner]
   })
+}
+
+/** That there are rules, not what they say: strangers read this too. */
+function ruleNotes({ read, write }: Field): string[] {
+  return [
+    ...(read === undefined ? [] : ['not shown to everybody']),
+    ...(write === undefined ? [] : ['not for everybody to set']),
+  ]
 }
 
 function row(path: string, type: string, need: Content, notes: readonly Content[]): Content[] {

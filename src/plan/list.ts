@@ -147,7 +147,9 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     const all =
       expand === undefined ? plain : expansions.shown(type, expand, (column) => sql`t.${id(column)}`)
     const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
-    return renderEntity(type, dialect, { ...all, chosen: fields, more: [...(all.more ?? []), ...deletion] })
+    // What is expanded comes along, whatever else is asked for.
+    const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
+    return renderEntity(type, dialect, { ...all, chosen, more: [...(all.more ?? []), ...deletion] })
   }
 
   function where({ filters: asked, trashed, at, search: words }: Selection, side?: Sql): Sql[] {

@@ -4,7 +4,7 @@ import type { Scope } from '../declare/cel/scope.ts'
 import { type Action, actions } from '../declare/define.ts'
 import { columnOf, type EntityType, type Field, type Model, walk } from '../declare/model.ts'
 import { ruleFor, rulesOf } from '../declare/rules.ts'
-import { membersOf, type Sight } from '../declare/scope.ts'
+import { idOnly, membersOf, type Sight } from '../declare/scope.ts'
 import type { Actor } from './actor.ts'
 
 /**
@@ -71,7 +71,8 @@ export class Viewer {
         login === undefined
           ? null
           : { entity: login.name, userType: login.login?.userType ?? '', members: all(login) },
-      anybody: login === undefined ? [] : [all(login)],
+      // Whoever is signed in has an id, whatever else.
+      anybody: [...(login === undefined ? [] : [all(login)]), idOnly],
     }
   }
 

@@ -183,7 +183,7 @@ onEveryStore('filters', everything, (server) => {
       ['tags == "x"', 'compares a whole list; use "in", size() or exists() at column 1'],
       ['anything == 1', 'compares a whole object; name a field of it at column 1'],
       ['name.foo()', 'uses foo(), which is not known'],
-      ['name.matches("(?=a)")', 'has a pattern that'],
+      ['name.matches("(?=a)")', 'has a pattern that cannot be read: looking ahead'],
       ['duration("x") > duration("1h")', 'needs a duration, such as duration("1h30m")'],
       ['parent.parent.parent.parent.name == "a"', 'goes over more than 3 references at column 29'],
       ['tags.exists(name, name == "x")', 'calls an item "name", which is a name already at column 13'],
@@ -269,6 +269,18 @@ onEveryStore('expansions', teams, (server) => {
         [23, 'two', undefined],
         [22, 'one', 'Old "House"'],
       ])
+    })
+
+    test('may speak of whoever asks, though that be nobody', async () => {
+      const { data } = await server.expect(200, 'GET', '/api/rooms/?filter=id == me.id', undefined, {
+        token: null,
+      })
+      expect(data).toEqual([])
+    })
+
+    test('come along whatever fields are asked for', async () => {
+      const one = await server.expect(200, 'GET', '/api/bookings/1/?fields=id&expand=room')
+      expect([Object.keys(one), one.room.title]).toEqual([['id', 'room'], 'one'])
     })
 
     test('leave an ETag out: what comes along may change without the Entity', async () => {

@@ -176,7 +176,7 @@ const expressions = [
   'me == null',
   'me != null',
   'me.type == "user"',
-  'me.type in ["a", "user"]',
+  'me.type in ["admin", "user"]',
   'now > timestamp("2026-01-01T00:00:00Z")',
   'now < timestamp("2026-01-01T00:00:00Z") || $flag',
 ]

@@ -40,6 +40,11 @@ const rules = app({
       fields: { title: text(), owner: ref('users', { optional: true }), tags: list(text(), { default: [] }) },
       access: { create: own, read: own, update: own, delete: own, restore: own, purge: own, history: own },
     }),
+    slots: entity({
+      fields: { name: text(), owner: ref('users'), size: integer({ max: 9 }) },
+      unique: [['name', 'owner.id']],
+      access: { create: own, read: 'me != null', update: 'owner.id == me.id && next.owner.id == me.id' },
+    }),
     tasks: entity({
       fields: {
         title: text(),
@@ -392,6 +397,24 @@ onEveryStore('rules', rules, (server) => {
     })
   })
 
+  test('what is wrong with a body tells no more than the rule lets', async () => {
+    await server.expect(201, 'POST', '/api/slots/', { name: 'a', owner: { id: bob.id }, size: 1 })
+    const send = (body: object, user: typeof ann) => server.call('POST', '/api/slots/', { body, ...as(user) })
+    const his = { name: 'a', owner: { id: bob.id } }
+    expect((await send({ ...his, size: 1 }, ann)).status).toBe(403)
+    const size = { size: ['must be at most 9'] }
+    expectInvalid(await send({ ...his, size: 99 }, ann), size)
+    expectInvalid(await send({ name: 'a', owner: { id: 999 }, size: 99 }, ann), size)
+    const taken = ['is taken by slots/1, together with the other value']
+    expectInvalid(await send({ ...his, size: 99 }, bob), { ...size, name: taken, 'owner.id': taken })
+    const { id } = (await send({ name: 'b', owner: { id: ann.id }, size: 1 }, ann)).body
+    const patched = await server.call('PATCH', `/api/slots/${id}/`, {
+      body: { ...his, size: 99 },
+      ...as(ann),
+    })
+    expectInvalid(patched, size)
+  })
+
   test('a refusal never names its rule', async () => {
     const received = await server.call('POST', '/api/notes/', { body: { title: 'x' }, ...as(ann) })
     expect(received.body).toEqual({ message: 'You may not do this.', code: 'forbidden' })
@@ -415,6 +438,10 @@ onEveryStore(
       expect(await said('DELETE', '/api/users/1/')).toBe('users.access.delete: no rule, so admins only')
       expect(await said('GET', '/api/notes/1/', undefined, null)).toBe('notes.access.read: owner.id == me.id')
       expect(await said('GET', '/api/notes/99/')).toBeUndefined()
+      expect(await said('POST', '/api/notes/', [{ title: 'x' }])).toBe(
+        'notes.access.create: owner.id == me.id',
+      )
+      expect(await said('PATCH', '/api/staff/1/', {})).toBe('staff.access.read: no rule, so admins only')
     })
   },
   { 'explain-denials': '' },

@@ -110,12 +110,18 @@ function lower(reader: Reader, node: Node, of: Node): Found {
 function matches(reader: Reader, node: Node, of: Node, pattern: Node): Found {
   const one = subject(reader, node, of)
   const normal = normalPattern(text(reader, node, pattern))
-  if ('problem' in normal) return reader.fail(pattern, `has a pattern that ${normal.problem}`)
+  if ('problem' in normal)
+    return reader.fail(pattern, `has a pattern that cannot be read: ${clause(normal.problem)}`)
   if (one === undefined) return { is: 'expression', of: unknown }
   return {
     is: 'expression',
     of: { op: 'matches', kind: 'boolean', text: one, part: reader.literal('text', 0, normal.pattern) },
   }
+}
+
+/** A sentence as a part of another. */
+function clause(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }
 
 /** `list.exists(x, …)`, `list.all(x, …)` */

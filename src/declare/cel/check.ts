@@ -158,7 +158,7 @@ class OneReader implements Reader {
     if (of.op === 'id' && of.args === 'me' && name === 'type' && !this.#variables.has('me'))
       return this.#scope.me === null
         ? { is: 'nothing', candidates: [] }
-        : { is: 'literal', given: this.#scope.me.userType }
+        : { is: 'literal', given: this.#scope.me.userType, choices: this.#scope.userTypes }
     const inside = this.member(base, name, node)
     if (inside !== undefined) return inside
     const names =

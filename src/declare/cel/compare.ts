@@ -1,3 +1,4 @@
+import { didYouMean } from '../closest.ts'
 import { type Comparison, type Expression, no, scaleOf, unknown, yes } from './expression.ts'
 import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
@@ -20,12 +21,22 @@ export function compare(
   if (a.is === 'nothing' || b.is === 'nothing') return unknown
   if (a.is === 'difference' && b.is === 'duration') return between(reader, node, how, a, b.ms)
   if (a.is === 'duration' && b.is === 'difference') return between(reader, node, mirrored[how], b, a.ms)
-  if (a.is === 'literal' && b.is === 'literal') return compareLiterals(reader, node, how, a.given, b.given)
+  if (a.is === 'literal' && b.is === 'literal') {
+    refuseOther(reader, right, a.choices, b.given)
+    refuseOther(reader, left, b.choices, a.given)
+    return compareLiterals(reader, node, how, a.given, b.given)
+  }
   if (a.is === 'literal')
     return compareLiteral(reader, left, mirrored[how], expression(reader, right, b), a.given, choicesOf(b))
   if (b.is === 'literal')
     return compareLiteral(reader, right, how, expression(reader, left, a), b.given, choicesOf(a))
   return compareValues(reader, node, how, expression(reader, left, a), expression(reader, right, b))
+}
+
+/** A user type that nobody has is a slip of the pen, and would lock people out. */
+function refuseOther(reader: Reader, node: Node, choices: readonly string[] | undefined, given: Given): void {
+  if (choices !== undefined && typeof given === 'string' && !choices.includes(given))
+    reader.fail(node, `"${given}" is not a user type${didYouMean(given, choices)}`)
 }
 
 /** Whether something is there: of everything that has a place. */

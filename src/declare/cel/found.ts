@@ -6,7 +6,8 @@ import type { Members } from './scope.ts'
 /** What a part of an expression was found to be. */
 export type Found =
   | { readonly is: 'expression'; readonly of: Expression; readonly choices?: readonly string[] | undefined }
-  | { readonly is: 'literal'; readonly given: Given }
+  /** `choices`: the only ones that it could be, for whoever asks. */
+  | { readonly is: 'literal'; readonly given: Given; readonly choices?: readonly string[] | undefined }
   | { readonly is: 'null' }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'difference'; readonly later: Expression; readonly earlier: Expression }

@@ -45,4 +45,6 @@ export interface Scope {
   readonly me: { readonly entity: string; readonly userType: string; readonly members: Members } | null
   /** The names of all who could ask: what only others have is not there. */
   readonly anybody: readonly Members[]
+  /** What `me.type` can be, where that is known. */
+  readonly userTypes?: readonly string[]
 }

@@ -2,7 +2,8 @@ import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note, placed } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Act } from '../store/act.ts'
+import { inTurn } from '../plan/graph.ts'
+import { type Act, write } from '../store/act.ts'
 import { type Answer, type Context, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { refuseNumber } from './create-many.ts'
@@ -29,6 +30,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
   query.refuseAll()
   const parts = parseParts(context, sent)
   const { $operation } = operationOf(actor)
+  yield* takeTurn(context, parts)
   const answers: Answer[] = []
   const answered: { readonly value: unknown }[] = []
   for (const [at, part] of parts.entries()) {
@@ -46,6 +48,19 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
     body: `{"results":[${answers.map(resultOf).join(',')}]}`,
     ...(written && { headers: { 'Takeback-Operation': $operation } }),
   }
+}
+
+/**
+ * Deletions that reach further take turns. Who has changed something already, and only then waits for its turn, is in
+ * turn waited for by whoever has it, until the database gives one of them up: so it is taken before anything else.
+ */
+function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void> {
+  const deleted = new Set(parts.flatMap(({ method, plan }) => (method === 'DELETE' ? [plan.type] : [])))
+  const reaching = [...deleted].filter(({ name }) =>
+    model.edges.some(({ to, onDelete }) => to === name && onDelete !== 'restrict'),
+  )
+  const steps = reaching.length === 0 ? [] : inTurn(reaching, model, store.dialect)
+  if (steps.length > 0) yield* write(steps, {})
 }
 
 function* run(

@@ -171,6 +171,25 @@ describe('beside others on postgres', () => {
     expect((await deleted).status).toBe(200)
   })
 
+  test('a batch waits for its turn to delete before it holds anything that others wait for', async () => {
+    const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'turn' })
+    const changed = await person()
+    const other = await begun(database.url)
+    await other.run('SELECT 1 FROM takeback_turns FOR UPDATE')
+    const body = [
+      { method: 'PATCH', path: `/api/people/${changed}/`, body: { name: 'later' } },
+      { method: 'DELETE', path: `/api/companies/${company}/` },
+    ]
+    const batch = server.call('POST', '/api/batch/', { body })
+    expect(await waits(batch)).toBe(true)
+    const held = await other.run(`SELECT 1 FROM people WHERE id = ${changed} FOR UPDATE NOWAIT`).then(
+      () => false,
+      () => true,
+    )
+    await other.end()
+    expect([(await batch).status, held]).toEqual([200, false])
+  })
+
   test('writes that others got in the way of are done again, whatever the isolation', async () => {
     const [name] = await database.query('SELECT current_database() AS name')
     for (const level of ['repeatable read', 'serializable']) {

@@ -32,7 +32,9 @@ export function fillInText(text: string, answered: Answered, path: string, error
   return found === undefined ? note(errors, path, `refers to what part ${part} has not answered`) : found
 }
 
+/** Only what JSON has: a list's `length` is its own too, but does not stand in the answer. */
 function step(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
-  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+  const isThere = Object.prototype.propertyIsEnumerable.call(value, name)
+  return isThere ? (value as Record<string, unknown>)[name] : undefined
 }

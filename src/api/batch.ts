@@ -51,15 +51,13 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
 }
 
 /**
- * Deletions that reach further take turns. Who has changed something already, and only then waits for its turn, is in
- * turn waited for by whoever has it, until the database gives one of them up: so it is taken before anything else.
+ * Batches that change what is there take turns, as deletions do: two that change the same Entities in another order
+ * would wait for each other until the database gives one of them up, a second each time. Taken before anything else.
  */
 function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void> {
-  const deleted = new Set(parts.flatMap(({ method, plan }) => (method === 'DELETE' ? [plan.type] : [])))
-  const reaching = [...deleted].filter(({ name }) =>
-    model.edges.some(({ to, onDelete }) => to === name && onDelete !== 'restrict'),
-  )
-  const steps = reaching.length === 0 ? [] : inTurn(reaching, model, store.dialect)
+  const changed = new Set(parts.flatMap(({ method, plan }) => (method === 'POST' ? [] : [plan.type])))
+  if (changed.size === 0 || parts.length === 1) return
+  const steps = inTurn([...changed], model, store.dialect)
   if (steps.length > 0) yield* write(steps, {})
 }
 

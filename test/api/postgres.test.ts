@@ -190,6 +190,19 @@ describe('beside others on postgres', () => {
     expect([(await batch).status, held]).toEqual([200, false])
   })
 
+  test('batches that change the same in another order do not wait for each other', async () => {
+    const people = await Promise.all(Array.from({ length: 6 }, () => person()))
+    const change = (id: number) => ({ method: 'PATCH', path: `/api/people/${id}/`, body: { name: 'n' } })
+    const batches = Array.from({ length: 12 }, (_, at) =>
+      server.call('POST', '/api/batch/', { body: (at % 2 ? people : people.toReversed()).map(change) }),
+    )
+    expect((await Promise.all(batches)).map(({ status }) => status)).toEqual(batches.map(() => 200))
+    for (const id of people) {
+      const { version } = await server.expect(200, 'GET', `/api/people/${id}/`)
+      expect(version).toBe(1 + batches.length)
+    }
+  }, 10_000)
+
   test('writes that others got in the way of are done again, whatever the isolation', async () => {
     const [name] = await database.query('SELECT current_database() AS name')
     for (const level of ['repeatable read', 'serializable']) {

@@ -3,6 +3,7 @@ import { type Errors, Failure, invalid, invalidAt, note, placed } from '../error
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { inTurn } from '../plan/graph.ts'
+import { uniquesOf } from '../plan/schema.ts'
 import { type Act, write } from '../store/act.ts'
 import { type Answer, type Context, operationOf } from './context.ts'
 import { create } from './create.ts'
@@ -51,11 +52,15 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
 }
 
 /**
- * Batches that change what is there take turns, as deletions do: two that change the same Entities in another order
- * would wait for each other until the database gives one of them up, a second each time. Taken before anything else.
+ * Batches that change what is there, or make what must be unique, take turns, as deletions do: two that do the same in
+ * another order would wait for each other until the database gives one of them up, a second each time.
  */
 function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void> {
-  const changed = new Set(parts.flatMap(({ method, plan }) => (method === 'POST' ? [] : [plan.type])))
+  const changed = new Set(
+    parts.flatMap(({ method, plan }) =>
+      method === 'POST' && uniquesOf(plan.type).length === 0 ? [] : [plan.type],
+    ),
+  )
   if (changed.size === 0 || parts.length === 1) return
   const steps = inTurn([...changed], model, store.dialect)
   if (steps.length > 0) yield* write(steps, {})

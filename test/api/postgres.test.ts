@@ -203,6 +203,20 @@ describe('beside others on postgres', () => {
     }
   }, 10_000)
 
+  test('nor do batches that create the same unique values in another order', async () => {
+    const emails = Array.from({ length: 6 }, (_, at) => `turn${at}@example.com`)
+    const add = (email: string) => ({
+      method: 'POST',
+      path: '/api/admins/',
+      body: { email, password: 'a long password' },
+    })
+    const batches = Array.from({ length: 8 }, (_, at) =>
+      server.call('POST', '/api/batch/', { body: (at % 2 ? emails : emails.toReversed()).map(add) }),
+    )
+    const statuses = (await Promise.all(batches)).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([200, ...batches.slice(1).map(() => 422)])
+  }, 20_000)
+
   test('writes that others got in the way of are done again, whatever the isolation', async () => {
     const [name] = await database.query('SELECT current_database() AS name')
     for (const level of ['repeatable read', 'serializable']) {

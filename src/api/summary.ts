@@ -3,7 +3,7 @@ import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { LIMIT_MAX, type ListPlan, SUMMARY_PARAMETERS } from '../plan/list.ts'
 import type { Comparable } from '../plan/query.ts'
-import { type Figures, summaryOf } from '../plan/summary.ts'
+import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/summary.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { parseLimit, parseSelection } from './list.ts'
 import { parseFlag, type Query } from './query.ts'
@@ -31,9 +31,6 @@ export async function summary(context: Context, plan: Plan, actor: Actor, query:
   }
   return { status: 200, body: JSON.stringify(body) }
 }
-
-const NUMBERS = ['integer', 'number', 'decimal']
-const ORDERED = [...NUMBERS, 'date', 'datetime']
 
 function parseFigures(
   { type }: Plan,

@@ -24,7 +24,11 @@ export function resolveIndexes(
     const keys = set.map(keyOf)
     const where = `${path}.index.${at}`
     refuseUnfit(keys, fields, where, problems)
-    const all = withId(keys)
+    const all = withId(
+      keys,
+      ({ column }) => column === 'id',
+      (descending) => [{ column: 'id', descending }],
+    )
     const said = all.map(({ column, descending }) => (descending ? '-' : '') + column).join('+')
     if (keys[0]?.column === 'id')
       problems.push([where, 'is the order that every type has already; leave it out'])
@@ -45,9 +49,12 @@ function keyOf(text: string): IndexKey {
 }
 
 /** What is alike runs on as the last key does, so that one index serves both ways through it. */
-export function withId(keys: readonly IndexKey[]): IndexKey[] {
-  if (keys.some(({ column }) => column === 'id')) return [...keys]
-  return [...keys, { column: 'id', descending: keys.at(-1)?.descending ?? false }]
+export function withId<Key extends { readonly descending: boolean }>(
+  keys: readonly Key[],
+  isId: (key: Key) => boolean,
+  idKey: (descending: boolean) => readonly Key[],
+): Key[] {
+  return keys.some(isId) ? [...keys] : [...keys, ...idKey(keys.at(-1)?.descending ?? false)]
 }
 
 function refuseUnfit(

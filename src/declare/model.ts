@@ -148,6 +148,36 @@ export function columnOf(field: Field): string {
   return field.kind === 'reference' ? `${field.path}.id` : field.path
 }
 
+/** A field that refers to Entities: to one, or to many. */
+export type PointingField = ReferenceField | LinksField
+
+export function isPointing(field: Field): field is PointingField {
+  return field.kind === 'reference' || field.kind === 'links'
+}
+
+/** Those that refer to Entities of a type by a field for which it has a name. */
+export interface Reverse {
+  readonly name: string
+  readonly from: EntityType
+  readonly field: PointingField
+}
+
+export function reversesOf({ entities }: Pick<Model, 'entities'>, target: string): Reverse[] {
+  return [...entities.values()].flatMap((from) =>
+    [...walk(from.fields)].flatMap((field): Reverse[] =>
+      isPointing(field) && field.target === target && field.as !== undefined
+        ? [{ name: field.as, from, field }]
+        : [],
+    ),
+  )
+}
+
+/** The field whose value stands in a column. */
+export function fieldIn({ fields }: EntityType, column: string): Field | undefined {
+  for (const field of walk(fields)) if (columnOf(field) === column) return field
+  return undefined
+}
+
 /** All fields, outer ones first, objects included. */
 export function* walk(fields: readonly Field[]): Generator<Field> {
   for (const field of fields) {

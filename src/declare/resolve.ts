@@ -3,8 +3,17 @@ import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
-import { columnOf, type Edge, type EntityType, type Field, linkTableOf, type Model, walk } from './model.ts'
-import type { Problems } from './problems.ts'
+import {
+  columnOf,
+  type Edge,
+  type EntityType,
+  type Field,
+  isPointing,
+  linkTableOf,
+  type Model,
+  walk,
+} from './model.ts'
+import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { type Retention, resolveRetention } from './retention.ts'
@@ -258,9 +267,8 @@ function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Prob
   const seen = new Set<string>()
   for (const { name, fields } of entities.values())
     for (const field of walk(fields)) {
-      if ((field.kind !== 'reference' && field.kind !== 'links') || field.as === undefined) continue
-      const items = field.kind === 'links' ? '.items' : ''
-      const path = `entities.${name}.fields.${field.path.split('.').join('.fields.')}${items}.as`
+      if (!isPointing(field) || field.as === undefined) continue
+      const path = `${declaredAt(name, field.path)}${field.kind === 'links' ? '.items' : ''}.as`
       const target = entities.get(field.target)
       const taken = [...Object.keys(ownValues), ...(target?.fields.map((one) => one.name) ?? [])]
       const key = `${field.target}.${field.as}`

@@ -5,7 +5,7 @@ import { Mistake } from './cel/parse.ts'
 import type { Scope } from './cel/scope.ts'
 import type { Action } from './define.ts'
 import { type EntityType, type Field, walk } from './model.ts'
-import type { Problems } from './problems.ts'
+import { declaredAt, type Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
 import { membersOf, type ownValues, wholeSight } from './scope.ts'
 import { isRequired } from './values.ts'
@@ -58,7 +58,7 @@ export function checkRules(entities: Entities, logins: Logins, problems: Problem
     for (const [action, rule] of Object.entries(type.access))
       check(rule, action as Action, type, `${path}.access.${action}`)
     for (const field of walk(type.fields)) {
-      const at = `${path}.fields.${field.path.split('.').join('.fields.')}`
+      const at = declaredAt(type.name, field.path)
       if (field.read !== undefined) check(field.read, 'read field', type, `${at}.read`)
       if (field.write !== undefined) check(field.write, 'write field', type, `${at}.write`)
     }
@@ -91,7 +91,7 @@ export function checkRequired(
       for (const { path } of needed(type.fields))
         if (written.get(path)?.some((rule) => never(rule, 'write field')))
           problems.push([
-            `entities.${type.name}.fields.${path.split('.').join('.fields.')}.write`,
+            `${declaredAt(type.name, path)}.write`,
             `keeps ${viewer?.name ?? 'whoever is not signed in'} from setting what is required, although they may create: make it optional, or give it a default`,
           ])
     }

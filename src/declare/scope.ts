@@ -1,6 +1,6 @@
 import type { ValueKind } from './cel/expression.ts'
 import type { Member, Members } from './cel/scope.ts'
-import { columnOf, type EntityType, type Field, linkTableOf, type ValueField } from './model.ts'
+import { columnOf, type EntityType, type Field, isPointing, linkTableOf, type ValueField } from './model.ts'
 
 /** Who looks: what is not seen is not there, for expressions, sorts and expansions alike. */
 export interface Sight {
@@ -78,16 +78,11 @@ function memberOf(
     const members = { names: [...inner.keys()], get: (name: string) => inner.get(name) }
     return { is: 'object', column: field.optional ? column : undefined, members }
   }
-  if (field.kind === 'reference') {
+  if (isPointing(field)) {
     const target = entities.get(field.target)
     const members = () =>
       target !== undefined && sight.reaches(target) ? membersOf(target, entities, sight) : idOnly
-    return { is: 'reference', column, to: field.target, members }
-  }
-  if (field.kind === 'links') {
-    const target = entities.get(field.target)
-    const members = () =>
-      target !== undefined && sight.reaches(target) ? membersOf(target, entities, sight) : idOnly
+    if (field.kind === 'reference') return { is: 'reference', column, to: field.target, members }
     return {
       is: 'list',
       column,

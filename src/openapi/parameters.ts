@@ -1,9 +1,18 @@
 import type { ColumnKind, JsonSchema } from '../declare/fields/field.ts'
-import { columnOf, type EntityType, type Model, type ValueField, walk } from '../declare/model.ts'
+import {
+  columnOf,
+  type EntityType,
+  isPointing,
+  type Model,
+  reversesOf,
+  type ValueField,
+  walk,
+} from '../declare/model.ts'
 import { ownColumns } from '../plan/columns.ts'
 import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list.ts'
 import { readablePaths, shapes } from '../plan/query.ts'
 import { searchedPaths, WORDS_MAX } from '../plan/search.ts'
+import { NUMBERS, ORDERED } from '../plan/summary.ts'
 
 export interface Parameter {
   readonly name: string
@@ -161,24 +170,13 @@ export function searchParameters(type: EntityType): Parameter[] {
 
 /** For types that refer to others, or that others refer to by a name. */
 export function expandParameters(type: EntityType, model: Model): Parameter[] {
-  const own = [...walk(type.fields)].flatMap((field) =>
-    field.kind === 'reference' || field.kind === 'links' ? [field.path] : [],
-  )
-  const others = [...model.entities.values()].flatMap(({ fields }) =>
-    [...walk(fields)].flatMap((field) =>
-      (field.kind === 'reference' || field.kind === 'links') && field.target === type.name
-        ? (field.as ?? [])
-        : [],
-    ),
-  )
-  const names = [...own, ...others]
+  const own = [...walk(type.fields)].filter(isPointing).map(({ path }) => path)
+  const names = [...own, ...reversesOf(model, type.name).map(({ name }) => name)]
   if (names.length === 0) return []
   const description = `What comes along, and what comes along with that, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. Not together with \`at\`.`
   const schema = { type: 'array', items: { type: 'string', examples: names.slice(0, 1) }, minItems: 1 }
   return [{ ...query('expand', description, schema), style: 'form', explode: false }]
 }
-
-const NUMBERS = ['integer', 'number', 'decimal']
 
 /** Of a summary: what it is grouped by, and what is told of each group. */
 export function figureParameters(type: EntityType): Parameter[] {
@@ -186,7 +184,7 @@ export function figureParameters(type: EntityType): Parameter[] {
   const of = (kinds: readonly string[]) =>
     all.filter(({ kind }) => kinds.includes(kind)).map(({ column }) => column)
   const numbers = of(NUMBERS)
-  const ordered = of([...NUMBERS, 'date', 'datetime'])
+  const ordered = of(ORDERED)
   return [
     severalOf(
       'group',

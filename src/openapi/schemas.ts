@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { type EntityType, type Model, walk } from '../declare/model.ts'
+import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
+import { REVERSE_MAX } from '../plan/expand.ts'
 import { batchSchemas } from './batch-operation.ts'
 import { manyOf, refTo } from './compose.ts'
 import { pastSchemas } from './past-schemas.ts'
@@ -37,7 +38,7 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
 
 function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
-  const reverses = reversesOf(model, type)
+  const reverses = reverseSchemas(model, type)
   const whole = entitySchema(type, {}, {}, reverses)
   const sent = portable(objectSchema(type.fields, 'whole', 'in'))
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
@@ -100,18 +101,14 @@ function entitySchema(
 }
 
 /** Those that refer to it, by the name that was declared for them: only with `expand`. */
-function reversesOf(model: Model, { name }: EntityType): Record<string, JsonSchema> {
-  const found = [...model.entities.values()].flatMap((from) =>
-    [...walk(from.fields)].flatMap((field): [string, JsonSchema][] => {
-      if ((field.kind !== 'reference' && field.kind !== 'links') || field.target !== name) return []
-      if (field.as === undefined) return []
-      const data = { type: 'array', items: refTo(from.name), maxItems: 20 }
-      const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
-      const description = `With \`expand\`: the first of the ${from.name} that refer to it by \`${field.path}\`.`
-      return [[field.as, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]]
-    }),
-  )
-  return Object.fromEntries(found)
+function reverseSchemas(model: Model, { name: target }: EntityType): Record<string, JsonSchema> {
+  const schemas = reversesOf(model, target).map(({ name, from, field }): [string, JsonSchema] => {
+    const data = { type: 'array', items: refTo(from.name), maxItems: REVERSE_MAX }
+    const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
+    const description = `With \`expand\`: the first of the ${from.name} that refer to it by \`${field.path}\`.`
+    return [name, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]
+  })
+  return Object.fromEntries(schemas)
 }
 
 const figures: JsonSchema = { type: 'object', description: 'By dot path.' }

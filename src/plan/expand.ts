@@ -1,5 +1,16 @@
 import { no } from '../declare/cel/expression.ts'
-import { columnOf, type EntityType, type Field, linkTableOf, type Model, walk } from '../declare/model.ts'
+import {
+  columnOf,
+  type EntityType,
+  type Field,
+  isPointing,
+  linkTableOf,
+  type Model,
+  type PointingField,
+  type Reverse,
+  reversesOf,
+  walk,
+} from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { count, id, type Sql, sql, word } from '../store/sql.ts'
@@ -8,7 +19,7 @@ import type { Viewer } from './viewer.ts'
 
 /** How far from the Entity, and how many of those that refer to it. */
 const DEPTH_MAX = 3
-const REVERSE_MAX = 20
+export const REVERSE_MAX = 20
 
 /** What comes along, by dot path of the reference or by the name of those that refer to it. */
 export type Expansion = ReadonlyMap<string, Expansion>
@@ -18,16 +29,6 @@ export interface Expansions {
   parse(text: string, errors: Errors): Expansion
   /** What is shown of an Entity, with what comes along. `row` is where its columns are. */
   shown(type: EntityType, expansion: Expansion, row: (column: string) => Sql, depth?: number): Shown
-}
-
-/** Those that refer to Entities of a type, under the name that was declared for them. */
-interface Reverse {
-  readonly name: string
-  readonly from: EntityType
-  /** The dot path of the reference. */
-  readonly path: string
-  /** Whether the row of that alias refers to it. */
-  refers(alias: Sql, to: Sql): Sql
 }
 
 /**
@@ -41,19 +42,12 @@ export function compileExpansions(
   dialect: Dialect,
   shownTo: (type: EntityType, row: (column: string) => Sql) => { shown: Shown; condition: Sql },
 ): Expansions {
-  const reverses = (type: EntityType): Reverse[] =>
-    [...model.entities.values()].flatMap((from) =>
-      [...walk(from.fields)].flatMap((field): Reverse[] => {
-        if (field.kind !== 'reference' && field.kind !== 'links') return []
-        if (field.as === undefined || field.target !== type.name) return []
-        if (viewer.mayField(from, field.path, 'read') === no) return []
-        return [{ name: field.as, from, path: field.path, refers: refersBy(field, from) }]
-      }),
-    )
+  const reverses = ({ name }: EntityType): Reverse[] =>
+    reversesOf(model, name).filter(({ from, field }) => viewer.mayField(from, field.path, 'read') !== no)
   const targetOf = (type: EntityType, path: string): EntityType | undefined => {
     const field = [...walk(viewer.seen(type))].find((one) => one.path === path)
     const target =
-      field?.kind === 'reference' || field?.kind === 'links'
+      field !== undefined && isPointing(field)
         ? model.entities.get(field.target)
         : reverses(type).find(({ name }) => name === path)?.from
     return target !== undefined && viewer.sight.reaches(target) ? target : undefined
@@ -146,11 +140,11 @@ export function compileExpansions(
   }
 
   /** A page of those that refer to it, and are seen to: the first ones, and the cursor by which their own list goes on. */
-  function theirs({ from, path, refers }: Reverse, to: Sql, expansion: Expansion, depth: number): Sql {
+  function theirs({ from, field }: Reverse, to: Sql, expansion: Expansion, depth: number): Sql {
     const { alias, json, condition, guard } = rendered(from, expansion, depth)
-    const seen = guard?.(path) ?? sql`1 = 1`
+    const seen = guard?.(field.path) ?? sql`1 = 1`
     const page = sql`SELECT ${json} AS j, ${alias}."id" AS n FROM ${id(from.name)} ${alias}
-      WHERE ${refers(alias, to)} AND ${seen} AND ${alias}."deleted_at" IS NULL AND ${condition}
+      WHERE ${refersBy(field, from, alias, to)} AND ${seen} AND ${alias}."deleted_at" IS NULL AND ${condition}
       ORDER BY ${alias}."id" LIMIT ${count(REVERSE_MAX + 1)}`
     const numbered = sql`SELECT p.j, p.n, row_number() OVER (ORDER BY p.n) AS place FROM (${page}) p`
     const here = sql`q.place <= ${count(REVERSE_MAX)}`
@@ -167,9 +161,9 @@ export function compileExpansions(
   return { parse, shown }
 }
 
-function refersBy(field: Field, from: EntityType): Reverse['refers'] {
-  if (field.kind === 'links')
-    return (alias, to) =>
-      sql`${alias}."id" IN (SELECT l."source" FROM ${id(linkTableOf(from.name, field.path).table)} l WHERE l."target" = ${to})`
-  return (alias, to) => sql`${alias}.${id(columnOf(field))} = ${to}`
+/** Whether the row of that alias refers to it. */
+function refersBy(field: PointingField, from: EntityType, alias: Sql, to: Sql): Sql {
+  if (field.kind === 'reference') return sql`${alias}.${id(columnOf(field))} = ${to}`
+  const links = id(linkTableOf(from.name, field.path).table)
+  return sql`${alias}."id" IN (SELECT l."source" FROM ${links} l WHERE l."target" = ${to})`
 }

@@ -1,4 +1,5 @@
 import type { Expression } from '../declare/cel/expression.ts'
+import { withId } from '../declare/indexes.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
@@ -312,9 +313,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       })
       if (new Set(keys.map(({ by }) => by.path)).size < keys.length)
         note(errors, 'sort', 'names a value twice')
-      return keys.some(({ by }) => by.path === 'id')
-        ? keys
-        : [...keys, ...idKey(keys.at(-1)?.descending ?? false)]
+      return withId(keys, ({ by }) => by.path === 'id', idKey)
     },
     parseFields(text, errors) {
       const chosen = new Set(text.split(','))

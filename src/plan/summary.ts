@@ -4,6 +4,10 @@ import { ordered } from '../store/order.ts'
 import { count, id, join, type Sql, sql } from '../store/sql.ts'
 import type { Comparable } from './query.ts'
 
+/** The kinds of values that can be added up, and those that have a least and a greatest. */
+export const NUMBERS: readonly string[] = ['integer', 'number', 'decimal']
+export const ORDERED: readonly string[] = [...NUMBERS, 'date', 'datetime']
+
 /** What is to be told about each group, by the dot paths of values. */
 export interface Figures {
   readonly group: readonly Comparable[]

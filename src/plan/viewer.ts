@@ -2,7 +2,7 @@ import { type Expression, no, yes } from '../declare/cel/expression.ts'
 import { and } from '../declare/cel/fold.ts'
 import type { Scope } from '../declare/cel/scope.ts'
 import { type Action, actions } from '../declare/define.ts'
-import { columnOf, type EntityType, type Field, type Model, walk } from '../declare/model.ts'
+import { type EntityType, type Field, fieldIn, type Model } from '../declare/model.ts'
 import { ruleFor, rulesOf } from '../declare/rules.ts'
 import { idOnly, membersOf, type Sight } from '../declare/scope.ts'
 import type { Actor } from './actor.ts'
@@ -94,7 +94,7 @@ export class Viewer {
 
 /** Who may see a column. */
 export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
-  const field = [...walk(type.fields)].find((one) => columnOf(one) === column)
+  const field = fieldIn(type, column)
   return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }
 

@@ -1,5 +1,5 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
-import type { EntityType } from '../declare/model.ts'
+import { type EntityType, isPointing } from '../declare/model.ts'
 import { isRequired, noteReference, defaultOf as standardOf } from '../declare/values.ts'
 import { keptWords } from '../declare/words.ts'
 import { type Errors, note } from '../errors.ts'
@@ -83,7 +83,7 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     update(bag, { partial, guarded }) {
       const sent = sentIn(bag)
       if (partial) Object.assign(bag, defaults)
-      return texts.of(`${partial}|${sent.map(({ name }) => name).join('|')}|?${guarded.join('|')}`, () => {
+      return texts.of(`${shapeOf(sent, partial)}|?${guarded.join('|')}`, () => {
         const ground = changed(type, columns, sent, partial)
         const more = guards(rules.update(ground), guarded, ground)
         return steps(
@@ -96,16 +96,15 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     allowed(bag, manner) {
       const { guarded } = manner
       const sent = sentIn(bag)
-      const shape =
-        'partial' in manner ? `${manner.partial}|${sent.map(({ name }) => name).join('|')}` : 'create'
-      return looks.of(`${shape}|?${guarded.join('|')}`, () => {
-        const ground = 'partial' in manner ? changed(type, columns, sent, manner.partial) : made
-        const rule = 'partial' in manner ? rules.update(ground) : rules.create(ground)
+      const partial = 'partial' in manner ? manner.partial : undefined
+      const isCreate = partial === undefined
+      return looks.of(`${isCreate ? 'create' : shapeOf(sent, partial)}|?${guarded.join('|')}`, () => {
+        const ground = isCreate ? made : changed(type, columns, sent, partial)
+        const rule = isCreate ? rules.create(ground) : rules.update(ground)
         const told = [rule, ...guarded.map((path) => rules.field(path, ground))].map((one) =>
           one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`,
         )
-        const from =
-          'partial' in manner ? sql` FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}` : sql``
+        const from = isCreate ? sql`` : sql` FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
         return compile(sql`SELECT ${join(told)}${from}`, dialect.placeholder)
       })
     },
@@ -114,6 +113,10 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     ),
     ...compileFaults(type, columns, dialect, rules.naming),
   }
+}
+
+function shapeOf(sent: readonly BodyColumn[], partial: boolean): string {
+  return `${partial}|${sent.map(({ name }) => name).join('|')}`
 }
 
 /** Bound under names of their own, for objects that a merge makes. */
@@ -164,7 +167,7 @@ function boundOf({ name, kind }: BodyColumn): Sql {
 }
 
 function refers({ field }: BodyColumn): boolean {
-  return field.kind === 'reference' || field.kind === 'links'
+  return isPointing(field)
 }
 
 /** The reference is empty, or its target is there and live, and stays so until the transaction ends; of a list, all of them. */

@@ -1,8 +1,10 @@
+import { budget } from './budget.ts'
+
 /** Every way in which a request can fail. `docs/errors.md` and the OpenAPI document are held against it by a test. */
 export const catalogue = {
   malformed_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
   not_an_object: { status: 400, message: 'The body must be a JSON object.' },
-  too_deep: { status: 400, message: 'The body is nested more than 64 levels deep.' },
+  too_deep: { status: 400, message: `The body is nested more than ${budget.bodyDepth} levels deep.` },
   unauthenticated: { status: 401, message: 'Sign in first: this needs a token.' },
   invalid_token: { status: 401, message: 'The token is invalid, expired or revoked.' },
   forbidden: { status: 403, message: 'You may not do this.' },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { budget } from '../src/budget.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import * as takeback from '../src/takeback.ts'
 
@@ -59,4 +60,13 @@ describe('the examples of the docs', () => {
     expect(() => resolve(app({ admins: 'admins', entities: { ...around, bookings } }))).toThrow(said)
     expect(said).not.toBe('')
   })
+})
+
+test('docs/limits.md has every limit of the budget with its default, in its order, and no other', () => {
+  const text = readFileSync(join(import.meta.dir, '..', 'docs', 'limits.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `(\w+)` \| (\d+) \| [^|]+ \| [^|]+ \|$/gm)].map(([, name, value]) => [
+    name,
+    Number(value),
+  ])
+  expect(rows).toEqual(Object.entries(budget))
 })

@@ -1,9 +1,10 @@
+import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, placed } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { uniquesOf } from '../plan/schema.ts'
-import { MANY_MAX, noteTakenAt } from '../plan/write.ts'
+import { noteTakenAt } from '../plan/write.ts'
 import { type Act, all } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
 import { type Answer, allow, operationOf } from './context.ts'
@@ -30,8 +31,8 @@ export function* createMany(plan: Plan, actor: Actor, bodies: readonly unknown[]
 
 /** Where many are sent: not none, and not more than can be done in one go. */
 export function refuseNumber(number: number): void {
-  if (number === 0 || number > MANY_MAX)
-    throw invalidAt('', `must be a list of 1 to ${MANY_MAX}, and has ${number}`)
+  if (number === 0 || number > budget.batchParts)
+    throw invalidAt('', `must be a list of 1 to ${budget.batchParts}, and has ${number}`)
 }
 
 function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<Answer> {

@@ -1,16 +1,9 @@
+import { budget } from '../budget.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Filter } from '../plan/filter.ts'
-import {
-  LIMIT,
-  LIMIT_MAX,
-  LIST_PARAMETERS,
-  type ListPlan,
-  type ListQuery,
-  type Selection,
-  type Trashed,
-} from '../plan/list.ts'
+import { LIST_PARAMETERS, type ListPlan, type ListQuery, type Selection, type Trashed } from '../plan/list.ts'
 import type { Bag, Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
@@ -100,9 +93,10 @@ export function parseSelection<Name extends string>(
 }
 
 export function parseLimit(text: string | undefined, errors: Errors): number {
-  if (text === undefined) return LIMIT
+  if (text === undefined) return budget.pageDefault
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > LIMIT_MAX) note(errors, 'limit', `must be a whole number from 1 to ${LIMIT_MAX}`)
+  if (limit < 1 || limit > budget.pageEntities)
+    note(errors, 'limit', `must be a whole number from 1 to ${budget.pageEntities}`)
   return limit
 }
 

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
 import { type Act, type Aside, type Ask, NOTHING, type Work } from '../store/act.ts'
 import type { Outcome } from '../store/step.ts'
@@ -50,10 +51,10 @@ async function prepare(
   missing: ReadonlyMap<string, () => Promise<string>>,
   known: Map<string, string>,
 ): Promise<void> {
-  if (missing.size > WORKS_MAX)
+  if (missing.size > budget.batchSecrets)
     throw invalidAt(
       '',
-      `has ${missing.size} passwords or other secrets: at most ${WORKS_MAX} are taken in one go`,
+      `has ${missing.size} passwords or other secrets: at most ${budget.batchSecrets} are taken in one go`,
     )
   const left = missing.entries()
   const work = async () => {
@@ -63,8 +64,6 @@ async function prepare(
 }
 
 const AT_ONCE = 2
-/** So many take seconds, which nobody should be able to ask for with one request, nor have to wait for. */
-const WORKS_MAX = 100
 
 class Rehearsal extends Error {}
 

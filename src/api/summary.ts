@@ -1,7 +1,8 @@
+import { budget } from '../budget.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { LIMIT_MAX, type ListPlan, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import { type ListPlan, SUMMARY_PARAMETERS } from '../plan/list.ts'
 import type { Comparable } from '../plan/query.ts'
 import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/summary.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
@@ -17,7 +18,7 @@ export async function summary(context: Context, plan: Plan, actor: Actor, query:
   if (selection.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (selection.at !== undefined) allow(plan, 'history', actor, true)
   const figures = parseFigures(plan, lists, given, errors)
-  const limit = given.limit === undefined ? LIMIT_MAX : parseLimit(given.limit, errors)
+  const limit = given.limit === undefined ? budget.pageEntities : parseLimit(given.limit, errors)
   const sort = figures.group.map((by) => ({ by, descending: false }))
   const after = given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors)
   if (errors.size > 0) throw invalid(errors)

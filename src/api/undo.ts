@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
@@ -23,13 +24,6 @@ import { type Answer, askedBy, type Context, operationOf, refusal, TRIES } from 
 import { filterBag, parseFilter, visible, visibleOperation } from './operations.ts'
 import { parseFlag, type Query } from './query.ts'
 
-/** How many changes and conflicts an answer names; it counts them all. */
-const NAMED_MAX = 100
-/** How many operations can be taken back in one go. */
-const OPERATIONS_MAX = 10_000
-/** How often what stands in the way is left out, and the rest tried anew. */
-const SKIPS_MAX = 1000
-
 /** `POST /api/operations/<id>/undo/` */
 export function* undo(context: Context, actor: Actor, id: string, query: Query): Act<Answer> {
   const asked = parseFlags(query)
@@ -41,10 +35,14 @@ export function* undo(context: Context, actor: Actor, id: string, query: Query):
 export function* undoMany(context: Context, actor: Actor, body: unknown, query: Query): Act<Answer> {
   const asked = parseFlags(query)
   const filter = filterOf(context, actor, body)
-  const { statement, bag } = filterBag(filter, (one) => context.operations.matching(one, OPERATIONS_MAX + 1))
+  const { statement, bag } = filterBag(filter, (one) =>
+    context.operations.matching(one, budget.undoOperations + 1),
+  )
   const rows = yield* read(statement, bag)
-  if (rows.length > OPERATIONS_MAX)
-    throw invalid(new Map([['since', [`matches more than ${OPERATIONS_MAX} operations: say a later time`]]]))
+  if (rows.length > budget.undoOperations)
+    throw invalid(
+      new Map([['since', [`matches more than ${budget.undoOperations} operations: say a later time`]]]),
+    )
   return yield* takeBack(
     context,
     actor,
@@ -98,7 +96,7 @@ function* takeBack(
   { dryRun, skipConflicts }: Asked,
 ): Act<Answer> {
   const skipped: Conflicts = new Map()
-  for (let tries = 0, skips = 0; tries < TRIES && skips < SKIPS_MAX; ) {
+  for (let tries = 0, skips = 0; tries < TRIES && skips < budget.undoSkips; ) {
     const rows = yield* read(context.operations.touched, {
       $operations: JSON.stringify(operations),
     })
@@ -138,7 +136,7 @@ function* takeBack(
 /** What has changed since, of as many as are named. */
 function* explain(actor: Actor, moved: Moved, named: number): Act<string> {
   const { plan, id, last } = moved
-  if (named >= NAMED_MAX) return changedSince(moved, undefined, undefined)
+  if (named >= budget.namedChanges) return changedSince(moved, undefined, undefined)
   const view = plan.view(actor)
   const [state] = yield* read(view.state, { ...askedBy(actor), $id: id })
   const mayKnow = state !== undefined && mayOf(state, 'read') && mayOf(state, 'history')
@@ -204,7 +202,7 @@ function clash(sheaves: readonly Sheaf[]): Conflicts {
 }
 
 function cannot(conflicts: Conflicts): Failure {
-  return new Failure('cannot_undo', { errors: new Map([...conflicts].slice(0, NAMED_MAX)) })
+  return new Failure('cannot_undo', { errors: new Map([...conflicts].slice(0, budget.namedChanges)) })
 }
 
 function changeOf({ plan, amendment: { id, kind }, changed, unmapped: all }: Reversal, actor: Actor): object {
@@ -226,13 +224,13 @@ function answerOf(
   reversals: readonly Reversal[],
   skipped: Conflicts,
 ): Answer {
-  const shown = reversals.slice(0, NAMED_MAX)
+  const shown = reversals.slice(0, budget.namedChanges)
   const body = {
     operation,
     undone: undone.length,
     total: reversals.length,
     changes: shown.map((one) => changeOf(one, actor)),
-    skipped: Object.fromEntries([...skipped].slice(0, NAMED_MAX)),
+    skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
   }
   return {
     status: 200,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { compactVerify, SignJWT } from 'jose'
+import { budget } from '../budget.ts'
 
 /** What a token says. `session` is one login: refreshed tokens share it, logout ends it. */
 export interface Claims {
@@ -14,7 +15,6 @@ export interface Claims {
 const ALGORITHM = 'HS256'
 const PURPOSE = 'access'
 export const TOKEN_SECONDS = 24 * 60 * 60
-const TOKEN_MAX = 4096
 const CACHE_MAX = 10_000
 
 export function newSession(): string {
@@ -23,7 +23,7 @@ export function newSession(): string {
 
 /** The payload of a token that this key has signed with the one algorithm that it signs with; undefined for all others. */
 export async function verifySignature(token: string, key: Uint8Array): Promise<Uint8Array | undefined> {
-  if (token.length > TOKEN_MAX || !token.split('.').every(isBase64Url)) return undefined
+  if (token.length > budget.tokenBytes || !token.split('.').every(isBase64Url)) return undefined
   try {
     const { payload } = await compactVerify(token, key, { algorithms: [ALGORITHM] })
     return payload

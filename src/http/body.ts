@@ -1,8 +1,6 @@
+import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { isJson } from './accept.ts'
-
-const BODY_MAX = 1024 * 1024
-const DEPTH_MAX = 64
 
 /** The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. */
 export async function readBody(request: Request, lists: boolean): Promise<object> {
@@ -22,14 +20,14 @@ export async function readBody(request: Request, lists: boolean): Promise<object
 async function readBytes(request: Request): Promise<Uint8Array> {
   const length = request.headers.get('content-length')
   if (length !== null) {
-    if (Number(length) > BODY_MAX) throw new Failure('too_large')
+    if (Number(length) > budget.bodyBytes) throw new Failure('too_large')
     return request.bytes()
   }
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength
-    if (size > BODY_MAX) throw new Failure('too_large')
+    if (size > budget.bodyBytes) throw new Failure('too_large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -52,7 +50,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
 
 /** Looked at before parsing, so that no depth can cost anything. */
 function tooDeep(bytes: Uint8Array): boolean {
-  if (bytes.length <= DEPTH_MAX) return false
+  if (bytes.length <= budget.bodyDepth) return false
   let depth = 0
   let inText = false
   for (let at = 0; at < bytes.length; at++) {
@@ -62,7 +60,7 @@ function tooDeep(bytes: Uint8Array): boolean {
       else if (byte === QUOTE) inText = false
     } else if (byte === QUOTE) inText = true
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      if (++depth > DEPTH_MAX) return true
+      if (++depth > budget.bodyDepth) return true
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
   }
   return false

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import type { Field } from '../declare/model.ts'
 import { actorOf } from '../plan/actor.ts'
 import type { Amendment, Obstacle, Sheaf } from '../plan/amend.ts'
@@ -161,12 +162,10 @@ export function conflictsOf(obstacles: readonly Obstacle[], naming: Naming): Con
     }[reason]
     const known = conflicts.get(name)
     if (known === undefined) conflicts.set(name, [sentence])
-    else if (known.length < SENTENCES_MAX && !known.includes(sentence)) known.push(sentence)
+    else if (known.length < budget.namedConflicts && !known.includes(sentence)) known.push(sentence)
   }
   return conflicts
 }
 
 /** The key of an e-mail is the e-mail's. */
 const pathOf = (column: string) => (column === EMAIL_KEY ? 'email' : column)
-
-const SENTENCES_MAX = 5

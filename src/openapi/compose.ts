@@ -1,5 +1,5 @@
+import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { MANY_MAX } from '../plan/write.ts'
 
 export function refTo(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` }
@@ -7,5 +7,5 @@ export function refTo(schema: string): JsonSchema {
 
 /** A list of as many as can be written in one go. */
 export function manyOf(items: JsonSchema): JsonSchema {
-  return { type: 'array', items, minItems: 1, maxItems: MANY_MAX }
+  return { type: 'array', items, minItems: 1, maxItems: budget.batchParts }
 }

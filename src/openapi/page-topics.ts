@@ -1,7 +1,7 @@
 import { TOKEN_SECONDS } from '../auth/tokens.ts'
+import { budget } from '../budget.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'
-import { LIMIT, LIMIT_MAX } from '../plan/list.ts'
 import type { Section } from './html.ts'
 import { type Content, code, figure, html, join, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
@@ -110,7 +110,10 @@ duration("24h")</code>. There are <code>== != < <= > >= in && || !</code>, <code
 <code>exists</code> and <code>all</code> for lists. What is compared with something that is not there is neither true nor
 false.`,
     ],
-    [code('limit'), html`How many on a page: ${LIMIT} unless told, ${LIMIT_MAX} at most.`],
+    [
+      code('limit'),
+      html`How many on a page: ${budget.pageDefault} unless told, ${budget.pageEntities} at most.`,
+    ],
     [
       code('cursor'),
       html`The <code>next</code> of the page before. It stays right while others come and go.`,

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import type { ColumnKind, JsonSchema } from '../declare/fields/field.ts'
 import {
   columnOf,
@@ -9,9 +10,9 @@ import {
   walk,
 } from '../declare/model.ts'
 import { ownColumns } from '../plan/columns.ts'
-import { LIMIT, LIMIT_MAX, LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list.ts'
 import { readablePaths, shapes } from '../plan/query.ts'
-import { searchedPaths, WORDS_MAX } from '../plan/search.ts'
+import { searchedPaths } from '../plan/search.ts'
 import { NUMBERS, ORDERED } from '../plan/summary.ts'
 
 export interface Parameter {
@@ -66,8 +67,8 @@ export const shared = {
   limit: query('limit', 'How many on a page.', {
     type: 'integer',
     minimum: 1,
-    maximum: LIMIT_MAX,
-    default: LIMIT,
+    maximum: budget.pageEntities,
+    default: budget.pageDefault,
   }),
   cursor: query('cursor', 'The `next` of the page before, sent with the same `sort`.', {
     type: 'string',
@@ -164,7 +165,7 @@ export function searchParameters(type: EntityType): Parameter[] {
   const paths = searchedPaths(type)
   if (paths.length === 0) return []
   const where = paths.map((path) => `\`${path}\``).join(', ')
-  const description = `Only those that have each of these words in any of ${where}; the last one may be the beginning of a word. At most ${WORDS_MAX} words; capitals and accents do not count. Best first, unless \`sort\` is told. Not together with \`at\`.`
+  const description = `Only those that have each of these words in any of ${where}; the last one may be the beginning of a word. At most ${budget.searchWords} words; capitals and accents do not count. Best first, unless \`sort\` is told. Not together with \`at\`.`
   return [query('search', description, { type: 'string', pattern: '[\\p{L}\\p{N}]' })]
 }
 

@@ -1,9 +1,9 @@
+import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
-import { REVERSE_MAX } from '../plan/expand.ts'
 import { batchSchemas } from './batch-operation.ts'
 import { manyOf, refTo } from './compose.ts'
 import { pastSchemas } from './past-schemas.ts'
@@ -103,7 +103,7 @@ function entitySchema(
 /** Those that refer to it, by the name that was declared for them: only with `expand`. */
 function reverseSchemas(model: Model, { name: target }: EntityType): Record<string, JsonSchema> {
   const schemas = reversesOf(model, target).map(({ name, from, field }): [string, JsonSchema] => {
-    const data = { type: 'array', items: refTo(from.name), maxItems: REVERSE_MAX }
+    const data = { type: 'array', items: refTo(from.name), maxItems: budget.expandReverse }
     const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
     const description = `With \`expand\`: the first of the ${from.name} that refer to it by \`${field.path}\`.`
     return [name, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
 import {
   columnOf,
@@ -16,10 +17,6 @@ import type { Dialect } from '../store/dialect.ts'
 import { count, id, type Sql, sql, word } from '../store/sql.ts'
 import { renderEntity, type Shown } from './render.ts'
 import type { Viewer } from './viewer.ts'
-
-/** How far from the Entity, and how many of those that refer to it. */
-const DEPTH_MAX = 3
-export const REVERSE_MAX = 20
 
 /** What comes along, by dot path of the reference or by the name of those that refer to it. */
 export type Expansion = ReadonlyMap<string, Expansion>
@@ -74,9 +71,11 @@ export function compileExpansions(
       let names: readonly string[] = path.split('.')
       for (let depth = 0; names.length > 0; depth++) {
         const found = step(type, names)
-        if (found === undefined || depth === DEPTH_MAX) {
+        if (found === undefined || depth === budget.expandDepth) {
           const far =
-            found === undefined ? `is not a reference of ${type.name}` : `is more than ${DEPTH_MAX} away`
+            found === undefined
+              ? `is not a reference of ${type.name}`
+              : `is more than ${budget.expandDepth} away`
           note(errors, 'expand', `"${path}" ${far}`)
           break
         }
@@ -145,15 +144,15 @@ export function compileExpansions(
     const seen = guard?.(field.path) ?? sql`1 = 1`
     const page = sql`SELECT ${json} AS j, ${alias}."id" AS n FROM ${id(from.name)} ${alias}
       WHERE ${refersBy(field, from, alias, to)} AND ${seen} AND ${alias}."deleted_at" IS NULL AND ${condition}
-      ORDER BY ${alias}."id" LIMIT ${count(REVERSE_MAX + 1)}`
+      ORDER BY ${alias}."id" LIMIT ${count(budget.expandReverse + 1)}`
     const numbered = sql`SELECT p.j, p.n, row_number() OVER (ORDER BY p.n) AS place FROM (${page}) p`
-    const here = sql`q.place <= ${count(REVERSE_MAX)}`
+    const here = sql`q.place <= ${count(budget.expandReverse)}`
     const place = sql`${word(`${from.name}+id [`)} || CAST(max(CASE WHEN ${here} THEN q.n END) AS text) || ']'`
     const cursor = dialect.render('text', sql`'~' || ${dialect.hex(place)}`, 0)
     const data = sql`'[' || coalesce(string_agg(CASE WHEN ${here} THEN q.j END, ',' ORDER BY q.n), '') || ']'`
     const object = dialect.object([
       ['data', dialect.nested(data)],
-      ['next', sql`CASE WHEN count(*) > ${count(REVERSE_MAX)} THEN ${cursor} END`],
+      ['next', sql`CASE WHEN count(*) > ${count(budget.expandReverse)} THEN ${cursor} END`],
     ])
     return dialect.nested(sql`(SELECT ${object} FROM (${numbered}) q)`)
   }

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import type { Expression } from '../declare/cel/expression.ts'
 import { withId } from '../declare/indexes.ts'
 import type { EntityType } from '../declare/model.ts'
@@ -18,10 +19,6 @@ import { heldIn, isServed, neverEmpty } from './served.ts'
 import { type Figures, selectSummary } from './summary.ts'
 import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
-
-/** How many Entities a page has unless told, and at most. */
-export const LIMIT = 20
-export const LIMIT_MAX = 200
 
 /** The parameters of a list's URL that are not the names of values. */
 export const LIST_PARAMETERS = [
@@ -254,7 +251,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     trashed: 'without',
     fields: undefined,
     expand: undefined,
-    limit: LIMIT,
+    limit: budget.pageDefault,
     at: undefined,
     search: undefined,
   }

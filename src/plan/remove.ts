@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Dialect, Row } from '../store/dialect.ts'
@@ -47,9 +48,6 @@ export interface RemovePlan {
   explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
 }
 
-/** How many of many obstacles are named. */
-const NAMED_MAX = 20
-
 export function compileRemovals(
   type: EntityType,
   model: Model,
@@ -70,7 +68,9 @@ export function compileRemovals(
     return of.find(sql`${root} AND ${isVersion}${asked === undefined ? sql`` : sql` AND ${asked}`}`, rest)
   }
   const check = (name: string, parts: readonly Sql[]) =>
-    parts.length === 0 ? [] : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(NAMED_MAX)}`)]
+    parts.length === 0
+      ? []
+      : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(budget.namedObstacles)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
   const findTaken = (action: 'restore' | 'purge') => find(taken, action, rootOfDeletion, restOfDeletion)
   const conflicts = back.types.flatMap((one, code) =>
@@ -122,7 +122,7 @@ export function compileRemovals(
     endsLogins: reach.types.some(({ login }) => login !== undefined),
     conflicts: compile(
       sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${taken.closure(rootOfDeletion, restOfDeletion)}) q)
-        ${unionAll(conflicts)} LIMIT ${count(NAMED_MAX)}`,
+        ${unionAll(conflicts)} LIMIT ${count(budget.namedObstacles)}`,
       dialect.placeholder,
     ),
     ...explanations(reach, back, model, naming),

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { type EntityType, walk } from '../declare/model.ts'
 import { wordsOf } from '../declare/words.ts'
 import { type Errors, note } from '../errors.ts'
@@ -5,9 +6,6 @@ import type { Bag, Dialect } from '../store/dialect.ts'
 import { and, count, id, join, param, type Sql, sql } from '../store/sql.ts'
 import { wordsColumn } from '../store/tables.ts'
 import type { Comparable } from './query.ts'
-
-/** How many words can be looked for at once. */
-export const WORDS_MAX = 10
 
 /** Stands in a sort for how well an Entity fits what is looked for. No dot path is called so. */
 export const RANK = '~rank'
@@ -60,7 +58,9 @@ export function compileSearch(
       const last = words.pop()
       if (last === undefined) return note(errors, 'search', 'must have a letter or a digit in it')
       const found = [...new Set(words), last]
-      return found.length > WORDS_MAX ? note(errors, 'search', `must have at most ${WORDS_MAX} words`) : found
+      return found.length > budget.searchWords
+        ? note(errors, 'search', `must have at most ${budget.searchWords} words`)
+        : found
     },
     condition(words) {
       const found = dialect.search.found(type.name, columns, param(QUERY))

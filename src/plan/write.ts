@@ -24,9 +24,6 @@ import type { Naming } from './naming.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import { Texts } from './texts.ts'
 
-/** How many can be written in one go. */
-export const MANY_MAX = 1000
-
 /** The steps that create and update Entities of one type, and the statement that says why they were refused. */
 export interface WritePlan {
   /** `guarded` are the dot paths that were sent and that a rule of their own guards. */

@@ -23,9 +23,6 @@ export interface Arm {
   readonly condition: Sql
 }
 
-/** The longest text, in characters, that is held against a pattern. */
-export const MATCHED_MAX = 10_000
-
 /** What differs between databases in the text of a statement. */
 export interface Dialect {
   placeholder(position: number, kind: ParamKind): string
@@ -73,7 +70,7 @@ export interface Dialect {
   listed(name: string, kind: 'integer' | 'text'): Sql
   /**
    * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
-   * is longer than `MATCHED_MAX`: time is bounded by it, and what was not looked at neither matches nor does not.
+   * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.
    */
   matches(text: Sql, pattern: Sql): Sql
   /** The members of a list of references, from what its column holds: rows to select from, and what each of them says. */

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import { didYouMean } from '../closest.ts'
 import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
@@ -8,9 +9,6 @@ import { against, type Given } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import { columnAt, Mistake, type Node, parse } from './parse.ts'
 import type { Member, Members, Scope } from './scope.ts'
-
-/** How many references a path may go over. */
-const HOPS_MAX = 3
 
 /** Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right. */
 export function understand(text: string, scope: Scope): Expression {
@@ -199,8 +197,8 @@ class OneReader implements Reader {
       const place = { root, hops, column: reference.column }
       return is({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
     }
-    if (hops.length >= HOPS_MAX) {
-      const sentence = `goes over more than ${HOPS_MAX} references`
+    if (hops.length >= budget.expressionHops) {
+      const sentence = `goes over more than ${budget.expressionHops} references`
       if (node === undefined) throw new Mistake(sentence)
       return this.fail(node, sentence)
     }

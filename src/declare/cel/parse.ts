@@ -1,4 +1,5 @@
 import type * as Cel from '@marcbachmann/cel-js'
+import { budget } from '../../budget.ts'
 
 export type Node = Cel.ASTNode
 
@@ -10,17 +11,15 @@ function cel(): typeof Cel {
 /** What is wrong with an expression: a sentence that says where. */
 export class Mistake extends Error {}
 
-/** The most that an expression may be: 4 KiB of text, 100 parts. */
-const BYTES_MAX = 4096
-const NODES_MAX = 100
-
 /** The tree of an expression, or a Mistake. */
 export function parse(text: string): Node {
   if (text.trim() === '') throw new Mistake('is empty')
-  if (Buffer.byteLength(text) > BYTES_MAX) throw new Mistake(`is longer than ${BYTES_MAX} bytes`)
+  if (Buffer.byteLength(text) > budget.expressionBytes)
+    throw new Mistake(`is longer than ${budget.expressionBytes} bytes`)
   const tree = treeOf(text)
   const parts = countNodes(tree)
-  if (parts > NODES_MAX) throw new Mistake(`has ${parts} parts, more than ${NODES_MAX}`)
+  if (parts > budget.expressionParts)
+    throw new Mistake(`has ${parts} parts, more than ${budget.expressionParts}`)
   return tree
 }
 
@@ -32,7 +31,7 @@ function treeOf(text: string): Node {
     if (!(error instanceof ParseError)) throw error
     const [first = ''] = error.message.split('\n')
     const at = error.node?.pos ?? 0
-    if (/limit|exceed/i.test(first)) throw new Mistake(`has more than ${NODES_MAX} parts`)
+    if (/limit|exceed/i.test(first)) throw new Mistake(`has more than ${budget.expressionParts} parts`)
     throw new Mistake(`${explain(first, text, at)} at column ${columnAt(text, at)}`)
   }
 }

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import {
   ALL_IN_LINE,
   type Characters,
@@ -11,14 +12,6 @@ import {
 } from './characters.ts'
 import { characters, EMPTY, hasAnchor, type Pattern, write } from './pattern-tree.ts'
 import { weigh } from './pattern-weight.ts'
-
-const LENGTH_MAX = 200
-const DEPTH_MAX = 10
-const REPEAT_MAX = 100
-const ANCHORS_MAX = 8
-/** Found by measuring: so a text of 10,000 characters takes some 50 ms at worst, and on a busy machine up to twice that. */
-const STEPS_MAX = 120
-const WAYS_MAX = 8_000
 
 /**
  * A regular expression in a form that means the same to every database, or why there is none and where in the pattern.
@@ -52,7 +45,7 @@ export function normalPattern(
   try {
     const meant = new Parser(pattern).parse()
     const { steps, ways } = weigh(meant)
-    if (steps > STEPS_MAX || ways > WAYS_MAX)
+    if (steps > budget.patternSteps || ways > budget.patternWays)
       return { problem: 'The pattern takes too long to match: it must repeat less, or less often.', at: 0 }
     return { pattern: write(meant) }
   } catch (error) {
@@ -95,7 +88,8 @@ class Parser {
     for (const character of this.#text) {
       if (!isCharacter(character.codePointAt(0) ?? 0))
         this.#refuse('The pattern has a character in it that no text can have.')
-      if (++count > LENGTH_MAX) this.#refuse(`The pattern is longer than ${LENGTH_MAX} characters.`)
+      if (++count > budget.patternCharacters)
+        this.#refuse(`The pattern is longer than ${budget.patternCharacters} characters.`)
       this.#at += character.length
     }
     this.#at = 0
@@ -138,8 +132,8 @@ class Parser {
     const start = this.#at - counts[0].length
     const min = Number(counts[1])
     const max = counts[3] ? Number(counts[3]) : counts[2] ? Number.POSITIVE_INFINITY : min
-    if (min > REPEAT_MAX || (max > REPEAT_MAX && max < Number.POSITIVE_INFINITY))
-      this.#refuse(`A repetition counts to ${REPEAT_MAX} at most.`, start)
+    if (min > budget.patternRepeat || (max > budget.patternRepeat && max < Number.POSITIVE_INFINITY))
+      this.#refuse(`A repetition counts to ${budget.patternRepeat} at most.`, start)
     if (min > max) this.#refuse('The second number of a repetition must not be less than the first.', start)
     return [min, max]
   }
@@ -157,14 +151,15 @@ class Parser {
 
   #anchor(): Pattern {
     // Each may multiply what an engine has to think of.
-    if (++this.#anchors > ANCHORS_MAX) this.#refuse(`A pattern has at most ${ANCHORS_MAX} of ^ and $.`)
+    if (++this.#anchors > budget.patternAnchors)
+      this.#refuse(`A pattern has at most ${budget.patternAnchors} of ^ and $.`)
     return { kind: this.#next() === 0x5e ? 'begin' : 'end' }
   }
 
   #group(start: number): Pattern {
     if (this.#sees('?') && !this.#take('?:')) this.#refuse(groupProblem(this.#text.slice(this.#at)), start)
-    if (++this.#depth > DEPTH_MAX)
-      this.#refuse(`Groups are nested more than ${DEPTH_MAX} levels deep.`, start)
+    if (++this.#depth > budget.patternDepth)
+      this.#refuse(`Groups are nested more than ${budget.patternDepth} levels deep.`, start)
     const inner = this.#choice()
     if (!this.#take(')')) this.#refuse('This group is not closed.', start)
     this.#depth--

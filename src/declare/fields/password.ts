@@ -1,6 +1,6 @@
+import { budget } from '../../budget.ts'
 import { note } from '../../errors.ts'
 import type { FieldType } from './field.ts'
-import { SECRET_BYTES } from './plain.ts'
 import { storable } from './text.ts'
 
 /** The password of a login type: added by `login`, never written by users themselves. */
@@ -39,8 +39,8 @@ export const passwordType: FieldType<PasswordDeclaration> = {
     (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
       if ([...value].length < min) note(errors, path, `must have at least ${min} characters`)
-      else if (Buffer.byteLength(value) > SECRET_BYTES)
-        note(errors, path, `must have at most ${SECRET_BYTES} bytes`)
+      else if (Buffer.byteLength(value) > budget.secretBytes)
+        note(errors, path, `must have at most ${budget.secretBytes} bytes`)
       else if (isCommon(value)) note(errors, path, 'is one of the commonest passwords; choose another')
       return value
     },
@@ -48,7 +48,7 @@ export const passwordType: FieldType<PasswordDeclaration> = {
     type: 'string',
     format: 'password',
     minLength: min,
-    maxLength: SECRET_BYTES,
+    maxLength: budget.secretBytes,
     writeOnly: true,
   }),
 }

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import { type Errors, note } from '../../errors.ts'
 import { aValue, common, type FieldOptions, type FieldType } from './field.ts'
 import { INEXACT, isInexact } from './number.ts'
@@ -55,23 +56,21 @@ export const jsonType: FieldType<JsonDeclaration> = {
   schema: () => ({ description: 'Any JSON.' }),
 }
 
-/** A secret longer than this would only cost time to hash. */
-export const SECRET_BYTES = 1024
-
 export const secretType: FieldType<SecretDeclaration> = {
   column: 'text',
   options: common,
   check: () => (value, path, errors) => {
     if (!storable(value, path, errors)) return undefined
     if (value === '') note(errors, path, 'must have at least 1 character')
-    if (Buffer.byteLength(value) > SECRET_BYTES) note(errors, path, `must have at most ${SECRET_BYTES} bytes`)
+    if (Buffer.byteLength(value) > budget.secretBytes)
+      note(errors, path, `must have at most ${budget.secretBytes} bytes`)
     return value
   },
   schema: () => ({
     type: 'string',
     format: 'password',
     minLength: 1,
-    maxLength: SECRET_BYTES,
+    maxLength: budget.secretBytes,
     writeOnly: true,
   }),
 }

@@ -1,4 +1,5 @@
-import { type Bound, type Dialect, MATCHED_MAX } from '../dialect.ts'
+import { budget } from '../../budget.ts'
+import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 import { found, queryOf } from './search.ts'
 
@@ -127,7 +128,7 @@ export const dialect: Dialect = {
 
   // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
   matches: (text, pattern) =>
-    sql`CASE WHEN char_length(${text}) <= ${count(MATCHED_MAX)} THEN ${text} COLLATE "C" ~ ${pattern} END`,
+    sql`CASE WHEN char_length(${text}) <= ${count(budget.matchedCharacters)} THEN ${text} COLLATE "C" ~ ${pattern} END`,
   members: (list) => ({
     rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
     target: sql`(m."value" ->> 'id')::bigint`,

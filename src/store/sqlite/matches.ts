@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
+import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
-import { MATCHED_MAX } from '../dialect.ts'
 
 /**
  * A compiled pattern. RE2 has two ways to run it, which always agree. `test` makes a table of states as it goes: that is
@@ -46,8 +46,8 @@ export function matches(text: unknown, pattern: unknown): 0 | 1 | null {
 
 /** Characters are code points; counted only where UTF-16 units leave it open. */
 function isTooLong(text: string): boolean {
-  if (text.length <= MATCHED_MAX) return false
-  return text.length > MATCHED_MAX * 2 || [...text].length > MATCHED_MAX
+  if (text.length <= budget.matchedCharacters) return false
+  return text.length > budget.matchedCharacters * 2 || [...text].length > budget.matchedCharacters
 }
 
 function run(compiled: Compiled, text: string, start: number): boolean {

@@ -1,0 +1,39 @@
+/**
+ * Every limit on what a request may send, cost or get back, in one place. `docs/limits.md` documents each of them with
+ * the answer to whoever exceeds it; a test holds page and file together. A new limit is a line here and a row there.
+ */
+export const budget = {
+  // What is sent.
+  bodyBytes: 1024 * 1024,
+  bodyDepth: 64,
+  tokenBytes: 4096,
+  batchParts: 1000,
+  batchSecrets: 100,
+  secretBytes: 1024,
+
+  // What is asked for.
+  pageDefault: 20,
+  pageEntities: 200,
+  expressionBytes: 4096,
+  expressionParts: 100,
+  expressionHops: 3,
+  patternCharacters: 200,
+  patternDepth: 10,
+  patternRepeat: 100,
+  patternAnchors: 8,
+  patternSteps: 120,
+  patternWays: 8000,
+  matchedCharacters: 10_000,
+  searchWords: 10,
+  expandDepth: 3,
+  expandReverse: 20,
+
+  // What is taken back.
+  undoOperations: 10_000,
+  undoSkips: 1000,
+
+  // What an answer names.
+  namedObstacles: 20,
+  namedChanges: 100,
+  namedConflicts: 5,
+} as const

@@ -7,6 +7,7 @@ import { copy } from '../../src/store/copy/copy.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { preview } from '../../src/store/migration/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
+import { ownTables } from '../../src/store/own.ts'
 import { entity, json, list, object, ref, text } from '../../src/takeback.ts'
 import { newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
@@ -293,7 +294,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     await server.stop()
     const kept = await server.query('SELECT * FROM takeback_cleared')
     await server.query('DROP TABLE takeback_cleared')
-    await server.query('DROP TABLE takeback_answers')
+    for (const { name, since = 1 } of ownTables) if (since > 1) await server.query(`DROP TABLE ${name}`)
     const [whole, words] = store === 'sqlite' ? ['INTEGER', 'TEXT'] : ['bigint', 'text COLLATE "C"']
     await server.query(
       `CREATE TABLE "takeback_cleared" ("operation" ${words} NOT NULL, "entity" ${words} NOT NULL, "entity_id" ${whole} NOT NULL,

@@ -2,7 +2,6 @@ import { StartError } from '../../errors.ts'
 import { completeTable, createTable } from '../migration/apply.ts'
 import {
   COPYING,
-  FORMAT,
   type Memory,
   makeOwnTables,
   recall,
@@ -11,6 +10,7 @@ import {
   tell,
 } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
+import { FORMAT } from '../own.ts'
 import { id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'

@@ -1,5 +1,6 @@
 import { ownColumns } from '../migration/apply.ts'
 import type { Memory } from '../migration/memory.ts'
+import { columnsIn, tablesIn } from '../own.ts'
 import type { Column } from '../tables.ts'
 
 /** A table as a copy sees it: all of its columns, and those that put its rows in an order. */
@@ -20,65 +21,13 @@ export function shelvesOf({ tables, format }: Pick<Memory, 'tables' | 'format'>)
       key: ['id'],
       numbered: 'id',
     })),
-    {
-      name: 'takeback_journal',
-      columns: [
-        integer('seq'),
-        text('operation'),
-        time('at'),
-        text('actor'),
-        integer('actor_id'),
-        text('entity'),
-        integer('entity_id'),
-        integer('version'),
-        text('kind'),
-        text('data'),
-      ],
-      key: ['seq'],
-      numbered: 'seq',
-    },
-    {
-      name: 'takeback_cleared',
-      columns: [
-        text('operation'),
-        text('entity'),
-        integer('entity_id'),
-        text('column'),
-        integer('target'),
-        ...(format < 2 ? [] : [integer('place')]),
-      ],
-      key: ['operation', 'entity', 'entity_id', 'column', 'target'],
-      numbered: undefined,
-    },
-    {
-      name: 'takeback_attempts',
-      columns: [text('id'), time('at'), text('account'), text('address'), text('outcome')],
-      key: ['id'],
-      numbered: undefined,
-    },
-    {
-      name: 'takeback_ended_sessions',
-      columns: [text('session'), time('until')],
-      key: ['session'],
-      numbered: undefined,
-    },
-    {
-      name: 'takeback_answers',
-      columns: [
-        text('key'),
-        text('request'),
-        time('at'),
-        text('operation'),
-        integer('status'),
-        text('headers'),
-        text('body'),
-      ],
-      key: ['key'],
-      numbered: undefined,
-    },
+    ...tablesIn(format).map((table) => ({
+      name: table.name,
+      columns: columnsIn(table, format).map(({ name, kind }) => ({ name, kind })),
+      key: table.key,
+      numbered: table.numbered ? table.key[0] : undefined,
+    })),
   ]
 }
 
-const text = (name: string): Column => ({ name, kind: 'text' })
 const integer = (name: string): Column => ({ name, kind: 'integer' })
-const time = (name: string): Column => ({ name, kind: 'datetime' })

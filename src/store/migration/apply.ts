@@ -79,7 +79,7 @@ async function carryOut(site: Site, change: Change): Promise<void> {
 export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
   const columns = [...ownColumns, ...table.columns].map((column) => sql`, ${describe(ddl, column)}`)
   await session.run(
-    sql`CREATE TABLE ${id(table.name)} (${ddl.idColumn}${join(columns, sql``)})${ddl.tableOptions}`,
+    sql`CREATE TABLE ${id(table.name)} (${ddl.numbered('id')}${join(columns, sql``)})${ddl.tableOptions}`,
   )
   // One of that name may have been dropped: its ids are not given again.
   const [row] = await session.all(

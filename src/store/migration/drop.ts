@@ -3,7 +3,7 @@ import { id, type Sql, sql, word } from '../sql.ts'
 import { type Column, type Index, pathOf, type Table, wordsColumn } from '../tables.ts'
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
-import { fresh, recall, remember, upgradeOwnTables } from './memory.ts'
+import { fresh, recall, remember, upgrade } from './memory.ts'
 import { indexName, type Session, type Structure } from './structure.ts'
 
 /** What is to go for good: a table that is kept aside, or columns that are. */
@@ -81,7 +81,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
           : one,
       )
     }
-    await upgradeOwnTables(structure, session, known)
+    await upgrade(structure, session, known)
     await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
     const whole = doomed.filter(isWhole).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)

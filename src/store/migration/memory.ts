@@ -1,14 +1,9 @@
 import { StartError } from '../../errors.ts'
 import type { Bag } from '../dialect.ts'
+import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
 import { param, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { Session, Structure } from './structure.ts'
-
-/**
- * Of Takeback's own tables. What those of a newer Takeback look like is not ours to guess; those of an older one are
- * brought along. 2: `takeback_cleared` knows several targets of one column, and their places in a list.
- */
-export const FORMAT = 2
 
 /** The key of a copy that has not come to its end: the names of the tables that it has made. */
 export const COPYING = 'copying'
@@ -57,18 +52,14 @@ export async function recall(structure: Structure, session: Session): Promise<Me
 }
 
 export async function makeOwnTables({ ddl }: Structure, session: Session): Promise<void> {
-  for (const source of ddl.own) await session.run(source)
+  for (const source of createOwnTables(ddl)) await session.run(source)
   await tell(session, 'format', String(FORMAT))
 }
 
-/** Brings them to the format of today. */
-export async function upgradeOwnTables(
-  { ddl }: Structure,
-  session: Session,
-  { format }: Memory,
-): Promise<void> {
+/** Brings Takeback's own tables to the format of today. */
+export async function upgrade({ ddl }: Structure, session: Session, { format }: Memory): Promise<void> {
   if (format === FORMAT) return
-  for (const source of ddl.upgrades.slice(format - 1).flat()) await session.run(source)
+  for (const source of upgradeOwnTables(ddl, format)) await session.run(source)
   await tell(session, 'format', String(FORMAT))
 }
 

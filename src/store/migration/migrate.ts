@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { StartError } from '../../errors.ts'
 import type { Table } from '../tables.ts'
 import { apply } from './apply.ts'
-import { fresh, type Memory, makeOwnTables, recall, remember, upgradeOwnTables } from './memory.ts'
+import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
 import { type Migration, planMigration } from './plan.ts'
 import { Rows } from './rows.ts'
 import type { Line, Session, Structure } from './structure.ts'
@@ -84,7 +84,7 @@ function byName(a: { name: string }, b: { name: string }): number {
 async function recallOrMake(structure: Structure, session: Session): Promise<Memory> {
   const known = await recall(structure, session)
   if (known !== undefined) {
-    await upgradeOwnTables(structure, session, known)
+    await upgrade(structure, session, known)
     return known
   }
   await makeOwnTables(structure, session)

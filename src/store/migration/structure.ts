@@ -10,13 +10,14 @@ export interface Session {
 
 /** What differs between databases in the statements that change their structure. */
 export interface Ddl {
-  /** Takeback's own tables. */
-  readonly own: readonly Sql[]
-  /** From each former format of them to the next, the oldest first. */
-  readonly upgrades: readonly (readonly Sql[])[]
+  /** Makes `takeback_meta`, if it is not there. */
+  readonly meta: Sql
+  /** Makes the tables that only this database needs. */
+  readonly extra: readonly Sql[]
   /** The names of all tables that are there. */
   readonly tables: Sql
-  readonly idColumn: Sql
+  /** A column that the database numbers, and that is the key. */
+  numbered(name: string): Sql
   readonly tableOptions: Sql
   /** The same for a table that has no other key than the values in it. */
   readonly keyedOptions: Sql

@@ -2,7 +2,7 @@ import { Failure, StartError } from '../../errors.ts'
 import { refuseForeign } from '../migration/memory.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
 import { compile, type Sql, type Statement, sql } from '../sql.ts'
-import { arraysOf, insertRows, metaOf } from './ddl.ts'
+import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf, stateOf } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
@@ -59,7 +59,7 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
     })
     for (let tries = 1; ; tries++)
       try {
-        await pool.query(statement(metaOf(ddl.type({ name: 'key', kind: 'text' }))), {})
+        await pool.query(statement(ddl.meta), {})
         await pool.query(
           statement(
             sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('lock', '') ON CONFLICT ("key") DO NOTHING`,

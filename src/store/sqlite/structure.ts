@@ -99,46 +99,12 @@ const types: Record<ColumnKind, string> = {
 
 const type = (kind: ColumnKind): Sql => ({ parts: [types[kind]] })
 
-const answers = [
-  sql`CREATE TABLE "takeback_answers" (
-    "key" TEXT PRIMARY KEY, "request" TEXT NOT NULL, "at" TEXT NOT NULL, "operation" TEXT,
-    "status" INTEGER NOT NULL, "headers" TEXT NOT NULL, "body" TEXT) STRICT`,
-  sql`CREATE INDEX "takeback_answers:at" ON "takeback_answers" ("at")`,
-]
-const cleared = sql`CREATE TABLE "takeback_cleared" (
-  "operation" TEXT NOT NULL, "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "column" TEXT NOT NULL,
-  "target" INTEGER NOT NULL, "place" INTEGER, PRIMARY KEY ("operation", "entity", "entity_id", "column", "target")) STRICT, WITHOUT ROWID`
-
 const ddl: Ddl = {
-  own: [
-    sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
-    sql`CREATE TABLE "takeback_journal" (
-      "seq" INTEGER PRIMARY KEY AUTOINCREMENT, "operation" TEXT NOT NULL, "at" TEXT NOT NULL, "actor" TEXT, "actor_id" INTEGER,
-      "entity" TEXT NOT NULL, "entity_id" INTEGER NOT NULL, "version" INTEGER NOT NULL, "kind" TEXT NOT NULL, "data" TEXT) STRICT`,
-    sql`CREATE UNIQUE INDEX "takeback_journal:entity" ON "takeback_journal" ("entity", "entity_id", "version")`,
-    sql`CREATE INDEX "takeback_journal:operation" ON "takeback_journal" ("operation")`,
-    sql`CREATE TABLE "takeback_attempts" (
-      "id" TEXT PRIMARY KEY, "at" TEXT NOT NULL, "account" TEXT NOT NULL, "address" TEXT NOT NULL, "outcome" TEXT NOT NULL) STRICT`,
-    sql`CREATE INDEX "takeback_attempts:account" ON "takeback_attempts" ("account", "at")`,
-    sql`CREATE INDEX "takeback_attempts:address" ON "takeback_attempts" ("address", "at")`,
-    sql`CREATE INDEX "takeback_attempts:at" ON "takeback_attempts" ("at")`,
-    cleared,
-    sql`CREATE TABLE "takeback_ended_sessions" ("session" TEXT PRIMARY KEY, "until" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
-    ...answers,
-  ],
-  upgrades: [
-    [
-      sql`ALTER TABLE "takeback_cleared" RENAME TO "takeback_cleared_before"`,
-      cleared,
-      sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target")
-        SELECT "operation", "entity", "entity_id", "column", "target" FROM "takeback_cleared_before"`,
-      sql`DROP TABLE "takeback_cleared_before"`,
-      ...answers,
-    ],
-  ],
+  meta: sql`CREATE TABLE IF NOT EXISTS "takeback_meta" ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  extra: [],
   // Not those in which a search keeps what is its own: they come and go with it.
   tables: sql`SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" IN ('table', 'virtual') AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
-  idColumn: sql`"id" INTEGER PRIMARY KEY AUTOINCREMENT`,
+  numbered: (name) => sql`${id(name)} INTEGER PRIMARY KEY AUTOINCREMENT`,
   tableOptions: sql` STRICT`,
   keyedOptions: sql` STRICT, WITHOUT ROWID`,
   type: ({ kind }) => type(kind),

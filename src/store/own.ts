@@ -1,0 +1,181 @@
+import type { ColumnKind } from '../declare/fields/field.ts'
+import type { Ddl } from './migration/structure.ts'
+import { id, join, type Sql, sql } from './sql.ts'
+
+/**
+ * The format of the tables below. A database of an older format is upgraded at the next start; one of a newer format is
+ * refused. To add a table, a column or an index, declare it here with `since` set to the next format.
+ */
+export const FORMAT = 3
+
+interface OwnColumn {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly required: boolean
+  /** The first format that has it; 1 if left out. A column that comes later cannot be required. */
+  readonly since?: number
+}
+
+interface OwnIndex {
+  /** Behind the name of the table. */
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly unique?: boolean
+  readonly since?: number
+}
+
+/** A table of Takeback's own, the same on every database. */
+export interface OwnTable {
+  readonly name: string
+  readonly columns: readonly OwnColumn[]
+  readonly key: readonly string[]
+  /** Whether the database numbers the key. */
+  readonly numbered?: boolean
+  /** Whether its rows can be large. */
+  readonly wide?: boolean
+  readonly indexes?: readonly OwnIndex[]
+  readonly since?: number
+  /** The format in which its key changed: an older table is made anew. */
+  readonly rekeyed?: number
+}
+
+const text = (name: string): OwnColumn => ({ name, kind: 'text', required: true })
+const integer = (name: string): OwnColumn => ({ name, kind: 'integer', required: true })
+const time = (name: string): OwnColumn => ({ name, kind: 'datetime', required: true })
+const optional = (column: OwnColumn): OwnColumn => ({ ...column, required: false })
+
+/** Every table of Takeback's own, but `takeback_meta`, which must be there before all others. */
+export const ownTables: readonly OwnTable[] = [
+  {
+    name: 'takeback_journal',
+    columns: [
+      integer('seq'),
+      text('operation'),
+      time('at'),
+      optional(text('actor')),
+      optional(integer('actor_id')),
+      text('entity'),
+      integer('entity_id'),
+      integer('version'),
+      text('kind'),
+      optional(text('data')),
+    ],
+    key: ['seq'],
+    numbered: true,
+    indexes: [
+      { name: 'entity', columns: ['entity', 'entity_id', 'version'], unique: true },
+      { name: 'operation', columns: ['operation'] },
+    ],
+  },
+  {
+    name: 'takeback_cleared',
+    columns: [
+      text('operation'),
+      text('entity'),
+      integer('entity_id'),
+      text('column'),
+      integer('target'),
+      { ...optional(integer('place')), since: 2 },
+    ],
+    key: ['operation', 'entity', 'entity_id', 'column', 'target'],
+    rekeyed: 2,
+  },
+  {
+    name: 'takeback_attempts',
+    columns: [text('id'), time('at'), text('account'), text('address'), text('outcome')],
+    key: ['id'],
+    indexes: [
+      { name: 'account', columns: ['account', 'at'] },
+      { name: 'address', columns: ['address', 'at'] },
+      { name: 'at', columns: ['at'] },
+    ],
+  },
+  {
+    name: 'takeback_ended_sessions',
+    columns: [text('session'), time('until')],
+    key: ['session'],
+  },
+  {
+    name: 'takeback_answers',
+    columns: [
+      text('key'),
+      text('request'),
+      time('at'),
+      optional(text('operation')),
+      integer('status'),
+      text('headers'),
+      optional(text('body')),
+    ],
+    key: ['key'],
+    wide: true,
+    indexes: [{ name: 'at', columns: ['at'] }],
+    since: 2,
+  },
+]
+
+/** What a table has in a format: its columns then. */
+export function columnsIn({ columns }: OwnTable, format: number): readonly OwnColumn[] {
+  return columns.filter(({ since = 1 }) => since <= format)
+}
+
+export function tablesIn(format: number): readonly OwnTable[] {
+  return ownTables.filter(({ since = 1 }) => since <= format)
+}
+
+/** Makes the tables as they are in a format. */
+export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
+  return [ddl.meta, ...ddl.extra, ...tablesIn(format).flatMap((table) => create(ddl, table, format))]
+}
+
+/** Brings the tables of an older format to that of today. */
+export function upgradeOwnTables(ddl: Ddl, from: number): Sql[] {
+  return ownTables.flatMap((table) => {
+    if ((table.since ?? 1) > from) return create(ddl, table, FORMAT)
+    if ((table.rekeyed ?? 1) > from) return makeAnew(ddl, table, from)
+    const columns = table.columns.filter(({ since = 1 }) => since > from)
+    const indexes = (table.indexes ?? []).filter(({ since = 1 }) => since > from)
+    return [
+      ...columns.map((column) => sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}`),
+      ...indexes.map((index) => createIndex(table, index)),
+    ]
+  })
+}
+
+function create(ddl: Ddl, table: OwnTable, format: number): Sql[] {
+  const indexes = (table.indexes ?? []).filter(({ since = 1 }) => since <= format)
+  return [createTable(ddl, table, table.name, format), ...indexes.map((index) => createIndex(table, index))]
+}
+
+function createTable(ddl: Ddl, table: OwnTable, name: string, format: number): Sql {
+  const columns = columnsIn(table, format)
+  const [first] = table.key
+  const described = columns.map((column) =>
+    table.numbered && column.name === first ? ddl.numbered(column.name) : describe(ddl, column),
+  )
+  const key = table.numbered ? [] : [sql`PRIMARY KEY (${join(table.key.map(id))})`]
+  const options = table.numbered || table.wide ? ddl.tableOptions : ddl.keyedOptions
+  return sql`CREATE TABLE ${id(name)} (${join([...described, ...key])})${options}`
+}
+
+function createIndex(table: OwnTable, { name, columns, unique = false }: OwnIndex): Sql {
+  const kind = unique ? sql`UNIQUE INDEX` : sql`INDEX`
+  return sql`CREATE ${kind} ${id(`${table.name}:${name}`)} ON ${id(table.name)} (${join(columns.map(id))})`
+}
+
+/** Under another name first: some databases keep the names of a table's constraints when it is renamed. */
+function makeAnew(ddl: Ddl, table: OwnTable, from: number): Sql[] {
+  const fresh = `${table.name}_rekeyed`
+  const kept = join(columnsIn(table, from).map(({ name }) => id(name)))
+  return [
+    createTable(ddl, table, fresh, FORMAT),
+    sql`INSERT INTO ${id(fresh)} (${kept}) SELECT ${kept} FROM ${id(table.name)}`,
+    sql`DROP TABLE ${id(table.name)}`,
+    sql`ALTER TABLE ${id(fresh)} RENAME TO ${id(table.name)}`,
+    ...(table.indexes ?? []).map((index) => createIndex(table, index)),
+  ]
+}
+
+function describe(ddl: Ddl, { name, kind, required, since }: OwnColumn): Sql {
+  if (required && since !== undefined) throw new Error(`${name} came later: it cannot be required`)
+  return sql`${id(name)} ${ddl.type({ name, kind })}${required ? sql` NOT NULL` : sql``}`
+}

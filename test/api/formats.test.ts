@@ -1,0 +1,60 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { upgrade } from '../../src/store/migration/memory.ts'
+import { openStore } from '../../src/store/open.ts'
+import { createOwnTables, FORMAT } from '../../src/store/own.ts'
+import { newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
+
+/** Every column and every index of Takeback's own tables, as the database describes them. */
+const described: Record<string, string> = {
+  sqlite: `SELECT t.name AS "table", c.name AS "name", c.type AS "type", c."notnull" AS "required", c.pk AS "key"
+    FROM pragma_table_list t, pragma_table_xinfo(t.name) c WHERE t.name LIKE 'takeback_%'
+    UNION ALL SELECT t.name, i.name, group_concat(k.name), i."unique", i.partial
+    FROM pragma_table_list t, pragma_index_list(t.name) i, pragma_index_info(i.name) k WHERE t.name LIKE 'takeback_%' GROUP BY t.name, i.name
+    ORDER BY 1, 2`,
+  postgres: `SELECT table_name::text AS "table", column_name::text AS "name", data_type::text AS "type", is_nullable::text AS "required", collation_name::text AS "key"
+    FROM information_schema.columns WHERE table_name LIKE 'takeback_%'
+    UNION ALL SELECT tablename::text, '', substring(indexdef from 'USING .*'), '', '' FROM pg_indexes WHERE tablename LIKE 'takeback_%'
+    ORDER BY 1, 2, 3`,
+}
+
+onEveryStoreByHand('formats of our own tables', (store) => {
+  const folders: string[] = []
+  const databases: TestDatabase[] = []
+  afterAll(async () => {
+    for (const database of databases) await database.remove()
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** The tables of a database that was made in a format and then upgraded. */
+  async function tablesFrom(format: number): Promise<unknown> {
+    const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
+    folders.push(folder)
+    const database = await newDatabase(store, folder)
+    databases.push(database)
+    const opened = await openStore(readConfig({ database: database.url }, {}).database)
+    const { structure } = opened
+    await structure.transact('change', async (session) => {
+      for (const source of createOwnTables(structure.ddl, format)) await session.run(source)
+      await upgrade(structure, session, {
+        format,
+        tables: [],
+        generation: 0,
+        since: 0,
+        fingerprint: '',
+        past: [],
+      })
+    })
+    await opened.close()
+    return database.query(described[store] ?? '')
+  }
+
+  test('an upgraded database has the tables of a new one', async () => {
+    const fresh = await tablesFrom(FORMAT)
+    expect(fresh).toContainEqual(expect.objectContaining({ table: 'takeback_journal', name: 'seq' }))
+    for (let format = 1; format < FORMAT; format++) expect(await tablesFrom(format)).toEqual(fresh)
+  })
+})

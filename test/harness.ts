@@ -267,6 +267,11 @@ function withServer(
   tests(server)
 }
 
+/** Waits until something holds, however long that takes: only the time limit of the test ends it. */
+export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await Bun.sleep(20)
+}
+
 /** The errors of a 422, and nothing else. */
 export function expectInvalid(received: Received, errors: Record<string, string[]>): void {
   expect(received.status).toBe(422)

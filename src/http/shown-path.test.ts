@@ -28,6 +28,7 @@ test('a path ten times as long costs about ten times as much, not a hundred', ()
     return performance.now() - started
   }
   cost(1600)
-  const ratios = Array.from({ length: 7 }, () => cost(16_000) / cost(1600)).sort((a, b) => a - b)
-  expect(ratios[3]).toBeLessThan(40)
+  // The least of several: other work on the machine can only add to it.
+  const least = (length: number) => Math.min(...Array.from({ length: 7 }, () => cost(length)))
+  expect(least(16_000) / least(1600)).toBeLessThan(40)
 })

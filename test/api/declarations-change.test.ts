@@ -17,7 +17,7 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
-import { onEveryStoreByHand, TestServer } from '../harness.ts'
+import { eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
 
 const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const declared = (entities: Record<string, EntityDeclaration>) => ({
@@ -312,7 +312,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     await server.expect(201, 'POST', '/api/things/', { a: 'y' })
     await bring(things({ a: text({ max: 5 }), b: text({ optional: true }) }))
     await opened.close()
-    await Bun.sleep(1500)
+    await eventually(async () => (await status()) !== 200)
     const refused = await server.call('GET', '/api/things/1/')
     expect([refused.status, refused.body.code]).toEqual([503, 'outdated'])
     expect((await server.call('GET', '/api/health')).status).toBe(503)

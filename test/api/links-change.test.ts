@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import type { EntityDeclaration, Fields } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
@@ -22,9 +22,6 @@ const tags = entity({ fields: { name: text({ default: '' }) } })
 const posts = (fields: Fields) =>
   declared({ tags, posts: entity({ fields: { title: text({ default: '' }), ...fields } }) })
 type Declared = ReturnType<typeof declared>
-
-/** Each test starts several servers, one after another. */
-setDefaultTimeout(30_000)
 
 const cleared = list(ref('tags', { onDelete: 'clear' }), { default: [] })
 const refs = (...list: readonly number[]) => list.map((id) => ({ id }))

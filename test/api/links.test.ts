@@ -383,5 +383,5 @@ onEveryStore('lists of references', declaration, (server) => {
       )
       expect(JSON.parse(String(row?.data))).toEqual(await get(`posts/${id}`))
     }
-  }, 30_000)
+  })
 })

@@ -220,7 +220,7 @@ onEveryStore('login', bookings, (server) => {
     await Bun.sleep(50)
     expect((await server.call('POST', '/api/auth/logout', { token })).status).toBe(204)
     socket.write(body.slice(5))
-    await Promise.race([ended, Bun.sleep(2000)])
+    await ended
     socket.end()
     expect(answers.join('')).toStartWith('HTTP/1.1 401')
   })
@@ -311,14 +311,14 @@ onEveryStore(
       const answers = await Promise.all(Array.from({ length: 20 }, () => from('192.0.2.3', 'w@example.com')))
       expect(answers.filter(({ status }) => status === 422)).toHaveLength(5)
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(15)
-    }, 30_000)
+    })
 
     test('thirty failures from one address', async () => {
       for (let at = 0; at < 30; at++)
         expect((await from('2001:db8::1', `n${at}@example.com`)).status).toBe(422)
       expect((await from('2001:db8::2', 'fresh@example.com')).status).toBe(429)
       expect((await from('2001:db8:1::1', 'fresh@example.com')).status).toBe(422)
-    }, 30_000)
+    })
 
     test('a forged X-Forwarded-For behind the proxy changes nothing', async () => {
       for (let at = 0; at < 5; at++) await from(`10.9.8.${at}, 192.0.2.4`, 'forged@example.com')
@@ -330,7 +330,7 @@ onEveryStore(
         Array.from({ length: 12 }, () => from('192.0.2.5', 'v@example.com', PASSWORD)),
       )
       expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200))
-    }, 30_000)
+    })
   },
   { 'trusted-proxies': '127.0.0.1' },
 )

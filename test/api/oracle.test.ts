@@ -337,7 +337,7 @@ onEveryStore('the oracle', oracle, (server) => {
       },
     })
     await server.expect(200, 'PATCH', '/api/vaults/1/', { zq_thing: { id: 1 } })
-  }, 30_000)
+  })
 
   const get = (path: string, query: Record<string, string>, token: string | null) =>
     server.call('GET', `${path}?${new URLSearchParams(query)}`, { token })

@@ -4,7 +4,7 @@ import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/schema.ts'
 import { migrate } from '../../src/store/migration/migrate.ts'
 import { graph } from '../declarations.ts'
-import { newDatabase, type TestDatabase, TestServer } from '../harness.ts'
+import { eventually, newDatabase, type TestDatabase, TestServer } from '../harness.ts'
 import { startPostgres } from '../postgres.ts'
 import { newFolder } from '../process/process.ts'
 import { Wire } from '../wire.ts'
@@ -201,7 +201,7 @@ describe('beside others on postgres', () => {
       const { version } = await server.expect(200, 'GET', `/api/people/${id}/`)
       expect(version).toBe(1 + batches.length)
     }
-  }, 10_000)
+  })
 
   test('nor do batches that create the same unique values in another order', async () => {
     const emails = Array.from({ length: 6 }, (_, at) => `turn${at}@example.com`)
@@ -215,7 +215,7 @@ describe('beside others on postgres', () => {
     )
     const statuses = (await Promise.all(batches)).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, ...batches.slice(1).map(() => 422)])
-  }, 20_000)
+  })
 
   test('writes that others got in the way of are done again, whatever the isolation', async () => {
     const [name] = await database.query('SELECT current_database() AS name')
@@ -280,7 +280,7 @@ describe('beside others on postgres', () => {
     expect(deletes.every(({ headers }) => headers.has('Retry-After'))).toBe(true)
     await other.end()
     await narrow.stop()
-  }, 20_000)
+  })
 
   test('one migrates at a time', async () => {
     const other = await begun(database.url)
@@ -339,18 +339,16 @@ describe('a postgres that goes away', () => {
       expect([health.status, health.body.code]).toEqual([503, 'unavailable'])
       const before = acknowledged.length
       wire.heal()
-      const healed = performance.now()
-      while (acknowledged.length === before) await Bun.sleep(20)
-      expect(performance.now() - healed).toBeLessThan(5000)
+      await eventually(() => acknowledged.length > before)
       running = false
       await Promise.all(clients)
       // The limit and the grace for it, of the caller's look-up and of the write: no test of speed, but of an end.
-      expect(slowest).toBeLessThan(10_000)
+      expect(slowest).toBeLessThan(30_000)
       expect([...statuses].sort()).toEqual([201, 503])
       const rows = await database.query('SELECT name, count(*) AS n FROM companies GROUP BY name')
       const counts = new Map(rows.map(({ name, n }) => [name, n]))
       expect(acknowledged.filter((name) => counts.get(name) !== 1)).toEqual([])
       expect([...counts.values()].filter((n) => n !== 1)).toEqual([])
       expect((await server.call('GET', '/api/health')).status).toBe(200)
-    }, 30_000)
+    })
 })

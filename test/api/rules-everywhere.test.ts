@@ -310,5 +310,5 @@ onEveryStoreByHand('rules everywhere', (store) => {
   for (const [at, group] of groups.entries())
     test(`${group[0]} and what comes behind it`, async () => {
       for (const type of [`t${at}`, `w${at}`]) for (const token of tokens) await exercise(type, token)
-    }, 30_000)
+    })
 })

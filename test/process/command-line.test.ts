@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pkg from '../../package.json'
+import { eventually } from '../harness.ts'
 import { example, newFolder, run, serve } from './process.ts'
 
 const post = (url: string, body: unknown, headers = {}) =>
@@ -48,7 +49,7 @@ test('help, version, and what is mistyped', async () => {
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
     expect(err.trim().split('\n')).toHaveLength(1)
   }
-}, 30_000)
+})
 
 const shell = ['sh', 'curl', 'sed'].every((tool) => Bun.which(tool) !== null)
 if (!shell) console.warn('skipped: the tour needs sh, curl and sed')
@@ -59,7 +60,7 @@ test.skipIf(!shell)(
     const folder = newFolder()
     const args = ['--config', example, '--database', `sqlite:${folder}/data/t.db`]
     const first = await serve(args)
-    await Bun.sleep(300)
+    await eventually(() => first.said().includes('# taken back'))
     const said = first.said()
     const lines = said.split('\n').filter((line) => /^ {2}(API|[A-Z_]+=\$\(|curl)/.test(line))
     expect(lines.length).toBeGreaterThan(6)
@@ -84,7 +85,6 @@ test.skipIf(!shell)(
     expect(second.said()).not.toContain('password')
     expect(await second.end()).toBe(0)
   },
-  30_000,
 )
 
 test('init writes a config that serves at once, far from any node_modules, and never overwrites', async () => {
@@ -101,7 +101,7 @@ test('init writes a config that serves at once, far from any node_modules, and n
   expect(existsSync(join(folder, 'shop', 'data', 'takeback.db'))).toBe(true)
   server.child.kill('SIGINT') // as a terminal does, to all at once
   expect(await server.end('SIGINT')).toBe(0)
-}, 30_000)
+})
 
 test('settings come from the environment too, and flags win', async () => {
   const folder = newFolder()
@@ -127,7 +127,7 @@ test('settings come from the environment too, and flags win', async () => {
     1,
     expect.stringContaining('TAKEBACK_SECRET must have at least 32 bytes') as unknown as string,
   ])
-}, 30_000)
+})
 
 test('user add, with and without a running server, from a flag and from a pipe', async () => {
   const folder = newFolder()
@@ -244,4 +244,4 @@ test('all mistakes of a declaration are reported at once', async () => {
   ])
     expect(err).toContain(line)
   expect(existsSync(join(folder, 'data'))).toBe(false)
-}, 30_000)
+})

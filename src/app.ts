@@ -13,8 +13,9 @@ import { Proxies } from './http/address.ts'
 import type { Log } from './http/log.ts'
 import { Origins } from './http/origins.ts'
 import { htmlPage, redirect } from './http/pages.ts'
+import type { Route } from './http/route.ts'
 import { routesOf } from './http/routes.ts'
-import { listen } from './http/server.ts'
+import { type Bound, bind } from './http/server.ts'
 import { documentOf } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compileAmend } from './plan/amend.ts'
@@ -102,10 +103,12 @@ export async function openApp(
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   try {
+    // Whatever can be refused is refused before the database is changed.
+    const secret = config.secret ?? (await store.secret())
     const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
     const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model))
-    const tokens = new Tokens(config.secret ?? (await store.keepSecret()))
+    const tokens = new Tokens(secret ?? (await store.keepSecret()))
     const identities = new Identities(model, plans, store, tokens)
     const context = {
       model,
@@ -131,50 +134,70 @@ export interface Running extends App {
   readonly url: string
 }
 
-/** The whole service: what the file declares, served. */
+/** The whole service. Binds first: a start that fails must leave the database as it was. */
 export async function startApp(
   config: Config,
   model: Model,
   log: Log,
   opening: Opening = {},
 ): Promise<Running> {
-  const app = await openApp(config, model, opening)
-  const { context } = app
-  const retention = new Retention(context, compileRetention(model, context.store.dialect))
+  const bound = bindTo(config, log)
   try {
-    const server = listen({
-      host: config.host,
-      port: config.port,
+    return serveOn(bound, config, await openApp(config, model, opening), log)
+  } catch (error) {
+    await bound.close()
+    throw error
+  }
+}
+
+function bindTo(config: Config, log: Log): Bound {
+  try {
+    return bind({ host: config.host, port: config.port, log })
+  } catch (error) {
+    throw new StartError(refusal(error, config))
+  }
+}
+
+function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
+  const { context } = app
+  const { model } = context
+  const retention = new Retention(context, compileRetention(model, context.store.dialect))
+  const server = bound.serve(
+    {
       context,
-      routes: [
-        redirect('/', '/docs'),
-        htmlPage(
-          '/docs',
-          whenAsked(() => pageOf(model, baseOf(config))),
-        ),
-        ...routesOf(
-          context,
-          whenAsked(() => JSON.stringify(documentOf(model))),
-        ),
-      ],
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
       log,
-    })
-    retention.start((error) => log.error('What is old could not be cleared out', error))
-    return {
-      context,
-      url: server.url,
-      async close() {
-        retention.stop()
-        await server.drain()
-        await app.close()
-      },
-    }
-  } catch (error) {
-    await app.close()
-    throw new StartError(refusal(error, config))
+    },
+    [
+      ...pagesOf(model, bound.url),
+      ...routesOf(
+        context,
+        whenAsked(() => JSON.stringify(documentOf(model))),
+      ),
+    ],
+  )
+  retention.start((error) => log.error('What is old could not be cleared out', error))
+  return {
+    context,
+    url: bound.url,
+    async close() {
+      retention.stop()
+      await server.drain()
+      await app.close()
+    },
   }
+}
+
+/** The examples on the page point to where it is served. */
+function pagesOf(model: Model, url: string): Route[] {
+  return [
+    redirect('/', '/docs'),
+    htmlPage(
+      '/docs',
+      whenAsked(() => pageOf(model, url)),
+    ),
+  ]
 }
 
 /** What describes all of it takes longer to make than all the rest, and few ever ask for it: made when the first one does. */
@@ -184,11 +207,6 @@ function whenAsked(make: () => string): () => string {
     made ??= make()
     return made
   }
-}
-
-/** Where the examples on the page point to. */
-function baseOf({ host, port }: Config): string {
-  return `http://${host}:${port === 0 ? 3000 : port}`
 }
 
 function refusal(error: unknown, { host, port }: Config): string {

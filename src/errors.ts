@@ -24,6 +24,7 @@ export const catalogue = {
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
   unavailable: { status: 503, message: 'This cannot be answered right now. Try again.' },
+  starting: { status: 503, message: 'The server is starting. Try again.' },
   outdated: {
     status: 503,
     message:

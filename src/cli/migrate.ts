@@ -4,8 +4,7 @@ import { StartError } from '../errors.ts'
 import { tablesOf } from '../plan/schema.ts'
 import { describe } from '../store/location.ts'
 import { dropAside, findAside } from '../store/migration/drop.ts'
-import { migrate as carryOut, preview } from '../store/migration/migrate.ts'
-import type { Migration } from '../store/migration/plan.ts'
+import { migrate as carryOut, type Preview, preview } from '../store/migration/migrate.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
@@ -52,20 +51,25 @@ async function plan(store: Store, tables: readonly Table[], given: Given, place:
   if (apply) await carryOut(store.structure, tables, { back: true })
   console.log(given.text('json') === undefined ? report(migration, place, apply) : asJson(migration, apply))
   if (refused) throw new StartError('Nothing is done before none is refused.')
+  if (!apply && migration.older !== undefined) throw new StartError(migration.older)
 }
 
 const effects = ['safe', 'aside', 'refused'] as const
 
-function countOf({ lines }: Migration, effect: (typeof effects)[number]): number {
+function countOf({ lines }: Preview, effect: (typeof effects)[number]): number {
   return lines.filter((line) => line.effect === effect).length
 }
 
-function asJson(migration: Migration, applied: boolean): string {
+function asJson(migration: Preview, applied: boolean): string {
   const counts = Object.fromEntries(effects.map((effect) => [effect, countOf(migration, effect)]))
-  return JSON.stringify({ ...counts, applied, lines: migration.lines }, null, 2)
+  return JSON.stringify(
+    { ...counts, older: migration.older !== undefined, applied, lines: migration.lines },
+    null,
+    2,
+  )
 }
 
-function report(migration: Migration, place: string, applied: boolean): string {
+function report(migration: Preview, place: string, applied: boolean): string {
   const [safe, aside, refused] = effects.map((effect) => countOf(migration, effect))
   const lines = effects.flatMap((effect) =>
     migration.lines
@@ -79,9 +83,9 @@ function report(migration: Migration, place: string, applied: boolean): string {
   ].join('\n')
 }
 
-function advice(migration: Migration, applied: boolean): string {
+function advice(migration: Preview, applied: boolean): string {
   if (applied) return 'Done.'
-  if (countOf(migration, 'refused') > 0) return ''
+  if (countOf(migration, 'refused') > 0 || migration.older !== undefined) return ''
   if (countOf(migration, 'safe') > 0)
     return '"takeback migrate --apply" does it, and so does the next "takeback serve".'
   return 'The database fits the declaration.'

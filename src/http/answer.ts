@@ -2,11 +2,17 @@ import type { Answer } from '../api/context.ts'
 import { catalogue, Failure } from '../errors.ts'
 import type { Log } from './log.ts'
 
-/** A failure as it is sent. What is not in the catalogue is our own mistake: its cause stands in the log only. */
+/** What is not in the catalogue is our own mistake: its cause stands in the log only. */
 export function answerFailure(error: unknown, requestId: string, log: Log, explains: boolean): Answer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
   if (status >= 500) log.error(message, failure.cause ?? failure, requestId)
+  return renderFailure(failure, requestId, explains)
+}
+
+/** A failure as it is sent, and nothing about it in the log. */
+export function renderFailure(failure: Failure, requestId: string, explains = false): Answer {
+  const { status, message } = catalogue[failure.code]
   const body = {
     message,
     ...(failure.errors !== undefined && { errors: Object.fromEntries(failure.errors) }),

@@ -1,17 +1,26 @@
 import type { Server } from 'bun'
-import { answerFailure, headersOf } from './answer.ts'
+import { Failure } from '../errors.ts'
+import { answerFailure, headersOf, renderFailure } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
+import type { Log } from './log.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
+import { shownPath } from './shown-path.ts'
 
-interface HttpOptions extends Served {
+interface Address {
   readonly host: string
   readonly port: number
-  readonly routes: readonly Route[]
+  readonly log: Log
+}
+
+/** A port that is ours. Nothing is served on it yet: until then every request is answered 503. */
+export interface Bound {
+  readonly url: string
+  serve(served: Served, routes: readonly Route[]): Listening
+  close(): Promise<void>
 }
 
 interface Listening {
-  readonly url: string
   /** Takes no more connections, answers what is under way, closes. */
   drain(): Promise<void>
 }
@@ -19,28 +28,50 @@ interface Listening {
 const DRAIN_MS = 10_000
 const HOLD_MS = 50
 
-/** Listens. From here on nothing is made, only run. */
-export function listen(options: HttpOptions): Listening {
-  const service = new Service(options)
+/** Throws where the port is taken: before anything else of a start has been done. */
+export function bind({ host, port, log }: Address): Bound {
   const server = Bun.serve({
-    hostname: options.host,
-    port: options.port,
+    hostname: host,
+    port,
     idleTimeout: 30,
     // What is larger than we take is answered by us, in our own words: see readBody.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
     // Without this a second server could take half of the requests of the first.
     reusePort: false,
-    routes: Object.fromEntries(options.routes.flatMap((route) => bothSpellings(route, service))),
+    fetch: (request) => answerStarting(request, log),
+  })
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    serve: (served, routes) => serve(server, served, routes),
+    close: () => server.stop(true),
+  }
+}
+
+/** From here on nothing is made, only run. */
+function serve(server: Server<undefined>, served: Served, routes: readonly Route[]): Listening {
+  const service = new Service(served)
+  server.reload({
+    routes: Object.fromEntries(routes.flatMap((route) => bothSpellings(route, service))),
     fetch: (request, server) => service.serve(undefined, request as BunRequest, server),
     error(error) {
       const requestId = service.newRequestId()
-      const answer = answerFailure(error, requestId, options.log, false)
+      const answer = answerFailure(error, requestId, served.log, false)
       return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
     },
   })
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host
-  return { url: `http://${host}:${server.port}`, drain: () => drain(server, service) }
+  return { drain: () => drain(server, service) }
+}
+
+/** While the database is brought to the declaration. */
+function answerStarting(request: Request, log: Log): Response {
+  const requestId = Bun.randomUUIDv7()
+  const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
+  const answer = renderFailure(failure, requestId)
+  const { pathname, search } = new URL(request.url)
+  const path = shownPath(pathname, search.slice(1))
+  log.request({ method: request.method, path, status: answer.status, ms: 0, requestId, actor: null })
+  return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
 }
 
 /** With and without the trailing slash. */

@@ -16,6 +16,7 @@ const ANYWHERE: readonly Code[] = [
   'invalid_data',
   'internal',
   'unavailable',
+  'starting',
   'outdated',
 ]
 const WITH_BODY: readonly Code[] = [

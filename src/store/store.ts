@@ -14,7 +14,7 @@ export interface Store {
   serve(generation: number): void
   /** The secret that signs tokens, made once, unless it is given, and kept where the data are. */
   keepSecret(given?: string): Promise<string>
-  /** The same, where there is one already. */
+  /** The same, where there is one already; asked before anything is made, too. */
   secret(): Promise<string | undefined>
   read(statement: Statement, bag: Bag): Promise<readonly Row[]>
   /** One transaction. When the promise is fulfilled with `done`, it is on disk. */

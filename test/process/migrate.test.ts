@@ -61,6 +61,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       safe: 0,
       aside: 1,
       refused: 1,
+      older: false,
       applied: false,
       lines: [
         {

@@ -93,3 +93,11 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
     },
   }
 }
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = probe
+  probe.stop(true)
+  return port
+}

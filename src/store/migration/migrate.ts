@@ -53,11 +53,18 @@ async function holdWriters(
     for (const source of ddl.holdWriters(table.name)) await session.run(source)
 }
 
+export interface Preview extends Migration {
+  /** Where the database has left this declaration behind: why no server starts with it. */
+  readonly older: string | undefined
+}
+
 /** What `migrate` would do. */
-export function preview(structure: Structure, wanted: readonly Table[]): Promise<Migration> {
+export function preview(structure: Structure, wanted: readonly Table[]): Promise<Preview> {
   return structure.transact('read', async (session) => {
     const known = (await recall(structure, session)) ?? fresh
-    return planMigration(known.tables, wanted, new Rows(session, structure.dialect))
+    const migration = await planMigration(known.tables, wanted, new Rows(session, structure.dialect))
+    const left = known.past.includes(fingerprintOf(wanted))
+    return { ...migration, older: left ? older(structure) : undefined }
   })
 }
 

@@ -68,6 +68,8 @@ export class PostgresStore implements Store {
   }
 
   async secret(): Promise<string | undefined> {
+    const [made] = await this.#pool.query(statement(HAS_META), {})
+    if (made === undefined) return undefined
     const [row] = await this.#pool.query(statement(SECRET), {})
     return row === undefined ? undefined : String(row[0])
   }
@@ -279,6 +281,7 @@ const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)
 const BACK_TO_PART = statement(sql`ROLLBACK TO SAVEPOINT "takeback_part"`)
 const END_PART = statement(sql`RELEASE SAVEPOINT "takeback_part"`)
 const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
+const HAS_META = sql`SELECT 1 WHERE to_regclass('"takeback_meta"') IS NOT NULL`
 const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`
 const KEEP_SECRET = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('secret', ${param('$value')})
   ON CONFLICT ("key") DO UPDATE SET "value" = "takeback_meta"."value" RETURNING "value"`

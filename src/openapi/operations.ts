@@ -25,6 +25,7 @@ const WITH_BODY: readonly Code[] = [
   'too_deep',
   'too_large',
   'unsupported_media_type',
+  'unsupported_encoding',
 ]
 
 /** Every call, in the order in which they are shown. */

@@ -27,7 +27,7 @@ export function* create(
   const errors = new Map<string, string[]>()
   const bag = operationOf(actor, undefined, operation)
   const view = plan.view(actor)
-  const guarded = guardedIn(view, body)
+  const guarded = guardedIn(view.guarded.create, body)
   plan.bind(view.check('whole', body, errors), bag)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)

@@ -6,7 +6,6 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/schema.ts'
-import type { View } from '../plan/view.ts'
 import type { WritePlan } from '../plan/write.ts'
 import { type Act, read, work } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
@@ -27,18 +26,15 @@ export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
 
-const NONE: readonly string[] = []
-
-/** The dot paths of a body that a rule of their own guards. */
-export function guardedIn(view: View, body: unknown): readonly string[] {
-  return view.guarded.size === 0
-    ? NONE
-    : [...view.guarded.keys()].filter((path) => valueAt(body, path) !== undefined)
+/** Of the dot paths that a rule guards, those that a body sets. */
+export function guardedIn(guarded: readonly string[], body: unknown): readonly string[] {
+  return guarded.length === 0 ? guarded : guarded.filter((path) => valueAt(body, path) !== undefined)
 }
 
 /** Those that go with an object that a body takes away. */
-export function takenAwayIn(view: View, body: unknown): string[] {
-  return [...view.guarded.keys()].filter((path) => {
+export function takenAwayIn(guarded: readonly string[], body: unknown): readonly string[] {
+  if (guarded.length === 0) return guarded
+  return guarded.filter((path) => {
     const names = path.split('.').slice(0, -1)
     return names.some((_, at) => valueAt(body, names.slice(0, at + 1).join('.')) === null)
   })

@@ -3,6 +3,7 @@ import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { type Actor, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import type { Sight } from '../plan/sight.ts'
 import type { Manner } from '../plan/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
@@ -37,28 +38,56 @@ const MERGES_MAX = 60
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
 type Method = 'partial' | 'replace'
 
+interface Sent {
+  readonly id: number
+  readonly body: unknown
+  readonly manner: Method
+  readonly when: Preconditions
+  readonly query: Query
+  readonly operation?: string
+}
+
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
-export function* update(
+export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<Answer> {
+  allow(plan, 'update', actor)
+  sent.query.refuseAll()
+  const { sight } = plan.view(actor)
+  if (sight === undefined || sent.manner === 'partial') {
+    const answer = yield* change(context, plan, actor, sent)
+    if (answer !== undefined) return answer
+    throw new Failure('busy')
+  }
+  // A PUT replaces what they see, and that depends on the Entity. Whoever changes it meanwhile may change that too.
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [seen] = yield* read(sight, { ...askedBy(actor), $id: sent.id })
+    if (seen === undefined) throw new Failure('not_found')
+    const answer = yield* change(
+      context,
+      plan,
+      actor,
+      sent,
+      seen.map((one) => Number(one) === 1),
+    )
+    if (answer !== undefined) return answer
+  }
+  throw new Failure('busy')
+}
+
+/** Nothing comes back where it was refused again and again for reasons that have gone since. */
+function* change(
   context: Context,
   plan: Plan,
   actor: Actor,
-  {
-    id,
-    body,
-    manner,
-    when,
-    query,
-    operation,
-  }: { id: number; body: unknown; manner: Method; when: Preconditions; query: Query; operation?: string },
-): Act<Answer> {
-  allow(plan, 'update', actor)
-  query.refuseAll()
+  { id, body, manner, when, operation }: Sent,
+  sight?: Sight,
+): Act<Answer | undefined> {
   const errors: Errors = new Map()
   const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
-  const values = view.check(manner, body, errors)
-  const guarded = [...guardedIn(view, body), ...takenAwayIn(view, body)]
-  const how = { partial: manner === 'partial', guarded }
+  const values = view.check(manner, body, errors, sight)
+  const { update: guardable } = view.guarded
+  const guarded = [...guardedIn(guardable, values), ...takenAwayIn(guardable, values)]
+  const how = { partial: manner === 'partial', guarded, sight }
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
   bindEmailKey(plan, bag)
@@ -79,8 +108,9 @@ export function* update(
       return entityAnswer(200, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)
     }
     yield* refuse(plan, actor, id, { bag, when, how })
+    if (sight !== undefined) break
   }
-  throw new Failure('busy')
+  return undefined
 }
 
 /**

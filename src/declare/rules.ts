@@ -89,7 +89,7 @@ export function checkRequired(
         ruleFor(rule, subject, type, viewer, { entities, logins }) === no
       if (never(create, 'create')) continue
       for (const { path } of needed(type.fields))
-        if (written.get(path)?.some((rule) => never(rule, 'write field')))
+        if (written.get(path)?.some(({ rule, subject }) => never(rule, subject)))
           problems.push([
             `${declaredAt(type.name, path)}.write`,
             `keeps ${viewer?.name ?? 'whoever is not signed in'} from setting what is required, although they may create: make it optional, or give it a default`,
@@ -107,12 +107,23 @@ function* needed(fields: readonly Field[]): Generator<Field> {
   }
 }
 
+/**
+ * `read` and `write` are what the field declares. `change` is the same as `write` for an Entity that is there already:
+ * a field without a rule for writing can be changed by those who see it.
+ */
+export type FieldAction = 'read' | 'write' | 'change'
+
+export interface FieldRule {
+  readonly rule: Rule
+  readonly subject: Subject
+}
+
 /** The rules of a field, outer objects' included. */
-export function rulesOf(type: EntityType, which: 'read' | 'write'): Map<string, readonly Rule[]> {
-  const found = new Map<string, readonly Rule[]>()
-  const visit = (fields: readonly Field[], outer: readonly Rule[]): void => {
+export function rulesOf(type: EntityType, action: FieldAction): Map<string, readonly FieldRule[]> {
+  const found = new Map<string, readonly FieldRule[]>()
+  const visit = (fields: readonly Field[], outer: readonly FieldRule[]): void => {
     for (const field of fields) {
-      const own = field[which]
+      const own = ruleOf(field, action)
       const rules = own === undefined ? outer : [...outer, own]
       if (rules.length > 0) found.set(field.path, rules)
       if (field.kind === 'object') visit(field.fields, rules)
@@ -120,4 +131,9 @@ export function rulesOf(type: EntityType, which: 'read' | 'write'): Map<string, 
   }
   visit(type.fields, [])
   return found
+}
+
+function ruleOf({ read, write }: Field, action: FieldAction): FieldRule | undefined {
+  if (action !== 'read' && write !== undefined) return { rule: write, subject: 'write field' }
+  return action === 'write' || read === undefined ? undefined : { rule: read, subject: 'read field' }
 }

@@ -33,13 +33,15 @@ interface Refusal {
   readonly stays: boolean
   /** Why it cannot be taken away together with all that is in it, where it cannot. */
   readonly kept: string | undefined
+  /** Whether it comes back to them as `null` only because they do not see it: that `null`, sent back, leaves it as it is. */
+  readonly blank: boolean
 }
 
 type Refusals = (field: Field) => Refusal
 
 export const HIDDEN = 'hidden'
 
-const allowed: Refusals = () => ({ refused: undefined, stays: false, kept: undefined })
+const allowed: Refusals = () => ({ refused: undefined, stays: false, kept: undefined, blank: false })
 
 /** Walks the fields once, here, and not again while it checks. Unknown keys are refused, so nothing is assigned by accident. */
 export function objectCheck(
@@ -62,8 +64,9 @@ export function objectCheck(
     const input = value as Values
     const prefix = path === '' ? '' : `${path}.`
     const output: Record<string, unknown> = {}
-    for (const { field, name, check, refused, stays, kept } of entries) {
+    for (const { field, name, check, refused, stays, kept, blank } of entries) {
       const given = Object.hasOwn(input, name) && refused !== HIDDEN ? input[name] : undefined
+      if (given === null && blank && mode === 'replace') continue
       if (given !== undefined && refused !== undefined) note(errors, prefix + name, refused)
       else if (given === undefined) {
         // What cannot be sent, because they cannot read it or because it is not theirs to set, stays.

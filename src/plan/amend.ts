@@ -191,7 +191,7 @@ class Parts {
     const asked = {
       update: fold([
         viewer.may(type, 'update'),
-        ...fields.map(({ path }) => viewer.mayField(type, path, 'write')),
+        ...fields.map(({ path }) => viewer.mayField(type, path, 'change')),
       ]),
       delete: viewer.may(type, 'delete'),
       restore: viewer.may(type, 'restore'),

@@ -1,6 +1,8 @@
 import { type Expression, no, yes } from '../declare/cel/expression.ts'
 import { type Action, actions } from '../declare/define.ts'
+import type { Check } from '../declare/fields/field.ts'
 import { type EntityType, type Field, type Model, walk } from '../declare/model.ts'
+import type { FieldAction } from '../declare/rules.ts'
 import { HIDDEN, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Dialect } from '../store/dialect.ts'
@@ -13,6 +15,8 @@ import { type Ground, rowOf } from './ground.ts'
 import { compileLists, type ListPlan } from './list.ts'
 import { type Naming, namingFor } from './naming.ts'
 import { renderEntity, type Shown } from './render.ts'
+import { type Sight, type Sights, sightsOf } from './sight.ts'
+import { Texts } from './texts.ts'
 import type { Viewer } from './viewer.ts'
 import { compileWrites, type WritePlan } from './write.ts'
 
@@ -28,10 +32,15 @@ export interface View {
   readonly fields: readonly Field[]
   /** Whether there are others. */
   readonly hides: boolean
-  /** All that is wrong with a body goes into `errors`; what comes back is whole only where that stays empty. */
-  check(mode: Mode, body: unknown, errors: Errors): Values
-  /** What they may set of some Entities only: what that asks of the Entity, by dot path. */
-  readonly guarded: ReadonlyMap<string, Expression>
+  /**
+   * All that is wrong with a body goes into `errors`; what comes back is whole only where that stays empty. A body that
+   * replaces an Entity is checked with what they see of it, where that is not the same for all.
+   */
+  check(mode: Mode, body: unknown, errors: Errors, sight?: Sight): Values
+  /** The dot paths that they may set of some Entities only: of new ones, and of those that are there. */
+  readonly guarded: Readonly<Record<'create' | 'update', readonly string[]>>
+  /** What they see of the Entity `$id`: a column for each rule of `Sights`. Undefined where it is the same for all. */
+  readonly sight: Statement | undefined
   readonly shown: Shown
   readonly lists: ListPlan
   readonly writes: WritePlan
@@ -96,25 +105,36 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
       if (one === yes) return sql`, 1`
       return one === no ? sql`, 0` : sql`, CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`
     })
-  const [read, write] = (['read', 'write'] as const).map((which) =>
-    [...walk(type.fields)].map(({ path }) => [path, viewer.mayField(type, path, which)] as const),
-  ) as [Rules, Rules]
+  const paths = [...walk(type.fields)].map(({ path }) => path)
+  const read = new Map(paths.map((path) => [path, viewer.mayField(type, path, 'read')]))
+  const depending = (action: FieldAction) =>
+    paths.filter((path) => ![yes, no].includes(viewer.mayField(type, path, action)))
+  const sights = sightsOf(type, viewer)
   const naming = namingFor(viewer, model)
+  function sightStatement(): Statement {
+    const told = sights.rules.map((one) => sql`CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`)
+    return compile(
+      sql`SELECT ${join(told)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
+      dialect.placeholder,
+    )
+  }
   return {
     viewer,
     naming,
     may,
     rule,
-    fields: always(type.fields, new Map(read)),
-    hides: read.some(([, one]) => one !== yes),
-    check: checks(type, new Map(read), new Map(write)),
-    guarded: new Map(write.filter(([, one]) => one !== yes && one !== no)),
+    fields: always(type.fields, read),
+    hides: [...read.values()].some((one) => one !== yes),
+    check: checks(type, sights),
+    guarded: { create: depending('write'), update: depending('change') },
+    sight: sights.rules.length === 0 ? undefined : sightStatement(),
     shown,
     lists,
     writes: compileWrites(type, dialect, {
       create: (ground) => rule('create', ground),
       update: (ground) => rule('update', ground),
-      field: (path, ground) => ruleSql(viewer.mayField(type, path, 'write'), ground),
+      field: (path, ground, action) => ruleSql(viewer.mayField(type, path, action), ground),
+      sights: (ground) => sights.rules.map((one) => rules.of(one, ground)),
       naming,
     }),
     known: compile(
@@ -130,8 +150,6 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
   }
 }
 
-type Rules = (readonly [string, Expression])[]
-
 /** Fields that are seen of every Entity, and objects with what is left in them. */
 function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>): Field[] {
   return fields.flatMap((field): Field[] => {
@@ -142,26 +160,29 @@ function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>
   })
 }
 
-function checks(
-  type: EntityType,
-  read: ReadonlyMap<string, Expression>,
-  write: ReadonlyMap<string, Expression>,
-): View['check'] {
+function checks(type: EntityType, sights: Sights): View['check'] {
   const unknown = (key: string) =>
     Object.hasOwn(ownColumns, key) ? 'is set by the server' : `is not a field of ${type.name}`
-  const isOpen = ({ path }: Field) => write.get(path) === yes && read.get(path) !== no
-  const refusals = (field: Field) => {
-    const { path } = field
+  const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
+    const setting = mode === 'whole' ? 'write' : 'change'
+    const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)
+    const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
     const inside = field.kind === 'object' ? [...walk(field.fields)] : []
-    const closed = inside.some((one) => write.get(one.path) === no)
+    const closed = inside.some((one) => may(setting, one) === no)
+    // What they can neither see nor set, in any Entity, is not there.
+    const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
     return {
-      // What they do not see either is not there.
-      refused: write.get(path) !== no ? undefined : read.get(path) === no ? HIDDEN : 'is not yours to set',
+      refused: may(setting, field) !== no ? undefined : isThere ? 'is not yours to set' : HIDDEN,
       stays: !isOpen(field) || !inside.every(isOpen),
       kept: closed ? 'has something in it that is not yours to set' : undefined,
+      blank: may('read', field) === no && sights.may('read', field.path) !== no,
     }
   }
-  const of = (mode: Mode) => objectCheck(type.fields, mode, unknown, refusals)
+  const of = (mode: Mode, sight?: Sight) => objectCheck(type.fields, mode, unknown, refusalsOf(mode, sight))
   const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
-  return (mode, body, errors) => made[mode](body, '', errors) as Values
+  const bySight = new Texts<Check>()
+  return (mode, body, errors, sight) => {
+    const check = sight === undefined ? made[mode] : bySight.of(`${mode} ${sight}`, () => of(mode, sight))
+    return check(body, '', errors) as Values
+  }
 }

@@ -3,7 +3,7 @@ import { and } from '../declare/cel/fold.ts'
 import type { Scope } from '../declare/cel/scope.ts'
 import { type Action, actions } from '../declare/define.ts'
 import { type EntityType, type Field, fieldIn, type Model } from '../declare/model.ts'
-import { ruleFor, rulesOf } from '../declare/rules.ts'
+import { type FieldAction, ruleFor, rulesOf } from '../declare/rules.ts'
 import { idOnly, membersOf, type Sight } from '../declare/scope.ts'
 import type { Actor } from './actor.ts'
 
@@ -45,9 +45,9 @@ export class Viewer {
   }
 
   /** Of a field, by its dot path; `yes` for what has no rule. */
-  mayField(type: EntityType, path: string, which: 'read' | 'write'): Expression {
+  mayField(type: EntityType, path: string, action: FieldAction): Expression {
     if (this.#passes) return yes
-    return this.#rulesOf(type, which).get(path) ?? yes
+    return this.#rulesOf(type, action).get(path) ?? yes
   }
 
   /** Fields that are never seen are left out, and objects in which nothing is left. */
@@ -76,15 +76,14 @@ export class Viewer {
     }
   }
 
-  #rulesOf(type: EntityType, which: 'read' | 'write'): ReadonlyMap<string, Expression> {
-    const key = `${which} ${type.name}`
+  #rulesOf(type: EntityType, action: FieldAction): ReadonlyMap<string, Expression> {
+    const key = `${action} ${type.name}`
     const known = this.#fields.get(key)
     if (known !== undefined) return known
-    const subject = which === 'read' ? 'read field' : 'write field'
     const made = new Map(
-      [...rulesOf(type, which)].map(([path, rules]) => [
+      [...rulesOf(type, action)].map(([path, rules]) => [
         path,
-        and(rules.map((rule) => ruleFor(rule, subject, type, this.#login, this.#model))),
+        and(rules.map(({ rule, subject }) => ruleFor(rule, subject, type, this.#login, this.#model))),
       ]),
     )
     this.#fields.set(key, made)

@@ -22,6 +22,7 @@ import { type Ground, rowOf } from './ground.ts'
 import { journalAndReturn } from './journal.ts'
 import type { Naming } from './naming.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from './schema.ts'
+import type { Sight } from './sight.ts'
 import { Texts } from './texts.ts'
 
 /** The steps that create and update Entities of one type, and the statement that says why they were refused. */
@@ -43,13 +44,17 @@ export interface WritePlan {
 export interface Manner {
   readonly partial: boolean
   readonly guarded: readonly string[]
+  /** What the caller saw of the Entity when the body was checked: it must still be so when it is written. */
+  readonly sight?: Sight | undefined
 }
 
 /** What the rules ask of what is written; undefined where they ask for nothing. */
 export interface WriteRules {
   create(ground: Ground): Sql | undefined
   update(ground: Ground): Sql | undefined
-  field(path: string, ground: Ground): Sql | undefined
+  field(path: string, ground: Ground, action: 'write' | 'change'): Sql | undefined
+  /** The conditions behind a `Sight`. */
+  sights(ground: Ground): readonly Sql[]
   readonly naming: Naming
 }
 
@@ -68,21 +73,31 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     ...columns.map(({ name, kind }) => [name, kind] as const),
   ])
   const made: Ground = { type, stored: false, self: (column) => param(column, kinds.get(column)) }
-  const guards = (rule: Sql | undefined, guarded: readonly string[], ground: Ground) =>
-    [rule, ...guarded.map((path) => rules.field(path, ground))].filter((one) => one !== undefined)
-  const creation = (guarded: readonly string[]) =>
-    steps(insert(type, columns, dialect, guards(rules.create(made), guarded, made)), 'last', 'create')
+  const asked = (rule: Sql | undefined, guarded: readonly string[], ground: Ground) => {
+    const action = ground === made ? 'write' : 'change'
+    return [rule, ...guarded.map((path) => rules.field(path, ground, action))]
+  }
+  const isThere = (one: Sql | undefined) => one !== undefined
+  const creation = (guarded: readonly string[]) => {
+    const guards = asked(rules.create(made), guarded, made).filter(isThere)
+    return steps(insert(type, columns, dialect, guards), 'last', 'create')
+  }
+  const stillSeen = (sight: Sight, ground: Ground) =>
+    rules.sights(ground).map((one, at) => (sight[at] ? one : sql`(${one}) IS NOT TRUE`))
   const plain = creation([])
   const looks = new Texts<Statement>()
   return {
     create: (guarded = []) =>
       guarded.length === 0 ? plain : texts.of(`create|${guarded.join('|')}`, () => creation(guarded)),
-    update(bag, { partial, guarded }) {
+    update(bag, { partial, guarded, sight = [] }) {
       const sent = sentIn(bag)
       if (partial) Object.assign(bag, defaults)
-      return texts.of(`${shapeOf(sent, partial)}|?${guarded.join('|')}`, () => {
+      return texts.of(`${shapeOf(sent, partial)}|?${guarded.join('|')}|${sight}`, () => {
         const ground = changed(type, columns, sent, partial)
-        const more = guards(rules.update(ground), guarded, ground)
+        const more = [
+          ...asked(rules.update(ground), guarded, ground).filter(isThere),
+          ...(sight.length === 0 ? [] : stillSeen(sight, ground)),
+        ]
         return steps(
           updateOf(type, columns, sent, partial, dialect, more),
           sql`t."id" = ${param('$id')}`,
@@ -98,7 +113,7 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
       return looks.of(`${isCreate ? 'create' : shapeOf(sent, partial)}|?${guarded.join('|')}`, () => {
         const ground = isCreate ? made : changed(type, columns, sent, partial)
         const rule = isCreate ? rules.create(ground) : rules.update(ground)
-        const told = [rule, ...guarded.map((path) => rules.field(path, ground))].map((one) =>
+        const told = asked(rule, guarded, ground).map((one) =>
           one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`,
         )
         const from = isCreate ? sql`` : sql` FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`

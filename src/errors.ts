@@ -19,10 +19,7 @@ export const catalogue = {
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
   unsupported_media_type: { status: 415, message: 'A body must be sent as application/json.' },
-  unsupported_encoding: {
-    status: 415,
-    message: 'A body may be compressed with gzip, deflate, br or zstd, and with one of them only.',
-  },
+  unsupported_encoding: { status: 415, message: 'A body must be sent uncompressed.' },
   invalid_data: { status: 422, message: 'Invalid Data' },
   login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },

@@ -1,18 +1,17 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { isJson } from './accept.ts'
-import { codingOf, decode } from './encoding.ts'
 import { parseJson } from './json.ts'
 
 /** The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. */
 export async function readBody(request: Request, lists: boolean): Promise<object> {
   if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
-  const coding = codingOf(request.headers.get('content-encoding'))
+  refuseCompressed(request.headers.get('content-encoding'))
   const bytes = await readBytes(request).catch((cause) => {
     // Cut off, or badly framed: whoever sent it, not we.
     throw cause instanceof Failure ? cause : new Failure('malformed_json', { cause })
   })
-  const value = parseJson(coding === undefined ? bytes : await decode(bytes, coding))
+  const value = parseJson(bytes)
   if (typeof value !== 'object' || value === null || (Array.isArray(value) && !lists))
     throw new Failure('not_an_object')
   return value
@@ -36,4 +35,9 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+function refuseCompressed(coding: string | null): void {
+  if (coding === null || ['', 'identity'].includes(coding.trim().toLowerCase())) return
+  throw new Failure('unsupported_encoding', { headers: { 'Accept-Encoding': 'identity' } })
 }

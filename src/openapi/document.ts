@@ -10,7 +10,7 @@ import { schemasOf } from './schemas.ts'
 
 const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and restored in the same way.
 
-- Every request says \`Accept: application/json\`; a body is sent as \`Content-Type: application/json\`, 1 MiB at most, 64 levels deep. It may be compressed (\`Content-Encoding: gzip\`, \`deflate\`, \`br\` or \`zstd\`). No object in it has a key twice.
+- Every request says \`Accept: application/json\`; a body is sent as \`Content-Type: application/json\`, 1 MiB at most, 64 levels deep. It is not compressed. No object in it has a key twice.
 - Every path works with and without its trailing \`/\`, and \`HEAD\` wherever \`GET\` does. Another method is answered with 405, \`method_not_allowed\`.
 - Keys and parameters that are not known are refused, not ignored.
 - Times are RFC 3339, in UTC with milliseconds. A reference is \`{"id": 5}\`, in and out.

@@ -1,18 +1,9 @@
-import { describe, expect, test } from 'bun:test'
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
 import { budget } from '../../src/budget.ts'
 import { bookings } from '../declarations.ts'
 import { expectInvalid, onEveryStore, onStore } from '../harness.ts'
 import { exchange, head } from '../raw.ts'
-
-const codings = {
-  gzip: gzipSync,
-  'x-gzip': gzipSync,
-  GZIP: gzipSync,
-  deflate: deflateSync,
-  br: brotliCompressSync,
-  zstd: zstdCompressSync,
-} as const
 
 onStore('sqlite', 'a body larger than it may be', bookings, (server) => {
   const json = { 'Content-Type': 'application/json' }
@@ -60,68 +51,29 @@ onStore('sqlite', 'a body larger than it may be', bookings, (server) => {
 })
 
 onEveryStore('bodies', bookings, (server) => {
-  describe('that are compressed', () => {
-    for (const [coding, compress] of Object.entries(codings)) {
-      const send = (text: string, cut = 0) =>
-        server.call('POST', '/api/rooms/', {
-          raw: new Uint8Array(compress(text).subarray(0, cut === 0 ? undefined : -cut)),
-          headers: { 'Content-Encoding': coding },
-        })
-
-      test(`are taken: ${coding}`, async () => {
-        const { status, body } = await send(JSON.stringify({ title: `Zürich ${coding}`, beds: 3 }))
-        expect([status, body.title]).toEqual([201, `Zürich ${coding}`])
-      })
-
-      test(`are as large as others, once decompressed: ${coding}`, async () => {
-        const filled = (bytes: number) => `{"title":"${'x'.repeat(bytes - 12)}"}`
-        expect((await send(filled(budget.bodyBytes))).status).toBe(422)
-        const over = await send(filled(budget.bodyBytes + 1))
-        expect([over.status, over.body.code]).toEqual([413, 'too_large'])
-      })
-
-      test(`do no harm as a bomb: ${coding}`, async () => {
-        const bomb = 'x'.repeat(200 * 1024 * 1024)
-        const packed = new Uint8Array(compress(bomb))
-        const before = process.memoryUsage.rss()
-        const { status } = await server.call('POST', '/api/rooms/', {
-          raw: packed,
-          headers: { 'Content-Encoding': coding },
-        })
-        expect(status).toBe(413)
-        expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024)
-      })
-
-      test(`are 400 where they are broken: ${coding}`, async () => {
-        const { status, body } = await send(JSON.stringify({ title: 'cut', beds: 3 }), 5)
-        expect([status, body.code, Object.keys(body.errors)]).toEqual([400, 'malformed_json', ['']])
-      })
-    }
-
-    test('in a way that is not known are 415, and say which ways are', async () => {
-      for (const coding of ['compress', 'gzip, br', 'gzip, gzip', 'snappy', 'gzip;q=1', 'chunked']) {
+  test('that are compressed are 415: a limit on bytes would not hold for them', async () => {
+    for (const coding of [
+      'gzip',
+      'GZIP',
+      'x-gzip',
+      'deflate',
+      'br',
+      'zstd',
+      'gzip, br',
+      'snappy',
+      'gzip;q=1',
+    ]) {
+      for (const raw of ['{}', new Uint8Array(gzipSync('{"title":"packed","beds":1}'))]) {
         const { status, body, headers } = await server.call('POST', '/api/rooms/', {
-          raw: '{}',
+          raw,
           headers: { 'Content-Encoding': coding },
         })
-        expect([coding, status, body.code, headers.get('accept-encoding')]).toEqual([
-          coding,
-          415,
-          'unsupported_encoding',
-          'gzip, deflate, br, zstd',
-        ])
+        const got = [status, body.code, headers.get('accept-encoding')]
+        expect([coding, ...got]).toEqual([coding, 415, 'unsupported_encoding', 'identity'])
       }
-      const plain = { raw: '{"title":"plain","beds":1}', headers: { 'Content-Encoding': 'identity' } }
-      expect((await server.call('POST', '/api/rooms/', plain)).status).toBe(201)
-    })
-
-    test('that say so and are not are 400', async () => {
-      const { status } = await server.call('POST', '/api/rooms/', {
-        raw: '{"title":"not gzip","beds":1}',
-        headers: { 'Content-Encoding': 'gzip' },
-      })
-      expect(status).toBe(400)
-    })
+    }
+    const plain = { raw: '{"title":"plain","beds":1}', headers: { 'Content-Encoding': 'identity' } }
+    expect((await server.call('POST', '/api/rooms/', plain)).status).toBe(201)
   })
 
   test('that are not JSON are answered with the place of the fault', async () => {

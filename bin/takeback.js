@@ -11,7 +11,8 @@ const require = createRequire(import.meta.url)
 
 /** The binary is where Bun's install script has put it, or, where npm was not let run that, still in the package of its platform. */
 function findBun() {
-  const folder = dirname(require.resolve('bun/package.json'))
+  const folder = folderOf('bun')
+  if (folder === undefined) return undefined
   const platforms = Object.keys(require('bun/package.json').optionalDependencies ?? {})
   const shipped = platforms.flatMap((name) => [
     join(folder, '..', name, 'bin', 'bun'),
@@ -21,9 +22,21 @@ function findBun() {
   return [join(folder, 'bin', 'bun.exe'), join(folder, 'bin', 'bun'), ...shipped].find(isBinary)
 }
 
+function folderOf(name) {
+  try {
+    return dirname(require.resolve(`${name}/package.json`))
+  } catch {
+    return undefined
+  }
+}
+
 const bun = findBun()
 if (bun === undefined) {
-  console.error('Takeback needs the npm package bun, and its binary is not there: run "npm install" again.')
+  // A folder that is a dependency is only linked: npm installs nothing in it.
+  const home = dirname(dirname(fileURLToPath(import.meta.url)))
+  console.error(
+    `The packages that Takeback needs are not installed in ${home}. Run this once, then try again: npm install --prefix "${home}"`,
+  )
   process.exit(1)
 }
 

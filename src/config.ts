@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './http/log.ts'
-import { hidePassword, type Limits, type Location } from './store/location.ts'
+import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
 import { SECRET_MIN_BYTES } from './store/secret.ts'
 
 /** Where and how to run: flags, then environment, then what stands here. Never in the declaration. */
@@ -57,8 +57,9 @@ export function readConfig(flags: Flags, environment: Environment): Config {
   })
 }
 
-/** `sqlite:data/takeback.db` or `postgres://user:password@host/name`. */
+/** `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */
 export function readDatabase(url: string, limits: Limits, flag = '--database'): Location {
+  if (/^sqlite:(\/\/\/?)?:memory:$/.test(url)) return { kind: 'sqlite', path: MEMORY }
   if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: resolve(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')) }
   if (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url)) return { kind: 'postgres', url, ...limits }

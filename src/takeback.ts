@@ -4,8 +4,15 @@ export type {
   AppDeclaration,
   EntityDeclaration,
   FieldDeclaration,
+  Fields,
+  ListDeclaration,
+  ListOptions,
   LoginDeclaration,
+  ObjectDeclaration,
+  ObjectOptions,
   OnDelete,
+  RefDeclaration,
+  RefOptions,
   Rule,
 } from './declare/define.ts'
 export {
@@ -29,3 +36,32 @@ export {
   text,
   url,
 } from './declare/define.ts'
+// Types that TypeScript writes into the declaration file of a config (`declaration: true`) must have a public name.
+export type { FieldOptions, FieldRules } from './declare/fields/field.ts'
+export type {
+  DecimalDeclaration,
+  DecimalOptions,
+  IntegerDeclaration,
+  NumberDeclaration,
+  NumberOptions,
+} from './declare/fields/number.ts'
+export type {
+  BooleanDeclaration,
+  BooleanOptions,
+  JsonDeclaration,
+  JsonOptions,
+  SecretDeclaration,
+  SecretOptions,
+} from './declare/fields/plain.ts'
+export type {
+  AddressOptions,
+  ChoiceDeclaration,
+  ChoiceOptions,
+  EmailDeclaration,
+  TextDeclaration,
+  TextOptions,
+  UrlDeclaration,
+} from './declare/fields/text.ts'
+export type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './declare/fields/time.ts'
+export type { Keep } from './declare/retention.ts'
+export type { Marker } from './declare/rule.ts'

@@ -4,7 +4,7 @@ import { copy as carryOver, type Progress } from '../store/copy/copy.ts'
 import { describe } from '../store/location.ts'
 import { openStore } from '../store/open.ts'
 import type { Command } from './arguments.ts'
-import { helpOption } from './options.ts'
+import { helpOption, refuseMemory } from './options.ts'
 
 export const copy: Command = {
   name: 'copy',
@@ -24,6 +24,7 @@ export const copy: Command = {
     const limits = readLimits({}, process.env)
     const from = readDatabase(fromUrl, limits, '--from')
     const to = readDatabase(toUrl, limits, '--to')
+    for (const location of [from, to]) refuseMemory(location)
     const source = await openStore(from, { mustExist: true })
     try {
       const target = await openStore(to)

@@ -1,73 +1,98 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { isRecord } from '../declare/record.ts'
 import { StartError } from '../errors.ts'
 import type { Command } from './arguments.ts'
+import { template } from './init-config.ts'
 import { helpOption } from './options.ts'
+
+const CONFIG = 'takeback.config.ts'
 
 export const init: Command = {
   name: 'init',
   usage: 'takeback init [FOLDER]',
-  summary: 'Writes a small takeback.config.ts to start from. Never overwrites one.',
+  summary: `Makes a small project to start from: ${CONFIG} and the files around it. Never overwrites one.`,
   options: helpOption,
   async run({ words }) {
     if (words.length > 1) throw new StartError('takeback init takes one folder.')
     const folder = resolve(words[0] ?? '.')
-    const file = join(folder, 'takeback.config.ts')
+    const file = join(folder, CONFIG)
     if (existsSync(file)) throw new StartError(`${file} is there already: it was left as it is.`)
+    const installed = isInstalled(folder)
+    let wrote: string[]
     try {
       mkdirSync(folder, { recursive: true })
-      writeFileSync(file, template, { flag: 'wx' })
+      wrote = writeProject(folder, installed)
     } catch (error) {
       throw new StartError(`${file} cannot be written: ${(error as Error).message}.`)
     }
     const enter = relative(process.cwd(), folder)
-    console.log(`Wrote ${file}. Now:\n\n  ${enter === '' ? '' : `cd ${enter} && `}npx takeback serve`)
+    const steps = [...(enter === '' ? [] : [`cd ${enter}`]), ...(installed ? [] : ['npm install'])]
+    console.log(
+      `Wrote ${wrote.join(', ')} in ${folder}. Now:\n\n  ${[...steps, 'npx takeback serve'].join(' && ')}`,
+    )
   },
 }
 
-const template = `// Everything that this backend serves is declared here. Change it, start anew, and the API has changed.
-import { app, boolean, date, entity, everyone, list, ref, signedIn, text } from 'takeback'
+/** Writes what is not there yet. The database and its secret must never be committed. */
+function writeProject(folder: string, installed: boolean): string[] {
+  const files: Record<string, string> = {
+    [CONFIG]: template,
+    'package.json': `${JSON.stringify(packageOf(folder, installed), null, 2)}\n`,
+    'tsconfig.json': tsconfig,
+    '.gitignore': 'node_modules/\ndata/\n',
+  }
+  return Object.entries(files).flatMap(([name, text]) => {
+    const file = join(folder, name)
+    if (existsSync(file)) return name === 'package.json' ? addType(file) : []
+    writeFileSync(file, text, { flag: 'wx' })
+    return [name]
+  })
+}
 
-export default app({
-  admins: 'admins', // members of this type may do everything
+/** `npm install` makes a package.json that does not say which modules it has. One that does is left alone. */
+function addType(file: string): string[] {
+  const known = parse(readFileSync(file, 'utf8'))
+  if (!isRecord(known) || 'type' in known) return []
+  writeFileSync(file, `${JSON.stringify({ ...known, type: 'module' }, null, 2)}\n`)
+  return ['"type": "module" to package.json']
+}
 
-  entities: {
-    // A type that logs in has an e-mail and a password.
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { name: text({ max: 120 }) },
-      access: { create: everyone, read: signedIn, update: 'id == me.id' }, // anybody may sign up
-    }),
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
-    // /api/projects/ and /api/tasks/
-    projects: entity({
-      fields: { title: text({ min: 1, max: 200, unique: true }), members: list(ref('users', { onDelete: 'clear' })) },
-      // Who may: \`me\` is whoever asks. Without a rule, only admins may.
-      access: {
-        create: 'me.id in members',
-        read: 'me.id in members',
-        update: 'me.id in members && me.id in next.members',
-        delete: 'me.id in members',
-        restore: 'me.id in members',
-      },
-    }),
-    tasks: entity({
-      fields: {
-        title: text({ min: 1, max: 200 }),
-        done: boolean({ default: false }),
-        due: date({ optional: true }),
-        project: ref('projects', { onDelete: 'cascade' }), // goes with its project, and comes back with it
-        assignee: ref('users', { optional: true, onDelete: 'clear' }),
-      },
-      access: {
-        create: 'me.id in project.members',
-        read: 'me.id in project.members',
-        update: 'me.id in project.members && me.id in next.project.members',
-        delete: 'me.id in project.members',
-        restore: 'me.id in project.members',
-      },
-    }),
+function packageOf(folder: string, installed: boolean): object {
+  return {
+    private: true,
+    type: 'module',
+    scripts: { start: 'takeback serve' },
+    ...(!installed && { dependencies: { takeback: `file:${relative(folder, home)}` } }),
+  }
+}
+
+/** Where this Takeback lies. */
+const home = resolve(import.meta.dir, '..', '..')
+
+/** Whether `import … from 'takeback'` finds one from there. */
+function isInstalled(folder: string): boolean {
+  if (existsSync(join(folder, 'node_modules', 'takeback', 'package.json'))) return true
+  const above = dirname(folder)
+  return above !== folder && isInstalled(above)
+}
+
+const tsconfig = `{
+  "compilerOptions": {
+    "target": "esnext",
+    "module": "preserve",
+    "strict": true,
+    "noEmit": true,
+    "types": []
   },
-})
+  "include": ["*.ts"]
+}
 `

@@ -1,5 +1,4 @@
 import { loadModel } from '../app.ts'
-import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { tablesOf } from '../plan/schema.ts'
 import { describe } from '../store/location.ts'
@@ -10,7 +9,7 @@ import type { Store } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
 import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
-import { flagsOf, helpOption, storeOptions } from './options.ts'
+import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
 export const migrate: Command = {
   name: 'migrate',
@@ -32,7 +31,7 @@ export const migrate: Command = {
   async run(given) {
     if (given.words.length > 0)
       throw new StartError(`takeback migrate takes no "${given.words[0]}": its flags begin with --.`)
-    const config = readConfig(flagsOf(given), process.env)
+    const config = keptConfigOf(given)
     const store = await openStore(config.database)
     try {
       if (given.texts('drop').length > 0) return await drop(store, given)

@@ -1,4 +1,6 @@
-import type { Flags } from '../config.ts'
+import { type Config, type Flags, readConfig } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { isMemory, type Location } from '../store/location.ts'
 import type { Given, Option } from './arguments.ts'
 
 export const helpOption = { help: { value: undefined, help: 'show this help' } } as const satisfies Record<
@@ -11,7 +13,7 @@ export const storeOptions = {
   config: { value: 'FILE', help: 'the declaration (TAKEBACK_CONFIG; takeback.config.ts)' },
   database: {
     value: 'URL',
-    help: 'the database: sqlite:FILE or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
+    help: 'the database: sqlite:FILE, sqlite::memory: or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
   },
   pool: { value: 'N', help: 'the most connections to a PostgreSQL server (TAKEBACK_POOL; 10)' },
   'statement-timeout': {
@@ -47,4 +49,18 @@ export function flagsOf(given: Given): Flags {
   return Object.fromEntries(
     names.flatMap((name) => (given.text(name) === undefined ? [] : [[name, given.text(name)]])),
   )
+}
+
+/** For a command whose work must still be there when it has ended. */
+export function keptConfigOf(given: Given): Config {
+  const config = readConfig(flagsOf(given), process.env)
+  refuseMemory(config.database)
+  return config
+}
+
+export function refuseMemory(location: Location): void {
+  if (isMemory(location))
+    throw new StartError(
+      'A database in memory ends with its server: name one that is kept, with its address.',
+    )
 }

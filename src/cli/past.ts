@@ -4,7 +4,6 @@ import { Query } from '../api/query.ts'
 import { undoMany, undo as undoOne } from '../api/undo.ts'
 import { parseId } from '../api/update.ts'
 import { type App, loadModel, openApp } from '../app.ts'
-import { readConfig } from '../config.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { Failure, StartError } from '../errors.ts'
@@ -13,14 +12,14 @@ import { system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
-import { flagsOf, helpOption, storeOptions } from './options.ts'
+import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
 const jsonOption = { json: { value: undefined, help: 'as JSON, for programs' } } as const
 const yesOption = { yes: { value: undefined, help: 'do not ask' } } as const
 
 /** Opens what a command works on, and closes it again. */
 export async function withApp(given: Given, work: (app: App) => Promise<void>): Promise<void> {
-  const config = readConfig(flagsOf(given), process.env)
+  const config = keptConfigOf(given)
   const app = await openApp(config, await loadModel(config.file))
   try {
     await work(app)

@@ -1,14 +1,13 @@
 import { create } from '../api/create.ts'
 import { perform } from '../api/perform.ts'
 import { type App, loadModel, openApp } from '../app.ts'
-import { readConfig } from '../config.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { type EntityType, type Field, walk } from '../declare/model.ts'
 import { Failure, StartError } from '../errors.ts'
 import { system } from '../plan/actor.ts'
 import { describe } from '../store/location.ts'
 import type { Command } from './arguments.ts'
-import { flagsOf, helpOption, storeOptions } from './options.ts'
+import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 import { askPassword } from './password.ts'
 
 export const userAdd: Command = {
@@ -32,7 +31,7 @@ export const userAdd: Command = {
     const [entity, email, ...more] = given.words
     if (entity === undefined || email === undefined || more.length > 0)
       throw new StartError('Say which type and which e-mail: takeback user add <entity> <email>.')
-    const config = readConfig(flagsOf(given), process.env)
+    const config = keptConfigOf(given)
     const app = await openApp(config, await loadModel(config.file))
     try {
       const type = loginType(app, entity)

@@ -1,3 +1,6 @@
+/** The path of an SQLite database without a file. It ends with the process. */
+export const MEMORY = ':memory:'
+
 /** Where the data are. */
 export type Location =
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -13,7 +16,12 @@ export interface Limits {
 
 /** For people and logs: a password in it is nobody's business. */
 export function describe(location: Location): string {
+  if (isMemory(location)) return 'memory, for as long as this process runs'
   return location.kind === 'sqlite' ? location.path : hidePassword(location.url)
+}
+
+export function isMemory(location: Location): boolean {
+  return location.kind === 'sqlite' && location.path === MEMORY
 }
 
 export function hidePassword(url: string): string {

@@ -101,3 +101,9 @@ export async function freePort(): Promise<number> {
   probe.stop(true)
   return port
 }
+
+/** `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. */
+export function buildLibrary(): void {
+  const { exitCode, stderr } = Bun.spawnSync(['node', join(root, 'build', 'lib.js')])
+  if (exitCode !== 0) throw new Error(stderr.toString())
+}

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
+import { MEMORY } from '../location.ts'
 import { matches } from './matches.ts'
 
 /** How long a write waits for another process. */
@@ -22,8 +23,7 @@ const MAGIC = 'SQLite format 3\0'
 /** Opens the file, or makes it. Every reason not to is one sentence that names the file. */
 export function openDatabase(path: string): Database {
   try {
-    mkdirSync(dirname(path), { recursive: true })
-    if (existsSync(path)) refuseDamaged(path)
+    if (path !== MEMORY) prepareFile(path)
     const database = new Database(path, { readwrite: true, create: true, strict: true })
     for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
     database.function('takeback_matches', { deterministic: true, directOnly: true }, matches)
@@ -37,6 +37,11 @@ export function openDatabase(path: string): Database {
       ? error
       : new StartError(`The database ${path} cannot be opened: ${reason(error)}`)
   }
+}
+
+function prepareFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  if (existsSync(path)) refuseDamaged(path)
 }
 
 /** FULL: an acknowledged write is on disk. `bench/limit.ts` runs with the same. */
@@ -87,12 +92,13 @@ function suspicionOf(path: string): string {
 }
 
 export function suspect(path: string, reason: string): void {
+  if (path === MEMORY) return
   writeFileSync(suspicionOf(path), `${reason}\n`)
 }
 
 /** After damage was met, nothing is served before the whole file has been looked at. */
 function refuseSuspect(database: Database, path: string): void {
-  if (!existsSync(suspicionOf(path))) return
+  if (path === MEMORY || !existsSync(suspicionOf(path))) return
   const sound = database.query('PRAGMA quick_check(1)').values()[0]?.[0] === 'ok'
   if (!sound) throw new StartError(`The database ${path} cannot be opened: ${damaged}`)
   rmSync(suspicionOf(path))
@@ -102,6 +108,7 @@ const WAL_MAX = 16 * 1024 * 1024
 
 /** Brings the write-ahead log into the file once it has grown. Throws where that fails. */
 export function checkpointWhenLarge(database: Database, path: string): void {
+  if (path === MEMORY) return
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {}
   if (size > WAL_MAX) checkpoint(database, 'PASSIVE')
 }

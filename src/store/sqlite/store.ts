@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
+import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
+import { newSecret } from '../secret.ts'
 import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
@@ -95,10 +97,12 @@ export class SqliteStore implements Store {
   }
 
   async secret(): Promise<string | undefined> {
+    if (this.#path === MEMORY) return undefined
     return existsSync(secretFile(this.#path)) ? keepSecret(this.#path) : undefined
   }
 
   async keepSecret(given?: string): Promise<string> {
+    if (this.#path === MEMORY) return given ?? newSecret()
     return keepSecret(this.#path, given)
   }
 

@@ -1,0 +1,23 @@
+// Builds lib/: the JavaScript and the types behind `import … from 'takeback'` outside of Bun.
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+const packs = ['pack', 'publish'].includes(process.env.npm_command ?? '')
+
+if (existsSync(tsc)) {
+  rmSync(new URL('../lib', import.meta.url), { recursive: true, force: true })
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.lib.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  process.exit(status ?? 1)
+}
+
+// Without TypeScript a server runs all the same; a package without its types must not leave the house.
+console.error(
+  `lib/ cannot be built: TypeScript is not installed in ${root}. Run "npm install" there, without --omit=dev.`,
+)
+process.exit(packs ? 1 : 0)

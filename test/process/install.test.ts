@@ -1,0 +1,166 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import pkg from '../../package.json'
+import * as takeback from '../../src/takeback.ts'
+import { newFolder } from './process.ts'
+
+const root = join(import.meta.dir, '..', '..')
+let tarball = ''
+
+beforeAll(() => {
+  const folder = newFolder()
+  sh(root, `npm pack --silent --pack-destination "${folder}"`)
+  tarball = join(folder, readdirSync(folder)[0] ?? '')
+})
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function sh(cwd: string, script: string, env: Record<string, string> = {}): Ended {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['sh', '-c', script], {
+    cwd,
+    env: { ...process.env, ...env },
+  })
+  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
+}
+
+function must(cwd: string, script: string): string {
+  const { code, out, err } = sh(cwd, script)
+  if (code !== 0) throw new Error(`${script}\n${out}${err}`)
+  return out
+}
+
+/** The package as npm unpacks it, with or without the packages that it needs beside it. */
+function unpack(folder: string, { complete }: { complete: boolean }): void {
+  const modules = join(folder, 'node_modules')
+  mkdirSync(join(modules, 'takeback'), { recursive: true })
+  must(folder, `tar -xzf "${tarball}" -C node_modules/takeback --strip-components 1`)
+  if (!complete) return
+  for (const name of [...Object.keys(pkg.dependencies), '@oven']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+}
+
+/** What somebody does with it on the first evening. */
+async function tryOut(folder: string): Promise<void> {
+  const command = 'node node_modules/takeback/bin/takeback.js'
+  expect(must(folder, `${command} --version`).trim()).toBe(pkg.version)
+  expect(must(folder, `${command} init`)).toContain('npx takeback serve')
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  expect(
+    must(folder, `"${tsc}" && "${tsc}" --declaration --emitDeclarationOnly --noEmit false --outDir out`),
+  ).toBe('')
+  const names = must(
+    folder,
+    `node -e "import('takeback').then((all) => console.log(Object.keys(all).join()))"`,
+  )
+  expect(names.trim().split(',').sort()).toEqual(Object.keys(takeback).sort())
+  const declared = must(
+    folder,
+    `node -e "import('takeback').then(({ text }) => console.log(text({ max: 3 }).max))"`,
+  )
+  expect(declared).toBe('3\n')
+  const server = Bun.spawn([...command.split(' '), 'serve', '--port', '0', '--log', 'json'], {
+    cwd: folder,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const { value } = await server.stdout.getReader().read()
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(new TextDecoder().decode(value))?.[0]
+  expect((await fetch(`${url}/api/health`, { headers: { Accept: 'application/json' } })).status).toBe(200)
+  server.kill()
+  expect(await server.exited).toBe(0)
+}
+
+test('the tarball has what is needed, and nothing else', async () => {
+  const folder = newFolder()
+  unpack(folder, { complete: true })
+  await tryOut(folder)
+  const files = readdirSync(join(folder, 'node_modules', 'takeback'), { recursive: true }).map(String)
+  expect(files.filter((file) => /\.test\.|^test|^bench|^data|\.db$/.test(file))).toEqual([])
+  for (const file of ['lib/takeback.js', 'lib/takeback.d.ts', 'README.md', 'LICENSE', 'SECURITY.md'])
+    expect(files).toContain(file)
+})
+
+test('a folder whose packages are not installed says so in one sentence', () => {
+  const folder = newFolder()
+  unpack(folder, { complete: false })
+  const { code, err } = sh(folder, 'node node_modules/takeback/bin/takeback.js serve')
+  expect([code, err.trim().split('\n').length]).toEqual([1, 1])
+  expect(err).toContain(`npm install --prefix "${join(folder, 'node_modules', 'takeback')}"`)
+})
+
+test('a package without its types is not packed', () => {
+  const folder = newFolder()
+  mkdirSync(join(folder, 'build'))
+  cpSync(join(root, 'build', 'lib.js'), join(folder, 'build', 'lib.js'))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  for (const [command, code] of [
+    ['pack', 1],
+    ['publish', 1],
+    ['install', 0],
+  ] as const) {
+    const ended = sh(folder, 'node build/lib.js', { npm_command: command })
+    expect([command, ended.code, ended.err.includes('TypeScript is not installed')]).toEqual([
+      command,
+      code,
+      true,
+    ])
+  }
+})
+
+const project = ['takeback.config.ts', 'package.json', 'tsconfig.json', '.gitignore']
+
+test('init adds what is missing, and leaves what is there', () => {
+  const command = `node "${join(root, 'bin', 'takeback.js')}" init`
+  const fresh = newFolder()
+  must(fresh, command)
+  expect(readdirSync(fresh).sort()).toEqual([...project].sort())
+  const made = JSON.parse(readFileSync(join(fresh, 'package.json'), 'utf8'))
+  expect([made.type, existsSync(join(fresh, made.dependencies.takeback.replace('file:', '')))]).toEqual([
+    'module',
+    true,
+  ])
+  for (const [name, before, after] of [
+    ['package.json', '{"dependencies":{}}', { dependencies: {}, type: 'module' }],
+    ['package.json', '{"type":"commonjs"}', { type: 'commonjs' }],
+    ['package.json', '{ not json', undefined],
+    ['tsconfig.json', '{ "compilerOptions": {} }', undefined],
+    ['.gitignore', 'mine\n', undefined],
+  ] as const) {
+    const folder = newFolder()
+    writeFileSync(join(folder, name), before)
+    must(folder, command)
+    const text = readFileSync(join(folder, name), 'utf8')
+    expect(after === undefined ? text : JSON.parse(text)).toEqual(after ?? before)
+    expect(readdirSync(folder).sort()).toEqual([...project].sort())
+  }
+})
+
+const network = process.env.TAKEBACK_TEST_NETWORK === '1'
+if (!network) console.warn('skipped: npm install from the registry; TAKEBACK_TEST_NETWORK=1 runs it')
+
+test.skipIf(!network)(
+  'npm installs it from the tarball, from git and from a folder',
+  async () => {
+    const clone = join(newFolder(), 'takeback')
+    must(root, `git clone -q . "${clone}"`)
+    for (const spec of [tarball, `git+file://${clone}`]) {
+      const folder = newFolder()
+      must(folder, `npm install "${spec}"`)
+      await tryOut(folder)
+    }
+    const folder = newFolder()
+    must(folder, `npm install "${clone}"`)
+    const { err } = sh(folder, 'npx takeback init')
+    const [, advice = ''] = /then try again: (.*)/.exec(err) ?? []
+    must(folder, advice)
+    await tryOut(folder)
+  },
+  600_000,
+)

@@ -24,7 +24,12 @@ export const budget = {
   patternSteps: 120,
   patternWays: 8000,
   matchedCharacters: 10_000,
+  equalities: 50,
+  sortKeys: 8,
+  summaryValues: 20,
   searchWords: 10,
+  statementBytes: 256 * 1024,
+  expandPaths: 20,
   expandDepth: 3,
   expandReverse: 20,
 

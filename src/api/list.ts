@@ -3,7 +3,8 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Filter } from '../plan/filter.ts'
-import { LIST_PARAMETERS, type ListPlan, type ListQuery, type Selection, type Trashed } from '../plan/list.ts'
+import type { ListPlan } from '../plan/list.ts'
+import { LIST_PARAMETERS, type ListQuery, type Selection, type Trashed } from '../plan/list-query.ts'
 import type { Bag, Bound, Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
@@ -78,9 +79,10 @@ export function parseSelection<Name extends string>(
   const add = (filter: Filter | undefined) => {
     if (filter !== undefined) filters.push(filter)
   }
-  const given = query.take(names, errors, (path, text) =>
-    add(lists.equality(path, text, filters.length, errors)),
-  )
+  const given = query.take(names, errors, (path, text) => {
+    if (filters.length < budget.equalities) add(lists.equality(path, text, filters.length, errors))
+    else note(errors, path, `is one of more than ${budget.equalities} values: use filter`)
+  })
   if (given.filter !== undefined) add(lists.parse(given.filter, errors))
   // Where nothing is searched, it is a name as any other.
   if (given.search !== undefined && lists.search === undefined)

@@ -2,7 +2,8 @@ import { budget } from '../budget.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type ListPlan, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import type { ListPlan } from '../plan/list.ts'
+import { SUMMARY_PARAMETERS } from '../plan/list-query.ts'
 import type { Comparable } from '../plan/query.ts'
 import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/summary.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
@@ -44,6 +45,10 @@ function parseFigures(
     if (text === undefined) return []
     const paths = text.split(',')
     if (new Set(paths).size < paths.length) note(errors, name, 'names a value twice')
+    if (paths.length > budget.summaryValues) {
+      note(errors, name, `names more than ${budget.summaryValues} values`)
+      return []
+    }
     return paths.flatMap((path) => {
       const by = lists.comparable(path)
       if (by !== undefined && (kinds === undefined || kinds.includes(by.kind))) return [by]

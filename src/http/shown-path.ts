@@ -1,4 +1,4 @@
-import { LIST_PARAMETERS } from '../plan/list.ts'
+import { LIST_PARAMETERS } from '../plan/list-query.ts'
 
 /** Parameters whose values are no secret, however they are misused. */
 const SHOWN = new Set<string>([...LIST_PARAMETERS, 'restore', 'purge'])

@@ -10,7 +10,7 @@ import {
   walk,
 } from '../declare/model.ts'
 import { ownColumns } from '../plan/columns.ts'
-import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list.ts'
+import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list-query.ts'
 import { readablePaths, shapes } from '../plan/query.ts'
 import { searchedPaths } from '../plan/search.ts'
 import { NUMBERS, ORDERED } from '../plan/summary.ts'

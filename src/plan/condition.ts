@@ -11,7 +11,7 @@ import {
 import type { ColumnKind } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { and, id, join, param, type Sql, sql, word } from '../store/sql.ts'
+import { and, id, join, once, param, type Sql, sql, word } from '../store/sql.ts'
 import { type Ground, ME, NOW, rowOf } from './ground.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { columnRule, type Viewer } from './viewer.ts'
@@ -129,7 +129,7 @@ class Writer {
           this.write(yeah, false),
           this.write(nay, false),
         ]
-        return sql`CASE WHEN ${test} THEN ${then} WHEN NOT (${test}) THEN ${otherwise} END`
+        return sql`CASE (${test}) WHEN TRUE THEN ${then} WHEN FALSE THEN ${otherwise} END`
       }
     }
   }
@@ -189,13 +189,13 @@ class Writer {
     switch (op) {
       case 'startsWith': {
         const bound = this.#behind(part)
-        if (bound !== undefined) return sql`(${text} >= ${inside} AND ${text} < ${bound})`
-        return sql`substr(${text}, 1, length(${inside})) = ${inside}`
+        if (bound === undefined) return this.#dialect.startsWith(text, inside)
+        return once([text], ([value = text]) => sql`(${value} >= ${inside} AND ${value} < ${bound})`)
       }
       case 'endsWith':
-        return sql`(length(${text}) >= length(${inside}) AND substr(${text}, length(${text}) - length(${inside}) + 1) = ${inside})`
+        return this.#dialect.endsWith(text, inside)
       case 'contains':
-        return sql`${this.#dialect.position(text, inside)} > 0`
+        return this.#dialect.contains(text, inside)
       case 'matches':
         return this.#dialect.matches(text, inside)
     }
@@ -309,8 +309,11 @@ class Writer {
       single?.kind ?? 'reference',
       single?.scale ?? 0,
     )
-    const any = sql`EXISTS (SELECT 1 FROM ${items} WHERE ${found} = ${wanted})`
-    return sql`CASE WHEN ${wanted} IS NOT NULL AND ${this.#place(list.place)} IS NOT NULL THEN ${any} END`
+    const given = this.#place(list.place)
+    return once([wanted], ([one = wanted]) => {
+      const any = sql`EXISTS (SELECT 1 FROM ${items} WHERE ${found} = ${one})`
+      return sql`CASE WHEN ${one} IS NOT NULL AND ${given} IS NOT NULL THEN ${any} END`
+    })
   }
 
   /** Whether whoever looks sees that field of every Entity. */

@@ -65,7 +65,12 @@ export function compileExpansions(
 
   function parse(text: string, errors: Errors): Expansion {
     const root = new Map<string, Map<string, unknown>>()
-    for (const path of text.split(',')) {
+    const paths = text.split(',')
+    if (paths.length > budget.expandPaths) {
+      note(errors, 'expand', `names more than ${budget.expandPaths} paths`)
+      return root as Expansion
+    }
+    for (const path of paths) {
       let here = root as Map<string, unknown>
       let type = start
       let names: readonly string[] = path.split('.')

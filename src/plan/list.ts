@@ -2,15 +2,26 @@ import { budget } from '../budget.ts'
 import type { Expression } from '../declare/cel/expression.ts'
 import { withId } from '../declare/indexes.ts'
 import type { EntityType } from '../declare/model.ts'
-import { type Errors, note } from '../errors.ts'
+import { type Errors, invalidAt, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { isBehind } from './behind.ts'
 import type { Conditions } from './condition.ts'
 import type { Expansion, Expansions } from './expand.ts'
-import type { Filter, Filters } from './filter.ts'
+import type { Filters } from './filter.ts'
 import { type Ground, rowOf } from './ground.ts'
+import {
+  figuresShape,
+  isOfToday,
+  type ListQuery,
+  type PageQuery,
+  pageShape,
+  type ReadQuery,
+  type Selection,
+  shapeOf,
+  shownShape,
+} from './list-query.ts'
 import { AS_OF, tableAsOf } from './past.ts'
 import { bindJson, type Comparable, openCursor, readablePaths, type SortKey, signatureOf } from './query.ts'
 import { renderEntity, type Shown } from './render.ts'
@@ -19,65 +30,6 @@ import { heldIn, isServed, neverEmpty } from './served.ts'
 import { type Figures, selectSummary } from './summary.ts'
 import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
-
-/** The parameters of a list's URL that are not the names of values. */
-export const LIST_PARAMETERS = [
-  'filter',
-  'limit',
-  'cursor',
-  'sort',
-  'count',
-  'fields',
-  'expand',
-  'trashed',
-  'at',
-  'search',
-] as const
-
-/** The parameters of a summary's URL that are not the names of values. */
-export const SUMMARY_PARAMETERS = [
-  'group',
-  'count',
-  'sum',
-  'avg',
-  'min',
-  'max',
-  'filter',
-  'search',
-  'trashed',
-  'at',
-  'limit',
-  'cursor',
-] as const
-
-export type Trashed = 'without' | 'only' | 'with'
-
-/** Which Entities, checked: what the statement's text depends on, and the values to bind. */
-export interface Selection {
-  readonly filters: readonly Filter[]
-  readonly trashed: Trashed
-  /** As it stood at that time; now, where there is none. */
-  readonly at: string | undefined
-  /** The words that are looked for, the last one as the beginning of one. */
-  readonly search: readonly string[] | undefined
-}
-
-/** A page of them. */
-export interface PageQuery extends Selection {
-  readonly sort: readonly SortKey[]
-  /** The sort values of the last row that the client has seen. */
-  readonly after: readonly Bound[] | undefined
-  readonly limit: number
-}
-
-/** A list as it was asked for. */
-export interface ListQuery extends PageQuery, ReadQuery {}
-
-/** What one Entity is shown as. */
-export interface ReadQuery {
-  readonly fields: ReadonlySet<string> | undefined
-  readonly expand: Expansion | undefined
-}
 
 export interface ListPlan extends Filters {
   /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. */
@@ -130,7 +82,16 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const readable = readablePaths(shown.fields ?? type.fields)
   const texts = new Texts<Statement>()
   const compiled = (shape: string, make: () => Sql) =>
-    texts.of(shape, () => compile(make(), dialect.placeholder))
+    texts.of(shape, () => refuseLong(compile(make(), dialect.placeholder)))
+  /** What a request adds to the statement that the declaration makes by itself. */
+  function refuseLong(statement: Statement): Statement {
+    const added = Buffer.byteLength(statement.text) - Buffer.byteLength(first.text)
+    if (added <= budget.statementBytes) return statement
+    throw invalidAt(
+      '',
+      `needs ${added} bytes of SQL, more than ${budget.statementBytes}: ask with a shorter filter, sort or expand`,
+    )
+  }
   const past = tableAsOf(type, dialect)
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
   const ground = (at: string | undefined): Ground => ({ ...rowOf(type), stored: at === undefined })
@@ -300,7 +261,12 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     plain,
     byRank: [{ by: ranked, descending: true }, ...idKey(true)],
     parseSort(text, errors) {
-      const keys = text.split(',').flatMap((part): SortKey[] => {
+      const parts = text.split(',')
+      if (parts.length > budget.sortKeys) {
+        note(errors, 'sort', `names more than ${budget.sortKeys} values`)
+        return plain.sort
+      }
+      const keys = parts.flatMap((part): SortKey[] => {
         const descending = part.startsWith('-')
         const path = descending ? part.slice(1) : part
         const by = filters.comparable(path)
@@ -331,37 +297,6 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     cursor: (sort, place) => cursorAt(sort, sort.length === 1 ? `[${place}]` : String(place)),
     cursorAt,
   }
-}
-
-/** What is live, by what it is: the past and the trash have no indexes, and words have one of their own. */
-function isOfToday({ trashed, at, search }: Selection): boolean {
-  return trashed === 'without' && at === undefined && search === undefined
-}
-
-/** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
-function shapeOf(query: ListQuery): string {
-  return `${pageShape(query)}|${shownShape(query)}`
-}
-
-function pageShape({ filters, sort, after, trashed, limit, at, search }: PageQuery): string {
-  const conditions = filters.map(({ shape }) => shape).join('&')
-  const order = sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
-  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
-  const words = search?.length ?? ''
-  return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
-}
-
-function figuresShape({ group, sum, avg, min, max }: Figures): string {
-  return [group, sum, avg, min, max].map((all) => all.map(({ path }) => path).join(',')).join('|')
-}
-
-function shownShape({ fields, expand }: ReadQuery): string {
-  const chosen = fields === undefined ? '*' : [...fields].join(',')
-  return expand === undefined ? chosen : `${chosen}+${expandShape(expand)}`
-}
-
-function expandShape(expansion: Expansion): string {
-  return [...expansion].map(([name, inner]) => `${name}(${expandShape(inner)})`).join(',')
 }
 
 function boundOf({ filters, after, at }: PageQuery): Bag {

@@ -16,6 +16,7 @@ export class Viewer {
   readonly #model: Model
   readonly #login: EntityType | undefined
   readonly #passes: boolean
+  readonly #actions = new Map<string, Expression>()
   readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
   /** What they see, for filters, sorts and expansions. */
   readonly sight: Sight
@@ -34,6 +35,15 @@ export class Viewer {
   /** What they may not read is not there for them: it is not theirs to change either. */
   may(type: EntityType, action: Action): Expression {
     if (this.#passes) return yes
+    const key = `${action} ${type.name}`
+    const known = this.#actions.get(key)
+    if (known !== undefined) return known
+    const made = this.#ruleOf(type, action)
+    this.#actions.set(key, made)
+    return made
+  }
+
+  #ruleOf(type: EntityType, action: Action): Expression {
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])

@@ -41,8 +41,10 @@ export interface Dialect {
   itemOf(alias: Sql, path: string, kind: ColumnKind, scale: number): Sql
   /** How many items a list in JSON has. */
   lengthOf(list: Sql): Sql
-  /** Where in a text another one begins, from 1; 0 where it is not in it. */
-  position(text: Sql, part: Sql): Sql
+  /** Whether a text begins with another one, ends with it, or has it anywhere. */
+  startsWith(text: Sql, part: Sql): Sql
+  endsWith(text: Sql, part: Sql): Sql
+  contains(text: Sql, part: Sql): Sql
   /** A text with its capital letters of ASCII made small. */
   lower(text: Sql): Sql
   /** A time so many milliseconds later, and the day that a time is in. */

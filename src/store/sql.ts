@@ -31,7 +31,21 @@ export interface Statement {
 }
 
 export function sql(strings: TemplateStringsArray, ...values: readonly Sql[]): Sql {
-  return { parts: strings.flatMap((string, at) => [string, ...(values[at]?.parts ?? [])]) }
+  const parts: (string | Param)[] = []
+  for (const [at, string] of strings.entries()) {
+    append(parts, [string])
+    append(parts, values[at]?.parts ?? [])
+  }
+  return { parts }
+}
+
+/** Texts beside each other become one: what is nested deep is copied often. */
+function append(parts: (string | Param)[], more: Sql['parts']): void {
+  for (const part of more) {
+    const last = parts.at(-1)
+    if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part
+    else parts.push(part)
+  }
 }
 
 /** A table or a column. A dot in it is part of the name: a column is called by its dot path. */
@@ -53,7 +67,12 @@ export function param(name: string, kind: ParamKind = kinds[name] ?? 'text'): Sq
 }
 
 export function join(list: readonly Sql[], separator: Sql = sql`, `): Sql {
-  return { parts: list.flatMap((one, at) => (at === 0 ? one.parts : [...separator.parts, ...one.parts])) }
+  const parts: (string | Param)[] = []
+  for (const [at, one] of list.entries()) {
+    if (at > 0) append(parts, separator.parts)
+    append(parts, one.parts)
+  }
+  return { parts }
 }
 
 /** Rows of a text and two numbers from any number of queries, none included. */
@@ -63,6 +82,35 @@ export function unionAll(queries: readonly Sql[]): Sql {
 
 export function and(conditions: readonly Sql[]): Sql {
   return join(conditions, sql` AND `)
+}
+
+/** How long the text will be, about: a placeholder counts as one of middle length. */
+export function lengthOf({ parts }: Sql): number {
+  let length = 0
+  for (const part of parts) length += typeof part === 'string' ? part.length : PLACEHOLDER
+  return length
+}
+const PLACEHOLDER = 20
+
+/** No column and no literal is longer. */
+const SHORT = 100
+
+/**
+ * For SQL that repeats its operands. A long operand is evaluated once, in a sub-select, and repeated by its name there:
+ * without that, nested expressions would double in length with each level. The LIMIT keeps databases from putting the
+ * operand back in the place of its name.
+ */
+export function once(operands: readonly Sql[], make: (operands: readonly Sql[]) => Sql): Sql {
+  const long = operands.filter((operand) => lengthOf(operand) > SHORT)
+  if (long.length === 0) return make(operands)
+  const columns = join(long.map((operand, at) => sql`${operand} AS ${id(`v${at}`)}`))
+  // What is nested within is shorter, so no two names within each other are the same.
+  const alias: Sql = { parts: [`once${lengthOf(columns)}`] }
+  const named = operands.map((operand) => {
+    const at = long.indexOf(operand)
+    return at < 0 ? operand : sql`${alias}.${id(`v${at}`)}`
+  })
+  return sql`(SELECT ${make(named)} FROM (SELECT ${columns} LIMIT 1) ${alias})`
 }
 
 /** A name that stands twice is bound once. */

@@ -13,7 +13,17 @@ export function compare(
   how: Comparison,
   [left, right]: readonly [Node, Node],
 ): Expression {
-  const [a, b] = [reader.find(left), reader.find(right)]
+  return compareFound(reader, node, how, [left, reader.find(left)], [right, reader.find(right)])
+}
+
+/** The same of parts that were looked at before: looking again would take twice as long with each level of nesting. */
+function compareFound(
+  reader: Reader,
+  node: Node,
+  how: Comparison,
+  [left, a]: readonly [Node, Found],
+  [right, b]: readonly [Node, Found],
+): Expression {
   if (a.is === 'null' || b.is === 'null') {
     if (how !== '==' && how !== '!=') return reader.fail(node, `compares null by "${how}"; ask with == or !=`)
     return a.is === 'null' ? nullTest(reader, right, b, how) : nullTest(reader, left, a, how)
@@ -91,7 +101,7 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
   if (value.is === 'nothing') return unknown
   const found = items.map((item) => ({ item, of: reader.find(item) }))
   if (value.is === 'literal') {
-    const each = items.map((item) => compare(reader, node, '==', [node, item]))
+    const each = found.map(({ item, of }) => compareFound(reader, node, '==', [node, value], [item, of]))
     return each.some((one) => one === yes)
       ? yes
       : each.every((one) => one === no)

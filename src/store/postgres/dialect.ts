@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import type { Bound, Dialect } from '../dialect.ts'
-import { count, id, join, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 import { found, queryOf } from './search.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
@@ -62,7 +62,9 @@ export const dialect: Dialect = {
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
   itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),
   lengthOf: (list) => sql`json_array_length(${list})`,
-  position: (text, part) => sql`strpos(${text}, ${part})`,
+  startsWith: (text, part) => sql`starts_with(${text}, ${part})`,
+  endsWith: (text, part) => sql`starts_with(reverse(${text}), reverse(${part}))`,
+  contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   lower: (text) => sql`lower(${text} COLLATE "C")`,
   shift: (time, ms) => sql`(${time} + ${word(`${ms} milliseconds`)}::interval)`,
   day: (time) => sql`(${time} AT TIME ZONE 'UTC')::date`,
@@ -128,7 +130,11 @@ export const dialect: Dialect = {
 
   // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
   matches: (text, pattern) =>
-    sql`CASE WHEN char_length(${text}) <= ${count(budget.matchedCharacters)} THEN ${text} COLLATE "C" ~ ${pattern} END`,
+    once(
+      [text],
+      ([value = text]) =>
+        sql`CASE WHEN char_length(${value}) <= ${count(budget.matchedCharacters)} THEN ${value} COLLATE "C" ~ ${pattern} END`,
+    ),
   members: (list) => ({
     rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
     target: sql`(m."value" ->> 'id')::bigint`,

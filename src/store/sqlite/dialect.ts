@@ -1,7 +1,7 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { searchName } from '../migration/structure.ts'
-import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
 import { found, queryOf } from './search.ts'
 
 const EXTENT = sql`temp."takeback_extent"`
@@ -22,9 +22,8 @@ export const dialect: Dialect = {
   render(kind, column, scale) {
     if (kind === 'boolean') return sql`CASE ${column} WHEN 1 THEN json('true') WHEN 0 THEN json('false') END`
     if (kind === 'json') return sql`json(${column})`
-    if (kind === 'number')
-      return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < 9007199254740992 THEN CAST(${column} AS INTEGER) ELSE ${column} END`
-    if (kind === 'decimal') return renderDecimal(column, scale)
+    if (kind === 'number') return once([column], ([value = column]) => renderNumber(value))
+    if (kind === 'decimal') return once([column], ([value = column]) => renderDecimal(value, scale))
     return column
   },
 
@@ -47,18 +46,20 @@ export const dialect: Dialect = {
     return kind === 'decimal' ? scaled(sql`${alias}.value`, scale) : sql`${alias}.value`
   },
   lengthOf: (list) => sql`json_array_length(${list})`,
-  position: (text, part) => sql`instr(${text}, ${part})`,
+  startsWith: (text, part) =>
+    once(
+      [text, part],
+      ([whole = text, wanted = part]) => sql`substr(${whole}, 1, length(${wanted})) = ${wanted}`,
+    ),
+  endsWith: (text, part) =>
+    once(
+      [text, part],
+      ([whole = text, wanted = part]) =>
+        sql`(length(${whole}) >= length(${wanted}) AND substr(${whole}, length(${whole}) - length(${wanted}) + 1) = ${wanted})`,
+    ),
+  contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
   lower: (text) => sql`lower(${text})`,
-  shift(time, ms) {
-    // Years sort as texts from 0000 to 9999, and there is none behind. A time beyond is marked, so that it is less or
-    // greater than all others, and written as the one 400 years nearer: after so many the calendar repeats itself.
-    if (ms < 0) {
-      const first = word(new Date(YEAR_0 - ms).toISOString())
-      return sql`CASE WHEN ${time} < ${first} THEN '!' || ${moved(time, ms + ERA)} ELSE ${moved(time, ms)} END`
-    }
-    const last = word(new Date(YEAR_10000 - 1 - ms).toISOString())
-    return sql`CASE WHEN ${time} > ${last} THEN '~' || ${moved(time, ms - ERA)} ELSE ${moved(time, ms)} END`
-  },
+  shift: (time, ms) => once([time], ([at = time]) => shifted(at, ms)),
   day: (time) => sql`substr(${time}, 1, 10)`,
 
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
@@ -121,6 +122,19 @@ const YEAR_10000 = Date.UTC(10_000, 0, 1)
 /** 400 years. */
 const ERA = 146_097 * 86_400_000
 
+/**
+ * Years sort as texts from 0000 to 9999, and there is none behind. A time beyond is marked, so that it is less or
+ * greater than all others, and written as the one 400 years nearer: after so many the calendar repeats itself.
+ */
+function shifted(time: Sql, ms: number): Sql {
+  if (ms < 0) {
+    const first = word(new Date(YEAR_0 - ms).toISOString())
+    return sql`CASE WHEN ${time} < ${first} THEN '!' || ${moved(time, ms + ERA)} ELSE ${moved(time, ms)} END`
+  }
+  const last = word(new Date(YEAR_10000 - 1 - ms).toISOString())
+  return sql`CASE WHEN ${time} > ${last} THEN '~' || ${moved(time, ms - ERA)} ELSE ${moved(time, ms)} END`
+}
+
 function moved(time: Sql, ms: number): Sql {
   const seconds = `${ms < 0 ? '-' : '+'}${(Math.abs(ms) / 1000).toFixed(3)} seconds`
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${word(seconds)})`
@@ -140,6 +154,11 @@ export function jsonPath(path: string): Sql {
       .map((name) => `."${name}"`)
       .join('')}`,
   )
+}
+
+/** Without a point where it is whole. */
+function renderNumber(column: Sql): Sql {
+  return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < 9007199254740992 THEN CAST(${column} AS INTEGER) ELSE ${column} END`
 }
 
 export function renderDecimal(column: Sql, scale: number): Sql {

@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { budget } from '../../src/budget.ts'
+import { system } from '../../src/plan/actor.ts'
+import { app, entity, everyone, integer, ref, text } from '../../src/takeback.ts'
+import { declaration, every, nestings } from '../cel-operators.ts'
+import { onEveryStore } from '../harness.ts'
+
+onEveryStore('what a filter costs', declaration, (server) => {
+  beforeAll(async () => {
+    const line = { note: 'a', flag: true, words: ['a'] }
+    const user = await server.user('users', { name: 'u', email: 'u@example.com' })
+    const owner = await server.expect(201, 'POST', '/api/owners/', {
+      name: 'o',
+      user: { id: user.id },
+      at: '2026-01-01T00:00:00Z',
+      tags: ['a'],
+    })
+    await server.expect(201, 'POST', '/api/rows/', {
+      title: 'a',
+      hidden: 'b',
+      count: 1,
+      price: '1.00',
+      sure: true,
+      starts: '2026-01-01T00:00:00Z',
+      words: ['a'],
+      flags: [true],
+      numbers: [1],
+      times: [],
+      lines: [line],
+      owner: { id: owner.id },
+      owners: [{ id: owner.id }],
+    })
+  })
+
+  const ask = (filter: string) => server.call('GET', `/api/rows/?filter=${encodeURIComponent(filter)}`)
+
+  describe('every operator is answered as deep as it may be nested', () => {
+    test.each(every.map((one) => [one.op, one.wrap('□'), one] as const))(
+      '%s: %s',
+      async (_, _text, operator) => {
+        const lists = server.context.plans.get('rows')?.view(system).lists
+        const all = nestings(operator, (filter) =>
+          lists?.parse(filter, new Map()) === undefined ? undefined : filter,
+        )
+        const { status, body } = await ask(all.at(-1) ?? '')
+        expect([status, body.errors]).toEqual([200, undefined])
+      },
+    )
+  })
+})
+
+/** As long as a rule may be. */
+const long = Array.from({ length: 24 }, (_, at) => `name != "${'x'.repeat(140)}${at}"`).join(' && ')
+
+const chain = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    knots: entity({
+      fields: {
+        name: text({ read: long }),
+        size: integer({ optional: true }),
+        next: ref('knots', { optional: true, as: 'before' }),
+        other: ref('knots', { optional: true }),
+      },
+      access: { read: long, create: everyone },
+    }),
+  },
+})
+
+onEveryStore('what a request adds to a statement', chain, (server) => {
+  const ask = (query: string, token: string | null = null) =>
+    server.call('GET', `/api/knots/${query}`, { token })
+  const filter = (count: number) => {
+    const one = 'next.next.next.name == other.other.other.name'
+    return `?filter=${encodeURIComponent(Array.from({ length: count }, () => one).join(' || '))}`
+  }
+
+  test('is bounded, with the rules of all that it reaches', async () => {
+    const { status, body } = await ask(filter(9))
+    expect([status, body.code]).toEqual([422, 'invalid_data'])
+    expect(body.errors[''][0]).toMatch(/needs \d+ bytes of SQL, more than 262144/)
+    expect((await ask(filter(5))).status).toBe(200)
+    // To whom no rules apply it is short.
+    expect((await ask(filter(9), server.adminToken)).status).toBe(200)
+  })
+
+  const paths = (count: number) =>
+    ['', 'next.', 'other.', 'next.next.', 'next.other.', 'other.next.', 'other.other.', 'next.next.next.']
+      .flatMap((prefix) =>
+        ['name', 'size', 'id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(
+          (name) => prefix + name,
+        ),
+      )
+      .slice(0, count)
+
+  test.each([
+    ['sort', 'sort', (count: number) => `?sort=${paths(count).join(',')}`, budget.sortKeys],
+    ['figures', 'group', (count: number) => `summary/?group=${paths(count).join(',')}`, budget.summaryValues],
+    [
+      'expand',
+      'expand',
+      (count: number) => `?expand=${Array(count).fill('next').join(',')}`,
+      budget.expandPaths,
+    ],
+  ] as const)('%s name only so many values', async (_, key, query, most) => {
+    expect((await ask(query(most), server.adminToken)).status).toBe(200)
+    const { status, body } = await ask(query(most + 1), server.adminToken)
+    expect([status, Object.keys(body.errors)]).toEqual([422, [key]])
+    expect(body.errors[key][0]).toContain(`more than ${most}`)
+  })
+
+  test('only so many values are compared with one each', async () => {
+    const all = (count: number) =>
+      `?${paths(count)
+        .map((path) => `${path}=null`)
+        .join('&')}`
+    expect((await ask(all(budget.equalities), server.adminToken)).status).toBe(200)
+    const { status, body } = await ask(all(budget.equalities + 1), server.adminToken)
+    const [last = ''] = paths(budget.equalities + 1).slice(-1)
+    expect([status, Object.keys(body.errors)]).toEqual([422, [last]])
+  })
+})

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'bun:test'
+import fc, { type Arbitrary } from 'fast-check'
+import { understand } from '../src/declare/cel/check.ts'
+import type { Expression } from '../src/declare/cel/expression.ts'
+import { Mistake } from '../src/declare/cel/parse.ts'
+import { resolve } from '../src/declare/resolve.ts'
+import { Conditions } from '../src/plan/condition.ts'
+import { rowOf } from '../src/plan/ground.ts'
+import { shapeOf } from '../src/plan/shape.ts'
+import { viewersOf } from '../src/plan/viewer.ts'
+import type { Dialect } from '../src/store/dialect.ts'
+import { dialect as postgres } from '../src/store/postgres/dialect.ts'
+import { compile } from '../src/store/sql.ts'
+import { dialect as sqlite } from '../src/store/sqlite/dialect.ts'
+import { back, condition, declaration, every, type Kind, nestings } from './cel-operators.ts'
+
+const model = resolve(declaration)
+const rows = model.entities.get('rows')
+const user = viewersOf(model).of({ kind: 'user', entity: 'users', id: 1, admin: false, session: '' } as never)
+const dialects: Readonly<Record<string, Dialect>> = { sqlite, postgres }
+
+/** Nothing where a limit refuses it. */
+function read(filter: string): Expression | undefined {
+  if (rows === undefined) throw new Error('no rows')
+  try {
+    return understand(filter, user.scopeOf(rows))
+  } catch (error) {
+    if (error instanceof Mistake) return undefined
+    throw error
+  }
+}
+
+function sqlOf(expression: Expression, dialect: Dialect): string {
+  if (rows === undefined) throw new Error('no rows')
+  const made = new Conditions(model, dialect, user).of(expression, rowOf(rows))
+  return compile(made, dialect.placeholder).text
+}
+
+/** What one more level adds may differ by the digits of a name, and by nothing else. */
+const DIGITS = 60
+
+describe.each(Object.entries(dialects))(
+  'on %s, the SQL of nested operators grows by the same with each level',
+  (_, dialect) => {
+    test.each(every.map((one) => [one.op, one.wrap('□'), one] as const))('%s: %s', (op, _text, operator) => {
+      const all = nestings(operator, read)
+      // Loops within loops end at the second, where another limit holds.
+      const deep = ['exists', 'all'].includes(op) ? 1 : 4
+      expect(all.length).toBeGreaterThanOrEqual(deep)
+      expect(shapeOf(all[0] as Expression)).toMatch(
+        op === 'compare' ? / (==|!=|<|<=|>|>=) / : new RegExp(`\\b${op}\\(`),
+      )
+      const lengths = all.map((one) => sqlOf(one, dialect).length)
+      const added = lengths.slice(1).map((length, at) => length - (lengths[at] ?? 0))
+      const [first = 0, second = 0] = added
+      for (const more of added) expect(more).toBeLessThanOrEqual(Math.max(first, second) + DIGITS)
+    })
+  },
+)
+
+/** Any operators within each other. */
+const nested: Arbitrary<string> = fc
+  .array(fc.nat(every.length - 1), { minLength: 1, maxLength: 30 })
+  .map((picks) => {
+    let [kind, inner]: [Kind, string] = ['boolean', 'sure']
+    for (const pick of picks) {
+      const operator = every[pick % every.length]
+      if (operator === undefined) continue
+      inner = operator.wrap(back({ of: operator.of, to: kind, wrap: String }, inner))
+      kind = operator.to
+    }
+    return condition(kind, inner)
+  })
+
+describe.each(Object.entries(dialects))('on %s', (_, dialect) => {
+  test('the SQL of any filter is at most so many times as long as the filter', () => {
+    let seen = 0
+    fc.assert(
+      fc.property(nested, (filter) => {
+        const expression = read(filter)
+        if (expression === undefined) return
+        seen++
+        expect(sqlOf(expression, dialect).length).toBeLessThan(500 + filter.length * 100)
+        expect(shapeOf(expression).length).toBeLessThan(500 + filter.length * 20)
+      }),
+      { numRuns: 1000 },
+    )
+    expect(seen).toBeGreaterThan(200)
+  })
+})

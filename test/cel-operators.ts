@@ -1,0 +1,179 @@
+import type { Expression } from '../src/declare/cel/expression.ts'
+import {
+  app,
+  boolean,
+  datetime,
+  decimal,
+  entity,
+  everyone,
+  integer,
+  list,
+  object,
+  ref,
+  text,
+} from '../src/takeback.ts'
+
+/** A type with every kind of value, some behind rules, and lists that are short enough to be searched within each other. */
+export const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
+    owners: entity({
+      fields: { name: text(), user: ref('users'), at: datetime(), tags: list(text(), { max: 10 }) },
+      access: { read: 'name != "hidden" && user.id == me.id' },
+    }),
+    rows: entity({
+      fields: {
+        title: text(),
+        hidden: text({ read: 'owner.user.id == me.id ? sure : title == "seen"' }),
+        count: integer(),
+        price: decimal(),
+        sure: boolean(),
+        starts: datetime(),
+        words: list(text(), { max: 10 }),
+        flags: list(boolean(), { max: 10 }),
+        numbers: list(integer(), { max: 10 }),
+        times: list(datetime(), { max: 10 }),
+        lines: list(object({ note: text(), flag: boolean(), words: list(text(), { max: 10 }) }), {
+          max: 10,
+        }),
+        owner: ref('owners'),
+        owners: list(ref('owners'), { max: 10 }),
+      },
+      access: { read: everyone },
+    }),
+  },
+})
+
+export type Kind = 'boolean' | 'text' | 'integer' | 'datetime'
+
+/** An operator with a hole in one of its operands. */
+export interface Operator {
+  readonly of: Kind
+  readonly to: Kind
+  wrap(hole: string): string
+}
+
+const on = (of: Kind, to: Kind, wrap: (hole: string) => string): Operator => ({ of, to, wrap })
+
+/** Every operator, with a hole in every operand that can be an expression. The compiler tells which one is missing. */
+const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
+  constant: [],
+  literal: [],
+  now: [],
+  value: [],
+  there: [],
+  shift: [on('datetime', 'datetime', (hole) => `(${hole} + duration("1h"))`)],
+  size: [on('text', 'integer', (hole) => `size(${hole})`)],
+  lower: [on('text', 'text', (hole) => `${hole}.lowerAscii()`)],
+  and: [
+    on('boolean', 'boolean', (hole) => `(${hole} && sure)`),
+    on('boolean', 'boolean', (hole) => `(sure && ${hole})`),
+  ],
+  or: [
+    on('boolean', 'boolean', (hole) => `(${hole} || sure)`),
+    on('boolean', 'boolean', (hole) => `(sure || ${hole})`),
+    // A literal is compared with each.
+    on('boolean', 'boolean', (hole) => `(true in [(${hole}), sure])`),
+  ],
+  not: [on('boolean', 'boolean', (hole) => `!(${hole} && sure)`)],
+  compare: [
+    ...['==', '!=', '<', '<=', '>', '>='].flatMap((how) => [
+      on('text', 'boolean', (hole) => `(${hole} ${how} hidden)`),
+      on('text', 'boolean', (hole) => `(owner.name ${how} ${hole})`),
+      on('integer', 'boolean', (hole) => `(${hole} ${how} 3)`),
+      on('datetime', 'boolean', (hole) => `(${hole} ${how} now)`),
+      on('datetime', 'boolean', (hole) => `(owner.at - ${hole} ${how} duration("1h"))`),
+    ]),
+    on('boolean', 'boolean', (hole) => `((${hole}) == sure)`),
+    on('boolean', 'boolean', (hole) => `(true != (${hole}))`),
+  ],
+  in: [
+    on('text', 'boolean', (hole) => `(${hole} in [title, "a"])`),
+    on('text', 'boolean', (hole) => `(hidden in ["a", ${hole}, "b"])`),
+    on('text', 'boolean', (hole) => `(owner.name in [${hole}])`),
+    on('boolean', 'boolean', (hole) => `((${hole}) in [sure])`),
+    on('integer', 'boolean', (hole) => `(${hole} in [1, 2])`),
+  ],
+  member: [
+    on('text', 'boolean', (hole) => `(${hole} in words)`),
+    on('text', 'boolean', (hole) => `(${hole} in owner.tags)`),
+    on('boolean', 'boolean', (hole) => `((${hole}) in flags)`),
+    on('integer', 'boolean', (hole) => `(${hole} in numbers)`),
+    on('datetime', 'boolean', (hole) => `(${hole} in times)`),
+  ],
+  exists: [
+    on('boolean', 'boolean', (hole) => `words.exists(w, w == "a" && (${hole}))`),
+    on('boolean', 'boolean', (hole) => `owners.exists(o, o.name == "a" || (${hole}))`),
+    on('boolean', 'boolean', (hole) => `lines.exists(l, l.words.exists(w, w == "a" && (${hole})))`),
+  ],
+  all: [
+    on('boolean', 'boolean', (hole) => `lines.all(l, l.flag || (${hole}))`),
+    on('boolean', 'boolean', (hole) => `flags.all(f, f == (${hole}))`),
+  ],
+  startsWith: [
+    on('text', 'boolean', (hole) => `${hole}.startsWith("a")`),
+    on('text', 'boolean', (hole) => `${hole}.startsWith("")`),
+    on('text', 'boolean', (hole) => `hidden.startsWith(${hole})`),
+  ],
+  endsWith: [
+    on('text', 'boolean', (hole) => `${hole}.endsWith("a")`),
+    on('text', 'boolean', (hole) => `owner.name.endsWith(${hole})`),
+  ],
+  contains: [
+    on('text', 'boolean', (hole) => `${hole}.contains("a")`),
+    on('text', 'boolean', (hole) => `hidden.contains(${hole})`),
+  ],
+  matches: [on('text', 'boolean', (hole) => `${hole}.matches("^a")`)],
+  choose: [
+    on('boolean', 'text', (hole) => `(${hole} ? "a" : hidden)`),
+    on('text', 'text', (hole) => `(sure ? ${hole} : title)`),
+    on('text', 'text', (hole) => `(sure ? owner.name : ${hole})`),
+    on('boolean', 'integer', (hole) => `(${hole} ? 1 : count)`),
+    on('integer', 'integer', (hole) => `(sure ? ${hole} : 2)`),
+    on('boolean', 'datetime', (hole) => `(${hole} ? starts : owner.at)`),
+    on('datetime', 'datetime', (hole) => `(sure ? ${hole} : now)`),
+    on('boolean', 'boolean', (hole) => `(${hole} ? sure : title == "a")`),
+    on('boolean', 'boolean', (hole) => `(sure ? (${hole}) : title == "a")`),
+    on('boolean', 'boolean', (hole) => `(sure ? title == "a" : (${hole}))`),
+  ],
+}
+export const every = Object.entries(operators).flatMap(([op, some]) => some.map((one) => ({ op, ...one })))
+const leaf: Readonly<Record<Kind, string>> = {
+  boolean: 'sure',
+  text: 'hidden',
+  integer: 'count',
+  datetime: 'starts',
+}
+
+/** Back from what an operator gives to what it takes, so that it can be nested in itself. */
+export function back({ of, to }: Operator, inner: string): string {
+  if (of === to) return inner
+  const asBoolean = {
+    boolean: inner,
+    text: `(${inner} == "b")`,
+    integer: `(${inner} == 2)`,
+    datetime: `(${inner} < now)`,
+  }[to]
+  return {
+    boolean: asBoolean,
+    text: `(${asBoolean} ? "x" : title)`,
+    integer: `(${asBoolean} ? 7 : count)`,
+    datetime: `(${asBoolean} ? starts : now)`,
+  }[of]
+}
+
+export const condition = (kind: Kind, inner: string) => back({ of: 'boolean', to: kind, wrap: String }, inner)
+
+/** An operator nested in itself, once, twice, and so on, as long as `read` takes it. */
+export function nestings<Read>(operator: Operator, read: (filter: string) => Read | undefined): Read[] {
+  const found: Read[] = []
+  for (let inner = leaf[operator.of]; ; ) {
+    const outer = operator.wrap(inner)
+    const one = read(condition(operator.to, outer))
+    if (one === undefined) return found
+    found.push(one)
+    inner = back(operator, outer)
+  }
+}

@@ -317,9 +317,13 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
   if ((name === 'exists' || name === 'all') && second?.op === 'id' && third !== undefined) {
     const items = itemsOf(evaluate(first, top))
     if (items === null) return null
-    const meets = (item: Value) =>
-      evaluate(third, (asked) => (asked === second.args ? item : top(asked))) === true
-    return name === 'exists' ? items.some(meets) : items.every(meets)
+    const truths = items.map((item) =>
+      truthOf(evaluate(third, (asked) => (asked === second.args ? item : top(asked)))),
+    )
+    // One item decides; otherwise it is not known if it is not known of one.
+    const decides = name === 'exists'
+    if (truths.includes(decides)) return decides
+    return truths.includes(null) ? null : !decides
   }
   const value = evaluate(first, top)
   if (name === 'has') return value !== null

@@ -14,6 +14,7 @@ import type { Dialect } from '../store/dialect.ts'
 import { and, id, join, once, param, type Sql, sql, word } from '../store/sql.ts'
 import { type Ground, ME, NOW, rowOf } from './ground.ts'
 import { behind, behindName, literalName } from './literals.ts'
+import { eachOf } from './quantifier.ts'
 import { columnRule, type Viewer } from './viewer.ts'
 
 /** Turns expressions into SQL. */
@@ -114,7 +115,7 @@ class Writer {
         return this.#member(expression.value, expression.list, holds)
       case 'exists':
       case 'all':
-        return this.#each(expression)
+        return this.#each(expression, holds)
       case 'startsWith':
       case 'endsWith':
       case 'contains':
@@ -324,14 +325,10 @@ class Writer {
     return type === undefined || columnRule(this.#viewer, type, column) === yes
   }
 
-  #each({ op, list, depth, condition }: Extract<Expression, { op: 'exists' | 'all' }>): Sql {
+  #each({ op, list, depth, condition }: Extract<Expression, { op: 'exists' | 'all' }>, holds: boolean): Sql {
     const items = this.#items(list, depth)
-    const met = this.write(condition, op === 'exists')
-    const found =
-      op === 'exists'
-        ? sql`EXISTS (SELECT 1 FROM ${items} WHERE ${met})`
-        : sql`NOT EXISTS (SELECT 1 FROM ${items} WHERE (${met}) IS NOT TRUE)`
-    return sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${found} END`
+    const met = this.write(condition, holds && op === 'exists')
+    return sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${eachOf(op, items, met, holds)} END`
   }
 
   /** The items of a list, as rows. */

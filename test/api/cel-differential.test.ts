@@ -60,6 +60,12 @@ const SELDOM = [
   'lines.exists(x, x.note < x.deep.word)',
   'lines.exists(x, x.tags.exists(y, y < x.note))',
   'lines.exists(x, x.tags.exists(y, x.note < y))',
+  '!lines.exists(x, x.note == "a")',
+  '!lines.all(x, x.note == "a")',
+  '!lines.exists(x, x.tags.all(y, y == x.note))',
+  '!lines.all(x, !x.tags.exists(y, y == x.note))',
+  '(lines.exists(x, x.note == "a") ? 1 : 2) == 2',
+  'lines.all(x, x.note == "a") == false',
   'lines.all(x, x.maybe == null || !x.maybe.inner.flag)',
   'has(inner.deep) != has(b.c.info)',
   '(flag ? price : b.c.price) > 1.495',
@@ -170,6 +176,9 @@ const HOSTILE = [
   `(me.level > 0 ? (sure ? starts : "2026-01-01T00:00:00.000Z") : me.updated_at + duration("1h")) < ends`,
   `(sure ? size(me.name) : 2) == count || (flag ? me.deleted_at - duration("1h") : now) > starts`,
   `!(count in [me.level, 2]) || me.level == null && sure`,
+  `!tags.exists(x, x == me.name)`,
+  `!tags.all(x, x != me.name)`,
+  `!(tags.exists(x, x == me.name) || flag)`,
   `size(flag ? "😀" : "ab") == count || (sure ? 1 : 0.5) == count`,
 ]
 

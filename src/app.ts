@@ -16,7 +16,7 @@ import { htmlPage, redirect } from './http/pages.ts'
 import type { Route } from './http/route.ts'
 import { routesOf } from './http/routes.ts'
 import { type Bound, bind } from './http/server.ts'
-import { documentOf } from './openapi/document.ts'
+import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { compileAmend } from './plan/amend.ts'
 import { compileAnswers } from './plan/answers.ts'
@@ -162,20 +162,19 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   const { context } = app
   const { model } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))
+  const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
+  const routes = config.docs
+    ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]
+    : routesOf(context, undefined)
   const server = bound.serve(
     {
       context,
       proxies: new Proxies(config.trustedProxies),
       origins: new Origins(config.allowedOrigins),
       log,
+      queryToken: config.queryToken,
     },
-    [
-      ...pagesOf(model, bound.url),
-      ...routesOf(
-        context,
-        whenAsked(() => JSON.stringify(documentOf(model))),
-      ),
-    ],
+    routes,
   )
   retention.start((error) => log.error('What is old could not be cleared out', error))
   return {
@@ -190,12 +189,12 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
 }
 
 /** The examples on the page point to where it is served. */
-function pagesOf(model: Model, url: string): Route[] {
+function pagesOf(model: Model, url: string, offered: Offered): Route[] {
   return [
     redirect('/', '/docs'),
     htmlPage(
       '/docs',
-      whenAsked(() => pageOf(model, url)),
+      whenAsked(() => pageOf(model, url, offered)),
     ),
   ]
 }

@@ -17,6 +17,10 @@ export interface Config {
   readonly secret: string | undefined
   /** Whether refusals name the rule behind them: while developing only. */
   readonly explainDenials: boolean
+  /** Whether `?token=` is taken. */
+  readonly queryToken: boolean
+  /** Whether `/docs` and the OpenAPI document are served. */
+  readonly docs: boolean
 }
 
 export type Flags = Readonly<
@@ -32,7 +36,9 @@ export type Flags = Readonly<
       | 'log'
       | 'trusted-proxies'
       | 'allow-origins'
-      | 'explain-denials',
+      | 'explain-denials'
+      | 'no-query-token'
+      | 'no-docs',
       string
     >
   >
@@ -53,7 +59,9 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
     allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
     secret: checkSecret(environment.TAKEBACK_SECRET),
-    explainDenials: readSwitch(setting('explain-denials', 'TAKEBACK_EXPLAIN_DENIALS')),
+    explainDenials: readSwitch(flags, environment, 'explain-denials'),
+    queryToken: !readSwitch(flags, environment, 'no-query-token'),
+    docs: !readSwitch(flags, environment, 'no-docs'),
   })
 }
 
@@ -102,10 +110,13 @@ function readSeconds(flag: string, text: string): number {
   return seconds * 1000
 }
 
-function readSwitch(text: string | undefined): boolean {
-  if (text === undefined || text === '' || text === '1') return text !== undefined
-  if (text === '0') return false
-  throw new StartError(`TAKEBACK_EXPLAIN_DENIALS must be 1 or 0, not "${text}".`)
+/** `--no-docs`, or `TAKEBACK_NO_DOCS=1`. */
+function readSwitch(flags: Flags, environment: Environment, flag: keyof Flags): boolean {
+  if (flags[flag] !== undefined) return true
+  const variable = `TAKEBACK_${flag.toUpperCase().replaceAll('-', '_')}`
+  const text = environment[variable] || '0'
+  if (text !== '0' && text !== '1') throw new StartError(`${variable} must be 1 or 0, not "${text}".`)
+  return text === '1'
 }
 
 function readLog(text: string | undefined): LogFormat {

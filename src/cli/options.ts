@@ -38,6 +38,14 @@ export const serverOptions = {
     value: 'LIST',
     help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',
   },
+  'no-query-token': {
+    value: undefined,
+    help: 'take tokens in the header only, not as ?token= (TAKEBACK_NO_QUERY_TOKEN; off)',
+  },
+  'no-docs': {
+    value: undefined,
+    help: 'serve neither /docs nor the OpenAPI document (TAKEBACK_NO_DOCS; off)',
+  },
   'explain-denials': {
     value: undefined,
     help: 'while developing: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',

@@ -12,7 +12,8 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
   const first = await makeFirstAdmin(running)
   const { url } = running
   const place = describe(config.database)
-  log.say(`Takeback is ready at ${url}, with the data in ${place}. Its reference: ${url}/docs`, {
+  const reference = config.docs ? ` Its reference: ${url}/docs` : ''
+  log.say(`Takeback is ready at ${url}, with the data in ${place}.${reference}`, {
     url,
     database: place,
   })

@@ -18,15 +18,16 @@ import { parseId, update } from '../api/update.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Handler, Route } from './route.ts'
 
-/** Every path of the API, each with its Plan bound to it. `openapi` gives the document. */
-export function routesOf(context: Context, openapi: () => string): Route[] {
+/** Every path of the API, each with its Plan bound to it. `openapi` gives the document, where it is served. */
+export function routesOf(context: Context, openapi: (() => string) | undefined): Route[] {
   const entities = [...context.plans.values()].flatMap((plan) => [
     ...entityRoutes(context, plan),
     ...pastRoutes(context, plan),
   ])
   return [
     ...authRoutes(context),
-    ...aroundRoutes(context, openapi),
+    healthRoute(context),
+    ...(openapi === undefined ? [] : [documentRoute(openapi)]),
     ...operationRoutes(context),
     batchRoute(context),
     ...entities,
@@ -172,28 +173,21 @@ function authRoutes(context: Context): Route[] {
   ]
 }
 
-function aroundRoutes(context: Context, openapi: () => string): Route[] {
-  return [
-    {
-      path: '/api/health',
-      methods: {
-        GET: plain(async ({ query }) => {
-          query.refuseAll()
-          await context.store.ping()
-          return { status: 200, body: '{"status":"ok"}' }
-        }),
-      },
-    },
-    {
-      path: '/api/openapi.json',
-      methods: {
-        GET: plain(({ query }) => {
-          query.refuseAll()
-          return { status: 200, body: openapi() }
-        }),
-      },
-    },
-  ]
+function healthRoute(context: Context): Route {
+  const run: Handler['run'] = async ({ query }) => {
+    query.refuseAll()
+    await context.store.ping()
+    return { status: 200, body: '{"status":"ok"}' }
+  }
+  return { path: '/api/health', methods: { GET: plain(run) } }
+}
+
+function documentRoute(openapi: () => string): Route {
+  const run: Handler['run'] = ({ query }) => {
+    query.refuseAll()
+    return { status: 200, body: openapi() }
+  }
+  return { path: '/api/openapi.json', methods: { GET: plain(run) } }
 }
 
 function plain(run: Handler['run']): Handler {

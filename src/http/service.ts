@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import type { Answer, Context } from '../api/context.ts'
 import { anonymous, type Identities } from '../api/identify.ts'
 import { Query } from '../api/query.ts'
-import { Failure } from '../errors.ts'
+import { Failure, invalidAt } from '../errors.ts'
 import { type Caller, nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
 import type { Proxies } from './address.ts'
@@ -14,6 +14,7 @@ import type { Origins } from './origins.ts'
 import type { Handler, Method, Route } from './route.ts'
 import { shownPath } from './shown-path.ts'
 
+const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE }
 
@@ -23,6 +24,8 @@ export interface Served {
   readonly proxies: Proxies
   readonly origins: Origins
   readonly log: Log
+  /** Whether `?token=` is taken. */
+  readonly queryToken: boolean
 }
 
 /** Turns requests into answers. */
@@ -91,13 +94,20 @@ export class Service {
     if (handler.page) return handler.run(new Incoming(request, around, nothing))
     if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
     const parameters = search === '' ? undefined : new URLSearchParams(search)
-    const token = tokenOf(request.headers.get('authorization'), parameters)
+    const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     seen.caller = await this.#callerOf(token)
     const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller
     const query = parameters === undefined ? Query.empty : new Query(parameters)
     return handler.run(new Incoming(request, around, { caller, query, body }))
+  }
+
+  /** The header wins; one that is no Bearer token is a bad token, not none. */
+  #tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
+    if (!this.#served.queryToken && parameters?.has('token')) throw invalidAt('token', NOT_IN_ADDRESS)
+    if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+    return parameters?.get('token') ?? undefined
   }
 
   #callerOf(token: string | undefined): Caller | Promise<Caller> {
@@ -115,12 +125,6 @@ function handlerOf(route: Route | undefined, method: string): Handler {
 
 function methodsOf(route: Route): string[] {
   return Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
-}
-
-/** The header wins; one that is no Bearer token is a bad token, not none. */
-function tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
-  if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
-  return parameters?.get('token') ?? undefined
 }
 
 function splitUrl(url: string): { path: string; search: string } {

@@ -17,15 +17,21 @@ const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and
 - A token that is invalid, expired or revoked is refused even where none is needed.
 - Every failure is an \`Error\`; its \`code\` is for programs, the rest is for people.`
 
+/** What a server may be told not to offer. */
+export interface Offered {
+  /** Whether a token may stand in the address. */
+  readonly queryToken: boolean
+}
+
 /** The OpenAPI 3.1 document of all that is served. */
-export function documentOf(model: Model): object {
+export function documentOf(model: Model, { queryToken }: Offered = { queryToken: true }): object {
   const operations = operationsOf(model)
   return {
     openapi: '3.1.0',
     info: { title: 'Takeback', version: pkg.version, description: DESCRIPTION },
     servers: [{ url: '/' }],
     tags: tagsOf(model),
-    paths: pathsOf(operations),
+    paths: pathsOf(operations, queryToken),
     components: {
       schemas: schemasOf(model),
       parameters: shared,
@@ -38,12 +44,14 @@ export function documentOf(model: Model): object {
           bearerFormat: 'JWT',
           description: 'The `token` that login gives.',
         },
-        token: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'token',
-          description: 'The same in the URL, for where no header can be set. The header wins.',
-        },
+        ...(queryToken && {
+          token: {
+            type: 'apiKey',
+            in: 'query',
+            name: 'token',
+            description: 'The same in the URL, for where no header can be set. The header wins.',
+          },
+        }),
       },
     },
   }
@@ -58,28 +66,29 @@ function tagsOf(model: Model): object[] {
   ]
 }
 
-function pathsOf(operations: readonly Operation[]): object {
+function pathsOf(operations: readonly Operation[], queryToken: boolean): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations)
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation),
+      [operation.method.toLowerCase()]: describe(operation, queryToken),
     }
   return paths
 }
 
-/** Either way of sending the token; an empty one first where none is needed. */
-const withToken = [{ bearer: [] }, { token: [] }]
-const withoutToken = [{}, ...withToken]
+/** The ways of sending the token; an empty one first where none is needed. */
+function securityOf(open: boolean, queryToken: boolean): object[] {
+  return [...(open ? [{}] : []), { bearer: [] }, ...(queryToken ? [{ token: [] }] : [])]
+}
 
-function describe(operation: Operation): object {
+function describe(operation: Operation, queryToken: boolean): object {
   const { id, tag, summary, description, open, parameters, body } = operation
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    security: open ? withoutToken : withToken,
+    security: securityOf(open, queryToken),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': body } } }),
     responses: responsesOf(operation),

@@ -36,7 +36,11 @@ ${endpoints(operations.filter(({ tag }) => tag === SERVICE))}
   }
 }
 
-export function sessionsSection(model: Model, operations: readonly Operation[]): Section {
+export function sessionsSection(
+  model: Model,
+  operations: readonly Operation[],
+  queryToken: boolean,
+): Section {
   const userTypes = model.logins.map(({ login }) => code(login?.userType ?? ''))
   const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
   return {
@@ -57,7 +61,7 @@ ${figure(
   }),
 )}</div>
 <p>Keep it as <code>TOKEN=…</code> for the examples below. It is sent in the header
-<code>Authorization: Bearer $TOKEN</code>, or, where no header can be set, as the parameter <code>?token=</code>. A bad
+<code>Authorization: Bearer $TOKEN</code>${queryToken ? html`, or, where no header can be set, as the parameter <code>?token=</code>` : ''}. A bad
 token is refused with 401 even where none is needed.</p>
 ${
   userTypes.length > 1

@@ -1,5 +1,6 @@
 import pkg from '../../package.json'
 import type { Model } from '../declare/model.ts'
+import type { Offered } from './document.ts'
 import { type Content, type Html, html, type Section } from './html.ts'
 import { operationsOf } from './operations.ts'
 import { entitySection } from './page-entity.ts'
@@ -15,9 +16,9 @@ import {
 } from './page-topics.ts'
 
 /** The reference for people: one page, without scripts, made from the declarations. */
-export function pageOf(model: Model, base: string): string {
+export function pageOf(model: Model, base: string, { queryToken }: Offered = { queryToken: true }): string {
   const operations = operationsOf(model)
-  const before = [requestsSection(operations, base), sessionsSection(model, operations)]
+  const before = [requestsSection(operations, base), sessionsSection(model, operations, queryToken)]
   const types = [...model.entities.values()].map((type) => entitySection(type, model, operations))
   const [first = ''] = model.entities.keys()
   const after = [

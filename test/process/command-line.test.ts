@@ -90,7 +90,7 @@ test.skipIf(!shell)(
 test('init writes a config that serves at once, far from any node_modules, and never overwrites', async () => {
   const folder = newFolder()
   const made = await run(['init', 'shop'], { cwd: folder })
-  expect([made.code, made.out.includes('cd shop && npx takeback serve')]).toEqual([0, true])
+  expect([made.code, made.out.includes('cd shop && npm install && npx takeback serve')]).toEqual([0, true])
   const file = join(folder, 'shop', 'takeback.config.ts')
   const before = readFileSync(file, 'utf8')
   const again = await run(['init', 'shop'], { cwd: folder })

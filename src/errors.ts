@@ -4,6 +4,10 @@ import { budget } from './budget.ts'
 export const catalogue = {
   malformed_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
   not_an_object: { status: 400, message: 'The body must be a JSON object.' },
+  abandoned: {
+    status: 400,
+    message: 'The request was cut off, or another one came before its answer: nothing was written.',
+  },
   too_deep: { status: 400, message: `The body is nested more than ${budget.bodyDepth} levels deep.` },
   unauthenticated: { status: 401, message: 'Sign in first: this needs a token.' },
   invalid_token: { status: 401, message: 'The token is invalid, expired or revoked.' },

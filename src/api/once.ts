@@ -17,11 +17,15 @@ export interface Repeatable {
   /** The method and the path, in one spelling. */
   readonly target: string
   readonly body: unknown
+  /** Aborted once nobody waits for the answer. */
+  readonly signal: AbortSignal
 }
 
 /** One thing after the other, unless it is to be done once. */
 export function performOnce(context: Context, request: Repeatable, make: () => Act<Answer>): Promise<Answer> {
-  return request.key === null ? perform(context.store, make()) : once(context, request, request.key, make)
+  return request.key === null
+    ? perform(context.store, make(), request.signal)
+    : once(context, request, request.key, make)
 }
 
 /** In one transaction in any case. */
@@ -30,7 +34,9 @@ export function transactOnce(
   request: Repeatable,
   make: () => Act<Answer>,
 ): Promise<Answer> {
-  return request.key === null ? transact(context.store, make) : once(context, request, request.key, make)
+  return request.key === null
+    ? transact(context.store, make, request.signal)
+    : once(context, request, request.key, make)
 }
 
 /**
@@ -40,7 +46,7 @@ export function transactOnce(
 function once(context: Context, request: Repeatable, key: string, make: () => Act<Answer>): Promise<Answer> {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
-  return transact(context.store, () => doOnce(context, bagOf(request, key), make))
+  return transact(context.store, () => doOnce(context, bagOf(request, key), make), request.signal)
 }
 
 function* doOnce(context: Context, bag: Bag, make: () => Act<Answer>): Act<Answer> {

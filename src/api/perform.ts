@@ -4,22 +4,35 @@ import { type Act, type Aside, type Ask, NOTHING, type Work } from '../store/act
 import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
-/** One thing after the other: each write is a transaction of its own, which others may come between. */
-export async function perform<T>(store: Store, act: Act<T>): Promise<T> {
+/**
+ * One thing after the other: each write is a transaction of its own, which others may come between. Once the first is
+ * done, the rest is too, whether or not anybody still waits for the answer.
+ */
+export async function perform<T>(store: Store, act: Act<T>, signal?: AbortSignal): Promise<T> {
   let next = act.next()
-  while (!next.done) next = act.next(await reply(store, next.value))
+  let until = signal
+  while (!next.done) {
+    const ask = next.value
+    const outcome = await reply(store, ask, until)
+    if (ask.kind === 'write' && outcome.done) until = undefined
+    next = act.next(outcome)
+  }
   return next.value
 }
 
-function reply(store: Store, ask: Ask | Aside): Promise<Outcome> {
-  return ask.kind === 'write' ? store.write(ask.steps, ask.bag) : replyAside(store, ask)
+function reply(store: Store, ask: Ask | Aside, signal: AbortSignal | undefined): Promise<Outcome> {
+  return ask.kind === 'write' ? store.write(ask.steps, ask.bag, signal) : replyAside(store, ask, signal)
 }
 
-async function replyAside(store: Store, ask: Exclude<Ask | Aside, { kind: 'write' }>): Promise<Outcome> {
+async function replyAside(
+  store: Store,
+  ask: Exclude<Ask | Aside, { kind: 'write' }>,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
   if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.bag) }
   if (ask.kind === 'work') return { done: true, rows: [[await ask.run()]] }
   if (ask.kind === 'together')
-    ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one)))))
+    ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one, signal)))))
   else await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
   return NOTHING
 }
@@ -28,7 +41,7 @@ async function replyAside(store: Store, ask: Exclude<Ask | Aside, { kind: 'write
  * All of it in one transaction, or nothing. What takes its time is not waited for while others wait for us: the first
  * time through is a rehearsal then, which leaves nothing behind but what there is to work on.
  */
-export async function transact<T>(store: Store, make: () => Act<T>): Promise<T> {
+export async function transact<T>(store: Store, make: () => Act<T>, signal?: AbortSignal): Promise<T> {
   const known = new Map<string, string>()
   for (;;) {
     let stage = new Stage(known)
@@ -36,7 +49,7 @@ export async function transact<T>(store: Store, make: () => Act<T>): Promise<T> 
       const result = await store.transact(() => {
         stage = new Stage(known)
         return stage.play(make())
-      })
+      }, signal)
       for (const run of stage.after) await run()
       return result
     } catch (error) {

@@ -60,14 +60,16 @@ export async function refresh(context: Context, caller: Caller, query: Query): P
 }
 
 /** `POST /api/auth/logout`: all tokens of this session die. */
-export async function logout(context: Context, caller: Caller, query: Query): Promise<Answer> {
+export async function logout(
+  context: Context,
+  caller: Caller,
+  query: Query,
+  signal: AbortSignal,
+): Promise<Answer> {
   const { session } = await selfOf(context, caller, query)
   const until = new Date(Date.now() + TOKEN_SECONDS * 1000).toISOString()
-  await context.store.write(context.endSession, {
-    $session: session,
-    $until: until,
-    $now: new Date().toISOString(),
-  })
+  const bag = { $session: session, $until: until, $now: new Date().toISOString() }
+  await context.store.write(context.endSession, bag, signal)
   context.identities.forget()
   return { status: 204 }
 }
@@ -76,7 +78,7 @@ export async function logout(context: Context, caller: Caller, query: Query): Pr
 export async function changePassword(
   context: Context,
   caller: Caller,
-  { body, address, query }: { body: unknown; address: string; query: Query },
+  { body, address, query, signal }: { body: unknown; address: string; query: Query; signal: AbortSignal },
 ): Promise<Answer> {
   const self = await selfOf(context, caller, query)
   const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
@@ -86,6 +88,7 @@ export async function changePassword(
   const outcome = await context.store.write(
     self.plan.view(system).writes.update(bag, { partial: true, guarded: [] }),
     bag,
+    signal,
   )
   if (!outcome.done) throw badToken()
   context.identities.forget()

@@ -50,6 +50,10 @@ export class Incoming implements Call {
     return `${this.#request.method} ${pathname.replace(/\/$/, '')}?${searchParams}`
   }
 
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
   get address(): string {
     const peer = this.#server.requestIP(this.#request)?.address ?? ''
     return this.#proxies.clientOf(peer, this.#request.headers.get('x-forwarded-for'))

@@ -14,6 +14,8 @@ export interface Call {
   readonly key: string | null
   /** The method and the path with its parameters, in one spelling and without the token. */
   readonly target: string
+  /** Aborted once nobody waits for the answer. */
+  readonly signal: AbortSignal
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -59,20 +59,26 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path: `${path}/:id`,
       methods: {
         GET: plain(({ caller, id, query }) => read(context, plan, caller.actor, parseId(id), query)),
-        PATCH: withBody(({ caller, id, body, when, query }) =>
+        PATCH: withBody(({ caller, id, body, when, query, signal }) =>
           perform(
             context.store,
             update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when, query }),
+            signal,
           ),
         ),
-        PUT: withBody(({ caller, id, body, when, query }) =>
+        PUT: withBody(({ caller, id, body, when, query, signal }) =>
           perform(
             context.store,
             update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when, query }),
+            signal,
           ),
         ),
-        DELETE: plain(({ caller, id, query, when }) =>
-          perform(context.store, remove(context, plan, caller.actor, { id: parseId(id), query, when })),
+        DELETE: plain(({ caller, id, query, when, signal }) =>
+          perform(
+            context.store,
+            remove(context, plan, caller.actor, { id: parseId(id), query, when }),
+            signal,
+          ),
         ),
       },
     },
@@ -162,12 +168,12 @@ function authRoutes(context: Context): Route[] {
     ),
     post(
       '/api/auth/logout',
-      plain(({ caller, query }) => logout(context, caller, query)),
+      plain(({ caller, query, signal }) => logout(context, caller, query, signal)),
     ),
     post(
       '/api/auth/password',
-      withBody(({ caller, body, address, query }) =>
-        changePassword(context, caller, { body, address, query }),
+      withBody(({ caller, body, address, query, signal }) =>
+        changePassword(context, caller, { body, address, query, signal }),
       ),
     ),
   ]

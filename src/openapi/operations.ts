@@ -21,6 +21,7 @@ const ANYWHERE: readonly Code[] = [
 ]
 const WITH_BODY: readonly Code[] = [
   'malformed_json',
+  'abandoned',
   'not_an_object',
   'too_deep',
   'too_large',

@@ -17,13 +17,17 @@ export interface Store {
   /** The same, where there is one already; asked before anything is made, too. */
   secret(): Promise<string | undefined>
   read(statement: Statement, bag: Bag): Promise<readonly Row[]>
-  /** One transaction. When the promise is fulfilled with `done`, it is on disk. */
-  write(steps: readonly Step[], bag: Bag): Promise<Outcome>
+  /**
+   * One transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written where the signal is
+   * aborted before it begins, which is at least one turn of the event loop later.
+   */
+  write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome>
   /**
    * All that it asks for in one transaction, which nobody sees half of. A write of it that is refused leaves nothing
-   * behind, and it goes on; where it throws, nothing of it stays. It may be made and run more than once.
+   * behind, and it goes on; where it throws, nothing of it stays. It may be made and run more than once. The signal is
+   * that of `write`.
    */
-  transact<T>(make: () => Work<T>): Promise<T>
+  transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T>
   /** After values were erased: leaves no copy of them in files that only the Store knows. */
   scrub(): Promise<void>
   /** Throws where the database does not answer. */

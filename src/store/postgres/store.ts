@@ -1,4 +1,5 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
+import { nextTurn, refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Single, type Work } from '../act.ts'
 import type { Bag, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
@@ -89,11 +90,13 @@ export class PostgresStore implements Store {
       }
   }
 
-  async write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+  async write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome> {
     this.#refuseOutdated()
+    if (signal !== undefined) await nextTurn()
     for (let tries = 1; ; tries++) {
       try {
-        const outcome = await this.#attempt(steps, { ...bag, $generation: this.#generation })
+        refuseAbandoned(signal)
+        const outcome = await this.#attempt(steps, { ...bag, $generation: this.#generation }, signal)
         if (outcome.done) return outcome
         // What is refused may be so because of the fence.
         await this.#look()
@@ -109,24 +112,28 @@ export class PostgresStore implements Store {
     }
   }
 
-  #attempt(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+  #attempt(steps: readonly Step[], bag: Bag, signal: AbortSignal | undefined): Promise<Outcome> {
     const [only, ...more] = steps
     if (only !== undefined && more.length === 0)
       return this.#pool.query(only.statement, bag).then((result) => outcomeOf(only, result))
     return this.#pool.transaction<Outcome>(async (connection) => {
       const result = await runAll(steps, bag, connection)
+      refuseAbandoned(signal)
       return { result, commit: result.done }
     })
   }
 
-  async transact<T>(make: () => Work<T>): Promise<T> {
+  async transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T> {
     this.#refuseOutdated()
+    if (signal !== undefined) await nextTurn()
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#pool.transaction(async (connection) => ({
-          result: await this.#drive(make(), connection),
-          commit: true,
-        }))
+        refuseAbandoned(signal)
+        return await this.#pool.transaction(async (connection) => {
+          const result = await this.#drive(make(), connection)
+          refuseAbandoned(signal)
+          return { result, commit: true }
+        })
       } catch (error) {
         if (meaningOf(error).kind !== 'again') throw failureOf(error)
         if (tries === TRIES) throw new Failure('busy', { cause: error })

@@ -1,6 +1,7 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
+import { refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
 import type { Bag, Bound, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
@@ -115,9 +116,11 @@ export class SqliteStore implements Store {
     }
   }
 
-  write(steps: readonly Step[], bag: Bag): Promise<Outcome> {
+  write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
+        // From here to the answer no byte is read, so nothing can come between.
+        refuseAbandoned(signal)
         const outcome = this.#run(steps, bag, at)
         return { keep: outcome.done, tell: () => resolve(outcome) }
       }
@@ -125,9 +128,10 @@ export class SqliteStore implements Store {
     })
   }
 
-  transact<T>(make: () => Work<T>): Promise<T> {
+  transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
+        refuseAbandoned(signal)
         const result = this.#drive(make(), at)
         return { keep: true, tell: () => resolve(result) }
       }

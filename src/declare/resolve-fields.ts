@@ -10,8 +10,8 @@ import { resolveLinks, resolveReference } from './resolve-references.ts'
 import type { Rule } from './rule.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
-/** Columns that some databases have in every table. */
-const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
+/** Columns that some databases have in every table, and names that some give no column of a subquery. */
+const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'true', 'false']
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
 

@@ -36,6 +36,8 @@ const TAKEN_ENTITIES = [
   'metrics',
   'console',
   'system',
+  // A table of this name would hide a function that statements call.
+  'json_each',
 ]
 const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
 
@@ -69,7 +71,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
         path,
         'must be named with small letters, digits and _, starting with a letter, 63 characters at most',
       ])
-    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg)_|_(pkey|id_seq)$/.test(name))
+    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg|pragma)_|_(pkey|id_seq)$/.test(name))
       problems.push([path, 'is a name that Takeback uses itself; choose another'])
     if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
     else

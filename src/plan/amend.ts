@@ -142,10 +142,11 @@ class Parts {
     this.#into = model.edges.filter(({ to }) => to === type.name)
     this.#model = model
     this.#dialect = dialect
+    // Beside declared columns: no field can be called so.
     const heads = [
-      { name: 'id', kind: 'integer' },
-      { name: 'version', kind: 'integer' },
-      { name: 'kind', kind: 'text' },
+      { name: '$id', kind: 'integer' },
+      { name: '$version', kind: 'integer' },
+      { name: '$kind', kind: 'text' },
     ] as const
     // For what need not know the values: there may be many, and each statement reads them all.
     this.#heads = dialect.rows(headsName(at), heads)
@@ -172,8 +173,8 @@ class Parts {
       this.#step(
         MOVED,
         'none',
-        sql`SELECT v."id" FROM ${this.#heads} v LEFT JOIN ${this.#table} t ON t."id" = v."id"
-          WHERE t."id" IS NULL OR t."version" <> v."version" LIMIT 1`,
+        sql`SELECT v."$id" FROM ${this.#heads} v LEFT JOIN ${this.#table} t ON t."id" = v."$id"
+          WHERE t."id" IS NULL OR t."version" <> v."$version" LIMIT 1`,
       ),
     ]
   }
@@ -198,13 +199,13 @@ class Parts {
     }
     const against = Object.entries(asked)
       .filter(([, rule]) => rule !== yes)
-      .map(([kind, rule]) => sql`(v."kind" = ${word(kind)} AND (${rules.of(rule, ground)}) IS NOT TRUE)`)
+      .map(([kind, rule]) => sql`(v."$kind" = ${word(kind)} AND (${rules.of(rule, ground)}) IS NOT TRUE)`)
     if (against.length === 0) return []
     return [
       this.#step(
         FORBIDDEN,
         'none',
-        sql`SELECT v."id" FROM ${this.#rows} v JOIN ${this.#table} t ON t."id" = v."id" WHERE ${join(against, sql` OR `)} LIMIT 1`,
+        sql`SELECT v."$id" FROM ${this.#rows} v JOIN ${this.#table} t ON t."id" = v."$id" WHERE ${join(against, sql` OR `)} LIMIT 1`,
       ),
     ]
   }
@@ -223,7 +224,7 @@ class Parts {
       .filter(({ column }) => this.#columns.some(({ name }) => name === column))
       .map((edge) => {
         const { rows, target } = this.#wanted(edge)
-        return sql`SELECT ${word(nameOf(edge))}, v."id", ${target} FROM ${rows}
+        return sql`SELECT ${word(nameOf(edge))}, v."$id", ${target} FROM ${rows}
           LEFT JOIN ${id(edge.to)} d ON d."id" = ${target} WHERE ${target} IS NOT NULL AND d."id" IS NULL`
       })
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
@@ -269,18 +270,18 @@ class Parts {
         : sql`NOT EXISTS (SELECT 1 FROM ${still.rows} WHERE ${still.target} = l."target")`
     return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place")
       SELECT ${param('$operation')}, ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}
-      FROM ${rows} JOIN ${this.#rows} v ON v."id" = c."id"
+      FROM ${rows} JOIN ${this.#rows} v ON v."$id" = c."id"
       WHERE ${emptied} AND ${target} IN ${this.#dialect.listed(goneName(to), 'integer')}`
   }
 
   change(): Step[] {
     const later = this.#dialect.later(sql`t."updated_at"`)
     const names = [...this.#columns.map(({ name }) => name), ...this.#beside]
-    const isDelete = sql`v."kind" = 'delete'`
+    const isDelete = sql`v."$kind" = 'delete'`
     const sets = [
       ...names.map((name) => sql`${id(name)} = v.${id(name)}`),
-      sql`"deleted_at" = CASE WHEN ${isDelete} THEN ${later} WHEN v."kind" = 'update' AND t."deletion" IS NOT NULL THEN t."deleted_at" END`,
-      sql`"deletion" = CASE WHEN ${isDelete} THEN ${param('$operation')} WHEN v."kind" = 'update' THEN t."deletion" END`,
+      sql`"deleted_at" = CASE WHEN ${isDelete} THEN ${later} WHEN v."$kind" = 'update' AND t."deletion" IS NOT NULL THEN t."deleted_at" END`,
+      sql`"deletion" = CASE WHEN ${isDelete} THEN ${param('$operation')} WHEN v."$kind" = 'update' THEN t."deletion" END`,
       ...(this.#type.login === undefined
         ? []
         : [sql`${id(TOKEN_EPOCH)} = t.${id(TOKEN_EPOCH)} + CASE WHEN ${isDelete} THEN 1 ELSE 0 END`]),
@@ -291,7 +292,7 @@ class Parts {
       this.#step(
         'change',
         'any',
-        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#rows} v WHERE v."id" = t."id"`,
+        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#rows} v WHERE v."$id" = t."id"`,
       ),
     ]
   }
@@ -330,8 +331,8 @@ class Parts {
   }
 
   writeDown(): Step[] {
-    const source = sql`${this.#table} t JOIN ${this.#heads} v ON v."id" = t."id"`
-    return [this.#step('change', 'any', journal(this.#type, sql`v."kind"`, this.#dialect, source))]
+    const source = sql`${this.#table} t JOIN ${this.#heads} v ON v."$id" = t."id"`
+    return [this.#step('change', 'any', journal(this.#type, sql`v."$kind"`, this.#dialect, source))]
   }
 
   /** Others that have the values which must be unique. */
@@ -342,9 +343,9 @@ class Parts {
         const given = this.#columns.some((column) => column.name === name) || this.#beside.includes(name)
         return sql`h.${id(name)} = ${given ? sql`v` : sql`t`}.${id(name)}`
       })
-      return sql`SELECT ${word(`${this.#type.name} ${at}`)}, v."id", h."id" FROM ${this.#rows} v
-        JOIN ${this.#table} t ON t."id" = v."id" JOIN ${this.#table} h ON ${and(values)}
-        WHERE v."kind" <> 'delete' AND h."id" <> v."id" AND h."deleted_at" IS NULL AND h."id" NOT IN ${this.#ids}`
+      return sql`SELECT ${word(`${this.#type.name} ${at}`)}, v."$id", h."id" FROM ${this.#rows} v
+        JOIN ${this.#table} t ON t."id" = v."$id" JOIN ${this.#table} h ON ${and(values)}
+        WHERE v."$kind" <> 'delete' AND h."id" <> v."$id" AND h."deleted_at" IS NULL AND h."id" NOT IN ${this.#ids}`
     })
     return found.length === 0 ? [] : [this.#step('taken', 'any', unionAll(found))]
   }

@@ -1,0 +1,418 @@
+import { afterAll, expect, test } from 'bun:test'
+import type { FieldDeclaration } from '../../src/declare/define.ts'
+import { resolve } from '../../src/declare/resolve.ts'
+import type { Step } from '../../src/store/step.ts'
+import {
+  app,
+  entity,
+  everyone,
+  integer,
+  json,
+  list,
+  object,
+  ref,
+  signedIn,
+  text,
+} from '../../src/takeback.ts'
+import { onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+
+/** Names that a database or JavaScript has in places that no statement of ours shows. */
+const ELSEWHERE =
+  'rowid oid key atom parent fullkey path json root rank value toString valueOf hasOwnProperty then length name type kind at data entity entity_id operation actor actor_id seq column target source place total n j t v h c d e k l m r x y new old excluded user order group select from where first last all known nth before stays state me now next true in null'.split(
+    ' ',
+  )
+
+const access = {
+  create: signedIn,
+  read: signedIn,
+  update: signedIn,
+  delete: signedIn,
+  restore: signedIn,
+  history: signedIn,
+} as const
+const admins = entity({ login: { userType: 'admin' }, fields: {} })
+const users = entity({
+  login: { userType: 'user' },
+  fields: {},
+  access: { create: everyone, read: signedIn },
+})
+
+type Fields = Record<string, FieldDeclaration>
+
+/** Whether a declaration is taken: what is refused at the start meets nothing. */
+function isTaken(entities: Record<string, unknown>): boolean {
+  try {
+    resolve(app({ admins: 'admins', entities: { admins, users, ...entities } as never }))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Where a rule may speak of a name, only its own rule lets others see the field. */
+function guarded(name: string, nested: string): object {
+  const rule = { read: `${nested}${name} != "hidden"` }
+  const field = { f: text({ optional: true }), [name]: text({ optional: true, ...rule }) }
+  const fields = nested === '' ? field : { o: object(field) }
+  return isTaken({ a: entity({ fields: fields as Fields }) }) ? rule : {}
+}
+
+/** One type for each way in which a name can be a column, with a field for each name. */
+function declare(names: readonly string[]) {
+  const each = (make: (name: string, at: number) => FieldDeclaration): Fields =>
+    Object.fromEntries(
+      names
+        .filter((name) => isTaken({ things: entity({ fields: { [name]: text() } }) }))
+        .map((name, at) => [name, make(name, at)]),
+    )
+  const types = names.filter(
+    (name) => isTaken({ [name]: entity({ fields: {} }) }) && !/_$|^admins$|^users$/.test(name),
+  )
+  return {
+    types,
+    declaration: app({
+      admins: 'admins',
+      entities: {
+        admins,
+        users,
+        texts_: entity({
+          fields: each((name, at) =>
+            text({ optional: true, ...(at < 8 ? { search: true } : guarded(name, '')) } as never),
+          ),
+          access,
+        }),
+        numbers_: entity({ fields: each(() => integer({ default: 0 })), access }),
+        documents_: entity({ fields: each(() => json({ optional: true })), access }),
+        objects_: entity({
+          fields: {
+            o: object(
+              each((name) => text({ optional: true, ...guarded(name, 'o.') } as never)),
+              {
+                optional: true,
+              },
+            ),
+          },
+          access,
+        }),
+        references_: entity({
+          fields: each(() => ref('numbers_', { optional: true, onDelete: 'clear' })),
+          access,
+        }),
+        lists_: entity({
+          fields: each(() => list(ref('numbers_', { onDelete: 'clear' }), { default: [] })),
+          access,
+        }),
+        ...Object.fromEntries(
+          types.map((name) => [
+            name,
+            entity({
+              fields: {
+                words: text({ search: true, unique: true }),
+                up: ref(name, { optional: true, onDelete: 'cascade' }),
+                all: list(ref(name, { onDelete: 'clear' }), { default: [] }),
+              },
+              access,
+            }),
+          ]),
+        ),
+      } as never,
+    }),
+  }
+}
+
+/** Every name and alias in these texts: quoted or not, but no text constants and none of our own that say so. */
+function namesIn(texts: Iterable<string>): string[] {
+  const names = new Set<string>()
+  for (const one of texts)
+    for (const [, name] of one.replaceAll(/'(?:[^']|'')*'/g, "''").matchAll(/\b([a-z][a-z0-9_]*)\b/g))
+      if (name !== undefined) names.add(name)
+  return [...names]
+}
+
+/** All that a server asks its database for, from now on. */
+function recorded(server: TestServer): Set<string> {
+  const texts = new Set<string>()
+  const { store } = server.context
+  const { read, write, transact } = store
+  const noteAll = (steps: readonly Step[]) => {
+    for (const { statement } of steps) texts.add(statement.text)
+  }
+  store.read = (statement, bag) => {
+    texts.add(statement.text)
+    return read.call(store, statement, bag)
+  }
+  store.write = (steps, bag) => {
+    noteAll(steps)
+    return write.call(store, steps, bag)
+  }
+  store.transact = (make) =>
+    transact.call(store, function* () {
+      const work = make()
+      let next = work.next()
+      while (!next.done) {
+        const ask = next.value
+        if (ask.kind === 'write') noteAll(ask.steps)
+        if (ask.kind === 'read') texts.add(ask.statement.text)
+        next = work.next(yield ask)
+      }
+      return next.value
+    } as never) as never
+  return texts
+}
+
+type Values = Record<string, unknown>
+
+/** What some fields of a type are set to, and how a filter says so. */
+interface Case {
+  readonly type: string
+  readonly first: Values
+  readonly second: Values
+  /** Filters and sorts that each must find exactly the one, while it has its first values. */
+  readonly filters: readonly string[]
+  readonly sorts: readonly string[]
+  readonly expands?: readonly string[]
+  readonly words?: string
+  readonly figures?: readonly string[]
+}
+
+/** Every call there is, on one Entity and one other that never changes, against plain values. */
+class Flow {
+  readonly #server: TestServer
+  readonly #token: string
+  readonly #case: Case
+
+  constructor(server: TestServer, token: string, one: Case) {
+    this.#server = server
+    this.#token = token
+    this.#case = one
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<Received> {
+    const received = await this.#server.call(method, path, {
+      token: this.#token,
+      ...(body !== undefined && { body }),
+    })
+    if (received.status > 299) {
+      await Bun.sleep(100)
+      const logged = this.#server.logged.join('').split('\n')
+      const reason = logged.filter((line) => line.includes('"level":"error"')).at(-1)
+      throw new Error(
+        `${this.#case.type}: ${method} ${path}: ${received.status} ${received.text} ${reason ?? ''}`,
+      )
+    }
+    return received
+  }
+
+  async #expectValues(id: number, values: Values, deleted = false): Promise<void> {
+    const { body } = await this.#call('GET', `/api/${this.#case.type}/?trashed=with&id=${id}`)
+    const [{ id: _, version: __, created_at, updated_at, deleted_at, deletion, ...fields }] = body.data
+    expect([created_at, updated_at]).toEqual([expect.any(String), expect.any(String)])
+    expect([fields, deleted_at !== null]).toEqual([values, deleted])
+  }
+
+  #undo(received: Received): Promise<Received> {
+    return this.#call('POST', `/api/operations/${received.headers.get('Takeback-Operation')}/undo/`)
+  }
+
+  async run(): Promise<void> {
+    const { type, first, second } = this.#case
+    const path = `/api/${type}/`
+    const created = await this.#call('POST', path, first)
+    const { id } = created.body
+    const own = `${path}${id}/`
+    await this.#expectValues(id, first)
+    await this.#ask(id)
+    const updated = await this.#call('PATCH', own, second)
+    await this.#expectValues(id, second)
+    const then = (await this.#call('GET', `${own}?at=${created.body.updated_at}`)).body
+    expect(then).toMatchObject(then.version === 1 ? first : second)
+    const undone = await this.#undo(updated)
+    await this.#expectValues(id, first)
+    expect(undone.body.changes).toMatchObject([{ entity: type, id, kind: 'update' }])
+    await this.#undo(undone)
+    await this.#expectValues(id, second)
+    await this.#call('POST', `${own}revert/`, { version: 1 })
+    await this.#expectValues(id, first)
+    const { data } = (await this.#call('GET', `${own}history/`)).body
+    expect(data.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'update',
+      'update',
+      'update',
+      'update',
+      'create',
+    ])
+    const batched = await this.#call('POST', '/api/batch/', [
+      { method: 'PATCH', path: own, body: second },
+      { method: 'PUT', path: own, body: first },
+      { method: 'PATCH', path: own, body: second },
+    ])
+    await this.#undo(batched)
+    await this.#expectValues(id, first)
+    const deleted = await this.#call('DELETE', own)
+    await this.#expectValues(id, first, true)
+    await this.#call('DELETE', `${own}?restore=1`)
+    await this.#expectValues(id, first)
+    const again = await this.#call('DELETE', own)
+    await this.#undo(again)
+    await this.#expectValues(id, first)
+    await this.#call('GET', `/api/operations/${deleted.headers.get('Takeback-Operation')}/`)
+    await this.#undo(await this.#call('POST', path, { ...second, ...this.#other }))
+  }
+
+  /** What must be unique is not the same twice. */
+  get #other(): Values {
+    return typeof this.#case.first.words === 'string' ? { words: 'quite another' } : {}
+  }
+
+  async #ask(id: number): Promise<void> {
+    const { type, filters, sorts, expands = [], words, figures = [] } = this.#case
+    const path = `/api/${type}/`
+    const found = async (query: string) => {
+      const { data } = (await this.#call('GET', `${path}?${query}`)).body
+      expect([query, data.map((one: { id: number }) => one.id)]).toEqual([query, [id]])
+      return data[0]
+    }
+    for (const filter of filters) await found(`filter=${encodeURIComponent(filter)}`)
+    for (const sort of sorts)
+      await found(`sort=-${sort}&count=1&fields=id,${sort.replaceAll('-', '')}&id=${id}`)
+    for (const expand of expands) {
+      const one = await found(`expand=${expand}&id=${id}`)
+      for (const name of expand.split(',')) expect([one[name]].flat()[0]).toMatchObject({ id: 1, version: 1 })
+    }
+    if (words !== undefined) await found(`search=${words}`)
+    for (const group of figures) {
+      const { data } = (await this.#call('GET', `${path}summary/?group=${group}&min=${group}&sum=${group}`))
+        .body
+      expect(data.at(-1).group).toEqual(data.at(-1).min)
+    }
+  }
+}
+
+/** A few at a time: one request for each name would take minutes. */
+function some(names: readonly string[], say: (name: string) => string, between: string): string[] {
+  const said: string[] = []
+  for (let at = 0; at < names.length; at += 8)
+    said.push(
+      names
+        .slice(at, at + 8)
+        .map(say)
+        .join(between),
+    )
+  return said
+}
+
+function casesOf(declaration: { entities: object }, types: readonly string[]): Case[] {
+  const { entities } = resolve(declaration)
+  const namesOf = (type: string) => entities.get(type)?.fields.map(({ name }) => name) ?? []
+  const names = namesOf('texts_')
+  const all = (value: (at: number) => unknown): Values =>
+    Object.fromEntries(names.map((name, at) => [name, value(at)]))
+  const sayable = (name: string, rule: string) =>
+    isTaken({ a: entity({ fields: { [name]: integer({ default: 0 }) }, access: { read: rule } }) })
+  const spoken = names.filter((name) => sayable(name, `${name} == 1`))
+  return [
+    {
+      type: 'texts_',
+      first: all((at) => `first ${at}`),
+      second: all((at) => `second ${at}`),
+      filters: some(spoken, (name) => `${name} == "first ${names.indexOf(name)}" && ${name} != "x"`, ' && '),
+      sorts: some(names, (name) => name, ',-'),
+      words: 'first',
+    },
+    {
+      type: 'numbers_',
+      first: all((at) => at + 1),
+      second: all((at) => -at - 1),
+      filters: some(spoken, (name) => `${name} == ${names.indexOf(name) + 1}`, ' && '),
+      sorts: some(names, (name) => name, ',-'),
+      figures: some(names, (name) => name, ','),
+    },
+    {
+      type: 'documents_',
+      first: all((at) => ({ kind: at, id: 1 })),
+      second: all((at) => [at, { id: 2 }]),
+      filters: [],
+      sorts: [],
+    },
+    {
+      type: 'objects_',
+      first: { o: all((at) => `first ${at}`) },
+      second: { o: all((at) => `second ${at}`) },
+      filters: some(spoken, (name) => `o.${name} == "first ${names.indexOf(name)}"`, ' && '),
+      sorts: some(names, (name) => `o.${name}`, ',-'),
+    },
+    {
+      type: 'references_',
+      first: all(() => ({ id: 1 })),
+      second: all((at) => (at % 2 === 0 ? null : { id: 2 })),
+      filters: some(spoken, (name) => `${name}.id == 1 && ${name}.version == 1`, ' && '),
+      sorts: some(names, (name) => `${name}.id`, ',-'),
+      expands: some(names, (name) => name, ','),
+    },
+    {
+      type: 'lists_',
+      first: all(() => [{ id: 1 }, { id: 2 }]),
+      second: all((at) => (at % 2 === 0 ? [] : [{ id: 2 }, { id: 1 }])),
+      filters: some(spoken, (name) => `${name}.exists(one, one.id == 1)`, ' && '),
+      sorts: [],
+      expands: some(names, (name) => name, ','),
+    },
+    ...types.map((type): Case => {
+      const first = { words: 'first one', up: null, all: [] }
+      const filter = 'words.startsWith("first") && !all.exists(one, one.up.id == 7)'
+      const second = { ...first, words: 'second one' }
+      return { type, first, second, filters: [filter], sorts: ['words'], words: 'first', figures: [] }
+    }),
+  ]
+}
+
+onEveryStoreByHand('names', (store) => {
+  const servers: TestServer[] = []
+  afterAll(() => Promise.all(servers.map((server) => server.remove())))
+
+  async function runAll(names: readonly string[]): Promise<Set<string>> {
+    const { declaration, types } = declare(names)
+    const server = new TestServer(store, declaration, { 'statement-timeout': '60' })
+    servers.push(server)
+    await server.start()
+    const { token } = await server.user('users', { email: 'u@example.com' })
+    const texts = recorded(server)
+    // Both stay at their first version: the others refer to them.
+    for (const _ of [1, 2]) await server.expect(201, 'POST', '/api/numbers_/', {}, { token })
+    const left = casesOf(declaration, types).values()
+    const work = async () => {
+      for (const one of left) await new Flow(server, token, one).run()
+    }
+    await Promise.all(Array.from({ length: 6 }, work))
+    await clearAndUndo(server, token)
+    return texts
+  }
+
+  /** A deletion empties what refers to it; its restore and its undo set it again. */
+  async function clearAndUndo(server: TestServer, token: string): Promise<void> {
+    const state = async () =>
+      Promise.all(
+        ['references_', 'lists_'].map(async (type) => {
+          const { data } = await server.expect(200, 'GET', `/api/${type}/?sort=id`, undefined, { token })
+          return data.map(({ version: _, updated_at: __, ...rest }: Values) => rest)
+        }),
+      )
+    const before = await state()
+    const remove = (query = '') => server.call('DELETE', `/api/numbers_/1/${query}`, { token })
+    await remove()
+    expect(JSON.stringify(await state())).not.toContain('"id":1}')
+    await remove('?restore=1')
+    expect(await state()).toEqual(before)
+    const deleted = await remove()
+    const operation = deleted.headers.get('Takeback-Operation')
+    await server.expect(200, 'POST', `/api/operations/${operation}/undo/`, undefined, { token })
+    expect(await state()).toEqual(before)
+  }
+
+  test('of ours are met by none that is declared', async () => {
+    const plain = await runAll(['f1', 'f2'])
+    const names = namesIn(plain)
+    expect(names).toEqual(expect.arrayContaining(['takeback_journal', 'entity_id', 'deleted_at']))
+    await runAll([...new Set([...names, ...ELSEWHERE])].sort())
+  }, 600_000)
+})

@@ -37,7 +37,11 @@ export const budget = {
   undoOperations: 10_000,
   undoSkips: 1000,
 
-  // What an answer names.
+  // What is answered.
+  answerBytes: 16 * 1024 * 1024,
+  failures: 100,
+  pathCharacters: 200,
+  sentenceCharacters: 2000,
   namedObstacles: 20,
   namedChanges: 100,
   namedConflicts: 5,

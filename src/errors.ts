@@ -43,11 +43,59 @@ export type Code = keyof typeof catalogue
 /** What is wrong with an input: dot path → sentences. A Map, so that a key named `__proto__` is a key like any other. */
 export type Errors = Map<string, string[]>
 
-/** Gives nothing back, so that a check can end with it. */
+/** How many sentences an `Errors` has, and how many more it would have without a limit. */
+const tallies = new WeakMap<Errors, { kept: number; more: number }>()
+
+function tallyOf(errors: Errors): { kept: number; more: number } {
+  const known = tallies.get(errors)
+  if (known !== undefined) return known
+  const tally = { kept: 0, more: 0 }
+  for (const sentences of errors.values()) tally.kept += sentences.length
+  tallies.set(errors, tally)
+  return tally
+}
+
+/**
+ * Gives nothing back, so that a check can end with it. Past the limit failures are only counted, whatever their path:
+ * a long path costs nothing until it is looked at.
+ */
 export function note(errors: Errors, path: string, sentence: string): undefined {
-  const known = errors.get(path)
-  if (known === undefined) errors.set(path, [sentence])
-  else if (!known.includes(sentence)) known.push(sentence)
+  const tally = tallyOf(errors)
+  if (tally.kept >= budget.failures) {
+    tally.more++
+    return
+  }
+  const key = shortened(path, budget.pathCharacters)
+  const known = errors.get(key)
+  const said = shortened(sentence, budget.sentenceCharacters, 0)
+  if (known?.includes(said)) return
+  if (known === undefined) errors.set(key, [said])
+  else known.push(said)
+  tally.kept++
+}
+
+/** Adds all failures of another. */
+export function noteAll(errors: Errors, others: Errors): void {
+  for (const [path, sentences] of others) for (const one of sentences) note(errors, path, one)
+  tallyOf(errors).more += tallyOf(others).more
+}
+
+/** Whether there are failures that are not named: then a path that is not in it may be wrong as well. */
+export function isOverfull(errors: Errors): boolean {
+  return tallyOf(errors).more > 0
+}
+
+/** As they are sent. */
+export function shownErrors(errors: Errors): Record<string, string[]> {
+  const { more } = tallyOf(errors)
+  const shown = Object.fromEntries(errors)
+  return more === 0 ? shown : { ...shown, '': [...(shown[''] ?? []), `and ${more} more`] }
+}
+
+/** With `…` in the place of what is left out, before the last characters that are kept. */
+function shortened(text: string, most: number, last = Math.floor(most / 2)): string {
+  if (text.length <= most) return text
+  return `${text.slice(0, most - last - 1)}…${last === 0 ? '' : text.slice(-last)}`.toWellFormed()
 }
 
 /** A failure of the catalogue, thrown by whoever finds it and answered in one place. */
@@ -83,8 +131,9 @@ export function invalid(errors: Errors): Failure {
 export function placed(failure: Failure, at: number): Failure {
   const errors: Errors = new Map()
   for (const [path, sentences] of failure.errors ?? [])
-    errors.set(path === '' ? `${at}` : `${at}.${path}`, sentences)
-  if (errors.size === 0) errors.set(`${at}`, [failure.message])
+    for (const one of sentences) note(errors, path === '' ? `${at}` : `${at}.${path}`, one)
+  if (errors.size === 0) note(errors, `${at}`, failure.message)
+  if (failure.errors !== undefined) tallyOf(errors).more += tallyOf(failure.errors).more
   return new Failure(failure.code, {
     errors,
     headers: { ...failure.headers },

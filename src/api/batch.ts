@@ -1,5 +1,6 @@
+import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, note, placed } from '../errors.ts'
+import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { inTurn } from '../plan/graph.ts'
@@ -9,7 +10,7 @@ import { type Answer, type Context, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { refuseNumber } from './create-many.ts'
 import { Query } from './query.ts'
-import { type Answered, fillIn, fillInText } from './references.ts'
+import { Allowance, type Answered, fillIn, fillInText } from './references.ts'
 import { remove } from './remove.ts'
 import { parseId, parseIfMatch, update } from './update.ts'
 
@@ -32,11 +33,16 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
   const parts = parseParts(context, sent)
   const { $operation } = operationOf(actor)
   yield* takeTurn(context, parts)
+  const allowance = new Allowance(sent)
   const answers: Answer[] = []
+  let bytes = 0
   const answered: { readonly value: unknown }[] = []
   for (const [at, part] of parts.entries()) {
     try {
-      const answer = yield* run(context, actor, part, { answered, operation: $operation })
+      const answer = yield* run(context, actor, part, { answered, operation: $operation, allowance })
+      bytes += Buffer.byteLength(answer.body ?? '')
+      if (bytes > budget.answerBytes)
+        throw invalidAt('', `brings the answers to more than ${budget.answerBytes} bytes: send fewer parts`)
       answers.push(answer)
       answered.push(new Lazy(answer.body))
     } catch (error) {
@@ -66,15 +72,22 @@ function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void>
   if (steps.length > 0) yield* write(steps, {})
 }
 
+/** What a part of a batch has around it. */
+interface Around {
+  readonly answered: Answered
+  readonly operation: string
+  readonly allowance: Allowance
+}
+
 function* run(
   context: Context,
   actor: Actor,
   { method, plan, id: sentId, query, body: sentBody, ifMatch }: Part,
-  { answered, operation }: { readonly answered: Answered; readonly operation: string },
+  { answered, operation, allowance }: Around,
 ): Act<Answer> {
   const errors: Errors = new Map()
-  const id = String(fillInText(sentId ?? '', answered, 'path', errors))
-  const body = fillIn(sentBody, answered, '', errors)
+  const id = String(fillInText(sentId ?? '', answered, 'path', errors, allowance))
+  const body = fillIn(sentBody, answered, '', errors, allowance)
   if (errors.size > 0) throw invalid(errors)
   if (method === 'POST') return yield* create(plan, actor, body, query, operation)
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
@@ -112,8 +125,7 @@ function parseParts(context: Context, sent: unknown): Part[] {
   const parts = sent.flatMap((one: unknown, at) => {
     const own: Errors = new Map()
     const part = parsePart(context, one, own)
-    if (own.size > 0)
-      for (const [path, sentences] of placed(invalid(own), at).errors ?? []) errors.set(path, sentences)
+    if (own.size > 0) noteAll(errors, placed(invalid(own), at).errors ?? own)
     return part === undefined ? [] : [part]
   })
   if (errors.size > 0) throw invalid(errors)

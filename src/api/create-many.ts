@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
-import { type Errors, Failure, invalid, invalidAt, placed } from '../errors.ts'
+import { type Errors, Failure, invalid, invalidAt, noteAll, placed } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { uniquesOf } from '../plan/schema.ts'
@@ -54,7 +54,12 @@ function* settle<T>(act: Act<T>): Act<T | Failure> {
 function together(failures: readonly Failure[], more: Errors): Failure {
   const other = failures.find(({ code }) => code !== 'invalid_data')
   if (other !== undefined) return other
-  return invalid(new Map([...failures.flatMap(({ errors }) => [...(errors ?? [])]), ...more]))
+  const all: Errors = new Map()
+  for (const { errors } of failures) if (errors !== undefined) noteAll(all, errors)
+  // What the database said of these is about the one before it in the list, which is not there.
+  for (const path of more.keys()) all.delete(path)
+  noteAll(all, more)
+  return invalid(all)
 }
 
 /** Values that must be unique and stand more than once in the list: the database would name one that is not there. */

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { hashSecret } from '../auth/passwords.ts'
 import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
-import { type Errors, invalid, note } from '../errors.ts'
+import { type Errors, invalid, isOverfull, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/schema.ts'
@@ -21,6 +21,7 @@ export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, er
 
 /** Of the bag, what failed no check. */
 export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
+  if (isOverfull(errors)) return {}
   const sound = plan.withoutFaulty(bag, errors)
   const key = bag[EMAIL_KEY]
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
@@ -65,6 +66,8 @@ export function* refuseFaulty(
   { action, bag, self, manner, errors }: Faulty,
 ): Act<void> {
   if (errors.size === 0) return
+  // Not all that is wrong is known by its path then, and the answer has no room for more.
+  if (isOverfull(errors)) throw invalid(errors)
   // What the database knows is for those whom the rule lets: as far as the rest of the body tells.
   if (yield* isAllowed(plan, actor, { action, bag, self, manner, errors }))
     yield* noteFaults(plan, bag, self, actor, errors)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Errors } from '../errors.ts'
-import { fillIn } from './references.ts'
+import { Allowance, fillIn } from './references.ts'
 
 const answered = [{ value: JSON.parse('{"id":7,"tags":[{"id":1},{"id":2}],"none":null}') }]
 
@@ -8,13 +8,13 @@ test('what an answer has is found at any depth, in lists by its place', () => {
   const errors: Errors = new Map()
   const sent = { a: '$0.tags.1.id', b: ['$0.tags', { c: '$0.none' }] }
   const found = { a: 2, b: [[{ id: 1 }, { id: 2 }], { c: null }] }
-  expect([fillIn(sent, answered, '', errors), errors.size]).toEqual([found, 0])
+  expect([fillIn(sent, answered, '', errors, new Allowance(sent)), errors.size]).toEqual([found, 0])
 })
 
 test('what only the language has is not found', () => {
   for (const path of ['tags.length', 'tags.2.id', 'tags.map', 'constructor', 'id.toFixed', '__proto__']) {
     const errors: Errors = new Map()
-    fillIn({ a: `$0.${path}` }, answered, '', errors)
+    fillIn({ a: `$0.${path}` }, answered, '', errors, new Allowance({}))
     expect([path, [...errors]]).toEqual([path, [['a', ['refers to what part 0 has not answered']]]])
   }
 })

@@ -1,5 +1,6 @@
+import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
-import { type Errors, note } from '../errors.ts'
+import { type Errors, Failure, note } from '../errors.ts'
 
 /** A name first: `$5.00` is a price. */
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
@@ -8,28 +9,65 @@ const ESCAPED = /^\$\$+(?:0|[1-9]\d{0,3})\.[A-Za-z_]\w*(?:\.\w+)*$/
 /** What earlier parts have answered, as JSON has it; undefined where one has no body. */
 export type Answered = readonly { readonly value: unknown }[]
 
+/** How many bytes a batch may still have, with what references bring along in their place. */
+export class Allowance {
+  #left: number | undefined
+  readonly #sent: unknown
+
+  constructor(sent: unknown) {
+    this.#sent = sent
+  }
+
+  /** Most references are to an id, which is about as long as they are: only for others the batch is measured. */
+  take(value: unknown): void {
+    if (typeof value === 'number') return
+    this.#left ??= budget.bodyBytes - bytesOf(this.#sent)
+    this.#left -= bytesOf(value)
+    if (this.#left < 0) throw new Failure('too_large')
+  }
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
 /**
  * A value in which texts such as `$0.id` stand for what an earlier part has answered, with these in their place.
  * `$$0.id` is the text `$0.id`; any other text is just that.
  */
-export function fillIn(value: unknown, answered: Answered, path: string, errors: Errors): unknown {
-  if (typeof value === 'string') return fillInText(value, answered, path, errors)
+export function fillIn(
+  value: unknown,
+  answered: Answered,
+  path: string,
+  errors: Errors,
+  allowance: Allowance,
+): unknown {
+  if (typeof value === 'string') return fillInText(value, answered, path, errors, allowance)
   const at = (key: string | number) => (path === '' ? String(key) : `${path}.${key}`)
-  if (Array.isArray(value)) return value.map((one, place) => fillIn(one, answered, at(place), errors))
+  if (Array.isArray(value))
+    return value.map((one, place) => fillIn(one, answered, at(place), errors, allowance))
   if (!isRecord(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, fillIn(one, answered, at(key), errors)]),
+    Object.entries(value).map(([key, one]) => [key, fillIn(one, answered, at(key), errors, allowance)]),
   )
 }
 
-export function fillInText(text: string, answered: Answered, path: string, errors: Errors): unknown {
+export function fillInText(
+  text: string,
+  answered: Answered,
+  path: string,
+  errors: Errors,
+  allowance: Allowance,
+): unknown {
   if (!text.startsWith('$')) return text
   const [, part, names = ''] = REFERENCE.exec(text) ?? []
   if (part === undefined) return ESCAPED.test(text) ? text.slice(1) : text
   const answer = answered[Number(part)]
   if (answer === undefined) return note(errors, path, `refers to part ${part}, which is not an earlier one`)
   const found = names.split('.').reduce(step, answer.value)
-  return found === undefined ? note(errors, path, `refers to what part ${part} has not answered`) : found
+  if (found === undefined) return note(errors, path, `refers to what part ${part} has not answered`)
+  allowance.take(found)
+  return found
 }
 
 /** Only what JSON has: a list's `length` is its own too, but does not stand in the answer. */

@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
@@ -132,8 +133,18 @@ function* mergeDocuments(
     (all, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
     {},
   )
+  refuseLong(merged, documents)
   plan.bind(merged as Values, bag)
   bag.$versions = `|${row[1]}|`
+}
+
+/** A document may be made by many requests, but what it has become must still be what one could send. */
+function refuseLong(merged: object, documents: readonly string[]): void {
+  const errors: Errors = new Map()
+  for (const path of documents)
+    if (Buffer.byteLength(JSON.stringify(valueAt(merged, path)) ?? '') > budget.bodyBytes)
+      note(errors, path, `would have more than ${budget.bodyBytes} bytes`)
+  if (errors.size > 0) throw invalid(errors)
 }
 
 /** Whoever has a token but not the password must not get the account for good. */

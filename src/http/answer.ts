@@ -1,5 +1,5 @@
 import type { Answer } from '../api/context.ts'
-import { catalogue, Failure } from '../errors.ts'
+import { catalogue, Failure, shownErrors } from '../errors.ts'
 import type { Log } from './log.ts'
 
 /** What is not in the catalogue is our own mistake: its cause stands in the log only. */
@@ -15,7 +15,7 @@ export function renderFailure(failure: Failure, requestId: string, explains = fa
   const { status, message } = catalogue[failure.code]
   const body = {
     message,
-    ...(failure.errors !== undefined && { errors: Object.fromEntries(failure.errors) }),
+    ...(failure.errors !== undefined && { errors: shownErrors(failure.errors) }),
     code: failure.code,
     ...(status >= 500 && { request_id: requestId }),
     ...(explains && failure.denied !== undefined && { denied_by: failure.denied }),

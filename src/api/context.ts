@@ -124,13 +124,22 @@ export function signInFirst(denied?: string): Failure {
   })
 }
 
+/**
+ * The version, and behind it a hash of what is answered: what a caller sees of one version depends on the rules, on who
+ * they are and on what else there is. `If-Match` looks at the version alone.
+ */
+function tagOf(version: unknown, body: string): string {
+  return `"${version}-${Bun.hash.rapidhash(body).toString(36)}"`
+}
+
 /** An Entity's row (id, version, JSON) as an answer. */
 export function entityAnswer(status: number, row: Row | undefined, operation?: string): Answer {
   if (row === undefined) throw new Failure('not_found')
-  const [, version, body] = row
-  const headers: Record<string, string> = { ETag: `"${version}"` }
+  const [, version, json] = row
+  const body = String(json)
+  const headers: Record<string, string> = { ETag: tagOf(version, body) }
   if (operation !== undefined) headers['Takeback-Operation'] = operation
-  return { status, body: String(body), headers }
+  return { status, body, headers }
 }
 
 /** How often a write that was refused for a reason that has gone meanwhile is tried again. */

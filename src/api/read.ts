@@ -1,8 +1,7 @@
-import { type Errors, Failure, invalid, note } from '../errors.ts'
+import { type Errors, invalid, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { AS_OF } from '../plan/past.ts'
-import type { Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context, entityAnswer, refuseByRule } from './context.ts'
 import { parsePast, Query } from './query.ts'
 
@@ -35,13 +34,7 @@ export async function read(
     at === undefined
       ? await context.store.read(lists.readOnly({ fields, expand }), bag)
       : await context.store.read(lists.readAsOf(fields), { ...bag, [AS_OF]: at })
-  return expand === undefined ? entityAnswer(200, row) : untagged(row)
-}
-
-/** What comes along may change without the Entity: its version tells nothing about that. */
-function untagged(row: Row | undefined): Answer {
-  if (row === undefined) throw new Failure('not_found')
-  return { status: 200, body: String(row[2]) }
+  return entityAnswer(200, row)
 }
 
 /** Throws the rule that hides it, where one does. */

@@ -195,9 +195,11 @@ export function parseId(text: string): number {
   return Number(text)
 }
 
-/** `If-Match: "3", "4"` or `*`. Weak tags never match (RFC 9110, section 13.1.1). */
+/** `If-Match: "3-k2f9", "4"` or `*`: what counts is the version, which an ETag begins with. Weak tags never match (RFC 9110, section 13.1.1). */
 export function parseIfMatch(header: string | null): string | null {
   if (header === null || header.trim() === '*') return null
-  const tags = header.split(',').map((tag) => /^"(\d{1,16})"$/.exec(tag.trim())?.[1] ?? '')
+  const tags = header
+    .split(',')
+    .map((tag) => /^"(\d{1,16})(?:-[0-9a-z]{1,13})?"$/.exec(tag.trim())?.[1] ?? '')
   return `|${tags.join('|')}|`
 }

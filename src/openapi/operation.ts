@@ -31,7 +31,9 @@ export interface Success {
 /** `components.headers` */
 export const headers = {
   'Request-Id': header('Names this request in the log.'),
-  ETag: header('The version, in quotes: for `If-Match` and `If-None-Match`.'),
+  ETag: header(
+    'The version and a hash of the answer, in quotes: for `If-Match`, which looks at the version, and `If-None-Match`, which looks at both.',
+  ),
   Location: header('The path of the new Entity.'),
   'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
   'Idempotent-Replay': header('`true` where this is the first answer to the same `Idempotency-Key`, again.'),

@@ -158,11 +158,13 @@ export function changesSection(): Section {
     body: html`<p><code>PATCH</code> merges the keys that are sent into what is there: what is left out stays, and
 <code>null</code> takes away (RFC 7396). <code>PUT</code> replaces: what is left out becomes its default or
 <code>null</code>; only secrets stay.</p>
-<p>Every Entity has a <code>version</code>, which every change raises by one, and which comes as <code>ETag</code> too.</p>
+<p>Every Entity has a <code>version</code>, which every change raises by one. An <code>ETag</code>
+begins with it; behind it comes a hash of the answer, so that it changes with whatever you see.</p>
 <ul>
 <li><code>If-Match: "3"</code> on <code>PATCH</code>, <code>PUT</code> and <code>DELETE</code> makes the write only if it is
 still at version 3, and answers 412 otherwise. Without it the last write wins.</li>
-<li><code>If-None-Match: "3"</code> on <code>GET</code> answers 304, without a body, if it is still at version 3.</li>
+<li><code>If-None-Match</code> with an <code>ETag</code> on <code>GET</code> answers 304, without a body, if you would get the
+same again.</li>
 <li>Every write answers with <code>Takeback-Operation</code>, the name of the change in the journal.</li>
 </ul>
 <p>A list in the place of a new Entity creates all of its members or none: <code>{"data": […]}</code>, in their order.

@@ -51,11 +51,11 @@ export const shared = {
   },
   'If-Match': header(
     'If-Match',
-    'One or more ETags, such as `"3"`: the write is made only where the Entity is still at one of these versions.',
+    'One or more ETags, or versions in quotes, such as `"3"`: the write is made only where the Entity is still at one of these versions.',
   ),
   'If-None-Match': header(
     'If-None-Match',
-    'One or more ETags, such as `"3"`: answers 304 where one of them still holds.',
+    'One or more ETags, such as `"3-1x9k2f"`: answers 304 where the answer would still have one of them.',
   ),
   'Idempotency-Key': {
     ...header(

@@ -28,7 +28,7 @@ onEveryStore('batches', bookings, (server) => {
     const { results } = received.body
     expect(results.map(({ status }: { status: number }) => status)).toEqual([201, 200, 201, 200, 200, 200])
     const { id } = results[0].body
-    expect(results[0]).toMatchObject({ etag: '"1"', location: `/api/rooms/${id}/` })
+    expect(results[0]).toMatchObject({ etag: expect.stringMatching(/^"1-/), location: `/api/rooms/${id}/` })
     expect(Object.keys(results[1])).toEqual(['status', 'body', 'etag'])
     expect(results[2].body.room).toEqual({ id })
     for (const [path, at] of [

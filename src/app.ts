@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
 import { Identities } from './api/identify.ts'
 import { Retention } from './api/retention.ts'
+import { accountDigest } from './auth/account-digest.ts'
 import { compileEndSession } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
@@ -108,7 +109,8 @@ export async function openApp(
     const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
     const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model))
-    const tokens = new Tokens(secret ?? (await store.keepSecret()))
+    const signing = secret ?? (await store.keepSecret())
+    const tokens = new Tokens(signing)
     const identities = new Identities(model, plans, store, tokens)
     const context = {
       model,
@@ -117,6 +119,7 @@ export async function openApp(
       tokens,
       identities,
       throttle: new Throttle(store),
+      digestOf: accountDigest(signing),
       endSession: compileEndSession(store),
       operations: compileOperations(store.dialect),
       amend: compileAmend(model, store.dialect),

@@ -11,6 +11,18 @@ export const budget = {
   batchSecrets: 100,
   secretBytes: 1024,
 
+  // Passwords.
+  hashesAtOnce: 2,
+  hashesWaiting: 100,
+  hashWaitMs: 10_000,
+  failuresPerPlace: 5,
+  failuresPerAddress: 30,
+  failuresElsewhere: 10,
+  loginWaitSeconds: 900,
+  loginWaits: 100,
+  knownPlaces: 20,
+  knownPlaceDays: 90,
+
   // What is asked for.
   pageDefault: 20,
   pageEntities: 200,

@@ -25,6 +25,8 @@ export interface Context {
   readonly tokens: Tokens
   readonly identities: Identities
   readonly throttle: Throttle
+  /** What stands for an account in the log. */
+  digestOf(account: string): string
   readonly endSession: readonly Step[]
   readonly operations: OperationsPlan
   readonly amend: AmendPlan

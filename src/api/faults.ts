@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { Lane } from '../auth/lanes.ts'
 import { hashSecret } from '../auth/passwords.ts'
 import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
@@ -101,9 +102,10 @@ export function bindEpoch(plan: Plan, bag: Bag): void {
   if (plan.login !== undefined) bag[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }
 
-export function* hashSecrets(plan: Plan, bag: Bag): Act<void> {
+export function* hashSecrets(plan: Plan, bag: Bag, lane: Lane = 'other'): Act<void> {
   for (const path of plan.secrets) {
     const secret = bag[path]
-    if (typeof secret === 'string') bag[path] = yield* work(secret, () => hashSecret(secret))
+    if (typeof secret === 'string')
+      bag[path] = yield* work(secret, (signal) => hashSecret(secret, lane, signal))
   }
 }

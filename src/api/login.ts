@@ -1,4 +1,4 @@
-import { verifyNobody, verifySecret } from '../auth/passwords.ts'
+import { type Verify, verifyInTurn } from '../auth/passwords.ts'
 import { newSession } from '../auth/tokens.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
@@ -19,18 +19,31 @@ interface Member {
 }
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
-export async function login(
-  context: Context,
-  body: unknown,
-  address: string,
-  { alias, query }: { alias: boolean; query: Query },
-): Promise<Answer> {
-  query.refuseAll()
-  const { email, password, types } = parse(context, body as Record<string, unknown>, alias)
-  const key = emailKey(email)
-  const member = await context.throttle.attempt(key, address, () => findMember(context, key, password, types))
-  if (member === undefined) throw new Failure('login_failed')
-  return signIn(context, member, newSession())
+export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
+  request.query.refuseAll()
+  const { email, password, types } = parse(context, request.body as Record<string, unknown>, alias)
+  const account = emailKey(email)
+  request.noteAccount(context.digestOf(account))
+  const { address, device, signal } = request
+  const passed = await context.throttle.attempt({ account, address, device }, () =>
+    verifyInTurn(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
+  )
+  if (passed === undefined) throw new Failure('login_failed')
+  const answer = await signIn(context, passed.found, newSession())
+  return { ...answer, headers: { 'Takeback-Device': passed.device } }
+}
+
+/** A request in which a password is looked at. */
+export interface LoginRequest {
+  /** Aborted once nobody waits for the answer. */
+  readonly signal: AbortSignal
+  readonly body: unknown
+  readonly query: Query
+  readonly address: string
+  /** `Takeback-Device` */
+  readonly device: string | null
+  /** The log says which account it was about, by a digest. */
+  noteAccount(digest: string): void
 }
 
 /** The token of a session, with the user that it stands for. */
@@ -58,9 +71,8 @@ export function describeUser(plan: Plan, json: string): object {
  */
 async function findMember(
   context: Context,
-  key: string,
-  password: string,
-  types: readonly EntityType[],
+  { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
+  verify: Verify,
 ): Promise<Member | undefined> {
   let looked = 0
   for (const type of types) {
@@ -70,12 +82,12 @@ async function findMember(
     if (row === undefined) continue
     looked++
     const [id, hash, epoch] = row
-    if (await verifySecret(password, String(hash))) {
+    if (await verify(password, String(hash))) {
       const json = await selfOf(context, plan, Number(id))
       if (json !== undefined) return { plan, id: Number(id), epoch: Number(epoch), json }
     }
   }
-  for (; looked < types.length; looked++) await verifyNobody(password)
+  for (; looked < types.length; looked++) await verify(password, undefined)
   return undefined
 }
 

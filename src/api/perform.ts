@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
-import { type Act, type Aside, type Ask, NOTHING, type Work } from '../store/act.ts'
+import { type Act, type Aside, type Ask, NOTHING, type Run, type Work } from '../store/act.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
@@ -30,7 +30,7 @@ async function replyAside(
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
   if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.bag) }
-  if (ask.kind === 'work') return { done: true, rows: [[await ask.run()]] }
+  if (ask.kind === 'work') return { done: true, rows: [[await ask.run(signal)]] }
   if (ask.kind === 'together')
     ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one, signal)))))
   else await (ask.kind === 'pause' ? Bun.sleep(ask.ms) : ask.run())
@@ -54,15 +54,16 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
       return result
     } catch (error) {
       if (!(error instanceof Rehearsal)) throw error
-      await prepare(stage.missing, known)
+      await prepare(stage.missing, known, signal)
     }
   }
 }
 
 /** A few at a time, so that others have their turn. */
 async function prepare(
-  missing: ReadonlyMap<string, () => Promise<string>>,
+  missing: ReadonlyMap<string, Run>,
   known: Map<string, string>,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   if (missing.size > budget.batchSecrets)
     throw invalidAt(
@@ -70,8 +71,17 @@ async function prepare(
       `has ${missing.size} passwords or other secrets: at most ${budget.batchSecrets} are taken in one go`,
     )
   const left = missing.entries()
+  let failed = false
   const work = async () => {
-    for (const [key, run] of left) known.set(key, await run())
+    for (const [key, run] of left) {
+      if (failed) return
+      try {
+        known.set(key, await run(signal))
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
 }
@@ -82,7 +92,7 @@ class Rehearsal extends Error {}
 
 /** One way through an act, inside a transaction. */
 class Stage {
-  readonly missing = new Map<string, () => Promise<string>>()
+  readonly missing = new Map<string, Run>()
   readonly after: (() => void | Promise<void>)[] = []
   readonly #known: ReadonlyMap<string, string>
   #works = 0

@@ -1,5 +1,4 @@
-import { verifySecret } from '../auth/passwords.ts'
-import type { Throttle } from '../auth/throttle.ts'
+import { verifyInTurn } from '../auth/passwords.ts'
 import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import { type Caller, system } from '../plan/actor.ts'
@@ -8,7 +7,7 @@ import type { LoginPlan } from '../plan/login.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
-import { describeUser, signIn, takeText } from './login.ts'
+import { describeUser, type LoginRequest, signIn, takeText } from './login.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
@@ -78,17 +77,18 @@ export async function logout(
 export async function changePassword(
   context: Context,
   caller: Caller,
-  { body, address, query, signal }: { body: unknown; address: string; query: Query; signal: AbortSignal },
+  request: LoginRequest,
 ): Promise<Answer> {
-  const self = await selfOf(context, caller, query)
-  const { password, fresh } = parse(self.plan, body as Record<string, unknown>)
-  await confirm(context.throttle, self, password, address)
+  const self = await selfOf(context, caller, request.query)
+  request.noteAccount(context.digestOf(self.key))
+  const { password, fresh } = parse(self.plan, request.body as Record<string, unknown>)
+  await confirm(context, self, password, request)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
-  await perform(context.store, hashSecrets(self.plan, bag))
+  await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
   const outcome = await context.store.write(
     self.plan.view(system).writes.update(bag, { partial: true, guarded: [] }),
     bag,
-    signal,
+    request.signal,
   )
   if (!outcome.done) throw badToken()
   context.identities.forget()
@@ -99,15 +99,13 @@ export async function changePassword(
 }
 
 async function confirm(
-  throttle: Throttle,
-  { key, hash }: Self,
+  { throttle }: Context,
+  { key: account, hash, session }: Self,
   password: string,
-  address: string,
+  { address, device, signal }: LoginRequest,
 ): Promise<void> {
-  const right = await throttle.attempt(
-    key,
-    address,
-    async () => (await verifySecret(password, hash)) || undefined,
+  const right = await throttle.attempt({ account, address, device, session }, () =>
+    verifyInTurn(signal, async (verify) => (await verify(password, hash)) || undefined),
   )
   if (right === undefined) throw invalidAt('password', 'is wrong')
 }

@@ -1,45 +1,61 @@
 import { randomBytes } from 'node:crypto'
-import { Failure } from '../errors.ts'
+import { type Lane, Lanes } from './lanes.ts'
 
 /** argon2id with OWASP's parameters: 19 MiB and two passes, so that a burst of logins does not fill the memory. */
 const argon2 = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
-const AT_ONCE = 2
-const WAITING_MAX = 500
 
-let running = 0
-const waiting: (() => void)[] = []
+/** Of the whole process: all servers in it share its cores. */
+const lanes = new Lanes()
+let made = 0
 
-/** Hashes take a core each: a few run at a time, the others wait, and past that we say so. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < AT_ONCE) running++
-  else {
-    if (waiting.length >= WAITING_MAX) throw new Failure('unavailable', { headers: { 'Retry-After': '5' } })
-    await new Promise<void>((go) => waiting.push(go))
-  }
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next === undefined) running--
-    else next()
-  }
+/** How many hashes were begun so far. */
+export function hashesMade(): number {
+  return made
 }
 
-export function hashSecret(secret: string): Promise<string> {
-  return inTurn(() => Bun.password.hash(secret, argon2))
+/** How many wait for their turn. */
+export function hashesWaiting(lane: Lane): number {
+  return lanes.waiting(lane)
 }
 
-export function verifySecret(secret: string, hash: string): Promise<boolean> {
-  return inTurn(() => Bun.password.verify(secret, hash))
+export function hashSecret(secret: string, lane: Lane, signal?: AbortSignal): Promise<string> {
+  return lanes.run(lane, signal, () => {
+    made++
+    return Bun.password.hash(secret, argon2)
+  })
 }
 
-let decoy: Promise<string> | undefined
+/** Whether a secret is the one of a hash. `undefined` for a hash costs the same, and is never right. */
+export type Verify = (secret: string, hash: string | undefined) => Promise<boolean>
 
-/** Costs what a real check costs: who is not there must not be told by the time that it takes. */
-export async function verifyNobody(secret: string): Promise<false> {
-  decoy ??= hashSecret(randomBytes(32).toString('base64url'))
-  await verifySecret(secret, await decoy)
-  return false
+/** A turn in which passwords are looked at. Where it throws `NotStarted`, none was. */
+export function verifyInTurn<T>(
+  signal: AbortSignal | undefined,
+  look: (verify: Verify) => Promise<T>,
+): Promise<T> {
+  return lanes.run('login', signal, () => look(verify))
+}
+
+function verify(secret: string, hash = decoy): Promise<boolean> {
+  made++
+  return Bun.password.verify(secret, hash)
+}
+
+/**
+ * In the place of the hash of somebody who is not there: the time that a login takes must not tell. No secret belongs to
+ * it: salt and hash are random.
+ */
+const decoy = [
+  '',
+  'argon2id',
+  'v=19',
+  `m=${argon2.memoryCost},t=${argon2.timeCost},p=1`,
+  random(),
+  random(),
+].join('$')
+
+function random(): string {
+  return randomBytes(32).toString('base64').replace('=', '')
 }
 
 export function randomPassword(): string {

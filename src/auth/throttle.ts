@@ -1,140 +1,192 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import type { Bag, Row } from '../store/dialect.ts'
-import { count, param, type Sql, sql } from '../store/sql.ts'
-import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { slotOf } from '../store/turns.ts'
+import { NotStarted } from './lanes.ts'
+import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
+import { type Count, type Counts, judge, type Origin, type Verdict } from './verdict.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
-/** Failures before 429: of one e-mail from one address and of one address in a minute, of one account in a row in a day. */
-const LIMITS = [
-  { failures: 5, window: MINUTE },
-  { failures: 30, window: MINUTE },
-  { failures: 100, window: DAY },
-] as const
 /** A check that has not ended by then never will: its process is gone, and it counts as failed. */
 const PENDING_MAX = 30_000
 const PATIENCE = 10_000
+/** How long a wait can be used once it has ended. */
+const WAIT_KEPT = 60 * MINUTE
+
+/** Who tries a password, and from where. */
+export interface Trier {
+  /** The key of the e-mail. */
+  readonly account: string
+  readonly address: string
+  /** As `Takeback-Device` says. */
+  readonly device: string | null
+  /** Of whoever is signed in already: as good as a known device. */
+  readonly session?: string
+}
+
+/** An attempt that was right. */
+interface Passed<T> {
+  readonly found: T
+  /** What the client can send as `Takeback-Device` from now on. */
+  readonly device: string
+}
+
+interface Entered {
+  readonly bag: Bag
+  readonly origin: Origin
+}
 
 /**
  * Counts failed attempts in the database, so that neither a restart nor a second instance forgets them. An attempt is
  * written down before the password is looked at: many at once cannot slip through between the look and the count.
+ * Whatever goes wrong from there on, it counts as failed.
  */
 export class Throttle {
   readonly #store: Store
-  readonly #begin: readonly Step[]
-  readonly #end: readonly Step[]
-  readonly #withdraw: readonly Step[]
+  readonly #statements: ThrottleStatements
 
   constructor(store: Store) {
-    const { dialect } = store
-    const steps = (...sources: readonly Sql[]): Step[] =>
-      sources.map((source) => step(dialect, 'attempt', 'any', source))
-    const mine = sql`"id" = ${param('$attempt')}`
     this.#store = store
-    this.#begin = steps(
-      ...(dialect.lock === undefined ? [] : [inTurn(dialect.lock.toChange)]),
-      sql`DELETE FROM "takeback_attempts" WHERE "at" < ${day}`,
-      sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome")
-        VALUES (${param('$attempt')}, ${param('$now', 'datetime')}, ${param('$account')}, ${param('$address')}, 'pending')`,
-      counts,
-    )
-    this.#end = steps(sql`UPDATE "takeback_attempts" SET "outcome" = ${param('$outcome')} WHERE ${mine}`)
-    this.#withdraw = steps(sql`DELETE FROM "takeback_attempts" WHERE ${mine}`)
+    this.#statements = compileThrottle(store.dialect)
   }
 
   /** Runs a check of a password for an account, unless there were too many that failed. */
-  async attempt<T>(
-    account: string,
-    address: string,
-    check: () => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    const bag = await this.#enter(account, address)
-    let outcome = 'failed'
+  async attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
+    const { bag, origin } = await this.#enter(trier)
+    let found: T | undefined
     try {
-      const found = await check()
-      if (found !== undefined) outcome = 'ok'
-      return found
+      found = await check()
     } catch (error) {
-      outcome = ''
+      // No password was looked at, so nothing was tried. All else counts: a client could make it happen on purpose.
+      await this.#store.write(
+        error instanceof NotStarted ? this.#statements.withdraw : this.#statements.fail,
+        bag,
+      )
       throw error
-    } finally {
-      await this.#store.write(outcome === '' ? this.#withdraw : this.#end, { ...bag, $outcome: outcome })
     }
+    if (found === undefined) {
+      await this.#store.write(this.#statements.fail, bag)
+      return undefined
+    }
+    const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
+    const signedIn = trier.session !== undefined
+    await this.#store.write(signedIn ? this.#statements.pass : this.#statements.remember, {
+      ...bag,
+      $device: placeOf('device', device),
+    })
+    return { found, device }
+  }
+
+  /** Forgets what failed for an account, and lets it in from everywhere. */
+  async unlock(account: string): Promise<void> {
+    await this.#store.write(this.#statements.forget, { $account: digest(account) })
   }
 
   /** Waits where attempts that are still under way decide whether this one may be. */
-  async #enter(account: string, address: string): Promise<Bag> {
+  async #enter(trier: Trier): Promise<Entered> {
     const until = Date.now() + PATIENCE
+    const { origin, place } = await this.#placeOf(trier)
     for (;;) {
       const now = Date.now()
-      const bag: Bag = {
-        $attempt: Bun.randomUUIDv7(),
-        $account: digest(account),
-        $now: new Date(now).toISOString(),
-        $address: address,
-        $minute: new Date(now - MINUTE).toISOString(),
-        $day: new Date(now - DAY).toISOString(),
-        $stale: new Date(now - PENDING_MAX).toISOString(),
-        [slots[0]]: slotOf(account),
-        [slots[1]]: slotOf(address),
-      }
-      const outcome = await this.#store.write(this.#begin, bag)
-      const verdict = judge(outcome.rows, now)
-      if (verdict === 'free') return bag
-      await this.#store.write(this.#withdraw, bag)
-      if (verdict !== 'wait') throw tooMany(verdict.seconds)
+      const bag = bagOf(trier, { place, elsewhere: origin === 'elsewhere', now })
+      const outcome = await this.#store.write(this.#statements.begin, bag)
+      const verdict = judge(countsIn(outcome.rows), origin, now)
+      if (verdict === 'free') return { bag, origin }
+      await this.#refuse(bag, verdict)
+      if (verdict !== 'wait') throw tooMany(verdict.until - now)
       if (now > until) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
       await Bun.sleep(20 + Math.random() * 80)
     }
   }
-}
 
-const day = param('$day', 'datetime')
-const stale = param('$stale', 'datetime')
-const slots = ['$slot_1', '$slot_2'] as const
-
-/** Where transactions run side by side, those of one account or one address go one by one: each must see the others. */
-function inTurn(lock: Sql): Sql {
-  const [one, two] = slots.map((name) => param(name, 'integer'))
-  return sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${one ?? sql``}, ${two ?? sql``}) ORDER BY "slot"${lock}`
-}
-
-/** For each limit: its place, failures, attempts under way, the oldest failure. */
-const counts = (() => {
-  const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${stale}))`
-  const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
-  const of = (limit: number, which: Sql) =>
-    sql`SELECT ${count(limit)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END), min(CASE WHEN ${failed} THEN "at" END)
-      FROM "takeback_attempts" WHERE ${which}`
-  const account = sql`"account" = ${param('$account')}`
-  const address = sql`"address" = ${param('$address')}`
-  const minute = sql`"at" > ${param('$minute', 'datetime')}`
-  const inARow = sql`"at" > coalesce((SELECT max("at") FROM "takeback_attempts" WHERE ${account} AND "outcome" = 'ok'), ${day})`
-  return sql`${of(0, sql`${account} AND ${address} AND ${minute}`)} UNION ALL ${of(1, sql`${address} AND ${minute}`)}
-    UNION ALL ${of(2, sql`${account} AND "at" > ${day} AND ${inARow}`)}`
-})()
-
-function judge(rows: readonly Row[], now: number): 'free' | 'wait' | { seconds: number } {
-  let wait = false
-  for (const [at, { failures, window }] of LIMITS.entries()) {
-    const [, failed, pending, oldest] = rows.find(([limit]) => Number(limit) === at) ?? []
-    if (Number(failed) >= failures) {
-      const free = new Date(String(oldest)).getTime() + window
-      return { seconds: Math.max(1, Math.ceil((free - now) / 1000)) }
-    }
-    if (Number(failed) + Number(pending) >= failures) wait = true
+  async #refuse(bag: Bag, verdict: Exclude<Verdict, 'free'>): Promise<void> {
+    if (verdict === 'wait' || !verdict.gives) await this.#store.write(this.#statements.withdraw, bag)
+    else
+      await this.#store.write(this.#statements.give, {
+        ...bag,
+        $until: new Date(verdict.until).toISOString(),
+      })
   }
-  return wait ? 'wait' : 'free'
+
+  /** Where an attempt comes from, and the place that it is counted for. */
+  async #placeOf({ account, address, device, session }: Trier): Promise<{ origin: Origin; place: string }> {
+    if (session !== undefined) return { origin: 'device', place: placeOf('session', session) }
+    const places = { address: placeOf('address', address), device: placeOf('device', device ?? '') }
+    const rows = await this.#store.read(this.#statements.known, {
+      $account: digest(account),
+      $place: places.address,
+      $device: places.device,
+      $old: before(Date.now(), budget.knownPlaceDays * DAY),
+    })
+    const known = new Set(rows.map(([place]) => String(place)))
+    if (device !== null && known.has(places.device)) return { origin: 'device', place: places.device }
+    return { origin: known.has(places.address) ? 'address' : 'elsewhere', place: places.address }
+  }
 }
 
-function tooMany(seconds: number): Failure {
-  return new Failure('too_many_attempts', { headers: { 'Retry-After': String(seconds) } })
+function bagOf(
+  { account, address }: Trier,
+  { place, elsewhere, now }: { place: string; elsewhere: boolean; now: number },
+): Bag {
+  return {
+    $attempt: Bun.randomUUIDv7(),
+    $account: digest(account),
+    $now: new Date(now).toISOString(),
+    $address: address,
+    $place: place,
+    $from: placeOf('address', address),
+    $elsewhere: elsewhere ? 1 : 0,
+    $minute: before(now, MINUTE),
+    $day: before(now, DAY),
+    $stale: before(now, PENDING_MAX),
+    $lapsed: before(now, WAIT_KEPT),
+    $old: before(now, budget.knownPlaceDays * DAY),
+    [SLOTS[0]]: slotOf(account),
+    [SLOTS[1]]: slotOf(address),
+  }
+}
+
+function before(now: number, ms: number): string {
+  return new Date(now - ms).toISOString()
+}
+
+/** One row each: its name, failures, attempts under way, the first and the last failure. */
+function countsIn(rows: readonly Row[]): Counts {
+  const of = (name: string): Count => {
+    const [, failed, pending, first, last] = rows.find(([one]) => one === name) ?? []
+    return { failed: Number(failed), pending: Number(pending), first: timeOf(first), last: timeOf(last) }
+  }
+  const [, , , until] = rows.find(([one]) => one === 'until') ?? []
+  return {
+    place: of('place'),
+    address: of('address'),
+    elsewhere: of('elsewhere'),
+    until: until == null ? undefined : timeOf(until),
+  }
+}
+
+function timeOf(value: unknown): number {
+  return new Date(String(value)).getTime()
+}
+
+function tooMany(ms: number): Failure {
+  return new Failure('too_many_attempts', {
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(ms / 1000))) },
+  })
+}
+
+function newDevice(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+function placeOf(kind: 'address' | 'device' | 'session', name: string): string {
+  return digest(`${kind} ${name}`)
 }
 
 /** What is typed into the e-mail field may be anything, a password by mistake too: it is not kept. */
-function digest(account: string): string {
-  return createHash('sha256').update(account).digest('base64url')
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
 }

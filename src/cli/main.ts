@@ -9,6 +9,7 @@ import { history, undo } from './past.ts'
 import { serve } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
+import { userUnlock } from './user-unlock.ts'
 
 const commands: readonly Command[] = [
   serve,
@@ -16,6 +17,7 @@ const commands: readonly Command[] = [
   migrate,
   copy,
   userAdd,
+  userUnlock,
   history,
   undo,
   trashList,

@@ -63,7 +63,7 @@ export async function addUser(
   }
 }
 
-function loginType({ context }: App, entity: string): EntityType {
+export function loginType({ context }: App, entity: string): EntityType {
   const names = context.model.logins.map(({ name }) => name)
   const type = context.model.logins.find(({ name }) => name === entity)
   if (type !== undefined) return type

@@ -9,6 +9,13 @@ import type { Call } from './route.ts'
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
+/** What the log says of a request beyond what was sent. */
+export interface Seen {
+  caller?: Caller
+  /** The digest of the account, for a login. */
+  account?: string
+}
+
 /** A request as an operation sees it. What few operations ask for is looked up only when they do. */
 export class Incoming implements Call {
   readonly caller: Caller
@@ -17,10 +24,11 @@ export class Incoming implements Call {
   readonly #request: BunRequest
   readonly #server: Server<undefined>
   readonly #proxies: Proxies
+  readonly #seen: Seen
 
   constructor(
     request: BunRequest,
-    { server, proxies }: { server: Server<undefined>; proxies: Proxies },
+    { server, proxies, seen }: { server: Server<undefined>; proxies: Proxies; seen: Seen },
     checked: { caller: Caller; query: Query; body: object },
   ) {
     this.caller = checked.caller
@@ -29,6 +37,7 @@ export class Incoming implements Call {
     this.#request = request
     this.#server = server
     this.#proxies = proxies
+    this.#seen = seen
   }
 
   get id(): string {
@@ -52,6 +61,14 @@ export class Incoming implements Call {
 
   get signal(): AbortSignal {
     return this.#request.signal
+  }
+
+  get device(): string | null {
+    return this.#request.headers.get('takeback-device')
+  }
+
+  noteAccount(digest: string): void {
+    this.#seen.account = digest
   }
 
   get address(): string {

@@ -9,6 +9,8 @@ interface Entry {
   readonly ms: number
   readonly requestId: string
   readonly actor: string | null
+  /** For a login: the digest of the account. */
+  readonly account?: string | undefined
 }
 
 /** Structured lines on standard output, gathered for a moment so that a busy server does not write for each of them. */
@@ -35,13 +37,13 @@ export class Log {
     this.flush()
   }
 
-  request({ method, path, status, ms, requestId, actor }: Entry): void {
+  request({ method, path, status, ms, requestId, actor, account }: Entry): void {
     const time = this.#now()
     const took = Math.round(ms * 10) / 10
     this.#put(
       this.#format === 'json'
-        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)}}`
-        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${requestId}`,
+        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)}${account === undefined ? '' : `,"login":"${outcomeOf(status)}","account":"${account}"`}}`
+        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${requestId}${account === undefined ? '' : `  login ${outcomeOf(status)}  account ${account}`}`,
     )
   }
 
@@ -85,6 +87,13 @@ export class Log {
     if (this.#lines.push(line) === 1) setTimeout(() => this.flush(), 50)
     else if (this.#lines.length >= 500) this.flush()
   }
+}
+
+/** What became of a login. */
+function outcomeOf(status: number): string {
+  if (status === 200) return 'ok'
+  if (status === 422) return 'failed'
+  return status === 429 ? 'throttled' : 'error'
 }
 
 /** A terminal must not be steered by what stands in a path. */

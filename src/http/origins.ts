@@ -20,7 +20,7 @@ export class Origins {
     return {
       'Access-Control-Allow-Origin': any ? '*' : origin,
       'Access-Control-Expose-Headers':
-        'ETag, Idempotent-Replay, Location, Retry-After, Request-Id, Takeback-Operation, Takeback-Unmapped',
+        'ETag, Idempotent-Replay, Location, Retry-After, Request-Id, Takeback-Device, Takeback-Operation, Takeback-Unmapped',
       ...(!any && { Vary: 'Origin' }),
     }
   }
@@ -34,7 +34,7 @@ export class Origins {
       headers: {
         'Access-Control-Allow-Methods': methods.join(', '),
         'Access-Control-Allow-Headers':
-          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match',
+          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Takeback-Device',
         'Access-Control-Max-Age': '7200',
       },
     }

@@ -10,6 +10,10 @@ export interface Call {
   readonly body: object
   readonly when: Preconditions
   readonly address: string
+  /** `Takeback-Device`; `null` where there is none. */
+  readonly device: string | null
+  /** For a login: the log says which account it was about, by a digest. */
+  noteAccount(digest: string): void
   /** `Idempotency-Key`; `null` where there is none. */
   readonly key: string | null
   /** The method and the path with its parameters, in one spelling and without the token. */

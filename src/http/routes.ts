@@ -155,11 +155,11 @@ function authRoutes(context: Context): Route[] {
   return [
     post(
       '/api/auth/login',
-      withBody(({ body, address, query }) => login(context, body, address, { alias: false, query })),
+      withBody((call) => login(context, call, false)),
     ),
     post(
       '/api/login',
-      withBody(({ body, address, query }) => login(context, body, address, { alias: true, query })),
+      withBody((call) => login(context, call, true)),
     ),
     { path: '/api/auth/me', methods: { GET: plain(({ caller, query }) => me(context, caller, query)) } },
     post(
@@ -172,9 +172,7 @@ function authRoutes(context: Context): Route[] {
     ),
     post(
       '/api/auth/password',
-      withBody(({ caller, body, address, query, signal }) =>
-        changePassword(context, caller, { body, address, query, signal }),
-      ),
+      withBody((call) => changePassword(context, call.caller, call)),
     ),
   ]
 }

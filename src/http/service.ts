@@ -8,7 +8,7 @@ import { admitsJson } from './accept.ts'
 import type { Proxies } from './address.ts'
 import { answerFailure, headersOf, isUnchanged } from './answer.ts'
 import { readBody } from './body.ts'
-import { type BunRequest, Incoming } from './incoming.ts'
+import { type BunRequest, Incoming, type Seen } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Method, Route } from './route.ts'
@@ -62,7 +62,7 @@ export class Service {
     const started = performance.now()
     const requestId = this.newRequestId()
     const { path, search } = splitUrl(request.url)
-    const seen: { caller?: Caller } = {}
+    const seen: Seen = {}
     let answer: Answer
     this.#underWay++
     try {
@@ -76,7 +76,15 @@ export class Service {
     const status = isUnchanged(request, answer) ? 304 : answer.status
     const actor = seen.caller === undefined ? null : nameOf(seen.caller.actor)
     const ms = performance.now() - started
-    log.request({ method: request.method, path: shownPath(path, search), status, ms, requestId, actor })
+    log.request({
+      method: request.method,
+      path: shownPath(path, search),
+      status,
+      ms,
+      requestId,
+      actor,
+      account: seen.account,
+    })
     const headers = headersOf(answer, requestId)
     if (origins.any) Object.assign(headers, origins.headersFor(request))
     if (this.#held !== undefined) headers.Connection = 'close'
@@ -87,9 +95,9 @@ export class Service {
   async #perform(
     route: Route | undefined,
     request: BunRequest,
-    { server, search, seen }: { server: Server<undefined>; search: string; seen: { caller?: Caller } },
+    { server, search, seen }: { server: Server<undefined>; search: string; seen: Seen },
   ): Promise<Answer> {
-    const around = { server, proxies: this.#served.proxies }
+    const around = { server, proxies: this.#served.proxies, seen }
     const handler = handlerOf(route, request.method)
     if (handler.page) return handler.run(new Incoming(request, around, nothing))
     if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')

@@ -35,6 +35,7 @@ export const headers = {
     'The version and a hash of the answer, in quotes: for `If-Match`, which looks at the version, and `If-None-Match`, which looks at both.',
   ),
   Location: header('The path of the new Entity.'),
+  'Takeback-Device': header('Send it with later logins: they are recognised as coming from a known device.'),
   'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
   'Idempotent-Replay': header('`true` where this is the first answer to the same `Idempotency-Key`, again.'),
   'Takeback-Unmapped': header(

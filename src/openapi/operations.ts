@@ -4,6 +4,7 @@ import { batchOperation } from './batch-operation.ts'
 import { refTo } from './compose.ts'
 import { entityOperations } from './entity-operations.ts'
 import type { Operation, Success } from './operation.ts'
+import { share } from './parameters.ts'
 import { pastOperations } from './past-operations.ts'
 
 export const SESSIONS = 'Sessions'
@@ -59,7 +60,8 @@ function loginOperations(): Operation[] {
     ...session,
     method: 'POST',
     open: true,
-    answers: [signedIn],
+    parameters: share('Takeback-Device'),
+    answers: [{ ...signedIn, headers: ['Takeback-Device'] }],
     codes: ['login_failed', 'too_many_attempts', 'disk_full'],
   } as const
   return [

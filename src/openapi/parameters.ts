@@ -57,6 +57,10 @@ export const shared = {
     'If-None-Match',
     'One or more ETags, such as `"3-1x9k2f"`: answers 304 where the answer would still have one of them.',
   ),
+  'Takeback-Device': header(
+    'Takeback-Device',
+    'As a former login answered: wrong guesses of others then do not keep this client waiting.',
+  ),
   'Idempotency-Key': {
     ...header(
       'Idempotency-Key',

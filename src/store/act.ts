@@ -17,9 +17,12 @@ export type Aside =
   /** Others are in the way: they shall have a moment. */
   | { readonly kind: 'pause'; readonly ms: number }
   /** What takes its time, and always comes to the same, or to something just as good. */
-  | { readonly kind: 'work'; readonly on: string; run(): Promise<string> }
+  | { readonly kind: 'work'; readonly on: string; readonly run: Run }
   /** What is to be done as soon as all that was written is there to stay. */
   | { readonly kind: 'after'; run(): void | Promise<void> }
+
+/** `signal`: aborted once nobody waits for it any more. */
+export type Run = (signal?: AbortSignal) => Promise<string>
 
 /**
  * An operation that says what it wants, and leaves to others how that is done: `perform` does one thing after the other,
@@ -43,7 +46,7 @@ export function* pause(ms: number): Act<void> {
   yield { kind: 'pause', ms }
 }
 
-export function* work(on: string, run: () => Promise<string>): Act<string> {
+export function* work(on: string, run: Run): Act<string> {
   const { rows } = yield { kind: 'work', on, run }
   return String(rows[0]?.[0])
 }

@@ -82,13 +82,35 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_attempts',
-    columns: [text('id'), time('at'), text('account'), text('address'), text('outcome')],
+    columns: [
+      text('id'),
+      time('at'),
+      text('account'),
+      text('address'),
+      text('outcome'),
+      { ...optional(text('place')), since: 3 },
+      { ...optional(integer('elsewhere')), since: 3 },
+    ],
     key: ['id'],
     indexes: [
       { name: 'account', columns: ['account', 'at'] },
       { name: 'address', columns: ['address', 'at'] },
       { name: 'at', columns: ['at'] },
     ],
+  },
+  {
+    name: 'takeback_known_places',
+    columns: [text('account'), text('place'), time('at')],
+    key: ['account', 'place'],
+    indexes: [{ name: 'at', columns: ['at'] }],
+    since: 3,
+  },
+  {
+    name: 'takeback_waits',
+    columns: [text('account'), text('address'), time('until')],
+    key: ['account', 'address'],
+    indexes: [{ name: 'until', columns: ['until'] }],
+    since: 3,
   },
   {
     name: 'takeback_ended_sessions',

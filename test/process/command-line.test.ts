@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileS
 import { join } from 'node:path'
 import pkg from '../../package.json'
 import { eventually } from '../harness.ts'
-import { example, newFolder, run, serve } from './process.ts'
+import { example, LOGIN, newFolder, run, serve } from './process.ts'
 
 const post = (url: string, body: unknown, headers = {}) =>
   fetch(url, {
@@ -44,6 +44,7 @@ test('help, version, and what is mistyped', async () => {
     [['migrate', 'now'], 'takeback migrate takes no "now"'],
     [['init', 'a', 'b'], 'takeback init takes one folder.'],
     [['user', 'add'], 'Say which type and which e-mail'],
+    [['user', 'unlock', 'admins'], 'Say which type and which e-mail'],
   ] as const) {
     const { code, err } = await run([...args])
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
@@ -244,4 +245,22 @@ test('all mistakes of a declaration are reported at once', async () => {
   ])
     expect(err).toContain(line)
   expect(existsSync(join(folder, 'data'))).toBe(false)
+})
+
+test('user unlock lets an account in again while the server runs', async () => {
+  const folder = newFolder()
+  const args = ['--config', example, '--database', `sqlite:${folder}/t.db`]
+  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  const server = await serve(args)
+  const login = (password: string) => post(`${server.url}/api/auth/login`, { ...LOGIN, password })
+  for (let at = 0; at < 5; at++) expect((await login('a wrong password')).status).toBe(422)
+  expect((await login(LOGIN.password)).status).toBe(429)
+  const nobody = await run(['user', 'unlock', 'admins', 'nobody@example.com', ...args])
+  expect([nobody.code, nobody.err.trim()]).toEqual([1, 'There is no nobody@example.com among the admins.'])
+  const { code, out } = await run(['user', 'unlock', 'admins', LOGIN.email.toUpperCase(), ...args])
+  expect(code).toBe(0)
+  expect((await login(LOGIN.password)).status).toBe(200)
+  await server.end()
+  const [, account = 'none'] = /account (\S+)\.$/m.exec(out) ?? []
+  expect(server.said().split(account).length - 1).toBe(7)
 })

@@ -1,0 +1,104 @@
+import { budget } from '../budget.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { compile, count, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { type Step, step } from '../store/step.ts'
+
+/** What the throttle asks of a database. */
+export interface ThrottleStatements {
+  /** Which of an address and a device the account has signed in from. */
+  readonly known: Statement
+  /** Writes an attempt down and counts the others. */
+  readonly begin: readonly Step[]
+  readonly fail: readonly Step[]
+  readonly pass: readonly Step[]
+  /** The same, and the places are known from now on. */
+  readonly remember: readonly Step[]
+  readonly withdraw: readonly Step[]
+  /** The same, and promises a time to the address. */
+  readonly give: readonly Step[]
+  /** Forgets what failed for an account. */
+  readonly forget: readonly Step[]
+}
+
+export const SLOTS = ['$slot_1', '$slot_2'] as const
+
+const time = (name: string) => param(name, 'datetime')
+const account = sql`"account" = ${param('$account')}`
+const address = sql`"address" = ${param('$address')}`
+const mine = sql`"id" = ${param('$attempt')}`
+
+export function compileThrottle(dialect: Dialect): ThrottleStatements {
+  const steps = (...sources: readonly Sql[]): Step[] =>
+    sources.map((source) => step(dialect, 'attempt', 'any', source))
+  const turn = dialect.lock === undefined ? [] : [inTurn(dialect.lock.toChange)]
+  const withdraw = sql`DELETE FROM "takeback_attempts" WHERE ${mine}`
+  const end = (outcome: 'ok' | 'failed') =>
+    sql`UPDATE "takeback_attempts" SET "outcome" = ${word(outcome)} WHERE ${mine}`
+  return {
+    known: compile(
+      sql`SELECT "place" FROM "takeback_known_places" WHERE ${account} AND "place" IN (${param('$place')}, ${param('$device')}) AND "at" > ${time('$old')}`,
+      dialect.placeholder,
+    ),
+    begin: steps(
+      ...turn,
+      sql`DELETE FROM "takeback_attempts" WHERE "at" < ${time('$day')}`,
+      sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome", "place", "elsewhere")
+        VALUES (${param('$attempt')}, ${time('$now')}, ${param('$account')}, ${param('$address')}, 'pending', ${param('$place')}, ${param('$elsewhere', 'integer')})`,
+      counts,
+    ),
+    fail: steps(end('failed')),
+    pass: steps(end('ok')),
+    remember: steps(...turn, end('ok'), ...remember),
+    withdraw: steps(withdraw),
+    give: steps(...turn, withdraw, ...give),
+    forget: steps(
+      sql`DELETE FROM "takeback_attempts" WHERE ${account}`,
+      sql`DELETE FROM "takeback_waits" WHERE ${account}`,
+    ),
+  }
+}
+
+/** Where transactions run side by side, those of one account or one address go one by one: each must see the others. */
+function inTurn(lock: Sql): Sql {
+  const slots = SLOTS.map((name) => param(name, 'integer'))
+  return sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${join(slots)}) ORDER BY "slot"${lock}`
+}
+
+/** What `countsIn` reads. */
+const counts = (() => {
+  const stale = time('$stale')
+  const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${stale}))`
+  const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
+  const of = (name: string, which: Sql) =>
+    sql`SELECT ${word(name)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END),
+      min(CASE WHEN ${failed} THEN "at" END), max(CASE WHEN ${failed} THEN "at" END)
+      FROM "takeback_attempts" WHERE ${which}`
+  const minute = sql`"at" > ${time('$minute')}`
+  // A wait is used up by the first attempt after it has ended.
+  const used = sql`SELECT 1 FROM "takeback_attempts" a WHERE a.${account} AND a.${address} AND a."at" >= w."until" AND a.${sql`"id" <> ${param('$attempt')}`}`
+  return sql`${of('place', sql`${account} AND "place" = ${param('$place')} AND ${minute}`)}
+    UNION ALL ${of('address', sql`${address} AND ${minute}`)}
+    UNION ALL ${of('elsewhere', sql`${account} AND "elsewhere" = 1 AND "at" > ${time('$day')}`)}
+    UNION ALL SELECT 'until', 0, 0, w."until", w."until" FROM "takeback_waits" w
+      WHERE w.${account} AND w.${address} AND w."until" > ${time('$lapsed')} AND NOT EXISTS (${used})`
+})()
+
+const upsertPlace = (place: string) =>
+  sql`INSERT INTO "takeback_known_places" ("account", "place", "at") VALUES (${param('$account')}, ${param(place)}, ${time('$now')})
+    ON CONFLICT ("account", "place") DO UPDATE SET "at" = excluded."at"`
+
+const remember = [
+  sql`DELETE FROM "takeback_known_places" WHERE "at" < ${time('$old')}`,
+  upsertPlace('$from'),
+  upsertPlace('$device'),
+  sql`DELETE FROM "takeback_known_places" WHERE ${account} AND "place" NOT IN
+    (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${count(budget.knownPlaces)})`,
+]
+
+const give = [
+  sql`DELETE FROM "takeback_waits" WHERE "until" < ${time('$lapsed')}`,
+  sql`DELETE FROM "takeback_waits" WHERE ${account} AND ${address}`,
+  sql`INSERT INTO "takeback_waits" ("account", "address", "until")
+    SELECT ${param('$account')}, ${param('$address')}, ${time('$until')}
+    WHERE (SELECT count(*) FROM "takeback_waits" WHERE ${account}) < ${count(budget.loginWaits)}`,
+]

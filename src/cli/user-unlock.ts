@@ -1,0 +1,31 @@
+import { emailKey } from '../declare/email-key.ts'
+import { StartError } from '../errors.ts'
+import { EMAIL_KEY } from '../plan/schema.ts'
+import type { Command } from './arguments.ts'
+import { helpOption, storeOptions } from './options.ts'
+import { withApp } from './past.ts'
+import { loginType } from './user.ts'
+
+export const userUnlock: Command = {
+  name: 'user unlock',
+  usage: 'takeback user unlock <entity> <email>',
+  summary: 'Forgets the failed logins of an account, so that nobody has to wait.',
+  options: { ...storeOptions, ...helpOption },
+  async run(given) {
+    const [entity, email, ...more] = given.words
+    if (entity === undefined || email === undefined || more.length > 0)
+      throw new StartError('Say which type and which e-mail: takeback user unlock <entity> <email>.')
+    await withApp(given, async (app) => {
+      const { context } = app
+      const key = emailKey(email)
+      const plan = context.plans.get(loginType(app, entity).name)
+      const [row] =
+        plan?.login === undefined ? [] : await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
+      if (row === undefined) throw new StartError(`There is no ${email} among the ${entity}.`)
+      await context.throttle.unlock(key)
+      console.log(
+        `Unlocked ${entity}/${row[0]}. In the log its logins have the account ${context.digestOf(key)}.`,
+      )
+    })
+  },
+}

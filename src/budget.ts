@@ -45,6 +45,10 @@ export const budget = {
   expandDepth: 3,
   expandReverse: 20,
 
+  // What is read beside everything else, where the database is a file.
+  readers: 4,
+  readerQueue: 200,
+
   // What is taken back.
   undoOperations: 10_000,
   undoSkips: 1000,

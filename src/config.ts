@@ -67,9 +67,12 @@ export function readConfig(flags: Flags, environment: Environment): Config {
 
 /** `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */
 export function readDatabase(url: string, limits: Limits, flag = '--database'): Location {
-  if (/^sqlite:(\/\/\/?)?:memory:$/.test(url)) return { kind: 'sqlite', path: MEMORY }
-  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length)
-    return { kind: 'sqlite', path: resolve(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')) }
+  const { statementMs } = limits
+  if (/^sqlite:(\/\/\/?)?:memory:$/.test(url)) return { kind: 'sqlite', path: MEMORY, statementMs }
+  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) {
+    const path = resolve(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''))
+    return { kind: 'sqlite', path, statementMs }
+  }
   if (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url)) return { kind: 'postgres', url, ...limits }
   throw new StartError(
     `${flag} must be an address such as sqlite:data/takeback.db or postgres://user:password@host/name, not "${hidePassword(url)}".`,
@@ -83,7 +86,7 @@ function readPort(text: string): number {
   return port
 }
 
-/** What a server asks of a database that others use too. */
+/** What a server asks of a database. */
 export function readLimits(flags: Flags, environment: Environment): Limits {
   const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
   return {

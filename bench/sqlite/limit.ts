@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
-import { checkpointWhenLarge, pragmas } from '../../src/store/sqlite/open.ts'
+import { checkpointWhenLarge } from '../../src/store/sqlite/open.ts'
+import { pragmas } from '../../src/store/sqlite/pragmas.ts'
 import type { Booking, Limit, Member } from '../limit.ts'
 import type { PageQuery } from '../page.ts'
 

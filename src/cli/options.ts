@@ -18,11 +18,11 @@ export const storeOptions = {
   pool: { value: 'N', help: 'the most connections to a PostgreSQL server (TAKEBACK_POOL; 10)' },
   'statement-timeout': {
     value: 'SECONDS',
-    help: 'the longest that one of its statements may take (TAKEBACK_STATEMENT_TIMEOUT; 10)',
+    help: 'the longest that one statement may take (TAKEBACK_STATEMENT_TIMEOUT; 10)',
   },
   'connect-timeout': {
     value: 'SECONDS',
-    help: 'the longest to wait for a connection to it (TAKEBACK_CONNECT_TIMEOUT; 5)',
+    help: 'the longest to wait for a connection to that server (TAKEBACK_CONNECT_TIMEOUT; 5)',
   },
 } as const satisfies Record<string, Option>
 

@@ -81,8 +81,8 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const { shown, expansions, filters, conditions } = seen
   const readable = readablePaths(shown.fields ?? type.fields)
   const texts = new Texts<Statement>()
-  const compiled = (shape: string, make: () => Sql) =>
-    texts.of(shape, () => refuseLong(compile(make(), dialect.placeholder)))
+  const compiled = (shape: string, make: () => Sql, bounded = false) =>
+    texts.of(shape, () => refuseLong(compile(make(), dialect.placeholder, bounded)))
   /** What a request adds to the statement that the declaration makes by itself. */
   function refuseLong(statement: Statement): Statement {
     const added = Buffer.byteLength(statement.text) - Buffer.byteLength(first.text)
@@ -144,6 +144,14 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     return isOfToday(query) && isServed(type, keys, held)
   }
 
+  const isById = ({ sort }: PageQuery) => sort.length === 1 && sort[0]?.by.path === 'id'
+
+  /** Whether it costs what its page does: all of the live, in an order that is there already. */
+  function isBounded(query: ListQuery): boolean {
+    const all = query.filters.length === 0 && seen.rule('read', ground(query.at)) === undefined
+    return all && isOfToday(query) && (isById(query) || hasIndex(query))
+  }
+
   /** What a page is sorted by, which rows it can have, and the place of a row in it. */
   function parts(query: PageQuery, side?: Sql): { order: Sql; condition: Sql; place: Sql } {
     const keys = query.sort.map((key) => ({
@@ -160,7 +168,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
 
   function select(query: ListQuery): Sql {
-    const byId = query.sort.length === 1 && query.sort[0]?.by.path === 'id'
+    const byId = isById(query)
     const { order, condition, place: placeInAll } = parts(query)
     const place = byId ? sql`t."id"` : placeInAll
     const limit = count(query.limit + 1)
@@ -216,14 +224,14 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     at: undefined,
     search: undefined,
   }
-  const first = compile(select(plain), dialect.placeholder)
+  const first = compile(select(plain), dialect.placeholder, isBounded(plain))
 
   return {
     ...filters,
     page(query) {
       if (query === plain) return { statement: first, bag: {} }
       const key = `page|${shapeOf(query)}`
-      return { statement: compiled(key, () => select(query)), bag: bagOf(query) }
+      return { statement: compiled(key, () => select(query), isBounded(query)), bag: bagOf(query) }
     },
     total(query) {
       const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, expand: undefined, sort: [], limit: 0 })}`

@@ -33,6 +33,6 @@ export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): 
       sql`SELECT t."password", t.${id(TOKEN_EPOCH)}, ${json}, t.${id(EMAIL_KEY)} FROM ${table} t
         WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
     ),
-    any: statement(sql`SELECT 1 FROM ${table} t LIMIT 1`),
+    any: compile(sql`SELECT 1 FROM ${table} t LIMIT 1`, dialect.placeholder, true),
   }
 }

@@ -3,13 +3,14 @@ export const MEMORY = ':memory:'
 
 /** Where the data are. */
 export type Location =
-  | { readonly kind: 'sqlite'; readonly path: string }
+  | ({ readonly kind: 'sqlite'; readonly path: string } & Pick<Limits, 'statementMs'>)
   | ({ readonly kind: 'postgres'; readonly url: string } & Limits)
 
-/** How much a server asks of a database that it shares with others. */
+/** How much a server asks of a database. */
 export interface Limits {
   /** The greatest number of connections. */
   readonly pool: number
+  /** The longest that a statement may take. */
   readonly statementMs: number
   readonly connectMs: number
 }

@@ -12,5 +12,5 @@ export async function openStore(
 ): Promise<Store> {
   if (location.kind === 'postgres') return PostgresStore.open(location)
   if (mustExist && !existsSync(location.path)) throw new StartError(`There is no ${location.path}.`)
-  return new SqliteStore(location.path, onLost)
+  return new SqliteStore(location.path, location.statementMs, onLost)
 }

@@ -28,6 +28,8 @@ const kinds: Readonly<Record<string, ParamKind>> = {
 export interface Statement {
   readonly text: string
   readonly params: readonly string[]
+  /** Whether it looks at no more rows than it gives, but for a few: its page is what it costs. */
+  readonly bounded?: boolean
 }
 
 export function sql(strings: TemplateStringsArray, ...values: readonly Sql[]): Sql {
@@ -114,12 +116,16 @@ export function once(operands: readonly Sql[], make: (operands: readonly Sql[]) 
 }
 
 /** A name that stands twice is bound once. */
-export function compile(source: Sql, placeholder: (position: number, kind: ParamKind) => string): Statement {
+export function compile(
+  source: Sql,
+  placeholder: (position: number, kind: ParamKind) => string,
+  bounded = false,
+): Statement {
   const params: string[] = []
   const text = source.parts.map((part) => {
     if (typeof part === 'string') return part
     const known = params.indexOf(part.param)
     return placeholder(known >= 0 ? known + 1 : params.push(part.param), part.kind)
   })
-  return Object.freeze({ text: text.join(''), params: Object.freeze(params) })
+  return Object.freeze({ text: text.join(''), params: Object.freeze(params), bounded })
 }

@@ -13,19 +13,32 @@ export type Meaning =
   | { readonly kind: 'damaged'; readonly failure: Failure }
   | { readonly kind: 'unknown' }
 
+/** An error that a reader met, with SQLite's code. */
+export class ReaderError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
 const RETRY_SOON = { 'Retry-After': '1' }
 
 export function meaningOf(error: unknown): Meaning {
-  const code = error instanceof SQLiteError ? (error.code ?? '') : ''
+  const code = error instanceof SQLiteError || error instanceof ReaderError ? (error.code ?? '') : ''
   if (code === 'SQLITE_CONSTRAINT_UNIQUE') return { kind: 'unique' }
   if (code === 'SQLITE_FULL') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
-    return { kind: 'damaged', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
-  if (code.startsWith('SQLITE_IOERR'))
-    return { kind: 'lost', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
-  if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY)/.test(code))
-    return { kind: 'failure', failure: new Failure('unavailable', { cause: error, headers: RETRY_SOON }) }
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return { kind: 'damaged', failure: unavailable(error) }
+  if (code.startsWith('SQLITE_IOERR')) return { kind: 'lost', failure: unavailable(error) }
+  // A reader has no other way to say that it gave up.
+  if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY)|^unavailable$/.test(code))
+    return { kind: 'failure', failure: unavailable(error) }
   return { kind: 'unknown' }
+}
+
+export function unavailable(cause: unknown): Failure {
+  return new Failure('unavailable', { cause, headers: RETRY_SOON })
 }
 
 /** Another one is writing. */

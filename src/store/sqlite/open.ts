@@ -13,9 +13,7 @@ import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { MEMORY } from '../location.ts'
 import { matches } from './matches.ts'
-
-/** How long a write waits for another process. */
-export const BUSY_MS = 5000
+import { BUSY_MS, pragmas } from './pragmas.ts'
 
 const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
@@ -43,21 +41,6 @@ function prepareFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
   if (existsSync(path)) refuseDamaged(path)
 }
-
-/** FULL: an acknowledged write is on disk. `bench/limit.ts` runs with the same. */
-export const pragmas = [
-  `busy_timeout = ${BUSY_MS}`,
-  'journal_mode = WAL',
-  'synchronous = FULL',
-  'foreign_keys = ON',
-  'secure_delete = ON',
-  'temp_store = MEMORY',
-  'cache_size = -16000',
-  // Ours to do: a failure of SQLite's own checkpoints goes unnoticed.
-  'wal_autocheckpoint = 0',
-  // A log that grew while somebody read for long shrinks again.
-  'journal_size_limit = 16777216',
-] as const
 
 function reason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
@@ -106,11 +89,12 @@ function refuseSuspect(database: Database, path: string): void {
 
 const WAL_MAX = 16 * 1024 * 1024
 
-/** Brings the write-ahead log into the file once it has grown. Throws where that fails. */
-export function checkpointWhenLarge(database: Database, path: string): void {
-  if (path === MEMORY) return
+/** Brings the write-ahead log into the file once it has grown, and says how large it was. Throws where that fails. */
+export function checkpointWhenLarge(database: Database, path: string): number {
+  if (path === MEMORY) return 0
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {}
   if (size > WAL_MAX) checkpoint(database, 'PASSIVE')
+  return size
 }
 
 /** Whether all of it was brought in: others who read may stand in the way. */

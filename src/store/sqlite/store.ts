@@ -1,9 +1,9 @@
-import type { Database, Statement as Prepared } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
 import { refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
-import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Bag, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
@@ -12,9 +12,11 @@ import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
-import { beginMatching } from './matches.ts'
 import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
+import { type Place, Placement } from './placement.ts'
+import { Readers } from './readers.ts'
 import { keepSecret, secretFile } from './secret.ts'
+import { bind, Statements } from './statements.ts'
 import { structureOf } from './structure.ts'
 
 /** A transaction that waits for its group. */
@@ -29,35 +31,34 @@ interface Ran {
   tell(): void
 }
 
-/** A statement that is ready to run: whether rows come of it, and whether it looks for patterns. */
-interface Ready {
-  readonly run: Prepared
-  readonly returns: boolean
-  readonly matches: boolean
-}
-
 /** What became of one transaction in a group, not to be told before the group's commit. */
 type Verdict = Ran | { readonly error: unknown }
 
-const PREPARED_MAX = 1000
 const SCRUB_MS = 1000
+/** A log that has grown beyond this is kept by somebody who reads. */
+const LOG_MAX = 64 * 1024 * 1024
 /** How often the size of the log is looked at. */
 const COMMITS_PER_LOOK = 64
 
 /**
  * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
- * event loop share one commit: a savepoint each, one fsync for all, and nobody is answered before it.
+ * event loop share one commit: a savepoint each, one fsync for all, and nobody is answered before it. Reads that could
+ * take long are left to readers, outside of this process.
  */
 export class SqliteStore implements Store {
   readonly dialect = dialect
   readonly structure: Structure
   readonly #database: Database
   readonly #path: string
-  readonly #prepared = new Map<string, Ready>()
+  readonly #statements: Statements
+  readonly #placement: Placement
+  /** None where the data are in this process alone. */
+  readonly #readers: Readers | undefined
   readonly #onLost: (error: unknown) => void
   #queue: Waiting[] = []
   #lost: unknown
   #closed = false
+  #scrubs = false
   #commits = 0
   #others = 0
   #lookedAt = 0
@@ -65,9 +66,12 @@ export class SqliteStore implements Store {
   #outdated = false
   #dataVersion: unknown
 
-  constructor(path: string, onLost: (error: unknown) => void) {
+  constructor(path: string, statementMs: number, onLost: (error: unknown) => void) {
     this.#path = path
     this.#database = openDatabase(path)
+    this.#statements = new Statements(this.#database)
+    this.#placement = new Placement(this.#database)
+    this.#readers = path === MEMORY ? undefined : new Readers(path, statementMs)
     this.structure = structureOf(this.#database)
     this.#onLost = onLost
   }
@@ -77,10 +81,10 @@ export class SqliteStore implements Store {
     const now = Date.now()
     if (now !== this.#lookedAt) {
       this.#lookedAt = now
-      const version = this.#execute(dataVersion, {}).rows[0]?.[0]
+      const version = this.#statements.execute(dataVersion, {}).rows[0]?.[0]
       if (version !== this.#dataVersion) {
         this.#others++
-        const [row] = this.#execute(since, {}).rows
+        const [row] = this.#statements.execute(since, {}).rows
         this.#outdated ||= Number(row?.[0] ?? 0) > this.#generation
       }
       this.#dataVersion = version
@@ -110,9 +114,33 @@ export class SqliteStore implements Store {
   async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     try {
       this.#refuseOutdated()
-      return this.#execute(statement, bag).rows
+      const place = this.#placement.of(statement)
+      if (place.away && this.#readers !== undefined)
+        return await this.#readAway(this.#readers, place, statement, bag)
+      const began = performance.now()
+      const { rows } = this.#statements.execute(statement, bag)
+      place.took(performance.now() - began)
+      return rows
     } catch (error) {
       throw this.#failed(error)
+    }
+  }
+
+  async #readAway(
+    readers: Readers,
+    place: Place,
+    { text, params }: Statement,
+    bag: Bag,
+  ): Promise<readonly Row[]> {
+    try {
+      const { rows, ms } = await readers.read(text, bind(params, bag))
+      place.took(ms)
+      return rows
+    } catch (error) {
+      // It may have met tables that others have changed meanwhile.
+      this.#lookedAt = 0
+      this.#refuseOutdated()
+      throw error
     }
   }
 
@@ -145,7 +173,7 @@ export class SqliteStore implements Store {
 
   async scrub(): Promise<void> {
     try {
-      // Whoever reads in another process keeps the log: then a moment later, when they are done.
+      // Whoever reads keeps the log: then a moment later, when they are done.
       if (!checkpoint(this.#database, 'TRUNCATE')) this.#scrubLater()
     } catch (error) {
       const failed = this.#failed(error)
@@ -155,25 +183,39 @@ export class SqliteStore implements Store {
   }
 
   #scrubLater(): void {
-    setTimeout(() => {
+    setTimeout(() => this.#scrubWhenQuiet(), SCRUB_MS).unref()
+  }
+
+  /** Readers that overlap could keep the log for ever: new ones wait until those before are done. */
+  #scrubWhenQuiet(): void {
+    if (this.#scrubs || this.#closed) return
+    this.#scrubs = true
+    this.#readers?.whileQuiet(() => {
+      this.#scrubs = false
       if (!this.#closed) this.scrub().catch(() => {})
-    }, SCRUB_MS).unref()
+    })
   }
 
   async ping(): Promise<void> {
     if (this.#lost !== undefined) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
-    await this.read(anything, {})
+    try {
+      this.#refuseOutdated()
+      this.#statements.execute(anything, {})
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   async close(): Promise<void> {
     this.#flush()
     this.#closed = true
+    this.#readers?.close()
     try {
       checkpoint(this.#database, 'TRUNCATE')
     } catch {
       // What could not be brought into the file now stands in the log, and is read from there at the next start.
     }
-    for (const { run } of this.#prepared.values()) run.finalize()
+    this.#statements.close()
     this.#database.close()
   }
 
@@ -199,7 +241,7 @@ export class SqliteStore implements Store {
 
   #checkpoint(): void {
     try {
-      checkpointWhenLarge(this.#database, this.#path)
+      if (checkpointWhenLarge(this.#database, this.#path) > LOG_MAX) this.#scrubWhenQuiet()
     } catch (error) {
       this.#failed(error)
     }
@@ -267,7 +309,8 @@ export class SqliteStore implements Store {
 
   #reply(ask: Ask, at: string): Outcome {
     if (ask.kind === 'write') return this.#runWithin(ask.steps, ask.bag, at)
-    if (ask.kind === 'read') return { done: true, rows: this.#execute(ask.statement, ask.bag).rows }
+    if (ask.kind === 'read')
+      return { done: true, rows: this.#statements.execute(ask.statement, ask.bag).rows }
     for (const one of ask.asks) ask.outcomes.push(this.#reply(one, at))
     return NOTHING
   }
@@ -293,38 +336,16 @@ export class SqliteStore implements Store {
   #runAll(steps: readonly Step[], bag: Bag): Outcome {
     let rows: readonly Row[] = []
     for (const { name, statement, expect } of steps) {
-      const found = this.#execute(statement, bag)
+      const found = this.#statements.execute(statement, bag)
       rows = found.rows
       if (expect !== 'any' && found.any !== (expect === 'some')) return { done: false, step: name, rows }
     }
     return { done: true, rows }
   }
 
-  #execute(statement: Statement, bag: Bag): { rows: readonly Row[]; any: boolean } {
-    const { run, returns, matches } = this.#prepare(statement.text)
-    if (matches) beginMatching()
-    const values = statement.params.map((name): Bound => bag[name] ?? null)
-    if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
-    const rows = run.values(...values) as Bound[][]
-    return { rows, any: rows.length > 0 }
-  }
-
-  #prepare(text: string): Ready {
-    const known = this.#prepared.get(text)
-    if (known !== undefined) return known
-    if (this.#prepared.size >= PREPARED_MAX) {
-      for (const { run } of this.#prepared.values()) run.finalize()
-      this.#prepared.clear()
-    }
-    const run = this.#database.prepare(text)
-    const made = { run, returns: run.columnNames.length > 0, matches: text.includes('takeback_matches') }
-    this.#prepared.set(text, made)
-    return made
-  }
-
   /** Never goes back, whatever this clock or another process' does: the journal's times run as its order does. */
   #now(): string {
-    const [last] = this.#execute(lastAt, {}).rows
+    const [last] = this.#statements.execute(lastAt, {}).rows
     const now = new Date().toISOString()
     return last !== undefined && String(last[0]) > now ? String(last[0]) : now
   }

@@ -6,7 +6,7 @@ import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
-import { BUSY_MS } from './open.ts'
+import { BUSY_MS } from './pragmas.ts'
 import { dropSearch, makeSearch } from './search.ts'
 
 /** Who migrates may take a while; who waits for it, waits. */

@@ -1,0 +1,97 @@
+// A process that reads for the server, so that nobody else waits for it: bun reader.ts <database> <server's process>.
+// Started by readers.ts. It runs one statement at a time, and ends when the server does.
+import { Database } from 'bun:sqlite'
+import { setPriority } from 'node:os'
+import type { Bound } from '../dialect.ts'
+import { readingPragmas } from './pragmas.ts'
+
+export interface Asked {
+  readonly text: string
+  readonly values: readonly Bound[]
+}
+
+/** Rows and how long they took, or why there are none. */
+export type Told =
+  | { readonly rows: readonly (readonly Bound[])[]; readonly ms: number }
+  | { readonly code: string; readonly message: string }
+
+/** So that the server comes first wherever there are too few cores for both. */
+const PRIORITY = 10
+const PREPARED_MAX = 200
+
+type Query = (values: readonly Bound[]) => Told
+
+function openReader(path: string): (asked: Asked) => Promise<Told> {
+  const database = new Database(path, { readonly: true, strict: true })
+  for (const pragma of readingPragmas) database.run(`PRAGMA ${pragma}`)
+  let beginMatching: (() => void) | undefined
+  const prepared = new Map<string, Query>()
+
+  /** Patterns take long to load, and few ask for them. */
+  async function loadPatterns(): Promise<void> {
+    const patterns = await import('./matches.ts')
+    database.function('takeback_matches', { deterministic: true, directOnly: true }, patterns.matches)
+    beginMatching = patterns.beginMatching
+  }
+
+  function prepare(text: string): Query {
+    const statement = database.prepare(text)
+    return (values) => {
+      const start = performance.now()
+      beginMatching?.()
+      const rows = statement.values(...values) as Bound[][]
+      return { rows, ms: performance.now() - start }
+    }
+  }
+
+  return async ({ text, values }) => {
+    if (beginMatching === undefined && text.includes('takeback_matches')) await loadPatterns()
+    if (prepared.size >= PREPARED_MAX) prepared.clear()
+    const query = prepared.get(text) ?? prepare(text)
+    prepared.set(text, query)
+    return query(values)
+  }
+}
+
+function tellWhy(error: unknown): Told {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return { code: String(code ?? ''), message: String(message ?? error) }
+}
+
+/**
+ * A statement that runs does not notice that the channel to the server is gone: Linux ends it then. Elsewhere it ends
+ * once the statement is done.
+ */
+async function endWith(server: number): Promise<void> {
+  process.on('disconnect', () => process.exit(0))
+  // Whoever stops the server may send the signal to all of its processes: what it has begun, it still wants to answer.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+  if (process.platform !== 'linux') return
+  try {
+    const { dlopen } = await import('bun:ffi')
+    const { symbols } = dlopen('libc.so.6', {
+      prctl: { args: ['i32', 'u64', 'u64', 'u64', 'u64'], returns: 'i32' },
+    })
+    symbols.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+  } catch {
+    // A system without that library: see above.
+  }
+  if (process.ppid !== server) process.exit(0)
+}
+
+const PR_SET_PDEATHSIG = 1
+const SIGKILL = 9
+
+if (import.meta.main) {
+  const [path = '', server = ''] = process.argv.slice(2)
+  try {
+    setPriority(PRIORITY)
+  } catch {
+    // Not where it is forbidden.
+  }
+  await endWith(Number(server))
+  const read = openReader(path)
+  process.on('message', async (asked: Asked) => {
+    process.send?.(await read(asked).catch(tellWhy))
+  })
+}

@@ -1,0 +1,191 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Subprocess } from 'bun'
+import { budget } from '../../budget.ts'
+import type { Bound, Row } from '../dialect.ts'
+import { ReaderError, unavailable } from './errors.ts'
+import type { Asked, Told } from './reader.ts'
+
+interface Job {
+  readonly asked: Asked
+  readonly since: number
+  resolve(found: Found): void
+  reject(error: unknown): void
+}
+
+export interface Found {
+  readonly rows: readonly Row[]
+  /** How long the statement took, without the way there and back. */
+  readonly ms: number
+}
+
+/** A process, and what it is doing. */
+interface Reader {
+  readonly process: Subprocess
+  job: Job | undefined
+  deadline: Timer | undefined
+  idleSince: number
+}
+
+interface Limits {
+  readonly most: number
+  readonly queue: number
+  readonly statementMs: number
+  readonly idleMs: number
+}
+
+/** A reader that has nothing to do for so long ends. */
+const IDLE_MS = 60_000
+
+/**
+ * Processes that read for the server, each with a connection of its own: a statement that takes long takes nobody else's
+ * time, and can be stopped by ending its process. They start when they are needed. A connection sees all that was
+ * committed before its statement begins, and keeps nothing open between statements.
+ */
+export class Readers {
+  readonly #path: string
+  readonly #limits: Limits
+  readonly #all = new Set<Reader>()
+  readonly #waiting: Job[] = []
+  /** What is to be done while nobody reads. */
+  readonly #quiet: (() => void)[] = []
+  #sweep: Timer | undefined
+  #closed = false
+
+  constructor(path: string, statementMs: number, limits: Partial<Limits> = {}) {
+    this.#path = path
+    const most = Math.min(budget.readers, availableParallelism())
+    this.#limits = { most, queue: budget.readerQueue, statementMs, idleMs: IDLE_MS, ...limits }
+  }
+
+  read(text: string, values: readonly Bound[]): Promise<Found> {
+    if (this.#closed || this.#waiting.length >= this.#limits.queue)
+      return Promise.reject(unavailable(new Error('too many reads wait')))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ asked: { text, values }, since: performance.now(), resolve, reject })
+      this.#dispatch()
+    })
+  }
+
+  /** Does something while nobody reads: who is reading is waited for, who comes meanwhile waits. */
+  whileQuiet<T>(work: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#quiet.push(() => {
+      try {
+        resolve(work())
+      } catch (error) {
+        reject(error)
+      }
+    })
+    this.#dispatch()
+    return promise
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const job of this.#waiting.splice(0)) job.reject(unavailable(new Error('the server stops')))
+    for (const reader of this.#all) this.#end(reader, new Error('the server stops'))
+  }
+
+  get #isReading(): boolean {
+    for (const { job } of this.#all) if (job !== undefined) return true
+    return false
+  }
+
+  #dispatch(): void {
+    if (this.#quiet.length > 0) {
+      if (this.#isReading) return
+      for (const work of this.#quiet.splice(0)) work()
+    }
+    for (let job = this.#waiting[0]; job !== undefined; job = this.#waiting[0]) {
+      if (performance.now() - job.since > this.#limits.statementMs) {
+        this.#waiting.shift()
+        job.reject(unavailable(new Error(`no reader was free within ${this.#limits.statementMs} ms`)))
+        continue
+      }
+      const reader = this.#free()
+      if (reader === undefined) return
+      this.#waiting.shift()
+      if (reader instanceof Error) job.reject(unavailable(reader))
+      else this.#run(reader, job)
+    }
+  }
+
+  /** The one that was busy last: the others may end. */
+  #free(): Reader | Error | undefined {
+    let free: Reader | undefined
+    for (const reader of this.#all)
+      if (reader.job === undefined && reader.idleSince >= (free?.idleSince ?? 0)) free = reader
+    return free ?? (this.#all.size < this.#limits.most ? this.#start() : undefined)
+  }
+
+  #run(reader: Reader, job: Job): void {
+    const { statementMs } = this.#limits
+    reader.job = job
+    reader.deadline = setTimeout(
+      () => this.#end(reader, new Error(`the statement took longer than ${statementMs} ms`)),
+      statementMs,
+    )
+    try {
+      reader.process.send(job.asked)
+    } catch (error) {
+      this.#end(reader, error)
+    }
+  }
+
+  /** An error where the system has no room for another process. */
+  #start(): Reader | Error {
+    try {
+      const child = Bun.spawn(commandOf(this.#path), {
+        // Where neither settings nor variables of the user's own folder are found.
+        cwd: import.meta.dir,
+        stdio: ['ignore', 'ignore', 'inherit'],
+        serialization: 'advanced',
+        ipc: (told: Told) => this.#take(reader, told),
+        onExit: (_, code, signal) => this.#end(reader, new Error(`a reader ended with ${signal ?? code}`)),
+      })
+      child.unref()
+      const reader: Reader = { process: child, job: undefined, deadline: undefined, idleSince: 0 }
+      this.#all.add(reader)
+      this.#sweep ??= setInterval(() => this.#endIdle(), this.#limits.idleMs / 4).unref()
+      return reader
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
+  #take(reader: Reader, told: Told): void {
+    const { job } = reader
+    if (job === undefined) return
+    clearTimeout(reader.deadline)
+    reader.job = undefined
+    reader.idleSince = performance.now()
+    if ('rows' in told) job.resolve(told)
+    else job.reject(new ReaderError(told.code, told.message))
+    this.#dispatch()
+  }
+
+  /** Its process ends, whatever it does: another one takes its place when there is work. */
+  #end(reader: Reader, why: unknown): void {
+    if (!this.#all.delete(reader)) return
+    clearTimeout(reader.deadline)
+    reader.process.kill('SIGKILL')
+    reader.job?.reject(unavailable(why))
+    if (this.#all.size === 0) {
+      clearInterval(this.#sweep)
+      this.#sweep = undefined
+    }
+    this.#dispatch()
+  }
+
+  #endIdle(): void {
+    const since = performance.now() - this.#limits.idleMs
+    for (const reader of this.#all)
+      if (reader.job === undefined && reader.idleSince < since) this.#end(reader, undefined)
+  }
+}
+
+/** The only place that knows how a reader is started: what is one file with its runtime would start itself. */
+function commandOf(path: string): string[] {
+  return [process.execPath, join(import.meta.dir, 'reader.ts'), path, String(process.pid)]
+}

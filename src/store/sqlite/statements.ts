@@ -1,0 +1,51 @@
+import type { Database, Statement as Prepared } from 'bun:sqlite'
+import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Statement } from '../sql.ts'
+import { beginMatching } from './matches.ts'
+
+/** A statement that is ready to run: whether rows come of it, and whether it looks for patterns. */
+interface Ready {
+  readonly run: Prepared
+  readonly returns: boolean
+  readonly matches: boolean
+}
+
+const PREPARED_MAX = 1000
+
+/** The prepared statements of a connection. */
+export class Statements {
+  readonly #database: Database
+  readonly #prepared = new Map<string, Ready>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  execute(statement: Statement, bag: Bag): { rows: readonly Row[]; any: boolean } {
+    const { run, returns, matches } = this.#prepare(statement.text)
+    if (matches) beginMatching()
+    const values = bind(statement.params, bag)
+    if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
+    const rows = run.values(...values) as Bound[][]
+    return { rows, any: rows.length > 0 }
+  }
+
+  close(): void {
+    for (const { run } of this.#prepared.values()) run.finalize()
+    this.#prepared.clear()
+  }
+
+  #prepare(text: string): Ready {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    if (this.#prepared.size >= PREPARED_MAX) this.close()
+    const run = this.#database.prepare(text)
+    const made = { run, returns: run.columnNames.length > 0, matches: text.includes('takeback_matches') }
+    this.#prepared.set(text, made)
+    return made
+  }
+}
+
+export function bind(params: readonly string[], bag: Bag): Bound[] {
+  return params.map((name) => bag[name] ?? null)
+}

@@ -4,6 +4,7 @@ import { budget } from './budget.ts'
 export const catalogue = {
   malformed_json: { status: 400, message: 'The body is not valid JSON in UTF-8.' },
   not_an_object: { status: 400, message: 'The body must be a JSON object.' },
+  malformed_header: { status: 400, message: 'A header is malformed.' },
   abandoned: {
     status: 400,
     message: 'The request was cut off, or another one came before its answer: nothing was written.',

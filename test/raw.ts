@@ -18,11 +18,11 @@ export interface Exchange {
   readonly closed: boolean
 }
 
-/** Speaks to a server byte by byte, as no client library would, until it closes, has answered so often, or time is up. */
+/** Speaks to a server byte by byte, as no client library would, until it closes, has answered so often (and so much `more` time has gone), or time is up. */
 export function exchange(
   url: string,
   segments: readonly Segment[],
-  { answers = 1, patience = 3000 }: { answers?: number; patience?: number } = {},
+  { answers = 1, patience = 3000, more = 0 }: { answers?: number; patience?: number; more?: number } = {},
 ): Promise<Exchange> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -40,7 +40,9 @@ export function exchange(
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
-      if (answersIn(text).length >= answers) finish(false)
+      if (answersIn(text).length < answers) return
+      if (more === 0) finish(false)
+      else setTimeout(() => finish(false), more)
     })
     socket.on('close', () => finish(true))
     socket.on('error', () => finish(true))

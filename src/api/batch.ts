@@ -12,6 +12,7 @@ import { refuseNumber } from './create-many.ts'
 import { Query } from './query.ts'
 import { Allowance, type Answered, fillIn, fillInText } from './references.ts'
 import { remove } from './remove.ts'
+import { isTagList, TAGS_EXPECTED } from './tags.ts'
 import { parseId, parseIfMatch, update } from './update.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
@@ -149,6 +150,7 @@ function parsePart(context: Context, sent: unknown, errors: Errors): Part | unde
   const ifMatch = sent.if_match ?? null
   if (ifMatch !== null && typeof ifMatch !== 'string')
     note(errors, 'if_match', 'must be a text, such as "3" with its quotes')
+  else if (ifMatch !== null && !isTagList(ifMatch)) note(errors, 'if_match', TAGS_EXPECTED)
   else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not taken by POST')
   return {
     ...place,

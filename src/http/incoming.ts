@@ -1,16 +1,23 @@
 import type { Server } from 'bun'
 import type { Preconditions } from '../api/context.ts'
 import type { Query } from '../api/query.ts'
+import { isTagList, TAGS_EXPECTED } from '../api/tags.ts'
 import { parseIfMatch } from '../api/update.ts'
+import { Failure } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
 import type { Proxies } from './address.ts'
 import type { Call } from './route.ts'
+import { targetOf } from './target.ts'
 
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
-/** What the log says of a request beyond what was sent. */
+/** What is known of a request, for its line in the log. */
 export interface Seen {
+  readonly path: string
+  readonly search: string
+  readonly started: number
+  readonly requestId: string
   caller?: Caller
   /** The digest of the account, for a login. */
   account?: string
@@ -45,7 +52,10 @@ export class Incoming implements Call {
   }
 
   get when(): Preconditions {
-    return { ifMatch: parseIfMatch(this.#request.headers.get('if-match')) }
+    const ifMatch = this.#request.headers.get('if-match')
+    if (ifMatch !== null && !isTagList(ifMatch))
+      throw new Failure('malformed_header', { errors: new Map([['If-Match', [TAGS_EXPECTED]]]) })
+    return { ifMatch: parseIfMatch(ifMatch) }
   }
 
   get key(): string | null {
@@ -53,10 +63,11 @@ export class Incoming implements Call {
   }
 
   get target(): string {
-    const { pathname, searchParams } = new URL(this.#request.url)
-    searchParams.delete('token')
-    searchParams.sort()
-    return `${this.#request.method} ${pathname.replace(/\/$/, '')}?${searchParams}`
+    const { path, search } = targetOf(this.#request.url)
+    const parameters = new URLSearchParams(search)
+    parameters.delete('token')
+    parameters.sort()
+    return `${this.#request.method} ${path.replace(/\/$/, '')}?${parameters}`
   }
 
   get signal(): AbortSignal {

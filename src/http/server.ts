@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
 import { shownPath } from './shown-path.ts'
+import { targetOf } from './target.ts'
 
 interface Address {
   readonly host: string
@@ -54,13 +55,18 @@ function serve(server: Server<undefined>, served: Served, routes: readonly Route
   server.reload({
     routes: Object.fromEntries(routes.flatMap((route) => bothSpellings(route, service))),
     fetch: (request, server) => service.serve(undefined, request as BunRequest, server),
-    error(error) {
-      const requestId = service.newRequestId()
-      const answer = answerFailure(error, requestId, served.log, false)
-      return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
-    },
+    error: (error) => answerError(error, service.newRequestId(), served.log),
   })
   return { drain: () => drain(server, service) }
+}
+
+/** What went wrong while it was answered. Where that was the log, there is an answer all the same. */
+function answerError(error: unknown, requestId: string, log: Log): Response {
+  let answer = renderFailure(new Failure('internal'), requestId)
+  try {
+    answer = answerFailure(error, requestId, log, false)
+  } catch {}
+  return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
 }
 
 /** While the database is brought to the declaration. */
@@ -68,9 +74,15 @@ function answerStarting(request: Request, log: Log): Response {
   const requestId = Bun.randomUUIDv7()
   const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
   const answer = renderFailure(failure, requestId)
-  const { pathname, search } = new URL(request.url)
-  const path = shownPath(pathname, search.slice(1))
-  log.request({ method: request.method, path, status: answer.status, ms: 0, requestId, actor: null })
+  const { path, search } = targetOf(request.url)
+  log.request({
+    method: request.method,
+    path: shownPath(path, search),
+    status: answer.status,
+    ms: 0,
+    requestId,
+    actor: null,
+  })
   return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
 }
 

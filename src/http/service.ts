@@ -13,8 +13,11 @@ import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Method, Route } from './route.ts'
 import { shownPath } from './shown-path.ts'
+import { refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
+/** Of a server that is no proxy. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE }
 
@@ -58,36 +61,49 @@ export class Service {
 
   /** Whatever happens is answered, and stands in the log. */
   async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
-    const { origins, log } = this.#served
-    const started = performance.now()
-    const requestId = this.newRequestId()
-    const { path, search } = splitUrl(request.url)
-    const seen: Seen = {}
-    let answer: Answer
     this.#underWay++
     try {
-      const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
-      answer = preflight || (await this.#perform(route, request, { server, search, seen }))
-    } catch (error) {
-      answer = answerFailure(error, requestId, log, this.#served.context.explainsDenials)
+      const { path, search } = targetOf(request.url)
+      const seen: Seen = { path, search, started: performance.now(), requestId: this.newRequestId() }
+      const answer = await this.#answer(route, request, server, seen)
+      if (this.#held !== undefined) await this.#held
+      return this.#respond(request, answer, seen)
+    } finally {
+      this.#underWay--
     }
-    if (this.#held !== undefined) await this.#held
-    this.#underWay--
+  }
+
+  async #answer(
+    route: Route | undefined,
+    request: BunRequest,
+    server: Server<undefined>,
+    seen: Seen,
+  ): Promise<Answer> {
+    const { origins, log, context } = this.#served
+    try {
+      refuseHost(request.headers.get('host'))
+      const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
+      return preflight || (await this.#perform(route, request, server, seen))
+    } catch (error) {
+      return answerFailure(error, seen.requestId, log, context.explainsDenials)
+    }
+  }
+
+  #respond(
+    request: BunRequest,
+    answer: Answer,
+    { path, search, started, requestId, caller, account }: Seen,
+  ): Response {
+    const { origins, log } = this.#served
+    const { method } = request
     const status = isUnchanged(request, answer) ? 304 : answer.status
-    const actor = seen.caller === undefined ? null : nameOf(seen.caller.actor)
+    const actor = caller === undefined ? null : nameOf(caller.actor)
     const ms = performance.now() - started
-    log.request({
-      method: request.method,
-      path: shownPath(path, search),
-      status,
-      ms,
-      requestId,
-      actor,
-      account: seen.account,
-    })
+    log.request({ method, path: shownPath(path, search), status, ms, requestId, actor, account })
     const headers = headersOf(answer, requestId)
     if (origins.any) Object.assign(headers, origins.headersFor(request))
-    if (this.#held !== undefined) headers.Connection = 'close'
+    // Bun takes whatever follows CONNECT for the bytes of a tunnel.
+    if (this.#held !== undefined || method === 'CONNECT') headers.Connection = 'close'
     return new Response(status === 304 ? null : answer.body, { status, headers })
   }
 
@@ -95,13 +111,14 @@ export class Service {
   async #perform(
     route: Route | undefined,
     request: BunRequest,
-    { server, search, seen }: { server: Server<undefined>; search: string; seen: Seen },
+    server: Server<undefined>,
+    seen: Seen,
   ): Promise<Answer> {
     const around = { server, proxies: this.#served.proxies, seen }
     const handler = handlerOf(route, request.method)
     if (handler.page) return handler.run(new Incoming(request, around, nothing))
     if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
-    const parameters = search === '' ? undefined : new URLSearchParams(search)
+    const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     seen.caller = await this.#callerOf(token)
     const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
@@ -125,6 +142,7 @@ export class Service {
 }
 
 function handlerOf(route: Route | undefined, method: string): Handler {
+  if (method === 'CONNECT') throw new Failure('method_not_allowed', { headers: { Allow: METHODS } })
   if (route === undefined) throw new Failure('not_found')
   const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
   if (handler !== undefined) return handler
@@ -133,12 +151,4 @@ function handlerOf(route: Route | undefined, method: string): Handler {
 
 function methodsOf(route: Route): string[] {
   return Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
-}
-
-function splitUrl(url: string): { path: string; search: string } {
-  const start = url.indexOf('/', 8)
-  const mark = url.indexOf('?', start)
-  return mark < 0
-    ? { path: url.slice(start), search: '' }
-    : { path: url.slice(start, mark), search: url.slice(mark + 1) }
 }

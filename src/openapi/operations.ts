@@ -12,6 +12,7 @@ export const SERVICE = 'Service'
 
 /** What can happen to any call, whatever it does. */
 const ANYWHERE: readonly Code[] = [
+  'malformed_header',
   'invalid_token',
   'not_acceptable',
   'invalid_data',

@@ -1,0 +1,11 @@
+const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/
+const TAGS = new RegExp(`^[ \\t,]*(?:${TAG.source}[ \\t]*(?:,[ \\t,]*|$))+$`)
+
+/** What a list of tags looks like, for whoever sent something else. */
+export const TAGS_EXPECTED =
+  'must be an ETag in its double quotes, such as "3", several with commas between, or *'
+
+/** `*`, or tags in quotes (RFC 9110, section 13.1.1). Anything else would never match, which looks like a conflict. */
+export function isTagList(text: string): boolean {
+  return text.trim() === '*' || TAGS.test(text)
+}

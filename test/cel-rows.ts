@@ -20,6 +20,8 @@ import {
 import type { TestServer } from './harness.ts'
 
 const optional = { optional: true } as const
+/** Short enough to be looked for in each other. */
+const short = { optional: true, max: 20 } as const
 
 /** Whoever asks. */
 export const personFields = { name: text(optional), level: integer(optional) }
@@ -29,7 +31,7 @@ export const cFields = {
   count: integer(optional),
   price: decimal(optional),
   at: datetime(optional),
-  tags: list(text(), optional),
+  tags: list(text(), short),
   info: object({ word: text(optional), deep: object({ flag: boolean(optional) }, optional) }),
 }
 
@@ -38,7 +40,7 @@ export const bFields = {
   day: date(optional),
   flag: boolean(optional),
   ratio: number(optional),
-  lines: list(object({ price: decimal(optional), note: text(optional) }), optional),
+  lines: list(object({ price: decimal(optional), note: text(optional) }), short),
   info: object({ word: text(optional), deep: object({ count: integer(optional) }) }, optional),
   c: ref('cs', { optional: true, onDelete: 'clear' }),
 }
@@ -64,13 +66,13 @@ export const rowFields = {
   starts: datetime(optional),
   ends: datetime(optional),
   anything: json(optional),
-  tags: list(text(), optional),
-  numbers: list(integer(), optional),
-  ratios: list(number(), optional),
-  prices: list(decimal(), optional),
-  flags: list(boolean(), optional),
-  days: list(date(), optional),
-  times: list(datetime(), optional),
+  tags: list(text(), short),
+  numbers: list(integer(), short),
+  ratios: list(number(), short),
+  prices: list(decimal(), short),
+  flags: list(boolean(), short),
+  days: list(date(), short),
+  times: list(datetime(), short),
   lines: list(
     object({
       price: decimal(optional),
@@ -80,18 +82,18 @@ export const rowFields = {
       flag: boolean(optional),
       day: date(optional),
       at: datetime(optional),
-      tags: list(text(), optional),
+      tags: list(text(), short),
       deep: object({ word: text(optional) }),
       maybe: object({ word: text(optional), inner: object({ flag: boolean(optional) }) }, optional),
     }),
-    optional,
+    short,
   ),
   inner: object(
     {
       word: text(optional),
       flag: boolean(optional),
       price: decimal(optional),
-      deep: object({ count: integer(optional), tags: list(text(), optional) }),
+      deep: object({ count: integer(optional), tags: list(text(), short) }),
       maybe: object({ day: date(optional) }, optional),
       c: ref('cs', { optional: true, onDelete: 'clear' }),
     },

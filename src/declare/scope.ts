@@ -86,6 +86,7 @@ function memberOf(
     return {
       is: 'list',
       column,
+      max: field.max,
       item: { table: linkTableOf(type.name, field.path).table, target: field.target, members },
     }
   }
@@ -110,13 +111,19 @@ function listMember(
   prefix: number,
 ): Member {
   const column = columnOf(field).slice(prefix)
+  const max = maxOf(field)
   if (item.kind === 'object') {
     const inner = new Map(fieldMembers(item.fields, type, entities, sight, item.path.length + 1))
-    return { is: 'list', column, item: { names: [...inner.keys()], get: (name) => inner.get(name) } }
+    return { is: 'list', column, max, item: { names: [...inner.keys()], get: (name) => inner.get(name) } }
   }
   if (item.kind === 'value' && item.item === undefined && item.column !== 'json')
-    return { is: 'list', column, item: { kind: kindOf(item), scale: item.scale } }
+    return { is: 'list', column, max, item: { kind: kindOf(item), scale: item.scale } }
   return { is: 'json', column }
+}
+
+function maxOf({ schema }: ValueField): number | undefined {
+  const { maxItems } = schema as { maxItems?: unknown }
+  return typeof maxItems === 'number' ? maxItems : undefined
 }
 
 function kindOf(field: ValueField): ValueKind {

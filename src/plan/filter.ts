@@ -1,5 +1,6 @@
 import { understand, valueAt } from '../declare/cel/check.ts'
-import type { Expression } from '../declare/cel/expression.ts'
+import { refuseCostly } from '../declare/cel/cost.ts'
+import { type Expression, partsOf } from '../declare/cel/expression.ts'
 import { Mistake } from '../declare/cel/parse.ts'
 import type { Scope } from '../declare/cel/scope.ts'
 import type { EntityType } from '../declare/model.ts'
@@ -19,8 +20,8 @@ export interface Filter {
 
 /** What whoever looks can say about Entities of a type. */
 export interface Filters {
-  /** `?filter=`: undefined, and a note, where it cannot be understood. */
-  parse(text: string, errors: Errors): Filter | undefined
+  /** `?filter=`: undefined, and a note, where it cannot be understood, or costs too much; in the past more does. */
+  parse(text: string, errors: Errors, past?: boolean): Filter | undefined
   /** `?customer.id=5`: the same. `at` tells apart those of one request. */
   equality(path: string, text: string, at: number, errors: Errors): Filter | undefined
   /** The value that a dot path names; undefined where there is none that can be compared. */
@@ -43,16 +44,16 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
     }) ?? undefined
   return {
     comparable,
-    parse(text, errors) {
-      const found = known.of(text, () => {
-        try {
-          return filterOf(understand(text, scope), dialect)
-        } catch (error) {
-          if (error instanceof Mistake) return error
-          throw error
-        }
-      })
-      return found instanceof Mistake ? note(errors, 'filter', found.message) : found
+    parse(text, errors, past = false) {
+      const found = known.of(text, () => unlessMistaken(() => filterOf(understand(text, scope), dialect)))
+      const allowed =
+        past && !(found instanceof Mistake)
+          ? unlessMistaken(() => {
+              refuseCostly(found.expression, false)
+              return found
+            })
+          : found
+      return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed
     },
     equality(path, text, at, errors) {
       const target = comparable(path)
@@ -67,6 +68,15 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
       const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
       return filterOf({ op: 'compare', kind: 'boolean', how: '==', left: target.value, right }, dialect)
     },
+  }
+}
+
+function unlessMistaken<Made>(make: () => Made): Made | Mistake {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof Mistake) return error
+    throw error
   }
 }
 
@@ -85,36 +95,4 @@ function bindLiterals(expression: Expression, dialect: Dialect, bag: Bag): void 
   if (expression.op === 'startsWith' && expression.part.op === 'literal')
     bag[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
   for (const part of partsOf(expression)) bindLiterals(part, dialect, bag)
-}
-
-function partsOf(expression: Expression): readonly Expression[] {
-  switch (expression.op) {
-    case 'and':
-    case 'or':
-      return expression.of
-    case 'in':
-      return [expression.value, ...expression.of]
-    case 'not':
-    case 'shift':
-    case 'lower':
-      return [expression.of]
-    case 'size':
-      return 'op' in expression.of ? [expression.of] : []
-    case 'compare':
-      return [expression.left, expression.right]
-    case 'member':
-      return [expression.value]
-    case 'exists':
-    case 'all':
-      return [expression.condition]
-    case 'startsWith':
-    case 'endsWith':
-    case 'contains':
-    case 'matches':
-      return [expression.text, expression.part]
-    case 'choose':
-      return [expression.condition, expression.then, expression.otherwise]
-    default:
-      return []
-  }
 }

@@ -42,7 +42,7 @@ function idsOf(rows: readonly Row[]): number[] {
 }
 
 /** More than anybody may ask for, however well it is meant. */
-const LIMITS = /is longer than 4096 bytes|parts, more than 100|by more than 100 years/
+const LIMITS = /is longer than 4096 bytes|parts, more than 100|by more than 100 years|^searches in texts/
 
 /** Which rows are asked for, by chance: mostly those that live. */
 const [LIVE, TRASH, PAST] = [0, 18, 19] as const

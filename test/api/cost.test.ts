@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { system } from '../../src/plan/actor.ts'
-import { app, entity, everyone, integer, ref, text } from '../../src/takeback.ts'
+import { app, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { declaration, every, nestings } from '../cel-operators.ts'
 import { onEveryStore } from '../harness.ts'
 
@@ -46,6 +46,46 @@ onEveryStore('what a filter costs', declaration, (server) => {
         expect([status, body.errors]).toEqual([200, undefined])
       },
     )
+  })
+})
+
+const lists = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    nodes: entity({
+      fields: {
+        name: text({ optional: true }),
+        nums: list(integer(), { optional: true }),
+        links: list(ref('nodes'), { optional: true }),
+      },
+    }),
+  },
+})
+
+onEveryStore('what goes through lists within lists', lists, (server) => {
+  const ask = (filter: string, more = '') =>
+    server.call('GET', `/api/nodes/?filter=${encodeURIComponent(filter)}${more}`)
+
+  test('is refused before it is asked of anything', async () => {
+    await server.expect(201, 'POST', '/api/nodes/', { nums: Array.from({ length: 100_000 }, (_, at) => at) })
+    for (const filter of [
+      'nums.all(x, x in nums)',
+      'nums.all(x, size(nums) > x)',
+      'links.exists(l, l.links.exists(m, m.links.exists(n, n.name == "a")))',
+    ]) {
+      const { status, body } = await ask(filter)
+      expect([filter, status, Object.keys(body.errors)]).toEqual([filter, 422, ['filter']])
+      expect(body.errors.filter[0]).toContain('a list within a list needs a declared max')
+    }
+    expect((await ask('nums.all(x, x >= 0)')).body.data).toHaveLength(1)
+  })
+
+  test('counts more in the past, which has no index of them', async () => {
+    const filter = 'links.exists(l, l.id in links)'
+    expect((await ask(filter)).status).toBe(200)
+    const past = encodeURIComponent(new Date(Date.now() + 60_000).toISOString())
+    expect((await ask(filter, `&at=${past}`)).body.errors?.filter[0]).toContain('needs a declared max')
   })
 })
 

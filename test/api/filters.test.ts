@@ -330,7 +330,7 @@ const clubs = app({
         name: text(),
         members: list(ref('users', { as: 'clubs', onDelete: 'clear' }), { default: [] }),
         inner: object(
-          { guests: list(ref('users', { onDelete: 'clear' }), { optional: true }) },
+          { guests: list(ref('users', { onDelete: 'clear' }), { optional: true, max: 50 }) },
           { optional: true },
         ),
       },

@@ -2,6 +2,7 @@ import { budget } from '../../budget.ts'
 import { didYouMean } from '../closest.ts'
 import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
+import { refuseCostly } from './cost.ts'
 import { type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
 import { and, not, or, truth } from './fold.ts'
 import { type Call, type Found, is, type Reader } from './found.ts'
@@ -12,7 +13,9 @@ import type { Member, Members, Scope } from './scope.ts'
 
 /** Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right. */
 export function understand(text: string, scope: Scope): Expression {
-  return new OneReader(text, scope).condition(parse(text))
+  const expression = new OneReader(text, scope).condition(parse(text))
+  refuseCostly(expression)
+  return expression
 }
 
 /** The value that a dot path names, as in a sort or a short equality; undefined where there is none. */
@@ -324,16 +327,16 @@ function found(root: Root, hops: Place['hops'], member: Member, outer?: Place): 
       }
     }
     case 'list': {
-      const { item } = member
+      const { item, max } = member
       if ('get' in item)
-        return { is: 'list', list: { place: at(member.column), item: 'object' }, members: item }
+        return { is: 'list', list: { place: at(member.column), item: 'object', max }, members: item }
       if ('table' in item)
         return {
           is: 'list',
-          list: { place: at(member.column), item: { table: item.table, target: item.target } },
+          list: { place: at(member.column), item: { table: item.table, target: item.target }, max },
           members: item.members(),
         }
-      return { is: 'list', list: { place: at(member.column), item }, members: undefined }
+      return { is: 'list', list: { place: at(member.column), item, max }, members: undefined }
     }
     case 'json':
       return {

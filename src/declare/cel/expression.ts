@@ -31,6 +31,8 @@ export interface Place {
 export interface ListPlace {
   readonly place: Place
   readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | Links
+  /** The most items that it may have, where that is declared. */
+  readonly max: number | undefined
 }
 
 /** The rows of a list of references: a table with `source`, `target` and `place`. */
@@ -122,4 +124,37 @@ export const unknown: Expression = Object.freeze({ op: 'constant', kind: 'boolea
 /** Digits behind the point, of what can have some. */
 export function scaleOf(expression: Expression): number {
   return 'scale' in expression ? expression.scale : 0
+}
+
+/** The expressions that one is made of. */
+export function partsOf(expression: Expression): readonly Expression[] {
+  switch (expression.op) {
+    case 'and':
+    case 'or':
+      return expression.of
+    case 'in':
+      return [expression.value, ...expression.of]
+    case 'not':
+    case 'shift':
+    case 'lower':
+      return [expression.of]
+    case 'size':
+      return 'op' in expression.of ? [expression.of] : []
+    case 'compare':
+      return [expression.left, expression.right]
+    case 'member':
+      return [expression.value]
+    case 'exists':
+    case 'all':
+      return [expression.condition]
+    case 'startsWith':
+    case 'endsWith':
+    case 'contains':
+    case 'matches':
+      return [expression.text, expression.part]
+    case 'choose':
+      return [expression.condition, expression.then, expression.otherwise]
+    default:
+      return []
+  }
 }

@@ -23,6 +23,8 @@ export type Member =
   | {
       readonly is: 'list'
       readonly column: string
+      /** The most items that it may have, where that is declared. */
+      readonly max: number | undefined
       readonly item:
         | { readonly kind: ValueKind; readonly scale: number }
         | Members

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test'
+import { viewersOf } from '../../plan/viewer.ts'
+import { app, entity, integer, list, object, ref, text } from '../../takeback.ts'
+import { resolve } from '../resolve.ts'
+import { understand } from './check.ts'
+import { refuseCostly } from './cost.ts'
+
+const model = resolve(
+  app({
+    admins: 'admins',
+    entities: {
+      admins: entity({
+        login: { userType: 'admin' },
+        fields: {
+          name: text(),
+          roles: list(text()),
+          few: list(text(), { max: 9 }),
+          friends: list(ref('nodes')),
+        },
+      }),
+      nodes: entity({
+        fields: {
+          name: text(),
+          body: text(),
+          up: ref('nodes', { optional: true }),
+          words: list(text()),
+          nums: list(integer()),
+          few: list(text(), { max: 100 }),
+          some: list(text(), { max: 1000 }),
+          lines: list(object({ note: text(), words: list(text()), few: list(text(), { max: 5 }) })),
+          short: list(object({ note: text(), words: list(text()) }), { max: 10 }),
+          links: list(ref('nodes')),
+          pair: list(ref('nodes'), { max: 2 }),
+        },
+      }),
+    },
+  }),
+)
+const nodes = model.entities.get('nodes')
+if (nodes === undefined) throw new Error('no nodes')
+const scope = viewersOf(model).of({ kind: 'system' }).scopeOf(nodes)
+
+const TOO_MANY = /can go through \d+ items for one Entity, more than 1000000/
+
+describe('what goes through lists within lists is refused', () => {
+  test.each([
+    'nums.all(x, x in nums)',
+    '!nums.exists(x, !(x in nums))',
+    'nums.exists(x, size(nums) > x)',
+    'words.exists(w, w in up.words)',
+    'words.exists(w, w in me.roles)',
+    'words.all(w, words.size() > 3 || w == "a")',
+    'lines.exists(l, l.note in words)',
+    'lines.exists(l, l.words.exists(w, w in words))',
+    'lines.exists(l, l.few.exists(w, w in some))',
+    'short.exists(s, s.words.exists(w, w in some))',
+    'some.exists(a, a in some && a in some)',
+    'links.exists(l, l.links.exists(m, m.name == "a"))',
+    'links.exists(l, l.links.all(m, m.name == "a"))',
+    'links.all(l, l.words.exists(w, w == l.name))',
+    'links.exists(l, l.name in l.words)',
+    'links.exists(l, size(l.links) > 3)',
+    'links.exists(l, l.up.links.exists(m, m.id == l.id))',
+    // It is known which one, but not that it is the only one that counts.
+    'links.exists(l, !l.links.exists(m, m.id == 3))',
+    'links.exists(l, l.links.exists(m, m.id == 3 || m.name == "a"))',
+    'links.exists(l, l.links.exists(m, m.id > 3))',
+    'links.exists(l, l.links.exists(m, m.id == 3 && m.links.exists(n, n.up.links.exists(o, o.name == "a"))))',
+  ])('%s', (filter) => {
+    expect(() => understand(filter, scope)).toThrow(TOO_MANY)
+  })
+})
+
+describe('what goes through each once, through short ones, or finds by an index is not', () => {
+  test.each([
+    'nums.all(x, x > 3)',
+    'nums.all(x, x > 3) && words.exists(w, w == "a") && lines.all(l, l.note == "b") && 3 in nums',
+    'words.all(w, w in few)',
+    'words.exists(w, w in me.few)',
+    'some.exists(a, a in some)',
+    'pair.exists(a, a.pair.exists(b, b.links.exists(c, c.name == "a")))',
+    // Lists in the items of a list are no more than its JSON.
+    'lines.exists(l, l.words.exists(w, w == l.note))',
+    'lines.exists(l, l.note in l.words && size(l.few) > 1)',
+    'short.exists(s, s.words.exists(w, w == "a"))',
+    'links.exists(l, l.id in me.friends)',
+    'links.exists(l, l.links.exists(m, m.id == me.id))',
+    'links.exists(l, l.links.exists(m, 3 == m.id && m.name == "a"))',
+    'links.exists(l, l.links.exists(m, m.id == up.id && m.name == "a"))',
+    'links.exists(l, 3 in l.links && l.up.id in l.links)',
+    'me.friends.exists(f, f.id in links)',
+  ])('%s', (filter) => {
+    expect(() => understand(filter, scope)).not.toThrow()
+  })
+})
+
+test('in the past no index tells what a list has', () => {
+  const filter = understand('links.exists(l, l.id in links)', scope)
+  expect(() => refuseCostly(filter, false)).toThrow(TOO_MANY)
+})
+
+test('texts are searched in only so many times', () => {
+  const searches = ['body.contains("a")', 'body.endsWith("a")', 'body.matches("a")', 'body.startsWith(name)']
+  const all = (count: number) => Array.from({ length: count }, (_, at) => searches[at % 4]).join(' || ')
+  expect(() => understand(all(10), scope)).not.toThrow()
+  expect(() => understand(all(11), scope)).toThrow('searches in texts 11 times, more than 10')
+  expect(() => understand(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`, scope)).toThrow(
+    'searches',
+  )
+  // These are comparisons.
+  const begins = Array.from({ length: 20 }, () => 'body.startsWith("a")').join(' || ')
+  expect(() => understand(begins, scope)).not.toThrow()
+})

@@ -1,0 +1,92 @@
+import { budget } from '../../budget.ts'
+import { type Expression, type ListPlace, partsOf, yes } from './expression.ts'
+import { Mistake } from './parse.ts'
+
+/** What is known of the Entity at hand, and of the lists that a part is in, by their depth. */
+interface Setting {
+  /** Whether the rows of its lists of references stand in their table: those of the past do not. */
+  readonly stored: boolean
+  readonly around: ReadonlyMap<number, ListPlace>
+}
+
+/**
+ * An expression that could go through too much for one Entity is refused before it is asked of any. What counts is what
+ * it can touch: a list has as many items as its `max` says, and lists within lists multiply.
+ */
+export function refuseCostly(expression: Expression, stored = true): void {
+  const items = itemsOf(expression, { stored, around: new Map() }, true)
+  if (items > budget.expressionItems)
+    throw new Mistake(
+      `can go through ${items} items for one Entity, more than ${budget.expressionItems}: a list within a list needs a declared max`,
+    )
+  const searches = searchesOf(expression)
+  if (searches > budget.expressionSearches)
+    throw new Mistake(`searches in texts ${searches} times, more than ${budget.expressionSearches}`)
+}
+
+/** How many items of lists it looks at, at most. `holds`: all that counts is whether it is true. */
+function itemsOf(expression: Expression, setting: Setting, holds: boolean): number {
+  if (expression.op === 'exists' || expression.op === 'all') return itemsOfEach(expression, setting, holds)
+  const also = holds && (expression.op === 'and' || expression.op === 'or')
+  const inside = partsOf(expression).reduce((all, part) => all + itemsOf(part, setting, also), 0)
+  if (expression.op === 'member')
+    return inside + (isIndexed(expression.list, setting) ? 1 : lengthOf(expression.list, setting))
+  if (expression.op === 'size' && !('op' in expression.of)) return inside + lengthOf(expression.of, setting)
+  return inside
+}
+
+function itemsOfEach(
+  { op, list, depth, condition }: Extract<Expression, { op: 'exists' | 'all' }>,
+  setting: Setting,
+  holds: boolean,
+): number {
+  const around = new Map(setting.around).set(depth, list)
+  const inside = itemsOf(condition, { ...setting, around }, holds && op === 'exists')
+  const found = op === 'exists' && holds && isIndexed(list, setting) && namesId(condition, depth)
+  return (found ? 1 : lengthOf(list, setting)) * Math.max(1, inside)
+}
+
+function lengthOf({ place: { root, hops }, item, max }: ListPlace, { around }: Setting): number {
+  const links = typeof item === 'object' && 'table' in item
+  // A list in an item is a part of the same JSON: together they are no more than the list around them.
+  const outer = root.of === 'item' && hops.length === 0 && !links ? around.get(root.depth) : undefined
+  if (outer !== undefined && outer.max === undefined) return 1
+  return max ?? budget.listItems
+}
+
+/** Whether an index tells if something is in the list. */
+function isIndexed({ place: { root, hops }, item }: ListPlace, { stored }: Setting): boolean {
+  if (typeof item !== 'object' || !('table' in item)) return false
+  return hops.length > 0 || root.of === 'me' || (root.of === 'self' && stored)
+}
+
+/** Whether a condition on the items says which one: `m.id == me.id && …`; or that none will do. */
+function namesId(condition: Expression, depth: number): boolean {
+  if (condition.op === 'constant') return condition !== yes
+  if (condition.op === 'and') return condition.of.some((part) => namesId(part, depth))
+  if (condition.op !== 'compare' || condition.how !== '==') return false
+  const { left, right } = condition
+  return (isId(left, depth) && isOutside(right)) || (isId(right, depth) && isOutside(left))
+}
+
+function isId(expression: Expression, depth: number): boolean {
+  if (expression.op !== 'value') return false
+  const { root, hops, column } = expression.place
+  return root.of === 'item' && root.depth === depth && hops.length === 0 && column === 'target'
+}
+
+/** A value that is the same for all items. */
+function isOutside(expression: Expression): boolean {
+  return expression.op === 'literal' || (expression.op === 'value' && expression.place.root.of !== 'item')
+}
+
+/** How many times it looks through a text: a beginning that is a literal is found by comparison. */
+function searchesOf(expression: Expression): number {
+  const { op } = expression
+  const own =
+    op === 'contains' ||
+    op === 'endsWith' ||
+    op === 'matches' ||
+    (op === 'startsWith' && expression.part.op !== 'literal')
+  return partsOf(expression).reduce((all, part) => all + searchesOf(part), Number(own))
+}

@@ -23,6 +23,7 @@ import { compileAmend } from './plan/amend.ts'
 import { compileAnswers } from './plan/answers.ts'
 import { compilePlans } from './plan/compile.ts'
 import { compileOperations } from './plan/operations.ts'
+import { compilePurges } from './plan/purge.ts'
 import { compileRetention } from './plan/retention.ts'
 import { legacyOf, tablesOf } from './plan/schema.ts'
 import { migrate } from './store/migration/migrate.ts'
@@ -125,6 +126,7 @@ export async function openApp(
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),
+      purges: compilePurges(store.dialect),
     }
     return { context, close: () => store.close() }
   } catch (error) {
@@ -164,7 +166,18 @@ function bindTo(config: Config, log: Log): Bound {
 function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   const { context } = app
   const { model } = context
-  const retention = new Retention(context, compileRetention(model, context.store.dialect))
+  const retention = new Retention(
+    context,
+    compileRetention(model, context.store.dialect),
+    ({ entity, id, entities, operation }) =>
+      log.say(`Purged by retention: ${entity}/${id}${entities > 1 ? `, ${entities} Entities in all` : ''}`, {
+        actor: 'system',
+        entity,
+        id: String(id),
+        entities: String(entities),
+        operation,
+      }),
+  )
   const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
   const routes = config.docs
     ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]

@@ -56,6 +56,10 @@ export const budget = {
   undoOperations: 10_000,
   undoSkips: 1000,
 
+  // What one step of a long job changes.
+  stepEntities: 500,
+  stepRows: 5000,
+
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
   failures: 100,

@@ -6,7 +6,7 @@ import type { Plan } from '../plan/compile.ts'
 import { inTurn } from '../plan/graph.ts'
 import { uniquesOf } from '../plan/schema.ts'
 import { type Act, write } from '../store/act.ts'
-import { type Answer, type Context, operationOf } from './context.ts'
+import { type Answer, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { refuseNumber } from './create-many.ts'
 import { Query } from './query.ts'
@@ -29,13 +29,13 @@ interface Part {
 }
 
 /** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
-export function* batch(context: Context, actor: Actor, sent: unknown, query: Query): Act<Answer> {
+export function* batch(context: Context, actor: Actor, sent: unknown, query: Query): Act<KeptAnswer> {
   query.refuseAll()
   const parts = parseParts(context, sent)
   const { $operation } = operationOf(actor)
   yield* takeTurn(context, parts)
   const allowance = new Allowance(sent)
-  const answers: Answer[] = []
+  const answers: KeptAnswer[] = []
   let bytes = 0
   const answered: { readonly value: unknown }[] = []
   for (const [at, part] of parts.entries()) {
@@ -55,6 +55,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
     status: 200,
     body: `{"results":[${answers.map(resultOf).join(',')}]}`,
     ...(written && { headers: { 'Takeback-Operation': $operation } }),
+    shows: answers.flatMap(({ shows }) => shows),
   }
 }
 
@@ -85,7 +86,7 @@ function* run(
   actor: Actor,
   { method, plan, id: sentId, query, body: sentBody, ifMatch }: Part,
   { answered, operation, allowance }: Around,
-): Act<Answer> {
+): Act<KeptAnswer> {
   const errors: Errors = new Map()
   const id = String(fillInText(sentId ?? '', answered, 'path', errors, allowance))
   const body = fillIn(sentBody, answered, '', errors, allowance)

@@ -10,6 +10,7 @@ import type { AnswersPlan } from '../plan/answers.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/ground.ts'
 import type { OperationsPlan } from '../plan/operations.ts'
+import type { PurgesPlan } from '../plan/purge.ts'
 import { mayOf, type View } from '../plan/view.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
@@ -33,6 +34,7 @@ export interface Context {
   /** Whether answers name the rule that stands behind a refusal: while developing only. */
   readonly explainsDenials: boolean
   readonly answers: AnswersPlan
+  readonly purges: PurgesPlan
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */
@@ -40,6 +42,15 @@ export interface Answer {
   readonly status: number
   readonly body?: string
   readonly headers?: Record<string, string>
+  /** The Entities that the body has values of, so that a purge finds an answer that is kept. */
+  readonly shows?: readonly Shown[]
+}
+
+export type Shown = readonly [entity: string, id: number]
+
+/** An answer that can be kept. */
+export interface KeptAnswer extends Answer {
+  readonly shows: readonly Shown[]
 }
 
 export interface Preconditions {
@@ -135,13 +146,18 @@ function tagOf(version: unknown, body: string): string {
 }
 
 /** An Entity's row (id, version, JSON) as an answer. */
-export function entityAnswer(status: number, row: Row | undefined, operation?: string): Answer {
+export function entityAnswer(
+  status: number,
+  { type }: Plan,
+  row: Row | undefined,
+  operation?: string,
+): KeptAnswer {
   if (row === undefined) throw new Failure('not_found')
-  const [, version, json] = row
+  const [id, version, json] = row
   const body = String(json)
   const headers: Record<string, string> = { ETag: tagOf(version, body) }
   if (operation !== undefined) headers['Takeback-Operation'] = operation
-  return { status, body, headers }
+  return { status, body, headers, shows: [[type.name, Number(id)]] }
 }
 
 /** How often a write that was refused for a reason that has gone meanwhile is tried again. */

@@ -7,13 +7,18 @@ import { uniquesOf } from '../plan/schema.ts'
 import { noteTakenAt } from '../plan/write.ts'
 import { type Act, all } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
-import { type Answer, allow, operationOf } from './context.ts'
+import { allow, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { bindEmailKey, soundOf } from './faults.ts'
 import type { Query } from './query.ts'
 
 /** `POST /api/<entity>/` with a list: all of them or none, as one operation. To be run in one transaction. */
-export function* createMany(plan: Plan, actor: Actor, bodies: readonly unknown[], query: Query): Act<Answer> {
+export function* createMany(
+  plan: Plan,
+  actor: Actor,
+  bodies: readonly unknown[],
+  query: Query,
+): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
   refuseNumber(bodies.length)
@@ -26,6 +31,7 @@ export function* createMany(plan: Plan, actor: Actor, bodies: readonly unknown[]
     status: 201,
     body: `{"data":[${data.join(',')}]}`,
     headers: { 'Takeback-Operation': $operation },
+    shows: made.flatMap((one) => (one instanceof Failure ? [] : one.shows)),
   }
 }
 
@@ -35,7 +41,7 @@ export function refuseNumber(number: number): void {
     throw invalidAt('', `must be a list of 1 to ${budget.batchParts}, and has ${number}`)
 }
 
-function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<Answer> {
+function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<KeptAnswer> {
   if (!isRecord(body)) throw invalidAt('', 'must be an object')
   return yield* create(plan, actor, body, undefined, operation)
 }

@@ -2,7 +2,7 @@ import { Failure, invalid } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Act, write } from '../store/act.ts'
-import { type Answer, allow, entityAnswer, operationOf, shownTo, TRIES } from './context.ts'
+import { allow, entityAnswer, type KeptAnswer, operationOf, shownTo, TRIES } from './context.ts'
 import {
   bindEmailKey,
   bindEpoch,
@@ -21,7 +21,7 @@ export function* create(
   body: unknown,
   query = Query.empty,
   operation?: string,
-): Act<Answer> {
+): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
   const errors = new Map<string, string[]>()
@@ -37,7 +37,7 @@ export function* create(
     const outcome = yield* write(view.writes.create(guarded), bag)
     if (outcome.done) {
       const row = yield* shownTo(view, actor, outcome.rows[0])
-      const answer = entityAnswer(201, row, bag.$operation)
+      const answer = entityAnswer(201, plan, row, bag.$operation)
       return { ...answer, headers: { ...answer.headers, Location: `/api/${plan.type.name}/${row?.[0]}/` } }
     }
     yield* refuseForbidden(plan, actor, { action: 'create', bag, manner: { guarded }, errors })

@@ -4,7 +4,7 @@ import { type Caller, nameOf } from '../plan/actor.ts'
 import { KEPT_MS } from '../plan/answers.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
-import { type Answer, type Context, TRIES } from './context.ts'
+import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
 import { perform, transact } from './perform.ts'
 
 const HEADER = 'Idempotency-Key'
@@ -22,7 +22,11 @@ export interface Repeatable {
 }
 
 /** One thing after the other, unless it is to be done once. */
-export function performOnce(context: Context, request: Repeatable, make: () => Act<Answer>): Promise<Answer> {
+export function performOnce(
+  context: Context,
+  request: Repeatable,
+  make: () => Act<KeptAnswer>,
+): Promise<Answer> {
   return request.key === null
     ? perform(context.store, make(), request.signal)
     : once(context, request, request.key, make)
@@ -32,7 +36,7 @@ export function performOnce(context: Context, request: Repeatable, make: () => A
 export function transactOnce(
   context: Context,
   request: Repeatable,
-  make: () => Act<Answer>,
+  make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   return request.key === null
     ? transact(context.store, make, request.signal)
@@ -43,18 +47,23 @@ export function transactOnce(
  * Does it once, however often it is asked for: the key is taken, the act done and its answer put down in one
  * transaction, so neither a crash nor a second server can come between. What fails leaves the key free.
  */
-function once(context: Context, request: Repeatable, key: string, make: () => Act<Answer>): Promise<Answer> {
+function once(
+  context: Context,
+  request: Repeatable,
+  key: string,
+  make: () => Act<KeptAnswer>,
+): Promise<Answer> {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
   return transact(context.store, () => doOnce(context, bagOf(request, key), make), request.signal)
 }
 
-function* doOnce(context: Context, bag: Bag, make: () => Act<Answer>): Act<Answer> {
+function* doOnce(context: Context, bag: Bag, make: () => Act<KeptAnswer>): Act<Answer> {
   const { claim, keep } = context.answers
   for (let tries = 0; tries < TRIES; tries++) {
     if ((yield* write(claim, bag)).done) {
       const answer = yield* make()
-      yield* write(keep, { ...bag, ...recordOf(answer) })
+      yield* write(keep(answer.shows), { ...bag, ...recordOf(answer) })
       return answer
     }
     const known = yield* recall(context, bag)
@@ -89,11 +98,12 @@ function bagOf({ caller, target, body }: Repeatable, key: string): Bag {
   }
 }
 
-function recordOf({ status, headers = {}, body }: Answer): Bag {
+function recordOf({ status, headers = {}, body, shows }: KeptAnswer): Bag {
   return {
     $status: status,
     $headers: JSON.stringify(headers),
     $body: body ?? null,
     $operation: headers['Takeback-Operation'] ?? null,
+    $shown: JSON.stringify(shows),
   }
 }

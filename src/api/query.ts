@@ -35,6 +35,10 @@ export class Query {
     return taken
   }
 
+  has(name: string): boolean {
+    return this.#values.has(name)
+  }
+
   /** For calls that take no parameters. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#twice.length === 0) return

@@ -20,7 +20,7 @@ export async function read(
   if (query === Query.empty) {
     const [row] = await context.store.read(lists.read, bag)
     if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
-    return entityAnswer(200, row)
+    return entityAnswer(200, plan, row)
   }
   const errors: Errors = new Map()
   const given = query.take(['fields', 'expand', 'at'], errors)
@@ -34,7 +34,7 @@ export async function read(
     at === undefined
       ? await context.store.read(lists.readOnly({ fields, expand }), bag)
       : await context.store.read(lists.readAsOf(fields), { ...bag, [AS_OF]: at })
-  return entityAnswer(200, row)
+  return entityAnswer(200, plan, row)
 }
 
 /** Throws the rule that hides it, where one does. */

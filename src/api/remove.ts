@@ -4,16 +4,17 @@ import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {
-  type Answer,
   allow,
   type Context,
   entityAnswer,
+  type KeptAnswer,
   matches,
   operationOf,
   type Preconditions,
   refuseByRule,
   TRIES,
 } from './context.ts'
+import { erase } from './erase.ts'
 import { perform } from './perform.ts'
 import { parseFlag, Query } from './query.ts'
 
@@ -31,7 +32,7 @@ export function* remove(
   plan: Plan,
   actor: Actor,
   { id, query, when, operation }: Removal,
-): Act<Answer> {
+): Act<KeptAnswer> {
   const errors: Errors = new Map()
   const given = query.take(['restore', 'purge'], errors)
   const restore = parseFlag('restore', given.restore, errors)
@@ -50,9 +51,16 @@ export function* remove(
 }
 
 /** Erases for good, as the system, what is deleted already. */
-export function purge(context: Context, plan: Plan, id: number): Promise<Answer> {
-  const query = new Query([['purge', '1']])
-  return perform(context.store, remove(context, plan, system, { id, query, when: { ifMatch: null } }))
+export async function purge(
+  context: Context,
+  plan: Plan,
+  id: number,
+): Promise<{ readonly operation: string; readonly entities: number }> {
+  const removal = { id, query: new Query([['purge', '1']]), when: { ifMatch: null } }
+  const { headers } = await perform(context.store, remove(context, plan, system, removal))
+  const operation = headers?.['Takeback-Operation'] ?? ''
+  const [row] = await context.store.read(context.operations.byId, { $operation: operation })
+  return { operation, entities: Number(row?.[4] ?? 0) }
 }
 
 type Operation = Bag & { $operation: string; $id: number }
@@ -72,26 +80,31 @@ function* stateOf(
 }
 
 /** Undefined: others were faster, so look again. */
-function* deleteEntity(_context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
-  const outcome = yield* write(plan.view(actor).removals.delete, bag)
-  if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
-  if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
-  const row = yield* stateOf(plan, 'delete', actor, bag)
-  return row[3] === null ? undefined : entityAnswer(200, row)
-}
-
-function* restoreEntity(
+function* deleteEntity(
   _context: Context,
   plan: Plan,
   actor: Actor,
   bag: Operation,
-): Act<Answer | undefined> {
+): Act<KeptAnswer | undefined> {
+  const outcome = yield* write(plan.view(actor).removals.delete, bag)
+  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], bag.$operation)
+  if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
+  const row = yield* stateOf(plan, 'delete', actor, bag)
+  return row[3] === null ? undefined : entityAnswer(200, plan, row)
+}
+
+function* restoreEntity(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  bag: Operation,
+): Act<KeptAnswer | undefined> {
   const { removals } = plan.view(actor)
   const row = yield* stateOf(plan, 'restore', actor, bag)
-  if (row[3] === null) return entityAnswer(200, row)
+  if (row[3] === null) return entityAnswer(200, plan, row)
   bag.$deletion = row[3] ?? null
   const outcome = yield* write(removals.restore, bag)
-  if (outcome.done) return entityAnswer(200, outcome.rows[0], bag.$operation)
+  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], bag.$operation)
   const errors: Errors = new Map()
   if (outcome.step === 'dead') {
     removals.explainDead(outcome.rows, errors, bag.$id)
@@ -104,20 +117,43 @@ function* restoreEntity(
     removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })
   }
+  if ((yield* purgeOf(context, String(row[3]))) !== undefined) throw new Failure('not_found')
   return undefined
 }
 
-function* purgeEntity(context: Context, plan: Plan, actor: Actor, bag: Operation): Act<Answer | undefined> {
+/** Marks what is to go, then erases it. Where a purge was interrupted, this finishes it. */
+function* purgeEntity(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  bag: Operation,
+): Act<KeptAnswer | undefined> {
   const row = yield* stateOf(plan, 'purge', actor, bag)
   if (row[3] === null) throw new Failure('not_deleted')
-  bag.$deletion = row[3] ?? null
-  const outcome = yield* write(plan.view(actor).removals.purge, bag)
-  if (!outcome.done) {
-    if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'purge')
-    return undefined
+  const { purge, takes } = plan.view(actor).removals
+  const marks = { ...bag, $deletion: String(row[3]), $purge: Bun.randomUUIDv7() }
+  const outcome = yield* write(purge, marks)
+  if (outcome.done) {
+    const plans = takes.flatMap((name) => context.plans.get(name) ?? [])
+    // What was named goes last: until then, whoever repeats the purge finishes it.
+    yield* erase(context, marks.$purge, plans.reverse())
+    return purged(bag.$operation)
   }
-  yield* after(() => context.store.scrub())
-  return { status: 204, headers: { 'Takeback-Operation': bag.$operation } }
+  if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'purge')
+  const begun = yield* purgeOf(context, marks.$deletion)
+  if (begun === undefined) return undefined
+  yield* erase(context, marks.$deletion, context.plans.values())
+  return purged(begun)
+}
+
+function purged(operation: string): KeptAnswer {
+  return { status: 204, headers: { 'Takeback-Operation': operation }, shows: [] }
+}
+
+/** The operation of a purge that is not finished; undefined where it is a deletion. */
+function* purgeOf({ purges }: Context, deletion: string): Act<string | undefined> {
+  const [row] = yield* read(purges.find, { $purge: deletion })
+  return row === undefined ? undefined : String(row[0])
 }
 
 function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete' | 'purge'): Failure {

@@ -2,33 +2,44 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { KEPT_MS } from '../plan/answers.ts'
 import type { Plan } from '../plan/compile.ts'
-import { beforeOf, type RetentionPlan } from '../plan/retention.ts'
+import { placeOf, type RetentionPlan } from '../plan/retention.ts'
 import type { Bag } from '../store/dialect.ts'
 import type { Context } from './context.ts'
+import { erase } from './erase.ts'
+import { perform } from './perform.ts'
 import { purge } from './remove.ts'
 
 const EVERY_MS = 10 * 60_000
-/** How long a turn lasts that is not taken anew: its server is gone then. */
-const TURN_MS = 60_000
+/** How long a lease lasts that is not renewed: its server is gone then. */
+const LEASE_MS = 60_000
+const RENEW_MS = 15_000
 /** Between two steps, in which others have their turn. */
 const PAUSE_MS = 20
 
-function expiredAt(now: number): Bag {
-  return { $expired: new Date(now - KEPT_MS).toISOString() }
+/** What retention has erased from the trash. */
+export interface Purged {
+  readonly entity: string
+  readonly id: number
+  /** The Entity and all that went with it. */
+  readonly entities: number
+  readonly operation: string
 }
 
 /** Clears out what is older than it is to be kept: by one server at a time, in small steps. */
 export class Retention {
   readonly #context: Context
   readonly #plan: RetentionPlan
+  readonly #report: (purged: Purged) => void
   readonly #me = randomUUID()
   readonly #trash: readonly Plan[]
   #timer: Timer | undefined
   #stopped = false
+  #underWay = false
 
-  constructor(context: Context, plan: RetentionPlan) {
+  constructor(context: Context, plan: RetentionPlan, report: (purged: Purged) => void = () => {}) {
     this.#context = context
     this.#plan = plan
+    this.#report = report
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
@@ -49,23 +60,54 @@ export class Retention {
     clearInterval(this.#timer)
   }
 
-  /** Once through all of it; how much went. */
+  /** Once through all that has become old; how much went. One at a time, in this process and among all. */
   async pass(now = Date.now()): Promise<{ purged: number; turn: boolean }> {
-    let purged = 0
-    if (this.#stopped || !(await this.#anyToDo(now)) || !(await this.#takeTurn()))
-      return { purged, turn: false }
-    await this.#clearAnswers(now)
-    for (const plan of this.#trash) purged += await this.#empty(plan, now)
-    await this.#cut(now)
-    await this.#context.store.write(this.#plan.giveTurn, { $me: `% ${this.#me}` })
-    return { purged, turn: true }
+    if (this.#underWay || this.#stopped) return { purged: 0, turn: false }
+    this.#underWay = true
+    // A step may take longer than the lease lasts.
+    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), RENEW_MS)
+    renewal.unref()
+    try {
+      if (!(await this.#anyToDo(now)) || !(await this.#takeTurn())) return { purged: 0, turn: false }
+      try {
+        return { purged: await this.#clear(now), turn: true }
+      } finally {
+        clearInterval(renewal)
+        if (!this.#stopped) await this.#context.store.write(this.#plan.giveTurn, { $me: `% ${this.#me}` })
+      }
+    } finally {
+      clearInterval(renewal)
+      this.#underWay = false
+    }
   }
 
-  /** Where everything is kept, there are only answers to clear out. */
+  async #clear(now: number): Promise<number> {
+    let purged = 0
+    await this.#finishPurges(now)
+    await this.#clearAnswers(now)
+    for (const plan of this.#trash) purged += await this.#empty(plan, now)
+    for (const walk of await this.#walks(now)) await this.#cut(walk)
+    return purged
+  }
+
+  /** Where everything is kept, there are only answers and interrupted purges. */
   async #anyToDo(now: number): Promise<boolean> {
     if (this.#trash.length > 0 || this.#plan.types.length > 0) return true
-    const { store, answers } = this.#context
-    return (await store.read(answers.old, expiredAt(now))).length > 0
+    const { store, answers, purges } = this.#context
+    const found = await Promise.all([
+      store.read(answers.old, expiredAt(now)),
+      store.read(purges.unfinished, begunBefore(now)),
+    ])
+    return found.some((rows) => rows.length > 0)
+  }
+
+  /** What a server that is gone has begun. */
+  async #finishPurges(now: number): Promise<void> {
+    const { store, purges, plans } = this.#context
+    for (const [begun] of await store.read(purges.unfinished, begunBefore(now))) {
+      if (!(await this.#takeTurn())) return
+      await perform(store, erase(this.#context, String(begun), plans.values()))
+    }
   }
 
   async #clearAnswers(now: number): Promise<void> {
@@ -74,10 +116,11 @@ export class Retention {
       await Bun.sleep(PAUSE_MS)
   }
 
+  /** Takes the lease, or renews it. */
   async #takeTurn(): Promise<boolean> {
     if (this.#stopped) return false
     const now = Date.now()
-    const until = new Date(now + TURN_MS).toISOString()
+    const until = new Date(now + LEASE_MS).toISOString()
     const outcome = await this.#context.store.write(this.#plan.takeTurn, {
       $mine: `${until} ${this.#me}`,
       $me: `% ${this.#me}`,
@@ -89,37 +132,75 @@ export class Retention {
   async #empty(plan: Plan, now: number): Promise<number> {
     const before = new Date(now - (plan.type.retention.trash ?? 0)).toISOString()
     let purged = 0
-    for (const [id] of await this.#context.store.read(plan.trash.before, { $before: before })) {
-      if (!(await this.#takeTurn())) return purged
-      try {
-        await purge(this.#context, plan, Number(id))
-        purged++
-      } catch (error) {
-        // Others still refer to it, or it went with another one: perhaps the next time.
-        if (!(error instanceof Failure) || error.code === 'unavailable') throw error
+    for (let after: Bag = { $deletion: '', $id: 0 }; ; ) {
+      const rows = await this.#context.store.read(plan.trash.next, after)
+      for (const [id, , at] of rows) {
+        if (String(at) > before) continue
+        if (!(await this.#takeTurn())) return purged
+        if (await this.#purge(plan, Number(id))) purged++
+        await Bun.sleep(PAUSE_MS)
       }
-      await Bun.sleep(PAUSE_MS)
+      const last = rows.at(-1)
+      if (last === undefined || !(await this.#takeTurn())) return purged
+      after = { $deletion: last[1] ?? '', $id: last[0] ?? 0 }
     }
-    return purged
   }
 
-  async #cut(now: number): Promise<void> {
-    const { types, cut, next } = this.#plan
-    if (cut.length === 0) return
-    const times = Object.fromEntries(
-      types.map(({ name, retention }) => [
-        beforeOf(name),
-        new Date(now - (retention.journal ?? 0)).toISOString(),
-      ]),
+  async #purge(plan: Plan, id: number): Promise<boolean> {
+    try {
+      const { operation, entities } = await purge(this.#context, plan, id)
+      this.#report({ entity: plan.type.name, id, entities, operation })
+      return true
+    } catch (error) {
+      // Others still refer to it, or it went with another one: perhaps the next time.
+      if (!(error instanceof Failure) || error.code === 'unavailable') throw error
+      return false
+    }
+  }
+
+  /** Types that keep their journal equally long, and have come equally far, go together. */
+  async #walks(now: number): Promise<Walk[]> {
+    const { types, places } = this.#plan
+    if (types.length === 0) return []
+    const known = new Map(
+      (await this.#context.store.read(places, {})).map(([key, place]) => [key, Number(place)]),
     )
-    for (let after = 0; ; ) {
+    const walks = new Map<string, Walk & { types: string[] }>()
+    for (const { name, retention } of types) {
+      const after = known.get(placeOf(name)) ?? 0
+      const before = new Date(now - (retention.journal ?? 0)).toISOString()
+      const walk = walks.get(`${after} ${before}`) ?? { after, before, types: [] }
+      walk.types.push(name)
+      walks.set(`${after} ${before}`, walk)
+    }
+    return [...walks.values()]
+  }
+
+  /** From where the last pass has come to. Each step keeps its place, so that a pass which fails loses nothing. */
+  async #cut({ after: from, before, types }: Walk): Promise<void> {
+    for (let after = from; ; ) {
       if (!(await this.#takeTurn())) return
-      const [row] = await this.#context.store.read(next, { $after: after })
-      const upto = row?.[0] ?? null
-      if (upto === null) return
-      await this.#context.store.write(cut, { ...times, $after: after, $upto: upto })
-      after = Number(upto)
+      const [row] = await this.#context.store.read(this.#plan.next, { $after: after, $before: before })
+      if (row?.[0] == null) return
+      const upto = Number(row[0])
+      await this.#context.store.write(this.#plan.cut(types), { $after: after, $upto: upto, $before: before })
+      after = upto
       await Bun.sleep(PAUSE_MS)
     }
   }
+}
+
+/** Through the journal, behind a place, up to a time. */
+interface Walk {
+  readonly after: number
+  readonly before: string
+  readonly types: readonly string[]
+}
+
+function expiredAt(now: number): Bag {
+  return { $expired: new Date(now - KEPT_MS).toISOString() }
+}
+
+function begunBefore(now: number): Bag {
+  return { $before: new Date(now - LEASE_MS).toISOString() }
 }

@@ -7,11 +7,11 @@ import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
 import {
-  type Answer,
   allow,
   askedBy,
   type Context,
   entityAnswer,
+  type KeptAnswer,
   matches,
   operationOf,
   type Preconditions,
@@ -29,7 +29,7 @@ export function* revert(
   plan: Plan,
   actor: Actor,
   { id, body, when, query }: { id: number; body: unknown; when: Preconditions; query: Query },
-): Act<Answer> {
+): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   allow(plan, 'history', actor)
   query.refuseAll()
@@ -44,7 +44,7 @@ export function* revert(
     const now = JSON.parse(String(json))
     const former = { ...JSON.parse(String(past[6])), deleted_at: null }
     const reversal = reversalOf(plan, { id, version: Number(version) }, now, former)
-    if (reversal === undefined) return entityAnswer(200, yield* shownTo(plan.view(actor), actor, row))
+    if (reversal === undefined) return entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row))
 
     const sheaves = sheavesOf([reversal])
     const { steps, bag } = context.amend.steps(sheaves, [], plan.view(actor).viewer)
@@ -55,7 +55,7 @@ export function* revert(
       const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
       const { naming } = plan.view(actor)
       const unmapped = reversal.unmapped.filter((path) => naming.column(plan.type.name, path))
-      return withUnmapped(entityAnswer(200, fresh, operation.$operation), unmapped)
+      return withUnmapped(entityAnswer(200, plan, fresh, operation.$operation), unmapped)
     }
     if (outcome.step === MOVED) continue
     if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
@@ -79,7 +79,7 @@ function* whole(plan: Plan, actor: Actor, id: number): Act<Row> {
   return row
 }
 
-function withUnmapped(answer: Answer, unmapped: readonly string[]): Answer {
+function withUnmapped(answer: KeptAnswer, unmapped: readonly string[]): KeptAnswer {
   if (unmapped.length === 0) return answer
   return { ...answer, headers: { ...answer.headers, 'Takeback-Unmapped': unmapped.join(', ') } }
 }

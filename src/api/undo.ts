@@ -20,19 +20,19 @@ import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import { sql } from '../store/sql.ts'
 import { type Outcome, step } from '../store/step.ts'
-import { type Answer, askedBy, type Context, operationOf, refusal, TRIES } from './context.ts'
+import { askedBy, type Context, type KeptAnswer, operationOf, refusal, TRIES } from './context.ts'
 import { filterBag, parseFilter, visible, visibleOperation } from './operations.ts'
 import { parseFlag, type Query } from './query.ts'
 
 /** `POST /api/operations/<id>/undo/` */
-export function* undo(context: Context, actor: Actor, id: string, query: Query): Act<Answer> {
+export function* undo(context: Context, actor: Actor, id: string, query: Query): Act<KeptAnswer> {
   const asked = parseFlags(query)
   yield* visibleOperation(context, actor, id)
   return yield* takeBack(context, actor, [id], asked)
 }
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
-export function* undoMany(context: Context, actor: Actor, body: unknown, query: Query): Act<Answer> {
+export function* undoMany(context: Context, actor: Actor, body: unknown, query: Query): Act<KeptAnswer> {
   const asked = parseFlags(query)
   const filter = filterOf(context, actor, body)
   const { statement, bag } = filterBag(filter, (one) =>
@@ -94,7 +94,7 @@ function* takeBack(
   actor: Actor,
   operations: readonly string[],
   { dryRun, skipConflicts }: Asked,
-): Act<Answer> {
+): Act<KeptAnswer> {
   const skipped: Conflicts = new Map()
   for (let tries = 0, skips = 0; tries < TRIES && skips < budget.undoSkips; ) {
     const rows = yield* read(context.operations.touched, {
@@ -223,7 +223,7 @@ function answerOf(
   undone: readonly string[],
   reversals: readonly Reversal[],
   skipped: Conflicts,
-): Answer {
+): KeptAnswer {
   const shown = reversals.slice(0, budget.namedChanges)
   const body = {
     operation,
@@ -236,5 +236,6 @@ function answerOf(
     status: 200,
     body: JSON.stringify(body),
     ...(operation !== null && { headers: { 'Takeback-Operation': operation } }),
+    shows: shown.map(({ plan, amendment }) => [plan.type.name, amendment.id]),
   }
 }

@@ -9,11 +9,11 @@ import type { Manner } from '../plan/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {
-  type Answer,
   allow,
   askedBy,
   type Context,
   entityAnswer,
+  type KeptAnswer,
   matches,
   operationOf,
   type Preconditions,
@@ -49,7 +49,7 @@ interface Sent {
 }
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
-export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<Answer> {
+export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   sent.query.refuseAll()
   const { sight } = plan.view(actor)
@@ -81,7 +81,7 @@ function* change(
   actor: Actor,
   { id, body, manner, when, operation }: Sent,
   sight?: Sight,
-): Act<Answer | undefined> {
+): Act<KeptAnswer | undefined> {
   const errors: Errors = new Map()
   const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
@@ -106,7 +106,7 @@ function* change(
     const outcome = yield* write(view.writes.update(bag, how), bag)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      return entityAnswer(200, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)
+      return entityAnswer(200, plan, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)
     }
     yield* refuse(plan, actor, id, { bag, when, how })
     if (sight !== undefined) break
@@ -154,11 +154,11 @@ function refuseForeignPassword(plan: Plan, actor: Actor, errors: Errors): void {
 }
 
 /** Nothing was sent, so nothing is written. */
-function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<Answer> {
+function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<KeptAnswer> {
   const row = yield* live(plan, actor, id)
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   refuseByRule(plan, 'update', actor, row)
-  return entityAnswer(200, row)
+  return entityAnswer(200, plan, row)
 }
 
 /** The Entity, if it is live and theirs to see. */

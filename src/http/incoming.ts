@@ -82,6 +82,10 @@ export class Incoming implements Call {
     this.#seen.account = digest
   }
 
+  waitLong(): void {
+    this.#server.timeout(this.#request, 0)
+  }
+
   get address(): string {
     const peer = this.#server.requestIP(this.#request)?.address ?? ''
     return this.#proxies.clientOf(peer, this.#request.headers.get('x-forwarded-for'))

@@ -20,6 +20,8 @@ export interface Call {
   readonly target: string
   /** Aborted once nobody waits for the answer. */
   readonly signal: AbortSignal
+  /** Keeps the connection for as long as the answer takes. */
+  waitLong(): void
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

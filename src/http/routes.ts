@@ -1,5 +1,5 @@
 import { batch } from '../api/batch.ts'
-import type { Context } from '../api/context.ts'
+import type { Answer, Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
 import { createMany } from '../api/create-many.ts'
 import { history } from '../api/history.ts'
@@ -7,7 +7,6 @@ import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
 import { performOnce, transactOnce } from '../api/once.ts'
 import { operation, operations } from '../api/operations.ts'
-import { perform } from '../api/perform.ts'
 import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
@@ -16,7 +15,7 @@ import { summary } from '../api/summary.ts'
 import { undo, undoMany } from '../api/undo.ts'
 import { parseId, update } from '../api/update.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Handler, Route } from './route.ts'
+import type { Call, Handler, Route } from './route.ts'
 
 /** Every path of the API, each with its Plan bound to it. `openapi` gives the document, where it is served. */
 export function routesOf(context: Context, openapi: (() => string) | undefined): Route[] {
@@ -59,30 +58,25 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path: `${path}/:id`,
       methods: {
         GET: plain(({ caller, id, query }) => read(context, plan, caller.actor, parseId(id), query)),
-        PATCH: withBody(({ caller, id, body, when, query, signal }) =>
-          perform(
-            context.store,
-            update(context, plan, caller.actor, { id: parseId(id), body, manner: 'partial', when, query }),
-            signal,
-          ),
-        ),
-        PUT: withBody(({ caller, id, body, when, query, signal }) =>
-          perform(
-            context.store,
-            update(context, plan, caller.actor, { id: parseId(id), body, manner: 'replace', when, query }),
-            signal,
-          ),
-        ),
-        DELETE: plain(({ caller, id, query, when, signal }) =>
-          perform(
-            context.store,
-            remove(context, plan, caller.actor, { id: parseId(id), query, when }),
-            signal,
-          ),
-        ),
+        PATCH: withBody((call) => change(context, plan, call, 'partial')),
+        PUT: withBody((call) => change(context, plan, call, 'replace')),
+        DELETE: plain((call) => {
+          const { caller, query, when } = call
+          const id = parseId(call.id)
+          if (query.has('purge')) call.waitLong()
+          return performOnce(context, call, () => remove(context, plan, caller.actor, { id, query, when }))
+        }),
       },
     },
   ]
+}
+
+function change(context: Context, plan: Plan, call: Call, manner: 'partial' | 'replace'): Promise<Answer> {
+  const { caller, body, when, query } = call
+  const id = parseId(call.id)
+  return performOnce(context, call, () =>
+    update(context, plan, caller.actor, { id, body, manner, when, query }),
+  )
 }
 
 function pastRoutes(context: Context, plan: Plan): Route[] {

@@ -80,6 +80,10 @@ function written(success: Success): Success {
   return { ...success, headers: [...success.headers, 'Takeback-Operation'] }
 }
 
+function replayable(success: Success): Success {
+  return { ...success, headers: [...success.headers, 'Idempotent-Replay'] }
+}
+
 function listOperation(about: About): Operation {
   const { type, model } = about
   return {
@@ -201,8 +205,8 @@ function updateOperations(about: About): Operation[] {
     path: about.one,
     tag: type.name,
     open: about.open('update'),
-    parameters: share('id', 'If-Match'),
-    answers: [written(entitySuccess(about, 200, 'The Entity as it stands now.'))],
+    parameters: share('id', 'If-Match', 'Idempotency-Key'),
+    answers: [replayable(written(entitySuccess(about, 200, 'The Entity as it stands now.')))],
     codes: [...refusalsOf(type, 'update', false), 'not_found', 'busy', 'stale', 'disk_full'] satisfies Code[],
   }
   const password =
@@ -242,14 +246,14 @@ function removeOperation(about: About): Operation {
     summary: `Delete, restore or purge one of ${type.name}`,
     description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. ${about.access(...actions)}`,
     open: about.open(...actions),
-    parameters: share('id', 'restore', 'purge', 'If-Match'),
+    parameters: share('id', 'restore', 'purge', 'If-Match', 'Idempotency-Key'),
     body: undefined,
     answers: [
       {
-        ...written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.')),
+        ...replayable(written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.'))),
         example: gone,
       },
-      { status: 204, description: 'It is purged.', headers: ['Takeback-Operation'] },
+      { status: 204, description: 'It is purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },
     ],
     codes: [
       ...actions.flatMap((action) => refusalsOf(type, action, false)),

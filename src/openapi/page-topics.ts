@@ -170,7 +170,7 @@ same again.</li>
 <p>A list in the place of a new Entity creates all of its members or none: <code>{"data": […]}</code>, in their order.
 <code>POST /api/batch/</code> makes many writes of any kind as one operation: a list of <code>{"method", "path",
 "body"}</code>, in which <code>"$0.id"</code> stands for the <code>id</code> that the first of them has answered.</p>
-<p>Where an answer may get lost, send <code>Idempotency-Key</code> with a <code>POST</code>: within 24 hours the same
+<p>Where an answer may get lost, send <code>Idempotency-Key</code> with the write: within 24 hours the same
 request with the same key is not done again, but answered as it first was, with <code>Idempotent-Replay: true</code>.</p>
 `,
   }

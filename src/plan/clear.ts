@@ -135,11 +135,6 @@ export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
     AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`
 }
 
-/** Neither is what was cleared in something that is gone itself. */
-export function forgetClearedIn(type: EntityType, extent: Extent): Sql {
-  return sql`DELETE FROM ${CLEARED} WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`
-}
-
 function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)
 }

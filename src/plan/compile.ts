@@ -7,6 +7,7 @@ import { bodyColumns, compileBinder } from './columns.ts'
 import { type Legacy, noLegacy } from './graph.ts'
 import { compileHistory, type HistoryPlan } from './history.ts'
 import { compileLogin, type LoginPlan } from './login.ts'
+import { compileErase, type ErasePlan } from './purge.ts'
 import { compileRemovals, type RemovePlan } from './remove.ts'
 import { compileTrash, type TrashPlan } from './trash.ts'
 import { compileView, type View } from './view.ts'
@@ -26,6 +27,7 @@ export interface Plan {
   withoutFaulty(bag: Bag, errors: Errors): Bag
   readonly history: HistoryPlan
   readonly trash: TrashPlan
+  readonly erase: ErasePlan
   readonly login: LoginPlan | undefined
 }
 
@@ -51,7 +53,8 @@ export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = no
     // Those who may do nothing with it are only ever refused: theirs is made if one of them comes.
     for (const viewer of viewers.all) if (viewer.mayAny(type)) viewOf(viewer)
     const view = (actor: Actor) => viewOf(viewers.of(actor))
-    return [type.name, compilePlan(type, dialect, view, type.name === model.admins)]
+    const erase = compileErase(type, model, legacy, dialect)
+    return [type.name, { ...compilePlan(type, dialect, view, type.name === model.admins), erase }]
   })
   return new Map(plans)
 }
@@ -72,7 +75,12 @@ function compileFor(
   return Object.freeze({ ...view, removals: compileRemovals(type, model, legacy, dialect, view) })
 }
 
-function compilePlan(type: EntityType, dialect: Dialect, view: Plan['view'], admin: boolean): Plan {
+function compilePlan(
+  type: EntityType,
+  dialect: Dialect,
+  view: Plan['view'],
+  admin: boolean,
+): Omit<Plan, 'erase'> {
   const columns = bodyColumns(type.fields).map(({ name }) => name)
   return Object.freeze({
     type,

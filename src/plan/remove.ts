@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import type { Edge, EntityType, Model } from '../declare/model.ts'
+import type { EntityType, Model } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Dialect, Row } from '../store/dialect.ts'
 import {
@@ -15,15 +15,14 @@ import {
   word,
 } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
-import { eraseAnswers, forgetUnwritten } from './answers.ts'
-import { clear, forgetCleared, forgetClearedIn, setAgain } from './clear.ts'
+import { clear, forgetCleared, setAgain } from './clear.ts'
 import { next } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
 import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
 import { rowOf } from './ground.ts'
-import { JOURNAL } from './journal.ts'
 import { pathOfTarget } from './links.ts'
 import type { Naming } from './naming.ts'
+import { beginPurge, isNoPurge } from './purge.ts'
 import { renderEntity } from './render.ts'
 import { TOKEN_EPOCH, uniquesOf } from './schema.ts'
 import type { View } from './view.ts'
@@ -36,7 +35,10 @@ import { isVersion, noteTaken } from './write.ts'
 export interface RemovePlan {
   readonly delete: readonly Step[]
   readonly restore: readonly Step[]
+  /** Marks what is to be erased. */
   readonly purge: readonly Step[]
+  /** The types that a restore or a purge can take. */
+  readonly takes: readonly string[]
   /** Whether users can be among what it takes. */
   readonly endsLogins: boolean
   /** After a restore that met a taken value: which, and who has it. */
@@ -72,7 +74,8 @@ export function compileRemovals(
       ? []
       : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(budget.namedObstacles)}`)]
   const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
-  const findTaken = (action: 'restore' | 'purge') => find(taken, action, rootOfDeletion, restOfDeletion)
+  const findTaken = (action: 'restore' | 'purge') =>
+    find(taken, action, sql`${rootOfDeletion} AND ${isNoPurge}`, restOfDeletion)
   const conflicts = back.types.flatMap((one, code) =>
     uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
   )
@@ -110,15 +113,12 @@ export function compileRemovals(
       ),
       ...change([
         ...back.clears.map((edge) => forgetCleared(edge, taken)),
-        ...back.types.map((one) => forgetClearedIn(one, taken)),
-        forgetUnwritten,
-        ...back.types.flatMap((one) => writeOff(one, taken, dialect)),
-        ...back.into
-          .filter(({ from }) => back.types.some(({ name }) => name === from))
-          .map((edge) => unlink(edge, taken)),
-        ...back.types.map((one) => drop(one, taken)),
+        ...back.types.map((one) => mark(one, taken, dialect)),
+        ...back.types.map((one) => taken.journal(one, 'purge')),
+        beginPurge(dialect),
       ]),
     ],
+    takes: back.types.map(({ name }) => name),
     endsLogins: reach.types.some(({ login }) => login !== undefined),
     conflicts: compile(
       sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${taken.closure(rootOfDeletion, restOfDeletion)}) q)
@@ -140,26 +140,9 @@ function unstamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
-/** What the journal knows of the rows goes; that they were there, and when they went, stays. */
-function writeOff(type: EntityType, extent: Extent, dialect: Dialect): Sql[] {
-  return [
-    sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE "entity" = ${word(type.name)} AND "entity_id" IN ${extent.ids(type.name)}`,
-    eraseAnswers(
-      sql`SELECT j."operation" FROM ${JOURNAL} j WHERE j."entity" = ${word(type.name)} AND j."entity_id" IN ${extent.ids(type.name)}`,
-    ),
-    sql`UPDATE ${id(type.name)} SET ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`,
-    extent.journal(type, 'purge'),
-  ]
-}
-
-/** Lets the rows go in any order, where they refer to each other. */
-function unlink({ from, column, to, list }: Edge, extent: Extent): Sql {
-  if (list !== undefined) return sql`DELETE FROM ${id(list.links)} WHERE "source" IN ${extent.ids(from)}`
-  return sql`UPDATE ${id(from)} SET ${id(column)} = NULL WHERE "id" IN ${extent.ids(from)} AND ${id(column)} IN ${extent.ids(to)}`
-}
-
-function drop(type: EntityType, extent: Extent): Sql {
-  return sql`DELETE FROM ${id(type.name)} WHERE "id" IN ${extent.ids(type.name)}`
+/** From here on it belongs to the purge, and no restore or undo brings it back. */
+function mark(type: EntityType, extent: Extent, dialect: Dialect): Sql {
+  return sql`UPDATE ${id(type.name)} SET "deletion" = ${param('$purge')}, ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 /** Type's place in the reach, unique set's place in the type, who wants it back, who has it. */

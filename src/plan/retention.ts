@@ -1,46 +1,79 @@
+import { budget } from '../budget.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { compile, count, join, param, type Statement, sql, word } from '../store/sql.ts'
+import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { JOURNAL } from './journal.ts'
+import { Texts } from './texts.ts'
+
+const META = id('takeback_meta')
 
 /** The statements by which the server clears out what is old. */
 export interface RetentionPlan {
-  /** Takes the turn until `$until`, if nobody else has it at `$now`. `$me` is who asks. */
+  /** Takes the lease until `$until`, if nobody else has it at `$now`. `$me` is who asks. */
   readonly takeTurn: readonly Step[]
   /** Gives it back. */
   readonly giveTurn: readonly Step[]
-  /** Behind `$after`: the last of the next few places in the journal; none where that was all. */
-  readonly next: Statement
-  /** Between `$after` and `$upto`: what has been followed by something that is old itself. Its types' times are `$before …`. */
-  readonly cut: readonly Step[]
+  /** The types whose journal is cut. */
   readonly types: readonly EntityType[]
+  /** How far in the journal each type has come: key, place. */
+  readonly places: Statement
+  /** The last change up to `$before` among the next few behind the place `$after`; none where all of them are younger. */
+  readonly next: Statement
+  /** Cuts what the changes of these types behind `$after`, up to `$upto` and `$before`, have replaced; and keeps the place. */
+  cut(types: readonly string[]): readonly Step[]
 }
 
-/** How many places of the journal are looked at in one step: others must hardly notice. */
-const STEP = 500
-
-export const beforeOf = (type: string) => `$before ${type}`
+/** The key of a type's place. */
+export const placeOf = (type: string) => `cut ${type}`
 
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
-  const types = [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined)
-  const old = types.map(({ name }) => {
-    const before = param(beforeOf(name), 'datetime')
-    // What it was at the time that is still kept must be known, so what came next must be old as well.
-    return sql`(j."entity" = ${word(name)} AND j."at" < ${before} AND EXISTS (SELECT 1 FROM ${JOURNAL} k
-      WHERE k."entity" = j."entity" AND k."entity_id" = j."entity_id" AND k."version" = j."version" + 1 AND k."at" <= ${before}))`
-  })
-  const between = sql`j."seq" > ${param('$after', 'integer')} AND j."seq" <= ${param('$upto', 'integer')}`
+  const texts = new Texts<readonly Step[]>()
   return {
-    types,
+    ...compileTurn(dialect),
+    types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
+    places: compile(sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE 'cut %'`, dialect.placeholder),
+    next: compile(
+      sql`SELECT max(n."seq") FROM (SELECT j."seq", j."at" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')}
+        ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE n."at" <= ${param('$before', 'datetime')}`,
+      dialect.placeholder,
+    ),
+    cut: (types) =>
+      texts.of(types.join('|'), () =>
+        [
+          sql`DELETE FROM ${JOURNAL} WHERE "seq" IN (SELECT p."seq" ${replaced(types)})`,
+          ...types.map(keepPlace),
+        ].map((source) => step(dialect, 'cut', 'any', source)),
+      ),
+  }
+}
+
+/**
+ * Versions `p` that an old version `k` has replaced. How an Entity stood at the time that is still kept must be known,
+ * so a version goes when the next one is old: the walk is over the next ones. All before `k` go, not just the last one:
+ * where the clock was once wrong, a version may have been passed over when it was too young.
+ */
+function replaced(types: readonly string[]): Sql {
+  return sql`FROM ${JOURNAL} k JOIN ${JOURNAL} p ON p."entity" = k."entity" AND p."entity_id" = k."entity_id" AND p."version" < k."version"
+    WHERE k."seq" > ${param('$after', 'integer')} AND k."seq" <= ${param('$upto', 'integer')} AND k."at" <= ${param('$before', 'datetime')}
+    AND k."entity" IN (${join(types.map(word))})`
+}
+
+function keepPlace(type: string): Sql {
+  return sql`INSERT INTO ${META} ("key", "value") VALUES (${word(placeOf(type))}, CAST(${param('$upto', 'integer')} AS text))
+    ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
+}
+
+function compileTurn(dialect: Dialect): Pick<RetentionPlan, 'takeTurn' | 'giveTurn'> {
+  return {
     takeTurn: [
       step(
         dialect,
         'turn',
         'some',
-        sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('keeper', ${param('$mine')})
+        sql`INSERT INTO ${META} ("key", "value") VALUES ('keeper', ${param('$mine')})
           ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"
-          WHERE "takeback_meta"."value" < ${param('$now')} OR "takeback_meta"."value" LIKE ${param('$me')} RETURNING "value"`,
+          WHERE ${META}."value" < ${param('$now')} OR ${META}."value" LIKE ${param('$me')} RETURNING "value"`,
       ),
     ],
     giveTurn: [
@@ -48,23 +81,8 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
         dialect,
         'turn',
         'any',
-        sql`UPDATE "takeback_meta" SET "value" = '' WHERE "key" = 'keeper' AND "value" LIKE ${param('$me')}`,
+        sql`UPDATE ${META} SET "value" = '' WHERE "key" = 'keeper' AND "value" LIKE ${param('$me')}`,
       ),
     ],
-    next: compile(
-      sql`SELECT max(n."seq") FROM (SELECT j."seq" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(STEP)}) n`,
-      dialect.placeholder,
-    ),
-    cut:
-      old.length === 0
-        ? []
-        : [
-            step(
-              dialect,
-              'cut',
-              'any',
-              sql`DELETE FROM ${JOURNAL} WHERE "seq" IN (SELECT j."seq" FROM ${JOURNAL} j WHERE ${between} AND (${join(old, sql` OR `)}))`,
-            ),
-          ],
   }
 }

@@ -1,12 +1,15 @@
+import { budget } from '../budget.ts'
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { compile, id, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { compile, count, id, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { JOURNAL } from './journal.ts'
 
 /** What is deleted of one type, and how it came to that. */
 export interface TrashPlan {
   /** Deleted before `$before`, oldest first: id, when, operation, actor, actor's id. */
   readonly before: Statement
+  /** The next few behind `$id` of the deletion `$deletion`: id, operation, when. */
+  readonly next: Statement
 }
 
 export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
@@ -15,6 +18,13 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
       sql`SELECT t."id", t."deleted_at", t."deletion", j."actor", j."actor_id" FROM ${id(type.name)} t
         LEFT JOIN ${JOURNAL} j ON ${deletionOf(type)}
         WHERE t."deletion" IS NOT NULL AND t."deleted_at" <= ${param('$before', 'datetime')} ORDER BY t."deleted_at", t."id"`,
+      dialect.placeholder,
+    ),
+    // By the index of deletions, which are in the order of time.
+    next: compile(
+      sql`SELECT t."id", t."deletion", t."deleted_at" FROM ${id(type.name)} t WHERE t."deletion" IS NOT NULL
+        AND (t."deletion" > ${param('$deletion')} OR (t."deletion" = ${param('$deletion')} AND t."id" > ${param('$id')}))
+        ORDER BY t."deletion", t."id" LIMIT ${count(budget.stepRows)}`,
       dialect.placeholder,
     ),
   }

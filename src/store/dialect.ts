@@ -70,6 +70,8 @@ export interface Dialect {
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
   /** The same of a JSON list of single values, as the right side of `IN`. */
   listed(name: string, kind: 'integer' | 'text'): Sql
+  /** That a number is in such a list: so that an index finds the rows, whatever the database guesses of the list. */
+  isListed(value: Sql, name: string): Sql
   /**
    * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
    * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.
@@ -89,6 +91,9 @@ export interface Dialect {
   later(than: Sql): Sql
   /** A condition of every write: that nobody has changed the structure into one that this server does not get along with. Where transactions run one at a time, the Store looks itself. */
   readonly fence: Sql | undefined
-  /** Behind a query: what it finds stays as it is until the transaction ends. Empty where transactions run one at a time. */
-  readonly lock: { readonly toChange: Sql; readonly toStay: Sql } | undefined
+  /**
+   * Behind a query: what it finds stays as it is until the transaction ends; with `toExist`, it may be changed, but not
+   * erased. Empty where transactions run one at a time.
+   */
+  readonly lock: { readonly toChange: Sql; readonly toStay: Sql; readonly toExist: Sql } | undefined
 }

@@ -37,6 +37,8 @@ export interface OwnTable {
   readonly since?: number
   /** The format in which its key changed: an older table is made anew. */
   readonly rekeyed?: number
+  /** What must be done to the data of an older format that does not have the table. */
+  readonly upgrade?: Sql
 }
 
 const text = (name: string): OwnColumn => ({ name, kind: 'text', required: true })
@@ -78,6 +80,7 @@ export const ownTables: readonly OwnTable[] = [
       { ...optional(integer('place')), since: 2 },
     ],
     key: ['operation', 'entity', 'entity_id', 'column', 'target'],
+    indexes: [{ name: 'entity', columns: ['entity', 'entity_id'], since: 3 }],
     rekeyed: 2,
   },
   {
@@ -133,6 +136,21 @@ export const ownTables: readonly OwnTable[] = [
     indexes: [{ name: 'at', columns: ['at'] }],
     since: 2,
   },
+  {
+    name: 'takeback_shown',
+    columns: [text('key'), text('entity'), integer('entity_id')],
+    key: ['entity', 'entity_id', 'key'],
+    indexes: [{ name: 'key', columns: ['key'] }],
+    since: 3,
+    // Nothing says which Entities those answers show, so a purge could not find them.
+    upgrade: sql`UPDATE "takeback_answers" SET "body" = NULL`,
+  },
+  {
+    name: 'takeback_purges',
+    columns: [text('purge'), text('operation'), time('at')],
+    key: ['purge'],
+    since: 3,
+  },
 ]
 
 /** What a table has in a format: its columns then. */
@@ -152,7 +170,8 @@ export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
 /** Brings the tables of an older format to that of today. */
 export function upgradeOwnTables(ddl: Ddl, from: number): Sql[] {
   return ownTables.flatMap((table) => {
-    if ((table.since ?? 1) > from) return create(ddl, table, FORMAT)
+    if ((table.since ?? 1) > from)
+      return [...create(ddl, table, FORMAT), ...(table.upgrade === undefined ? [] : [table.upgrade])]
     if ((table.rekeyed ?? 1) > from) return makeAnew(ddl, table, from)
     const columns = table.columns.filter(({ since = 1 }) => since > from)
     const indexes = (table.indexes ?? []).filter(({ since = 1 }) => since > from)

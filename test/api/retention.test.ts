@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Retention } from '../../src/api/retention.ts'
+import { type Purged, Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/retention.ts'
 import { app, entity, ref, text } from '../../src/takeback.ts'
 import { onEveryStore } from '../harness.ts'
@@ -18,8 +18,12 @@ const declaration = app({
 })
 
 onEveryStore('what is old', declaration, (server) => {
-  const keeper = () =>
-    new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
+  const keeper = (report?: (purged: Purged) => void) =>
+    new Retention(
+      server.context,
+      compileRetention(server.context.model, server.context.store.dialect),
+      report,
+    )
   const note = async (body: object, type = 'notes') =>
     (await server.expect(201, 'POST', `/api/${type}/`, body)).id as number
   const versions = async (type: string, id: number) =>
@@ -66,7 +70,13 @@ onEveryStore('what is old', declaration, (server) => {
     await deletedAgo('notes', old, 31)
     await deletedAgo('notes', young, 29)
     await deletedAgo('papers', paper, 31)
-    expect(await keeper().pass()).toEqual({ purged: 1, turn: true })
+    const reported: Purged[] = []
+    expect(await keeper((one) => reported.push(one)).pass()).toEqual({ purged: 1, turn: true })
+    const [journalled] = await server.query(
+      "SELECT operation FROM takeback_journal WHERE entity = 'notes' AND kind = 'purge'",
+    )
+    const { operation } = journalled as { operation: string }
+    expect(reported).toEqual([{ entity: 'notes', id: old, entities: 1, operation }])
     const left = await server.query('SELECT id FROM notes ORDER BY id')
     expect(left.map(({ id }) => id)).not.toContain(old)
     expect(left.map(({ id }) => id)).toContain(young)
@@ -124,5 +134,71 @@ onEveryStore('what is old', declaration, (server) => {
     // Whoever has gone loses the turn after a while.
     expect(await turn(new Date(Date.now() - 1000))).toBe(true)
     expect((await keeper().pass()).turn).toBe(true)
+  })
+
+  test('is looked at once: each pass goes on where the one before has come to', async () => {
+    const ids: number[] = []
+    for (let at = 0; at < 12; at++) ids.push(await note({ text: `${at}` }))
+    // Changes in any order, at random ages: a model says what must be left after each pass.
+    const changes: { id: number; version: number; at: number }[] = ids.map((id) => ({
+      id,
+      version: 1,
+      at: 0,
+    }))
+    let clock = -400
+    for (let at = 0; at < 60; at++) {
+      const id = ids[Math.floor(Math.random() * ids.length)] ?? 0
+      const { version } = await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text: `${at}` })
+      changes.push({ id, version, at: 0 })
+    }
+    for (const change of changes) {
+      change.at = clock
+      clock += Math.random() * 10
+      await age('notes', change.id, change.version, -change.at)
+    }
+    const left = async () =>
+      (
+        await server.query(
+          'SELECT entity_id AS id, version FROM takeback_journal WHERE entity = $1 AND entity_id >= $2 ORDER BY entity_id, version',
+          'notes',
+          ids[0] ?? 0,
+        )
+      ).map(({ id, version }) => `${id} ${version}`)
+    const expected = (now: number) =>
+      changes
+        .filter(
+          ({ id, version }) => !changes.some((k) => k.id === id && k.version > version && k.at <= now - 90),
+        )
+        .map(({ id, version }) => `${id} ${version}`)
+    for (const now of [-250, -200, -200, -100, 0, 50, 150]) {
+      await keeper().pass(Date.now() + now * DAY)
+      expect([now, (await left()).sort()]).toEqual([now, expected(now).sort()])
+    }
+    // What was passed is not looked at again: a row that turns old behind the place stays.
+    const [place] = await server.query("SELECT value FROM takeback_meta WHERE key = 'cut notes'")
+    const [last] = await server.query('SELECT max(seq) AS seq FROM takeback_journal')
+    expect(Number(place?.value)).toBe(Number(last?.seq))
+  })
+
+  test('is cleared out by one pass at a time in one process too', async () => {
+    const one = keeper()
+    const passes = await Promise.all([one.pass(), one.pass(), one.pass()])
+    expect(passes.filter(({ turn }) => turn)).toHaveLength(1)
+    expect((await one.pass()).turn).toBe(true)
+  })
+
+  test('a pass that fails gives the turn back, and the next one goes on', async () => {
+    const id = await note({ text: '1' })
+    await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text: '2' })
+    const now = Date.now() + 200 * DAY
+    const failing = keeper(() => {
+      throw new Error('the log is full')
+    })
+    const trashed = await note({ text: 'trashed' })
+    await server.expect(200, 'DELETE', `/api/notes/${trashed}/`)
+    await expect(failing.pass(now)).rejects.toThrow('the log is full')
+    expect((await keeper().pass(now)).turn).toBe(true)
+    expect(await versions('notes', id)).toEqual([2])
+    expect((await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length).toBe(0)
   })
 })

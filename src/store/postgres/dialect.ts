@@ -127,6 +127,7 @@ export const dialect: Dialect = {
     kind === 'integer'
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
+  isListed: (value, name) => sql`${value} = ANY (translate(${param(name)}, '[]', '{}')::bigint[])`,
 
   // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
   matches: (text, pattern) =>
@@ -147,7 +148,7 @@ export const dialect: Dialect = {
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
-  lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE` },
+  lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE`, toExist: sql` FOR KEY SHARE` },
 }
 
 /** A dot path in the terms of PostgreSQL's JSON operators. */

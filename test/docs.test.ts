@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pkg from '../package.json'
 import { budget } from '../src/budget.ts'
+import { commands } from '../src/cli/commands.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import * as takeback from '../src/takeback.ts'
+import { pages, readPage } from './markdown.ts'
 
 const { app, choice, datetime, entity, ref, text } = takeback
 
@@ -42,6 +45,54 @@ function declarationOf(block: string): unknown {
   const names = { ...takeback, around, fields, app, entity }
   return new Function(...Object.keys(names), `${consts}\nreturn (${source})`)(...Object.values(names))
 }
+
+/** Commands and flags that stand in the text, as `takeback undo --actor users/3`. */
+const inline = pages.flatMap((page) => {
+  const text = readPage(page).replace(/^```[\s\S]*?^```$/gm, '')
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => ({
+    page,
+    code: code.replaceAll('\\|', '|'),
+  }))
+})
+
+/** Flags of other programs, and of `npm run bench`. */
+const FOREIGN = [
+  '--data-urlencode',
+  '--timeout',
+  '--prefix',
+  '--omit',
+  '--store',
+  '--only',
+  '--help',
+  '--version',
+]
+
+describe('commands in the text of the docs', () => {
+  test('name commands that there are, with flags that they take', () => {
+    const spoken = inline.filter(({ code }) => /^(npx )?takeback [a-z]/.test(code))
+    expect(spoken.length).toBeGreaterThan(20)
+    const wrong = spoken.filter(({ code }) => {
+      const words = code.replace(/^(npx )?takeback /, '')
+      const command = commands.find(({ name }) => words === name || words.startsWith(`${name} `))
+      const flags = words.match(/--[a-z-]+/g) ?? []
+      return !command || flags.some((flag) => !Object.hasOwn(command.options, flag.slice(2)))
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('name flags that some command takes, and scripts of package.json', () => {
+    const known = new Set(commands.flatMap(({ options }) => Object.keys(options).map((name) => `--${name}`)))
+    const flags = inline.flatMap(({ page, code }) =>
+      (code.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []).map((flag) => ({ page, flag })),
+    )
+    expect(flags.filter(({ flag }) => !known.has(flag) && !FOREIGN.includes(flag))).toEqual([])
+    const scripts = inline.flatMap(({ page, code }) => {
+      const [, name] = /^npm (?:run )?(\w+)/.exec(code) ?? []
+      return name === undefined || ['install', 'pack', 'ci'].includes(name) ? [] : [{ page, name }]
+    })
+    expect(scripts.filter(({ name }) => !Object.hasOwn(pkg.scripts, name))).toEqual([])
+  })
+})
 
 describe('the examples of the docs', () => {
   for (const file of ['README.md', 'docs/rules.md', 'docs/queries.md'])

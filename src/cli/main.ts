@@ -1,28 +1,8 @@
 import pkg from '../../package.json'
 import { closest } from '../declare/closest.ts'
 import { StartError } from '../errors.ts'
-import { type Command, helpOf, parseCommand } from './arguments.ts'
-import { copy } from './copy.ts'
-import { init } from './init.ts'
-import { migrate } from './migrate.ts'
-import { history, undo } from './past.ts'
-import { serve } from './serve.ts'
-import { trashList, trashPurge } from './trash.ts'
-import { userAdd } from './user.ts'
-import { userUnlock } from './user-unlock.ts'
-
-const commands: readonly Command[] = [
-  serve,
-  init,
-  migrate,
-  copy,
-  userAdd,
-  userUnlock,
-  history,
-  undo,
-  trashList,
-  trashPurge,
-]
+import { helpOf, parseCommand } from './arguments.ts'
+import { commands } from './commands.ts'
 
 const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
 

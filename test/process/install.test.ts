@@ -1,50 +1,17 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pkg from '../../package.json'
 import * as takeback from '../../src/takeback.ts'
+import { must, network, pack, sh, unpack } from './package.ts'
 import { newFolder } from './process.ts'
 
 const root = join(import.meta.dir, '..', '..')
 let tarball = ''
 
 beforeAll(() => {
-  const folder = newFolder()
-  sh(root, `npm pack --silent --pack-destination "${folder}"`)
-  tarball = join(folder, readdirSync(folder)[0] ?? '')
+  tarball = pack()
 })
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-function sh(cwd: string, script: string, env: Record<string, string> = {}): Ended {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(['sh', '-c', script], {
-    cwd,
-    env: { ...process.env, ...env },
-  })
-  return { code: exitCode, out: stdout.toString(), err: stderr.toString() }
-}
-
-function must(cwd: string, script: string): string {
-  const { code, out, err } = sh(cwd, script)
-  if (code !== 0) throw new Error(`${script}\n${out}${err}`)
-  return out
-}
-
-/** The package as npm unpacks it, with or without the packages that it needs beside it. */
-function unpack(folder: string, { complete }: { complete: boolean }): void {
-  const modules = join(folder, 'node_modules')
-  mkdirSync(join(modules, 'takeback'), { recursive: true })
-  must(folder, `tar -xzf "${tarball}" -C node_modules/takeback --strip-components 1`)
-  if (!complete) return
-  for (const name of [...Object.keys(pkg.dependencies), '@oven']) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  }
-}
 
 /** What somebody does with it on the first evening. */
 async function tryOut(folder: string): Promise<void> {
@@ -79,7 +46,7 @@ async function tryOut(folder: string): Promise<void> {
 
 test('the tarball has what is needed, and nothing else', async () => {
   const folder = newFolder()
-  unpack(folder, { complete: true })
+  unpack(tarball, folder, { complete: true })
   await tryOut(folder)
   const files = readdirSync(join(folder, 'node_modules', 'takeback'), { recursive: true }).map(String)
   expect(files.filter((file) => /\.test\.|^test|^bench|^data|\.db$/.test(file))).toEqual([])
@@ -89,7 +56,7 @@ test('the tarball has what is needed, and nothing else', async () => {
 
 test('a folder whose packages are not installed says so in one sentence', () => {
   const folder = newFolder()
-  unpack(folder, { complete: false })
+  unpack(tarball, folder, { complete: false })
   const { code, err } = sh(folder, 'node node_modules/takeback/bin/takeback.js serve')
   expect([code, err.trim().split('\n').length]).toEqual([1, 1])
   expect(err).toContain(`npm install --prefix "${join(folder, 'node_modules', 'takeback')}"`)
@@ -142,7 +109,6 @@ test('init adds what is missing, and leaves what is there', () => {
   }
 })
 
-const network = process.env.TAKEBACK_TEST_NETWORK === '1'
 if (!network) console.warn('skipped: npm install from the registry; TAKEBACK_TEST_NETWORK=1 runs it')
 
 test.skipIf(!network)(

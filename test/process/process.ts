@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newDatabase, type TestDatabase } from '../harness.ts'
 
-const root = join(import.meta.dir, '..', '..')
+export const root = join(import.meta.dir, '..', '..')
 
 export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
 

@@ -12,6 +12,7 @@ import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf } from './errors.ts'
 import { type Connection, Pool, type Result } from './pool.ts'
+import { Statistics } from './statistics.ts'
 import { reason, structureOf } from './structure.ts'
 
 /** How often a transaction is tried that others have got in the way of. */
@@ -27,10 +28,12 @@ export class PostgresStore implements Store {
   readonly #pool: Pool
   #outdated = false
   #generation = Number.MAX_SAFE_INTEGER
+  readonly #statistics: Statistics
   #watch: Timer | undefined
 
   private constructor(pool: Pool, place: string, version: string) {
     this.#pool = pool
+    this.#statistics = new Statistics(pool)
     this.structure = structureOf(pool, place, ddlOf({ bytewise: /CockroachDB/.test(version) }))
   }
 
@@ -58,7 +61,10 @@ export class PostgresStore implements Store {
     this.#generation = generation
     clearInterval(this.#watch)
     // Away: the requests themselves say so.
-    this.#watch = setInterval(() => this.#look().catch(() => {}), WATCH_MS)
+    this.#watch = setInterval(() => {
+      this.#look().catch(() => {})
+      this.#statistics.refresh().catch(() => {})
+    }, WATCH_MS)
     this.#watch.unref()
   }
 

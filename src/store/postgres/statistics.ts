@@ -1,0 +1,41 @@
+import { compile, id, type Sql, sql } from '../sql.ts'
+import { dialect } from './dialect.ts'
+import type { Connection } from './pool.ts'
+
+/**
+ * Tables that have twice the pages that they had when they were last analysed, or more than a few and never were. The
+ * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later.
+ *
+ * Without statistics the planner takes `"deleted_at" IS NULL` to hold for one row in two hundred, and joins two tables
+ * of some ten thousand rows by comparing each row with each.
+ */
+const OUTGROWN = sql`SELECT c.relname FROM pg_class c
+  WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+  AND pg_relation_size(c.oid) / current_setting('block_size')::int >= greatest(4, 2 * c.relpages)`
+
+/** Autovacuum analyses too, but comes by once a minute: a new table can have grown large by then. */
+export class Statistics {
+  readonly #connection: Connection
+  #running: Promise<void> | undefined
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** Analyses what has outgrown its statistics; one such pass at a time. */
+  refresh(): Promise<void> {
+    this.#running ??= this.#pass().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #pass(): Promise<void> {
+    const outgrown = await this.#run(OUTGROWN)
+    for (const [name] of outgrown) await this.#run(sql`ANALYZE ${id(String(name))}`)
+  }
+
+  #run(source: Sql) {
+    return this.#connection.query(compile(source, dialect.placeholder), {})
+  }
+}

@@ -10,7 +10,7 @@ import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
-import { Proxies } from './http/address.ts'
+import { Clients } from './http/clients.ts'
 import type { Log } from './http/log.ts'
 import { Origins } from './http/origins.ts'
 import { htmlPage, redirect } from './http/pages.ts'
@@ -185,7 +185,7 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   const server = bound.serve(
     {
       context,
-      proxies: new Proxies(config.trustedProxies),
+      clients: new Clients({ host: config.host, trusted: config.trustedProxies, log }),
       origins: new Origins(config.allowedOrigins),
       log,
       queryToken: config.queryToken,

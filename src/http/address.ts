@@ -1,47 +1,115 @@
 import { BlockList, isIP } from 'node:net'
 
+/** Who sent a request. */
+export interface Client {
+  /** In one spelling, whichever it came in. */
+  readonly address: string
+  /** What limits count by. One household has 2^64 addresses of IPv6: they are one. */
+  readonly network: string
+  /** Whether it is on this very machine. */
+  readonly local: boolean
+}
+
+const REMEMBERED_MAX = 10_000
+
 /** Whose `X-Forwarded-For` is believed: addresses and networks, none unless configured. */
 export class Proxies {
+  readonly any: boolean
   readonly #trusted = new BlockList()
-  readonly #any: boolean
+  readonly #clients = new Map<string, Client>()
 
   constructor(networks: readonly string[]) {
-    this.#any = networks.length > 0
+    this.any = networks.length > 0
     for (const network of networks) {
       const [address = '', bits] = network.split('/')
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      if (bits === undefined) this.#trusted.addAddress(address, family)
-      else this.#trusted.addSubnet(address, Number(bits), family)
+      const plain = canonicalOf(address)
+      const family = familyOf(plain)
+      if (bits === undefined) this.#trusted.addAddress(plain, family)
+      else {
+        const mapped = family === 'ipv4' && isIP(address) === 6
+        this.#trusted.addSubnet(plain, Math.max(0, Number(bits) - (mapped ? 96 : 0)), family)
+      }
     }
   }
 
-  /** The address of the client: the last one in the chain that is no proxy of ours. */
-  clientOf(peer: string, forwarded: string | null): string {
-    if (!this.#any || forwarded === null || !this.#isTrusted(peer)) return networkOf(peer)
-    const chain = forwarded.split(',').map((one) => one.trim())
+  /** The client: the last one in the chain that is no proxy of ours. */
+  clientOf(peer: string, forwarded: string | null): Client {
+    if (!this.any || forwarded === null || !this.#isTrusted(peer)) return this.#describe(peer)
+    const chain = forwarded.split(',').map(withoutPort)
     const client = chain.reverse().find((address) => isIP(address) === 0 || !this.#isTrusted(address))
-    return networkOf(client !== undefined && isIP(client) !== 0 ? client : peer)
+    return this.#describe(client !== undefined && isIP(client) !== 0 ? client : peer)
   }
 
   #isTrusted(address: string): boolean {
-    const plain = unmapped(address)
-    return isIP(plain) !== 0 && this.#trusted.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+    const plain = canonicalOf(address)
+    return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain))
+  }
+
+  /** Most requests come from somebody who has just sent another one. */
+  #describe(spelled: string): Client {
+    const known = this.#clients.get(spelled)
+    if (known !== undefined) return known
+    const address = canonicalOf(spelled)
+    const client = Object.freeze({ address, network: networkOf(address), local: isLocal(address) })
+    if (this.#clients.size >= REMEMBERED_MAX) this.#clients.clear()
+    this.#clients.set(spelled, client)
+    return client
   }
 }
 
-function unmapped(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
+/** Of an address in its one spelling. */
+export function isLocal(address: string): boolean {
+  return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
 
-/** One household has 2^64 addresses of IPv6: they count as one. */
-function networkOf(address: string): string {
-  const plain = unmapped(address)
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+/** Some proxies write a port behind the address. */
+function withoutPort(text: string): string {
+  const [, six, four] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text.trim()) ?? []
+  return six ?? four ?? text.trim()
+}
+
+/** The one spelling of an address (RFC 5952); one of IPv4 that came in the form of IPv6 (`::ffff:`) is one of IPv4. */
+export function canonicalOf(address: string): string {
+  const [plain = ''] = address.split('%')
   if (isIP(plain) !== 6) return plain
-  const [head = '', tail = ''] = plain.split('::')
-  const front = head.split(':').filter((part) => part !== '')
-  const back = tail.split(':').filter((part) => part !== '')
-  const whole = plain.includes('::')
-    ? [...front, ...Array(8 - front.length - back.length).fill('0'), ...back]
-    : front
-  return `${whole.slice(0, 4).join(':')}::/64`
+  const groups = groupsOf(plain)
+  const [high = 0, low = 0] = groups.slice(6)
+  const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)
+  return mapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : textOf(groups)
+}
+
+/** Of a valid address. */
+function groupsOf(address: string): number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number)
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+  })
+  const [front = [], back = []] = hex
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))))
+  return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back]
+}
+
+/** The longest run of zeros, the first of several, is left out. */
+function textOf(groups: readonly number[]): string {
+  let [from, size] = [0, 1]
+  for (let at = 0; at < groups.length; at++) {
+    let end = at
+    while (groups[end] === 0) end++
+    if (end - at > size) [from, size] = [at, end - at]
+  }
+  const text = groups.map((group) => group.toString(16))
+  return size === 1
+    ? text.join(':')
+    : `${text.slice(0, from).join(':')}::${text.slice(from + size).join(':')}`
+}
+
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address
+  const front = groupsOf(address).slice(0, 4)
+  return `${front.map((group) => group.toString(16)).join(':')}::/64`
 }

@@ -5,19 +5,21 @@ import { isTagList, TAGS_EXPECTED } from '../api/tags.ts'
 import { parseIfMatch } from '../api/update.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
-import type { Proxies } from './address.ts'
+import type { Client } from './address.ts'
 import type { Call } from './route.ts'
 import { targetOf } from './target.ts'
 
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
-/** What is known of a request, for its line in the log. */
+/** What is known of a request beside what was sent. Most of it stands in the log. */
 export interface Seen {
   readonly path: string
   readonly search: string
   readonly started: number
   readonly requestId: string
+  readonly client: Client
+  readonly server: Server<undefined>
   caller?: Caller
   /** The digest of the account, for a login. */
   account?: string
@@ -29,21 +31,13 @@ export class Incoming implements Call {
   readonly query: Query
   readonly body: object
   readonly #request: BunRequest
-  readonly #server: Server<undefined>
-  readonly #proxies: Proxies
   readonly #seen: Seen
 
-  constructor(
-    request: BunRequest,
-    { server, proxies, seen }: { server: Server<undefined>; proxies: Proxies; seen: Seen },
-    checked: { caller: Caller; query: Query; body: object },
-  ) {
+  constructor(request: BunRequest, seen: Seen, checked: { caller: Caller; query: Query; body: object }) {
     this.caller = checked.caller
     this.query = checked.query
     this.body = checked.body
     this.#request = request
-    this.#server = server
-    this.#proxies = proxies
     this.#seen = seen
   }
 
@@ -83,11 +77,10 @@ export class Incoming implements Call {
   }
 
   waitLong(): void {
-    this.#server.timeout(this.#request, 0)
+    this.#seen.server.timeout(this.#request, 0)
   }
 
   get address(): string {
-    const peer = this.#server.requestIP(this.#request)?.address ?? ''
-    return this.#proxies.clientOf(peer, this.#request.headers.get('x-forwarded-for'))
+    return this.#seen.client.network
   }
 }

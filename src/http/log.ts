@@ -9,6 +9,8 @@ interface Entry {
   readonly ms: number
   readonly requestId: string
   readonly actor: string | null
+  /** Of the client, in one spelling. */
+  readonly address: string
   /** For a login: the digest of the account. */
   readonly account?: string | undefined
 }
@@ -37,13 +39,23 @@ export class Log {
     this.flush()
   }
 
-  request({ method, path, status, ms, requestId, actor, account }: Entry): void {
+  request({ method, path, status, ms, requestId, actor, address, account }: Entry): void {
     const time = this.#now()
     const took = Math.round(ms * 10) / 10
     this.#put(
       this.#format === 'json'
-        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)}${account === undefined ? '' : `,"login":"${outcomeOf(status)}","account":"${account}"`}}`
-        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${requestId}${account === undefined ? '' : `  login ${outcomeOf(status)}  account ${account}`}`,
+        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : JSON.stringify(actor)},"address":"${address}"${account === undefined ? '' : `,"login":"${outcomeOf(status)}","account":"${account}"`}}`
+        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${address}  ${requestId}${account === undefined ? '' : `  login ${outcomeOf(status)}  account ${account}`}`,
+    )
+  }
+
+  /** Something that goes on, but that somebody should mend. */
+  warn(message: string): void {
+    const time = new Date().toISOString()
+    this.#put(
+      this.#format === 'json'
+        ? JSON.stringify({ time, level: 'warn', message })
+        : `${time.slice(11, 23)}  warning  ${message}`,
     )
   }
 

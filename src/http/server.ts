@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { Failure } from '../errors.ts'
+import { canonicalOf } from './address.ts'
 import { answerFailure, headersOf, renderFailure } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
 import type { Log } from './log.ts'
@@ -40,7 +41,7 @@ export function bind({ host, port, log }: Address): Bound {
     development: false,
     // Without this a second server could take half of the requests of the first.
     reusePort: false,
-    fetch: (request) => answerStarting(request, log),
+    fetch: (request, server) => answerStarting(request, server, log),
   })
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
@@ -70,7 +71,7 @@ function answerError(error: unknown, requestId: string, log: Log): Response {
 }
 
 /** While the database is brought to the declaration. */
-function answerStarting(request: Request, log: Log): Response {
+function answerStarting(request: Request, server: Server<undefined>, log: Log): Response {
   const requestId = Bun.randomUUIDv7()
   const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
   const answer = renderFailure(failure, requestId)
@@ -82,6 +83,7 @@ function answerStarting(request: Request, log: Log): Response {
     ms: 0,
     requestId,
     actor: null,
+    address: canonicalOf(server.requestIP(request)?.address ?? ''),
   })
   return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
 }

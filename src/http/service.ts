@@ -5,9 +5,9 @@ import { Query } from '../api/query.ts'
 import { Failure, invalidAt } from '../errors.ts'
 import { type Caller, nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
-import type { Proxies } from './address.ts'
 import { answerFailure, headersOf, isUnchanged } from './answer.ts'
 import { readBody } from './body.ts'
+import type { Clients } from './clients.ts'
 import { type BunRequest, Incoming, type Seen } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
@@ -24,7 +24,7 @@ const nothing = { caller: anonymous, query: Query.empty, body: NONE }
 /** What is served, and to whom. */
 export interface Served {
   readonly context: Context
-  readonly proxies: Proxies
+  readonly clients: Clients
   readonly origins: Origins
   readonly log: Log
   /** Whether `?token=` is taken. */
@@ -64,8 +64,15 @@ export class Service {
     this.#underWay++
     try {
       const { path, search } = targetOf(request.url)
-      const seen: Seen = { path, search, started: performance.now(), requestId: this.newRequestId() }
-      const answer = await this.#answer(route, request, server, seen)
+      const seen: Seen = {
+        path,
+        search,
+        started: performance.now(),
+        requestId: this.newRequestId(),
+        client: this.#served.clients.clientOf(request, server),
+        server,
+      }
+      const answer = await this.#answer(route, request, seen)
       if (this.#held !== undefined) await this.#held
       return this.#respond(request, answer, seen)
     } finally {
@@ -73,17 +80,12 @@ export class Service {
     }
   }
 
-  async #answer(
-    route: Route | undefined,
-    request: BunRequest,
-    server: Server<undefined>,
-    seen: Seen,
-  ): Promise<Answer> {
+  async #answer(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
     const { origins, log, context } = this.#served
     try {
       refuseHost(request.headers.get('host'))
       const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
-      return preflight || (await this.#perform(route, request, server, seen))
+      return preflight || (await this.#perform(route, request, seen))
     } catch (error) {
       return answerFailure(error, seen.requestId, log, context.explainsDenials)
     }
@@ -92,14 +94,23 @@ export class Service {
   #respond(
     request: BunRequest,
     answer: Answer,
-    { path, search, started, requestId, caller, account }: Seen,
+    { path, search, started, requestId, client, caller, account }: Seen,
   ): Response {
     const { origins, log } = this.#served
     const { method } = request
     const status = isUnchanged(request, answer) ? 304 : answer.status
     const actor = caller === undefined ? null : nameOf(caller.actor)
     const ms = performance.now() - started
-    log.request({ method, path: shownPath(path, search), status, ms, requestId, actor, account })
+    log.request({
+      method,
+      path: shownPath(path, search),
+      status,
+      ms,
+      requestId,
+      actor,
+      address: client.address,
+      account,
+    })
     const headers = headersOf(answer, requestId)
     if (origins.any) Object.assign(headers, origins.headersFor(request))
     // Bun takes whatever follows CONNECT for the bytes of a tunnel.
@@ -108,15 +119,9 @@ export class Service {
   }
 
   /** The whole way of a request, top to bottom. */
-  async #perform(
-    route: Route | undefined,
-    request: BunRequest,
-    server: Server<undefined>,
-    seen: Seen,
-  ): Promise<Answer> {
-    const around = { server, proxies: this.#served.proxies, seen }
+  async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
     const handler = handlerOf(route, request.method)
-    if (handler.page) return handler.run(new Incoming(request, around, nothing))
+    if (handler.page) return handler.run(new Incoming(request, seen, nothing))
     if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
@@ -125,7 +130,7 @@ export class Service {
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller
     const query = parameters === undefined ? Query.empty : new Query(parameters)
-    return handler.run(new Incoming(request, around, { caller, query, body }))
+    return handler.run(new Incoming(request, seen, { caller, query, body }))
   }
 
   /** The header wins; one that is no Bearer token is a bad token, not none. */

@@ -38,6 +38,30 @@ onEveryStore(
   { 'allow-origins': 'https://app.example.com' },
 )
 
+onEveryStore(
+  'requests through a proxy',
+  bookings,
+  (server) => {
+    test('have the address of the client in the log, in one spelling, and no warning', async () => {
+      for (const forwarded of ['2001:DB8:0:0::7', '[2001:db8::7]:99', '1.2.3.4, 2001:db8:0000::0007'])
+        await server.call('GET', '/api/health?limit=79', { headers: { 'X-Forwarded-For': forwarded } })
+      const lines = () =>
+        server.logged
+          .join('')
+          .split('\n')
+          .filter((one) => one.includes('limit=79'))
+      await eventually(() => lines().length === 3)
+      expect(lines().map((one) => JSON.parse(one).address)).toEqual([
+        '2001:db8::7',
+        '2001:db8::7',
+        '2001:db8::7',
+      ])
+      expect(server.logged.join('')).not.toContain('"level":"warn"')
+    })
+  },
+  { 'trusted-proxies': '::ffff:127.0.0.1' },
+)
+
 onEveryStore('requests', bookings, (server) => {
   test('no other origin may call unless it is allowed', async () => {
     const headers = { Origin: 'https://app.example.com', 'Access-Control-Request-Method': 'POST' }
@@ -279,6 +303,36 @@ onEveryStore('requests', bookings, (server) => {
     expect((await server.call('POST', '/api/notes/?x=1', { raw: '{}', token: null })).status).toBe(401)
     expect((await server.call('GET', '/api/auth/me?x=1', { token: null })).status).toBe(401)
     expect((await server.call('POST', '/api/notes/', { raw: '{}' })).status).toBe(422)
+  })
+
+  test('a log line has the address of the client', async () => {
+    const from = server.logged.length
+    await server.call('GET', '/api/health?limit=77')
+    const line = () =>
+      server.logged
+        .slice(from)
+        .join('')
+        .split('\n')
+        .find((one) => one.includes('limit=77'))
+    await eventually(() => line() !== undefined)
+    expect(JSON.parse(line() ?? '')).toMatchObject({ address: '127.0.0.1' })
+  })
+
+  test('a header that no proxy of ours has set is warned of, once', async () => {
+    const warnings = () =>
+      server.logged
+        .join('')
+        .split('\n')
+        .filter((one) => one.includes('"level":"warn"'))
+    for (const forwarded of ['198.51.100.1', '198.51.100.2, 10.0.0.1', 'nonsense'])
+      await server.call('GET', '/api/health', { headers: { 'X-Forwarded-For': forwarded } })
+    await eventually(() => warnings().length > 0)
+    await server.call('GET', '/api/health?limit=78')
+    await eventually(() => server.logged.join('').includes('limit=78'))
+    expect(warnings().length).toBe(1)
+    expect(JSON.parse(warnings()[0] ?? '').message).toContain('--trusted-proxies 127.0.0.1')
+    // And it is not believed.
+    expect(server.logged.join('')).not.toContain('"address":"198.51.100')
   })
 
   test('health needs no token; its log line never shows one', async () => {

@@ -22,6 +22,7 @@ import { pageOf } from './openapi/page.ts'
 import { compileAmend } from './plan/amend.ts'
 import { compileAnswers } from './plan/answers.ts'
 import { compilePlans } from './plan/compile.ts'
+import { compileNotes } from './plan/notes.ts'
 import { compileOperations } from './plan/operations.ts'
 import { compilePurges } from './plan/purge.ts'
 import { compileRetention } from './plan/retention.ts'
@@ -127,6 +128,7 @@ export async function openApp(
       explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),
       purges: compilePurges(store.dialect),
+      notes: compileNotes(store.dialect),
     }
     return { context, close: () => store.close() }
   } catch (error) {

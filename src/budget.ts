@@ -10,6 +10,8 @@ export const budget = {
   batchParts: 1000,
   batchSecrets: 100,
   secretBytes: 1024,
+  runCharacters: 200,
+  reasonCharacters: 1000,
 
   // Passwords.
   hashesAtOnce: 2,

@@ -9,6 +9,7 @@ import type { AmendPlan } from '../plan/amend.ts'
 import type { AnswersPlan } from '../plan/answers.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/ground.ts'
+import type { NotesPlan } from '../plan/notes.ts'
 import type { OperationsPlan } from '../plan/operations.ts'
 import type { PurgesPlan } from '../plan/purge.ts'
 import { mayOf, type View } from '../plan/view.ts'
@@ -35,6 +36,7 @@ export interface Context {
   readonly explainsDenials: boolean
   readonly answers: AnswersPlan
   readonly purges: PurgesPlan
+  readonly notes: NotesPlan
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

@@ -9,6 +9,8 @@ import { mayOf } from '../plan/view.ts'
 import type { Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context, refusal, refuseByRule } from './context.ts'
 import { parseLimit } from './list.ts'
+import { toldOf } from './notes.ts'
+import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
 /** `GET /api/<entity>/<id>/history/`: every change, newest first. */
@@ -32,7 +34,12 @@ export async function history(
   // One more than is shown: the oldest shown has changed from that.
   const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
-  const data = rows.slice(0, limit).map((row, at) => changeOf(plan.view(actor).fields, row, rows[at + 1]))
+  const shown = rows.slice(0, limit)
+  const told = await perform(context.store, toldOf(context, [...new Set(shown.map((row) => row[5]))]))
+  const data = shown.map((row, at) => ({
+    ...changeOf(plan.view(actor).fields, row, rows[at + 1]),
+    ...told.get(String(row[5])),
+  }))
   const last = rows.length > limit ? rows[limit - 1] : undefined
   const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
   return { status: 200, body: JSON.stringify({ data, next }) }

@@ -8,6 +8,7 @@ import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/schema.ts'
 import { type Answer, askedBy, type Context } from './context.ts'
+import type { Note } from './notes.ts'
 import type { Query } from './query.ts'
 
 /** A member of a login type, found by e-mail and password. */
@@ -42,6 +43,8 @@ export interface LoginRequest {
   readonly address: string
   /** `Takeback-Device` */
   readonly device: string | null
+  /** What the caller says about a write. */
+  readonly note: Note | null
   /** The log says which account it was about, by a digest. */
   noteAccount(digest: string): void
 }

@@ -5,6 +5,7 @@ import { KEPT_MS } from '../plan/answers.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
 import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
+import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
 
 const HEADER = 'Idempotency-Key'
@@ -17,6 +18,8 @@ export interface Repeatable {
   /** The method and the path, in one spelling. */
   readonly target: string
   readonly body: unknown
+  /** What the caller says about it. */
+  readonly note: Note | null
   /** Aborted once nobody waits for the answer. */
   readonly signal: AbortSignal
 }
@@ -28,7 +31,7 @@ export function performOnce(
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   return request.key === null
-    ? perform(context.store, make(), request.signal)
+    ? perform(context.store, annotated(context, request.note, make()), request.signal)
     : once(context, request, request.key, make)
 }
 
@@ -39,7 +42,7 @@ export function transactOnce(
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   return request.key === null
-    ? transact(context.store, make, request.signal)
+    ? transact(context.store, () => annotated(context, request.note, make()), request.signal)
     : once(context, request, request.key, make)
 }
 
@@ -55,7 +58,11 @@ function once(
 ): Promise<Answer> {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
-  return transact(context.store, () => doOnce(context, bagOf(request, key), make), request.signal)
+  return transact(
+    context.store,
+    () => doOnce(context, bagOf(request, key), () => annotated(context, request.note, make())),
+    request.signal,
+  )
 }
 
 function* doOnce(context: Context, bag: Bag, make: () => Act<KeptAnswer>): Act<Answer> {

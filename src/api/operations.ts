@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
@@ -7,13 +8,14 @@ import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import { type Answer, askedBy, type Context, signInFirst } from './context.ts'
 import { parseLimit } from './list.ts'
+import { isRun, toldOf } from './notes.ts'
 import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
 
 /** `GET /api/operations/`: what was done, newest first; to an admin all of it, to others what they did. */
 export async function operations(context: Context, actor: Actor, query: Query): Promise<Answer> {
   const errors: Errors = new Map()
-  const given = query.take(['actor', 'since', 'until', 'entity', 'limit', 'cursor'], errors)
+  const given = query.take(['actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'], errors)
   const limit = parseLimit(given.limit, errors)
   const filter = { ...parseFilter(context, given, errors), before: given.cursor }
   if (given.cursor !== undefined && !isOperation(given.cursor))
@@ -24,7 +26,18 @@ export async function operations(context: Context, actor: Actor, query: Query): 
   const rows = await context.store.read(statement, bag)
   const shown = rows.slice(0, limit)
   const summaries = await summariesOf(context, shown)
-  const data = shown.map((row) => ({ ...headOf(row), summary: summaries.get(String(row[0])) ?? {} }))
+  const told = await perform(
+    context.store,
+    toldOf(
+      context,
+      shown.map(([id]) => id),
+    ),
+  )
+  const data = shown.map((row) => ({
+    ...headOf(row),
+    ...told.get(String(row[0])),
+    summary: summaries.get(String(row[0])) ?? {},
+  }))
   const next = rows.length > limit ? (shown.at(-1)?.[0] ?? null) : null
   return { status: 200, body: JSON.stringify({ data, next }) }
 }
@@ -44,8 +57,11 @@ export async function operation(context: Context, actor: Actor, id: string, quer
   })
   const shown = rows.slice(0, limit)
   const known = await knownTo(context, actor, shown)
+  const told = await perform(context.store, toldOf(context, [id]))
   const body = {
     ...headOf(row),
+    ...told.get(id),
+    summary: (await summariesOf(context, [row])).get(id) ?? {},
     data: shown.map((one) => changeOf(context, actor, known, one)),
     next: rows.length > limit ? String(shown.at(-1)?.[0]) : null,
   }
@@ -78,16 +94,19 @@ export function visible(actor: Actor, filter: Filter): Filter {
 /** Which operations are meant: all that is given must hold. */
 export function parseFilter(
   { model }: Context,
-  given: Partial<Record<'actor' | 'since' | 'until' | 'entity', string | undefined>>,
+  given: Partial<Record<'actor' | 'since' | 'until' | 'entity' | 'run', string | undefined>>,
   errors: Errors,
 ): Filter {
-  const { entity } = given
+  const { entity, run } = given
+  if (run !== undefined && !isRun(run))
+    note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
   if (entity !== undefined && !model.entities.has(entity)) note(errors, 'entity', 'is not an Entity type')
   return {
     actor: parseActor(given.actor, errors),
     since: parseTime('since', given.since, errors),
     until: parseTime('until', given.until, errors),
     entity,
+    run,
   }
 }
 
@@ -112,6 +131,7 @@ export function filterBag(
     $until: filter.until ?? null,
     $entity: filter.entity ?? null,
     $before: filter.before ?? null,
+    $run: filter.run ?? null,
   }
   return { statement: make(filter), bag }
 }

@@ -4,10 +4,12 @@ import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import { type Caller, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/login.ts'
+import { write } from '../store/act.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst } from './context.ts'
 import { hashSecrets } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, type LoginRequest, signIn, takeText } from './login.ts'
+import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
@@ -85,9 +87,10 @@ export async function changePassword(
   await confirm(context, self, password, request)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
-  const outcome = await context.store.write(
-    self.plan.view(system).writes.update(bag, { partial: true, guarded: [] }),
-    bag,
+  const steps = self.plan.view(system).writes.update(bag, { partial: true, guarded: [] })
+  const outcome = await perform(
+    context.store,
+    annotated(context, request.note, write(steps, bag)),
     request.signal,
   )
   if (!outcome.done) throw badToken()

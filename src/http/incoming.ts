@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import type { Preconditions } from '../api/context.ts'
+import { type Note, parseNote } from '../api/notes.ts'
 import type { Query } from '../api/query.ts'
 import { isTagList, TAGS_EXPECTED } from '../api/tags.ts'
 import { parseIfMatch } from '../api/update.ts'
@@ -50,6 +51,11 @@ export class Incoming implements Call {
     if (ifMatch !== null && !isTagList(ifMatch))
       throw new Failure('malformed_header', { errors: new Map([['If-Match', [TAGS_EXPECTED]]]) })
     return { ifMatch: parseIfMatch(ifMatch) }
+  }
+
+  get note(): Note | null {
+    const { headers } = this.#request
+    return parseNote(headers.get('takeback-run'), headers.get('takeback-reason'))
   }
 
   get key(): string | null {

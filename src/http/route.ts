@@ -1,4 +1,5 @@
 import type { Answer, Preconditions } from '../api/context.ts'
+import type { Note } from '../api/notes.ts'
 import type { Query } from '../api/query.ts'
 import type { Caller } from '../plan/actor.ts'
 
@@ -14,6 +15,8 @@ export interface Call {
   readonly device: string | null
   /** For a login: the log says which account it was about, by a digest. */
   noteAccount(digest: string): void
+  /** `Takeback-Run` and `Takeback-Reason`; `null` where there is neither. Throws where one of them is malformed. */
+  readonly note: Note | null
   /** `Idempotency-Key`; `null` where there is none. */
   readonly key: string | null
   /** The method and the path with its parameters, in one spelling and without the token. */

@@ -3,7 +3,7 @@ import type { Model } from '../declare/model.ts'
 import { audienceOf } from './access.ts'
 import { manyOf, refTo } from './compose.ts'
 import type { Operation } from './operation.ts'
-import { share } from './parameters.ts'
+import { share, writing } from './parameters.ts'
 import { OPERATIONS } from './past-operations.ts'
 
 const writes = ['create', 'update', 'delete', 'restore', 'purge'] as const
@@ -23,7 +23,7 @@ export function batchOperation({ entities }: Model): Operation {
     open: [...entities.values()].some((type) =>
       writes.some((action) => audienceOf(type, action) === 'everyone'),
     ),
-    parameters: share('Idempotency-Key'),
+    parameters: share(...writing),
     body: {
       schema: refTo('Batch'),
       example: [

@@ -15,6 +15,7 @@ import {
   searchParameters,
   share,
   sortParameter,
+  writing,
 } from './parameters.ts'
 import { answerOf, sampleOf } from './sample.ts'
 import { type SchemaKind, schemaName } from './schemas.ts'
@@ -157,7 +158,7 @@ function createOperation(about: About): Operation {
     summary: `Create one of ${type.name}`,
     description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
     open: about.open('create'),
-    parameters: share('Idempotency-Key'),
+    parameters: share(...writing),
     body: {
       schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
       example: sampleOf(type, model),
@@ -205,7 +206,7 @@ function updateOperations(about: About): Operation[] {
     path: about.one,
     tag: type.name,
     open: about.open('update'),
-    parameters: share('id', 'If-Match', 'Idempotency-Key'),
+    parameters: share('id', 'If-Match', ...writing),
     answers: [replayable(written(entitySuccess(about, 200, 'The Entity as it stands now.')))],
     codes: [...refusalsOf(type, 'update', false), 'not_found', 'busy', 'stale', 'disk_full'] satisfies Code[],
   }
@@ -246,7 +247,7 @@ function removeOperation(about: About): Operation {
     summary: `Delete, restore or purge one of ${type.name}`,
     description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. ${about.access(...actions)}`,
     open: about.open(...actions),
-    parameters: share('id', 'restore', 'purge', 'If-Match', 'Idempotency-Key'),
+    parameters: share('id', 'restore', 'purge', 'If-Match', ...writing),
     body: undefined,
     answers: [
       {
@@ -304,7 +305,7 @@ function revertOperation(about: About): Operation {
     summary: `Revert one of ${type.name} to a version`,
     description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
     open: about.open('history') && about.open('update'),
-    parameters: share('id', 'If-Match', 'Idempotency-Key'),
+    parameters: share('id', 'If-Match', ...writing),
     body: { schema: refTo('Revert'), example: { version: 1 } },
     answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped', 'Idempotent-Replay'] }],
     codes: [

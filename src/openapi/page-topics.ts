@@ -172,6 +172,8 @@ same again.</li>
 "body"}</code>, in which <code>"$0.id"</code> stands for the <code>id</code> that the first of them has answered.</p>
 <p>Where an answer may get lost, send <code>Idempotency-Key</code> with the write: within 24 hours the same
 request with the same key is not done again, but answered as it first was, with <code>Idempotent-Replay: true</code>.</p>
+<p><code>Takeback-Run</code> says which run a write belongs to, <code>Takeback-Reason</code> why it is made; operations and
+history show both.</p>
 `,
   }
 }

@@ -68,6 +68,23 @@ export const shared = {
     ),
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
+  'Takeback-Run': {
+    ...header(
+      'Takeback-Run',
+      'The run that this write belongs to, so that all of a run can be found and undone.',
+    ),
+    schema: { type: 'string', minLength: 1, maxLength: budget.runCharacters, pattern: '^[!-~]+$' },
+  },
+  'Takeback-Reason': {
+    ...header('Takeback-Reason', 'Why this write is made, as percent-encoded UTF-8.'),
+    schema: { type: 'string', minLength: 1, pattern: '^[ -~]+$' },
+  },
+  run: query('run', 'Only what belongs to this run: the header `Takeback-Run`.', {
+    type: 'string',
+    minLength: 1,
+    maxLength: budget.runCharacters,
+    pattern: '^[!-~]+$',
+  }),
   limit: query('limit', 'How many on a page.', {
     type: 'integer',
     minimum: 1,
@@ -116,6 +133,9 @@ export const shared = {
   restore: query('restore', '`1` takes the delete back.', flag),
   purge: query('purge', '`1` erases for good what is deleted already.', flag),
 } as const satisfies Record<string, Parameter>
+
+/** The headers that every write takes. */
+export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as const
 
 export function share(...names: readonly (keyof typeof shared)[]): SharedParameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))

@@ -1,7 +1,7 @@
 import type { Code } from '../errors.ts'
 import { refTo } from './compose.ts'
 import type { Operation, Success } from './operation.ts'
-import { share } from './parameters.ts'
+import { share, writing } from './parameters.ts'
 
 export const OPERATIONS = 'Operations'
 
@@ -35,7 +35,7 @@ export function pastOperations(): Operation[] {
   const undo = {
     ...call,
     method: 'POST',
-    parameters: share('dry_run', 'skip_conflicts', 'Idempotency-Key'),
+    parameters: share('dry_run', 'skip_conflicts', ...writing),
     answers: [undone],
     codes: [...refusals, 'cannot_undo', 'busy', 'disk_full'] satisfies Code[],
   } as const
@@ -47,7 +47,7 @@ export function pastOperations(): Operation[] {
       id: 'listOperations',
       summary: 'What was done',
       description: 'Newest first. Admins see all operations, others their own.',
-      parameters: share('actor', 'since', 'until', 'entity', 'limit', 'cursor'),
+      parameters: share('actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'),
       answers: [
         {
           status: 200,

@@ -30,23 +30,41 @@ const head = {
   actor,
   changes: { type: 'integer', minimum: 1, description: 'How many Entities it changed.' },
 }
+/** Only where there is something to tell. */
+const told = {
+  run: { ...text, description: 'The `Takeback-Run` of the request.' },
+  reason: {
+    ...text,
+    description: 'The `Takeback-Reason` of the request. A purge of what it changed erases it.',
+  },
+  undoes: {
+    type: 'array',
+    items: text,
+    description: 'Operations that it took back, wholly or in part; the first hundred.',
+  },
+  undone_by: {
+    type: 'array',
+    items: text,
+    description: 'Operations that took it back, wholly or in part; the first hundred.',
+  },
+} as const satisfies Record<string, JsonSchema>
+const summary: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: 'object', additionalProperties: { type: 'integer' } },
+  description: 'How many Entities of each type, by kind of change.',
+}
+const toldOf = (properties: Record<string, JsonSchema>) =>
+  object({ ...properties, ...told }, Object.keys(properties))
 const all = (properties: Record<string, JsonSchema>) => object(properties, Object.keys(properties))
 
 /** What the calls answer that look into the past, or take something back. */
 export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: all({ version, kind, at: time, actor, operation: text, changed }),
+  Change: toldOf({ version, kind, at: time, actor, operation: text, changed }),
   History: pageOf('Change'),
-  Operation: all({
-    ...head,
-    summary: {
-      type: 'object',
-      additionalProperties: { type: 'object', additionalProperties: { type: 'integer' } },
-      description: 'How many Entities of each type, by kind of change.',
-    },
-  }),
+  Operation: toldOf({ ...head, summary }),
   Operations: pageOf('Operation'),
   OperationChange: all({ entity: text, id, version, kind, changed }),
-  OperationInFull: all({ ...head, data: listOf('OperationChange'), next }),
+  OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
   UndoMany: {
     ...object({ actor: text, since: time, until: time, entity: text }, []),
     minProperties: 1,

@@ -1,6 +1,7 @@
 import type { Dialect } from '../store/dialect.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { JOURNAL } from './journal.ts'
+import { operationsOfRun } from './notes.ts'
 import { Texts } from './texts.ts'
 
 /** Which operations: all that is given must hold. */
@@ -9,6 +10,8 @@ export interface Filter {
   readonly since?: string | undefined
   readonly until?: string | undefined
   readonly entity?: string | undefined
+  /** That of `Takeback-Run`. */
+  readonly run?: string | undefined
   /** Only those before this one, in the order of their ids. */
   readonly before?: string | undefined
 }
@@ -82,7 +85,7 @@ function touched(named: Sql): Sql {
     ORDER BY w."entity", w."entity_id"`
 }
 
-function where({ actor, since, until, entity, before }: Filter): Sql {
+function where({ actor, since, until, entity, run, before }: Filter): Sql {
   const whose =
     actor === undefined
       ? []
@@ -96,6 +99,7 @@ function where({ actor, since, until, entity, before }: Filter): Sql {
     ...(since === undefined ? [] : [sql`j."at" >= ${param('$since', 'datetime')}`]),
     ...(until === undefined ? [] : [sql`j."at" <= ${param('$until', 'datetime')}`]),
     ...(entity === undefined ? [] : [sql`j."entity" = ${param('$entity')}`]),
+    ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
     ...(before === undefined ? [] : [sql`j."operation" < ${param('$before')}`]),
   ])
 }
@@ -103,6 +107,6 @@ function where({ actor, since, until, entity, before }: Filter): Sql {
 function shapeOf(filter: Filter): string {
   return [
     filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
-    ...(['since', 'until', 'entity', 'before'] as const).filter((key) => filter[key] !== undefined),
+    ...(['since', 'until', 'entity', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
   ].join(' ')
 }

@@ -6,6 +6,7 @@ import { type Step, step } from '../store/step.ts'
 import { eraseAnswers } from './answers.ts'
 import type { Legacy } from './graph.ts'
 import { JOURNAL } from './journal.ts'
+import { eraseReasons } from './notes.ts'
 
 /**
  * A purge has two parts. First, one transaction marks all that it takes: `deletion` becomes the id of the purge, which
@@ -19,7 +20,7 @@ const PURGES = id('takeback_purges')
 export interface ErasePlan {
   /** Some of those that `$purge` has marked: id, version. Found by the index of deletions. */
   readonly marked: Statement
-  /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal. */
+  /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal, and the reasons of their operations. */
   readonly blank: readonly Step[]
   /** Erases `$ids` themselves, and all else that is kept of them. */
   readonly drop: readonly Step[]
@@ -60,6 +61,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
   const isOne = (column: Sql) => dialect.isListed(column, '$ids')
   const table = id(type.name)
   const ofThese = sql`"entity" = ${word(type.name)} AND ${isOne(id('entity_id'))}`
+  const between = sql`${ofThese} AND "version" > ${param('$after', 'integer')} AND "version" <= ${param('$upto', 'integer')}`
   const into = [...model.edges, ...legacy.aside].filter(
     ({ from, to }) => to === type.name && model.entities.has(from),
   )
@@ -71,10 +73,9 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       dialect.placeholder,
     ),
     blank: [
-      change(
-        sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')}
-          AND "version" <= ${param('$upto', 'integer')} AND "data" IS NOT NULL`,
-      ),
+      // The reason of the purge itself stays.
+      change(eraseReasons(sql`${between} AND "kind" <> 'purge'`)),
+      change(sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${between} AND "data" IS NOT NULL`),
     ],
     drop: [
       // Whoever keeps an answer that shows one of them holds it until then.

@@ -4,6 +4,7 @@ import type { Dialect } from '../store/dialect.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { JOURNAL } from './journal.ts'
+import { cutNotes } from './notes.ts'
 import { Texts } from './texts.ts'
 
 const META = id('takeback_meta')
@@ -41,6 +42,7 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
     cut: (types) =>
       texts.of(types.join('|'), () =>
         [
+          ...cutNotes(replaced(types)),
           sql`DELETE FROM ${JOURNAL} WHERE "seq" IN (SELECT p."seq" ${replaced(types)})`,
           ...types.map(keepPlace),
         ].map((source) => step(dialect, 'cut', 'any', source)),

@@ -146,6 +146,20 @@ export const ownTables: readonly OwnTable[] = [
     upgrade: sql`UPDATE "takeback_answers" SET "body" = NULL`,
   },
   {
+    name: 'takeback_notes',
+    columns: [text('operation'), optional(text('run')), optional(text('reason'))],
+    key: ['operation'],
+    indexes: [{ name: 'run', columns: ['run', 'operation'] }],
+    since: 3,
+  },
+  {
+    name: 'takeback_undone',
+    columns: [text('operation'), text('by')],
+    key: ['operation', 'by'],
+    indexes: [{ name: 'by', columns: ['by', 'operation'] }],
+    since: 3,
+  },
+  {
     name: 'takeback_purges',
     columns: [text('purge'), text('operation'), time('at')],
     key: ['purge'],

@@ -1,0 +1,128 @@
+import { budget } from '../budget.ts'
+import { type Errors, invalid, note as noteError } from '../errors.ts'
+import type { Act, Aside, Ask, Single } from '../store/act.ts'
+import { read } from '../store/act.ts'
+import type { Outcome } from '../store/step.ts'
+import type { Context } from './context.ts'
+
+const RUN = 'Takeback-Run'
+const REASON = 'Takeback-Reason'
+
+/** What a caller says about a write: the run that it belongs to, and why it is made. */
+export interface Note {
+  readonly run: string | null
+  readonly reason: string | null
+}
+
+/** From the headers; `null` where there is neither. */
+export function parseNote(run: string | null, reason: string | null): Note | null {
+  if (run === null && reason === null) return null
+  const errors: Errors = new Map()
+  if (run !== null && !isRun(run))
+    noteError(errors, RUN, `must have 1 to ${budget.runCharacters} visible ASCII characters`)
+  const decoded = reason === null ? null : decode(reason)
+  if (decoded === undefined)
+    noteError(errors, REASON, `must be 1 to ${budget.reasonCharacters} characters, as percent-encoded UTF-8`)
+  if (errors.size > 0) throw invalid(errors)
+  return { run, reason: decoded ?? null }
+}
+
+export function isRun(text: string): boolean {
+  return text.length <= budget.runCharacters && /^[\x21-\x7e]+$/.test(text)
+}
+
+/** Without control characters but for tabs and ends of lines: it is shown on terminals. */
+function decode(text: string): string | undefined {
+  if (!/^[\x20-\x7e]+$/.test(text)) return undefined
+  try {
+    const decoded = decodeURIComponent(text)
+    const characters = [...decoded].length
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are looked for.
+    return characters > budget.reasonCharacters || /[\0-\x08\x0b-\x1f\x7f-\x9f]/.test(decoded)
+      ? undefined
+      : decoded
+  } catch {
+    return undefined
+  }
+}
+
+/** An act whose operations have a note. It is written by the same transaction as the first change of each. */
+export function annotated<T>(context: Context, note: Note | null, act: Act<T>): Act<T> {
+  return note === null ? act : annotate(context, note, act)
+}
+
+function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
+  const known = new Set<unknown>()
+  let next = act.next()
+  while (!next.done) {
+    const { ask, noted } = withNote(context, note, next.value, known)
+    const outcome: Outcome = yield ask
+    if (noted !== undefined && (outcome.done || ask.kind === 'together')) known.add(noted)
+    next = act.next(outcome)
+  }
+  return next.value
+}
+
+/** What is asked, and the operation that is noted by it. Of what is asked together, the first has the note: all are done, or none. */
+function withNote(
+  context: Context,
+  note: Note,
+  ask: Ask | Aside,
+  known: ReadonlySet<unknown>,
+): { ask: Ask | Aside; noted?: unknown } {
+  if (ask.kind === 'write') {
+    const operation = ask.bag.$operation
+    return operation === undefined || known.has(operation)
+      ? { ask }
+      : { ask: noteFirst(context, note, ask), noted: operation }
+  }
+  if (ask.kind !== 'together') return { ask }
+  const at = ask.asks.findIndex(({ kind, bag }) => kind === 'write' && bag.$operation !== undefined)
+  const first = ask.asks[at]
+  if (first?.kind !== 'write' || known.has(first.bag.$operation)) return { ask }
+  const asks = ask.asks.with(at, noteFirst(context, note, first))
+  return { ask: { ...ask, asks }, noted: first.bag.$operation }
+}
+
+function noteFirst(
+  { notes }: Context,
+  { run, reason }: Note,
+  { steps, bag, ...ask }: Extract<Single, { kind: 'write' }>,
+): Single {
+  return { ...ask, steps: [notes.take, ...steps], bag: { ...bag, $run: run, $reason: reason } }
+}
+
+/** What is told of an operation besides what it changed; nothing where there is nothing to tell. */
+export interface Told {
+  run?: string
+  reason?: string
+  undoes?: string[]
+  undone_by?: string[]
+}
+
+/** By operation. */
+export function* toldOf({ notes }: Context, operations: readonly unknown[]): Act<ReadonlyMap<string, Told>> {
+  const told = new Map<string, Told>()
+  if (operations.length === 0) return told
+  const of = (operation: unknown): Told => {
+    const known = told.get(String(operation)) ?? {}
+    told.set(String(operation), known)
+    return known
+  }
+  const bag = { $operations: JSON.stringify(operations) }
+  for (const [operation, run, reason] of yield* read(notes.of, bag)) {
+    if (run != null) of(operation).run = String(run)
+    if (reason != null) of(operation).reason = String(reason)
+  }
+  for (const [operation, by] of yield* read(notes.undone, bag)) {
+    push(of(operation), 'undone_by', by)
+    push(of(by), 'undoes', operation)
+  }
+  return told
+}
+
+function push(told: Told, name: 'undoes' | 'undone_by', operation: unknown): void {
+  const known = told[name] ?? []
+  if (known.length < budget.namedChanges) known.push(String(operation))
+  told[name] = known
+}

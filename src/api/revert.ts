@@ -22,6 +22,7 @@ import {
 } from './context.ts'
 import type { Query } from './query.ts'
 import { obstaclesTo } from './undo.ts'
+import { refuseUnchangeable } from './update.ts'
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
 export function* revert(
@@ -32,15 +33,23 @@ export function* revert(
 ): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   allow(plan, 'history', actor)
-  query.refuseAll()
-  const wanted = parseVersion(body)
+  const errors: Errors = new Map()
+  query.take([], errors)
+  const wanted = parseVersion(body, errors)
+  if (errors.size > 0) {
+    yield* whole(plan, actor, id)
+    yield* refuseUnchangeable(plan, actor, id)
+    throw invalid(errors)
+  }
   for (let tries = 0; tries < TRIES; tries++) {
     const row = yield* whole(plan, actor, id)
     const [, version, json] = row
     if (!matches(when.ifMatch, version)) throw new Failure('stale')
     const [past] = yield* read(plan.history.version, { $id: id, $version: wanted })
-    if (past === undefined || past[6] === null)
+    if (past === undefined || past[6] === null) {
+      yield* refuseUnchangeable(plan, actor, id)
       throw invalidAt('version', 'is not a version that is still known')
+    }
     const now = JSON.parse(String(json))
     const former = { ...JSON.parse(String(past[6])), deleted_at: null }
     const reversal = reversalOf(plan, { id, version: Number(version) }, now, former)
@@ -84,14 +93,12 @@ function withUnmapped(answer: KeptAnswer, unmapped: readonly string[]): KeptAnsw
   return { ...answer, headers: { ...answer.headers, 'Takeback-Unmapped': unmapped.join(', ') } }
 }
 
-function parseVersion(body: unknown): number {
-  const errors: Errors = new Map()
+function parseVersion(body: unknown, errors: Errors): number {
   const given = isRecord(body) ? body : {}
   for (const name of Object.keys(given)) if (name !== 'version') note(errors, name, 'is not known here')
   const { version } = given
   if (version === undefined) note(errors, 'version', 'is required')
   else if (!Number.isSafeInteger(version) || Number(version) < 1)
     note(errors, 'version', 'must be a whole number from 1')
-  if (errors.size > 0) throw invalid(errors)
   return Number(version)
 }

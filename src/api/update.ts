@@ -17,6 +17,7 @@ import {
   matches,
   operationOf,
   type Preconditions,
+  refusal,
   refuseByRule,
   shownTo,
   TRIES,
@@ -51,7 +52,6 @@ interface Sent {
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<KeptAnswer> {
   allow(plan, 'update', actor)
-  sent.query.refuseAll()
   const { sight } = plan.view(actor)
   if (sight === undefined || sent.manner === 'partial') {
     const answer = yield* change(context, plan, actor, sent)
@@ -79,10 +79,11 @@ function* change(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, body, manner, when, operation }: Sent,
+  { id, body, manner, when, query, operation }: Sent,
   sight?: Sight,
 ): Act<KeptAnswer | undefined> {
   const errors: Errors = new Map()
+  query.take([], errors)
   const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors, sight)
@@ -92,8 +93,7 @@ function* change(
   if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
   bindEmailKey(plan, bag)
-  // What is wrong with the values is said by looking at those of the Entity: only to whoever sees that.
-  if (errors.size > 0) yield* live(plan, actor, id)
+  if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
   yield* refuseFaulty(plan, actor, { action: 'update', bag, self: id, manner: how, errors })
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
@@ -159,6 +159,15 @@ function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): 
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   refuseByRule(plan, 'update', actor, row)
   return entityAnswer(200, plan, row)
+}
+
+/** The rule on the Entity as it is comes before all that is wrong with what was sent. */
+export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<void> {
+  yield* live(plan, actor, id)
+  const { changeable } = plan.view(actor)
+  if (changeable === undefined) return
+  const [row] = yield* read(changeable, { ...askedBy(actor), $id: id })
+  if (row !== undefined && Number(row[0]) !== 1) throw refusal(plan, 'update', actor, true)
 }
 
 /** The Entity, if it is live and theirs to see. */

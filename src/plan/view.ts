@@ -1,3 +1,4 @@
+import { withoutNext } from '../declare/cel/assume.ts'
 import { type Expression, no, yes } from '../declare/cel/expression.ts'
 import { type Action, actions } from '../declare/define.ts'
 import type { Check } from '../declare/fields/field.ts'
@@ -46,6 +47,8 @@ export interface View {
   readonly writes: WritePlan
   /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it, and for each action whether they may. */
   readonly state: Statement
+  /** Whether they may make anything else of the Entity `$id` at all; undefined where they always may. */
+  readonly changeable: Statement | undefined
   /** Of those in `$ids`, in whatever state, the ids of those whose history they may see. */
   readonly known: Statement
 }
@@ -111,13 +114,14 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     paths.filter((path) => ![yes, no].includes(viewer.mayField(type, path, action)))
   const sights = sightsOf(type, viewer)
   const naming = namingFor(viewer, model)
-  function sightStatement(): Statement {
-    const told = sights.rules.map((one) => sql`CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`)
+  function tell(asked: readonly Expression[]): Statement {
+    const told = asked.map((one) => sql`CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`)
     return compile(
       sql`SELECT ${join(told)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
       dialect.placeholder,
     )
   }
+  const changeable = withoutNext(may.update)
   return {
     viewer,
     naming,
@@ -127,7 +131,8 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     hides: [...read.values()].some((one) => one !== yes),
     check: checks(type, sights),
     guarded: { create: depending('write'), update: depending('change') },
-    sight: sights.rules.length === 0 ? undefined : sightStatement(),
+    sight: sights.rules.length === 0 ? undefined : tell(sights.rules),
+    changeable: changeable === yes ? undefined : tell([changeable]),
     shown,
     lists,
     writes: compileWrites(type, dialect, {

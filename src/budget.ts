@@ -14,6 +14,7 @@ export const budget = {
   reasonCharacters: 1000,
 
   // Passwords.
+  passwordBits: 24,
   hashesAtOnce: 2,
   hashesWaiting: 100,
   hashWaitMs: 10_000,

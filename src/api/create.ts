@@ -9,6 +9,7 @@ import {
   guardedIn,
   hashSecrets,
   noteFaults,
+  noteOwnPassword,
   refuseFaulty,
   refuseForbidden,
 } from './faults.ts'
@@ -29,6 +30,7 @@ export function* create(
   const view = plan.view(actor)
   const guarded = guardedIn(view.guarded.create, body)
   plan.bind(view.check('whole', body, errors), bag)
+  noteOwnPassword(plan, { password: bag.password, email: bag.email }, errors)
   bindEmailKey(plan, bag)
   bindEpoch(plan, bag)
   yield* refuseFaulty(plan, actor, { action: 'create', bag, self: 0, manner: { guarded }, errors })

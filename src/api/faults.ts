@@ -3,6 +3,7 @@ import type { Lane } from '../auth/lanes.ts'
 import { hashSecret } from '../auth/passwords.ts'
 import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
+import { faultOfOwn } from '../declare/fields/password.ts'
 import { type Errors, invalid, isOverfull, note } from '../errors.ts'
 import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -90,6 +91,26 @@ function* isAllowed(plan: Plan, actor: Actor, { action, bag, self, manner, error
   const sound = { ...askedBy(actor), ...soundOf(plan, bag, errors), $id: self }
   const [row] = yield* read(writes.allowed(sound, { ...manner, guarded: [] }), sound)
   return Number(row?.[0]) === 1
+}
+
+/** Notes a password that is mostly the account's own e-mail, or a name that everybody knows. */
+export function noteOwnPassword(
+  { type }: Plan,
+  { password, email }: { password: unknown; email: unknown },
+  errors: Errors,
+): void {
+  if (type.login === undefined || typeof password !== 'string' || errors.has('password')) return
+  const address = typeof email === 'string' ? email : ''
+  const own = [
+    address,
+    ...address.split(/[@._+-]/),
+    ...address.split('@'),
+    type.name,
+    type.login.userType,
+    'takeback',
+  ]
+  const fault = faultOfOwn(password, own)
+  if (fault !== undefined) note(errors, 'password', fault)
 }
 
 /** What is kept beside the body's own columns: the key of an e-mail, and hashes in the place of secrets. */

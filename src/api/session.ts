@@ -6,7 +6,7 @@ import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/login.ts'
 import { write } from '../store/act.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst } from './context.ts'
-import { hashSecrets } from './faults.ts'
+import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, type LoginRequest, signIn, takeText } from './login.ts'
 import { annotated } from './notes.ts'
@@ -83,7 +83,7 @@ export async function changePassword(
 ): Promise<Answer> {
   const self = await selfOf(context, caller, request.query)
   request.noteAccount(context.digestOf(self.key))
-  const { password, fresh } = parse(self.plan, request.body as Record<string, unknown>)
+  const { password, fresh } = parse(self, request.body as Record<string, unknown>)
   await confirm(context, self, password, request)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
@@ -113,7 +113,7 @@ async function confirm(
   if (right === undefined) throw invalidAt('password', 'is wrong')
 }
 
-function parse(plan: Plan, body: Record<string, unknown>): { password: string; fresh: string } {
+function parse({ plan, key }: Self, body: Record<string, unknown>): { password: string; fresh: string } {
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
     if (name !== 'password' && name !== 'new_password')
@@ -122,6 +122,7 @@ function parse(plan: Plan, body: Record<string, unknown>): { password: string; f
   const fresh = takeText(body, 'new_password', errors)
   const weak: Errors = new Map()
   if (!errors.has('new_password')) plan.view(system).check('partial', { password: fresh }, weak)
+  noteOwnPassword(plan, { password: fresh, email: key }, weak)
   for (const sentence of weak.get('password') ?? []) note(errors, 'new_password', sentence)
   if (errors.size > 0) throw invalid(errors)
   return { password, fresh }

@@ -27,6 +27,7 @@ import {
   guardedIn,
   hashSecrets,
   noteFaults,
+  noteOwnPassword,
   refuseFaulty,
   refuseForbidden,
   takenAwayIn,
@@ -90,8 +91,8 @@ function* change(
   const { update: guardable } = view.guarded
   const guarded = [...guardedIn(guardable, values), ...takenAwayIn(guardable, values)]
   const how = { partial: manner === 'partial', guarded, sight }
-  if (Object.hasOwn(values, 'password')) refuseForeignPassword(plan, actor, errors)
   plan.bind(values, bag)
+  if (plan.login !== undefined && bag.password !== undefined) yield* checkPassword(plan, actor, bag, errors)
   bindEmailKey(plan, bag)
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
   yield* refuseFaulty(plan, actor, { action: 'update', bag, self: id, manner: how, errors })
@@ -148,9 +149,12 @@ function refuseLong(merged: object, documents: readonly string[]): void {
 }
 
 /** Whoever has a token but not the password must not get the account for good. */
-function refuseForeignPassword(plan: Plan, actor: Actor, errors: Errors): void {
+function* checkPassword(plan: Plan, actor: Actor, bag: Bag, errors: Errors): Act<void> {
   const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
-  if (plan.login !== undefined && !admin) note(errors, 'password', 'is changed through /api/auth/password')
+  if (!admin) return note(errors, 'password', 'is changed through /api/auth/password')
+  const [row] = bag.email === undefined ? yield* read(plan.view(system).lists.read, bag) : []
+  const { email } = row === undefined ? bag : (JSON.parse(String(row[2])) as { email: string })
+  noteOwnPassword(plan, { password: bag.password, email }, errors)
 }
 
 /** Nothing was sent, so nothing is written. */

@@ -232,7 +232,7 @@ onEveryStore('login', bookings, (server) => {
   })
 
   test('more than 72 bytes of a password count, and it is stored as argon2id only', async () => {
-    const long = 'x'.repeat(80) + 'y'.repeat(80)
+    const long = `${'a long sentence that nobody guesses, '.repeat(3)}and its end`
     await server.expect(201, 'POST', '/api/users/', { email: 'long@example.com', password: long })
     expect((await login({ email: 'long@example.com', password: `${long.slice(0, 100)}` })).body.code).toBe(
       'login_failed',
@@ -255,5 +255,37 @@ onEveryStore('login', bookings, (server) => {
       token: null,
     })
     expect([status, body.errors]).toEqual([422, { email: ['is taken'] }])
+  })
+
+  test('a password that is easy to guess is refused wherever one is set', async () => {
+    const common = 'is one of the commonest passwords; choose another'
+    const own = 'is too much like the e-mail, or a name of this application; choose another'
+    const { id, token } = await server.user('users', { email: 'annabelle.marsh@example.com' })
+    for (const [password, sentence] of [
+      ['password12345', common],
+      ['Password@123', common],
+      ['1234567890123', common],
+      ['annabelle.marsh@example.com', own],
+      ['Annabelle.Marsh!1', own],
+      ['marsh-annabelle', own],
+      ['users takeback 1', own],
+    ] as const) {
+      const body = { email: 'annabelle.marsh@example.com', password }
+      const signUp = await server.call('POST', '/api/users/', { body, token: null })
+      expect([password, signUp.body.errors?.password]).toEqual([password, [sentence]])
+      const list = await server.call('POST', '/api/users/', { body: [body], token: null })
+      expect([password, list.body.errors?.['0.password']]).toEqual([password, [sentence]])
+      expectInvalid(await server.call('PATCH', `/api/users/${id}/`, { body: { password } }), {
+        password: [sentence],
+      })
+      expectInvalid(
+        await server.call('POST', '/api/auth/password', {
+          body: { password: ADMIN.password, new_password: password },
+          token,
+        }),
+        { new_password: [sentence] },
+      )
+    }
+    await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'a kettle of blue herons' })
   })
 })

@@ -1,6 +1,7 @@
 import { budget } from '../../budget.ts'
 import { note } from '../../errors.ts'
 import type { FieldType } from './field.ts'
+import { strengthOf } from './password-strength.ts'
 import { storable } from './text.ts'
 
 /** The password of a login type: added by `login`, never written by users themselves. */
@@ -11,24 +12,11 @@ export interface PasswordDeclaration {
 
 export const PASSWORD_MIN = 12
 
-let commonest: Set<string> | undefined
-
-/** Half a megabyte that only a new password needs, so it is loaded by the first one. */
-function loadCommonest(): Set<string> {
-  const { dictionary } = require('@zxcvbn-ts/language-common') as typeof import('@zxcvbn-ts/language-common')
-  return new Set(dictionary['passwords-common'] as Iterable<string>)
-}
-
-/** Also `passwordpassword` and `aaaaaaaaaaaa`: what is common stays so when it is said again. */
-function isCommon(password: string): boolean {
-  commonest ??= loadCommonest()
-  const folded = password.toLowerCase()
-  for (let length = 1; length <= folded.length; length++) {
-    if (folded.length % length !== 0) continue
-    const unit = folded.slice(0, length)
-    if (unit.repeat(folded.length / length) === folded && (length < 4 || commonest.has(unit))) return true
-  }
-  return false
+/** What to say against a password that is easy for whoever knows the account, if anything. `own`: its e-mail and names. */
+export function faultOfOwn(password: string, own: readonly string[]): string | undefined {
+  return strengthOf(password, own) < budget.passwordBits
+    ? 'is too much like the e-mail, or a name of this application; choose another'
+    : undefined
 }
 
 export const passwordType: FieldType<PasswordDeclaration> = {
@@ -41,7 +29,8 @@ export const passwordType: FieldType<PasswordDeclaration> = {
       if ([...value].length < min) note(errors, path, `must have at least ${min} characters`)
       else if (Buffer.byteLength(value) > budget.secretBytes)
         note(errors, path, `must have at most ${budget.secretBytes} bytes`)
-      else if (isCommon(value)) note(errors, path, 'is one of the commonest passwords; choose another')
+      else if (strengthOf(value) < budget.passwordBits)
+        note(errors, path, 'is one of the commonest passwords; choose another')
       return value
     },
   schema: ({ min }) => ({

@@ -3,6 +3,7 @@ import type { Context } from './api/context.ts'
 import { Identities } from './api/identify.ts'
 import { Retention } from './api/retention.ts'
 import { accountDigest } from './auth/account-digest.ts'
+import { Seals } from './auth/seals.ts'
 import { compileEndSession } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
@@ -129,6 +130,7 @@ export async function openApp(
       answers: compileAnswers(store.dialect),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
+      seals: new Seals([signing]),
     }
     return { context, close: () => store.close() }
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Seals } from '../auth/seals.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { no } from '../declare/cel/expression.ts'
@@ -37,6 +38,7 @@ export interface Context {
   readonly answers: AnswersPlan
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
+  readonly seals: Seals
 }
 
 /** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */

@@ -4,14 +4,16 @@ import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import { type Caller, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/login.ts'
-import { write } from '../store/act.ts'
-import { type Answer, askedBy, type Context, operationOf, signInFirst } from './context.ts'
+import { type Act, write } from '../store/act.ts'
+import type { Bag } from '../store/dialect.ts'
+import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from './context.ts'
 import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
 import { describeUser, type LoginRequest, signIn, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
+import { sealFormer } from './seal.ts'
 
 interface Self {
   readonly plan: Plan
@@ -87,18 +89,28 @@ export async function changePassword(
   await confirm(context, self, password, request)
   const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
-  const steps = self.plan.view(system).writes.update(bag, { partial: true, guarded: [] })
-  const outcome = await perform(
+  const done = await perform(
     context.store,
-    annotated(context, request.note, write(steps, bag)),
+    annotated(context, request.note, setPassword(context, self.plan, bag)),
     request.signal,
   )
-  if (!outcome.done) throw badToken()
+  if (!done) throw badToken()
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
   const next = { ...self, epoch: self.epoch + 1, json: String(row?.[2] ?? self.json) }
   const answer = await signIn(context, next, newSession())
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
+}
+
+/** Whether nobody else has set another one since `$epoch`. Other changes of the user are not in the way. */
+function* setPassword(context: Context, plan: Plan, bag: Bag): Act<boolean> {
+  const steps = plan.view(system).writes.update(bag, { partial: true, guarded: [] })
+  for (let tries = 0; tries < TRIES; tries++) {
+    bag.$versions = null
+    const seals = yield* sealFormer(context, plan, bag)
+    if ((yield* write([...seals, ...steps], bag)).done) return true
+  }
+  return false
 }
 
 async function confirm(

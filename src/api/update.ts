@@ -34,6 +34,7 @@ import {
 } from './faults.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import type { Query } from './query.ts'
+import { sealFormer } from './seal.ts'
 
 /** A merge of JSON must read before it writes, so among many at once it has to try more often. */
 const MERGES_MAX = 60
@@ -100,11 +101,15 @@ function* change(
   if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
   const documents =
     manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
-  const most = documents.length > 0 ? MERGES_MAX : TRIES
+  // What must be read before it is written has to be tried more often among many at once.
+  const most = documents.length > 0 || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
+    bag.$versions = when.ifMatch
     if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, { bag, values, when })
-    const outcome = yield* write(view.writes.update(bag, how), bag)
+    const seals = yield* sealFormer(context, plan, bag)
+    const steps = view.writes.update(bag, how)
+    const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], bag)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
       return entityAnswer(200, plan, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)

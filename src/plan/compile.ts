@@ -9,6 +9,7 @@ import { compileHistory, type HistoryPlan } from './history.ts'
 import { compileLogin, type LoginPlan } from './login.ts'
 import { compileErase, type ErasePlan } from './purge.ts'
 import { compileRemovals, type RemovePlan } from './remove.ts'
+import { compileSeals, type SealsPlan } from './seals.ts'
 import { compileTrash, type TrashPlan } from './trash.ts'
 import { compileView, type View } from './view.ts'
 import { type Viewer, viewersOf } from './viewer.ts'
@@ -28,6 +29,8 @@ export interface Plan {
   readonly history: HistoryPlan
   readonly trash: TrashPlan
   readonly erase: ErasePlan
+  /** Undefined where there are no secrets. */
+  readonly seals: SealsPlan | undefined
   readonly login: LoginPlan | undefined
 }
 
@@ -98,6 +101,7 @@ function compilePlan(
     },
     history: compileHistory(type, dialect),
     trash: compileTrash(type, dialect),
+    seals: compileSeals(type, dialect),
     login:
       type.login === undefined ? undefined : compileLogin(type, dialect, view(asMember(type, admin)).shown),
   })

@@ -7,6 +7,7 @@ import { eraseAnswers } from './answers.ts'
 import type { Legacy } from './graph.ts'
 import { JOURNAL } from './journal.ts'
 import { eraseReasons } from './notes.ts'
+import { eraseSeals } from './seals.ts'
 
 /**
  * A purge has two parts. First, one transaction marks all that it takes: `deletion` becomes the id of the purge, which
@@ -85,6 +86,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       ...[
         sql`DELETE FROM "takeback_cleared" WHERE ${ofThese}`,
         ...eraseAnswers(ofThese),
+        eraseSeals(ofThese),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,
       ].map(change),

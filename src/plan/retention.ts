@@ -5,6 +5,7 @@ import { compile, count, id, join, param, type Sql, type Statement, sql, word } 
 import { type Step, step } from '../store/step.ts'
 import { JOURNAL } from './journal.ts'
 import { cutNotes } from './notes.ts'
+import { cutSeals } from './seals.ts'
 import { Texts } from './texts.ts'
 
 const META = id('takeback_meta')
@@ -43,6 +44,7 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
       texts.of(types.join('|'), () =>
         [
           ...cutNotes(replaced(types)),
+          cutSeals(replaced(types)),
           sql`DELETE FROM ${JOURNAL} WHERE "seq" IN (SELECT p."seq" ${replaced(types)})`,
           ...types.map(keepPlace),
         ].map((source) => step(dialect, 'cut', 'any', source)),

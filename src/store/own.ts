@@ -160,12 +160,30 @@ export const ownTables: readonly OwnTable[] = [
     since: 3,
   },
   {
+    name: 'takeback_sealed',
+    columns: [
+      text('entity'),
+      integer('entity_id'),
+      text('column'),
+      integer('version'),
+      optional(text('value')),
+    ],
+    key: ['entity', 'entity_id', 'column', 'version'],
+    since: 3,
+  },
+  {
     name: 'takeback_purges',
     columns: [text('purge'), text('operation'), time('at')],
     key: ['purge'],
     since: 3,
   },
 ]
+
+/** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */
+export const aboutEntities = ownTables.filter(({ columns }) => columns.some(({ name }) => name === 'entity'))
+export const aboutColumns = aboutEntities.filter(({ columns }) =>
+  columns.some(({ name }) => name === 'column'),
+)
 
 /** What a table has in a format: its columns then. */
 export function columnsIn({ columns }: OwnTable, format: number): readonly OwnColumn[] {

@@ -1,5 +1,6 @@
 import { StartError } from '../../errors.ts'
 import { ordered } from '../order.ts'
+import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
@@ -195,9 +196,10 @@ async function renameField(
 ): Promise<void> {
   for (const [old, fresh] of columns) {
     await session.run(sql`ALTER TABLE ${id(table)} RENAME COLUMN ${id(old)} TO ${id(fresh)}`)
-    await session.run(
-      sql`UPDATE "takeback_cleared" SET "column" = ${word(fresh)} WHERE "entity" = ${word(table)} AND "column" = ${word(old)}`,
-    )
+    for (const { name } of aboutColumns)
+      await session.run(
+        sql`UPDATE ${id(name)} SET "column" = ${word(fresh)} WHERE "entity" = ${word(table)} AND "column" = ${word(old)}`,
+      )
   }
   const { set, where } = ddl.renameKey(from, to)
   await session.run(
@@ -211,10 +213,9 @@ async function renameTable(
 ): Promise<void> {
   await session.run(sql`ALTER TABLE ${id(from)} RENAME TO ${id(to)}`)
   for (const [table, column] of [
-    ['takeback_journal', 'entity'],
-    ['takeback_journal', 'actor'],
-    ['takeback_cleared', 'entity'],
-  ] as const)
+    ...aboutEntities.map(({ name }) => [name, 'entity'] as const),
+    ['takeback_journal', 'actor'] as const,
+  ])
     await session.run(
       sql`UPDATE ${id(table)} SET ${id(column)} = ${word(to)} WHERE ${id(column)} = ${word(from)}`,
     )

@@ -1,4 +1,5 @@
 import { StartError } from '../../errors.ts'
+import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
 import { type Column, type Index, pathOf, type Table, wordsColumn } from '../tables.ts'
 import { dropIndex } from './apply.ts'
@@ -65,6 +66,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
   return structure.transact('rebuild', async (session) => {
     const known = await recall(structure, session)
     if (known === undefined) return
+    await upgrade(structure, session, known)
     let { tables } = known
     for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
       const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
@@ -81,7 +83,6 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
           : one,
       )
     }
-    await upgrade(structure, session, known)
     await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
     const whole = doomed.filter(isWhole).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)
@@ -105,7 +106,8 @@ async function dropColumn(
   const { set, where } = ddl.dropKey(pathOf(column))
   const ofTable: Sql = sql`"entity" = ${word(table.name)}`
   await session.run(sql`UPDATE "takeback_journal" SET "data" = ${set} WHERE ${ofTable} AND ${where}`)
-  await session.run(sql`DELETE FROM "takeback_cleared" WHERE ${ofTable} AND "column" = ${word(column.name)}`)
+  for (const own of aboutColumns)
+    await session.run(sql`DELETE FROM ${id(own.name)} WHERE ${ofTable} AND "column" = ${word(column.name)}`)
 }
 
 /** That there was something stays in the journal, under a name that no type can have: another may get this one. */
@@ -124,5 +126,6 @@ async function dropTable(
   await session.run(
     sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
   )
-  await session.run(sql`DELETE FROM "takeback_cleared" WHERE "entity" = ${word(name)}`)
+  for (const own of aboutEntities)
+    await session.run(sql`DELETE FROM ${id(own.name)} WHERE "entity" = ${word(name)}`)
 }

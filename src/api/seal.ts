@@ -1,0 +1,45 @@
+import type { Plan } from '../plan/compile.ts'
+import { type Act, read } from '../store/act.ts'
+import type { Bag, Bound } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
+import { type Context, matches } from './context.ts'
+
+/** One former value: the Entity's id, the column, the last version that had it, the value, sealed. */
+type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
+
+/**
+ * Steps to be put before an update that sets secrets, which keep what they were. What was read must still be there when
+ * it is written, so the update is held to that version.
+ */
+export function* sealFormer(context: Context, plan: Plan, bag: Bag): Act<readonly Step[]> {
+  const { seals } = plan
+  const set = seals?.columns.filter((column) => Object.hasOwn(bag, column)) ?? []
+  if (seals === undefined || set.length === 0) return []
+  const [row] = yield* read(seals.current, bag)
+  // What is not there, or not at that version, is refused by the write itself.
+  if (row === undefined || !matches(bag.$versions as string | null, row[0])) return []
+  const [version, ...hashes] = row
+  const rows = set.map((column) =>
+    sealOne(context, {
+      id: Number(bag.$id),
+      column,
+      version: Number(version),
+      hash: hashes[seals.columns.indexOf(column)],
+    }),
+  )
+  bag.$versions = `|${version}|`
+  bag.$sealed = JSON.stringify(rows)
+  return [seals.keep]
+}
+
+function sealOne(
+  { seals }: Context,
+  { id, column, version, hash }: { id: number; column: string; version: number; hash: Bound | undefined },
+): SealedRow {
+  return [id, column, version, hash == null ? null : seals.seal(String(hash), aboutOf(id, version))]
+}
+
+/** Not by names, which may change. */
+function aboutOf(id: number, version: number): string {
+  return `${id}/${version}`
+}

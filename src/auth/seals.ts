@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+const ALGORITHM = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** What the key is for: whoever has it can make no token with it, and the other way round. */
+const PURPOSE = 'takeback: former secrets'
+
+/**
+ * Seals former hashes of secrets (AES-256-GCM), so that a backup of the database alone does not have them. The key comes
+ * from the server's secret (HKDF, RFC 5869): once that is replaced, what it had sealed cannot be opened any more.
+ */
+export class Seals {
+  readonly #keys: readonly Buffer[]
+
+  /** The first of the secrets seals, all of them open. */
+  constructor(secrets: readonly [string, ...string[]]) {
+    this.#keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES)))
+  }
+
+  /** `about` must be the same when it is opened: a value cannot be moved to another place. */
+  seal(value: string, about: string): string {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(ALGORITHM, this.#keys[0] ?? '', nonce)
+    cipher.setAAD(Buffer.from(about))
+    const sealed = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+  }
+
+  /** Undefined where none of the keys opens it. */
+  open(sealed: string, about: string): string | undefined {
+    const bytes = Buffer.from(sealed, 'base64url')
+    if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+    for (const key of this.#keys) {
+      const opened = openWith(key, bytes, about)
+      if (opened !== undefined) return opened
+    }
+    return undefined
+  }
+}
+
+function openWith(key: Buffer, bytes: Buffer, about: string): string | undefined {
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
+    decipher.setAAD(Buffer.from(about))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    const value = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
+    return Buffer.concat([value, decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
+  }
+}

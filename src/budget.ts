@@ -65,6 +65,9 @@ export const budget = {
 
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
+  pageBytes: 8 * 1024 * 1024,
+  expandEntities: 20_000,
+  expandBytes: 8 * 1024 * 1024,
   failures: 100,
   pathCharacters: 200,
   sentenceCharacters: 2000,

@@ -21,19 +21,43 @@ export async function list(context: Context, plan: Plan, actor: Actor, query: Qu
   if (errors.size > 0) throw invalid(errors)
 
   const caller = askedBy(actor)
-  const { statement, bag } = lists.page(asked)
-  const rows = await context.store.read(statement, Object.assign(bag, caller))
-  const last = rows.length > asked.limit ? rows[asked.limit - 1] : undefined
+  const rows = await rowsOf(context, lists, asked, caller)
+  const shown = fitting(rows.slice(0, asked.limit))
+  const last = rows.length > shown.length ? shown.at(-1) : undefined
   const next = last === undefined ? 'null' : `"${lists.cursor(asked.sort, last[1] ?? null)}"`
   const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
-  return { status: 200, body: `{"data":[${joined(rows, asked.limit)}],"next":${next}${total}}` }
+  return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}` }
+}
+
+/** Nothing is there where all of a large page is too much for an answer: then as much of it as is not. */
+async function rowsOf(
+  context: Context,
+  lists: ListPlan,
+  asked: ListQuery,
+  caller: Bag,
+): Promise<readonly Row[]> {
+  const { statement, bag } = lists.page(asked)
+  const rows = await context.store.read(statement, Object.assign(bag, caller))
+  if (rows[0]?.[0] !== null) return rows
+  const cut = lists.cutPage(asked)
+  return context.store.read(cut.statement, Object.assign(cut.bag, caller))
+}
+
+/** The first rows, as many as an answer has room for. Where the database has left one out already, it ends there. */
+function fitting(rows: readonly Row[]): readonly Row[] {
+  let bytes = 0
+  const end = rows.findIndex(([text], at) => {
+    if (text === null || text === undefined) return true
+    bytes += String(text).length
+    return at > 0 && bytes > budget.answerBytes
+  })
+  return end < 0 ? rows : rows.slice(0, end)
 }
 
 /** The database has made the JSON of each already. */
-function joined(rows: readonly Row[], limit: number): string {
+function joined(rows: readonly Row[]): string {
   let text = ''
-  for (let at = 0; at < rows.length && at < limit; at++)
-    text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
+  for (let at = 0; at < rows.length; at++) text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
   return text
 }
 

@@ -6,7 +6,9 @@ import { type Errors, invalidAt, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { UNWEIGHED } from './allotment.ts'
 import { isBehind } from './behind.ts'
+import { boundedPage, bytesOf, cutPage, wholePage } from './bytes.ts'
 import type { Conditions } from './condition.ts'
 import type { Expansion, Expansions } from './expand.ts'
 import type { Filters } from './filter.ts'
@@ -32,8 +34,10 @@ import { Texts } from './texts.ts'
 import { renderDeletion } from './trash.ts'
 
 export interface ListPlan extends Filters {
-  /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. */
+  /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. No JSON where all of it would be too much. */
   page(query: ListQuery): { statement: Statement; bag: Bag }
+  /** The same with as much JSON as fits into an answer. */
+  cutPage(query: ListQuery): { statement: Statement; bag: Bag }
   total(query: ListQuery): { statement: Statement; bag: Bag }
   /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
   summary(query: PageQuery, figures: Figures): { statement: Statement; bag: Bag }
@@ -100,11 +104,10 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const search = compileSearch(type, dialect, seen.always)
 
   /** The JSON of a row called `t`, as it is or as it was; in the trash it is told how things came there. */
-  function json({ fields, expand }: ReadQuery, at: string | undefined, trashed = false): Sql {
+  function json({ fields, expand }: ReadQuery, rows: number, at: string | undefined, trashed = false): Sql {
     if (fields === undefined && expand === undefined && !trashed && at === undefined) return whole
     const plain = at === undefined ? shown : seen.shownThen
-    const all =
-      expand === undefined ? plain : expansions.shown(type, expand, (column) => sql`t.${id(column)}`)
+    const all = expand === undefined ? plain : expansions.shown(type, expand, rowOf(type).self, rows)
     const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
     // What is expanded comes along, whatever else is asked for.
     const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
@@ -148,7 +151,10 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
 
   /** Whether it costs what its page does: all of the live, in an order that is there already. */
   function isBounded(query: ListQuery): boolean {
-    const all = query.filters.length === 0 && seen.rule('read', ground(query.at)) === undefined
+    const all =
+      query.filters.length === 0 &&
+      query.expand === undefined &&
+      seen.rule('read', ground(query.at)) === undefined
     return all && isOfToday(query) && (isById(query) || hasIndex(query))
   }
 
@@ -167,30 +173,39 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     }
   }
 
-  function select(query: ListQuery): Sql {
+  /** `cuts`: with as much of the page as fits into an answer, where not all of it does. */
+  function select(query: ListQuery, cuts = false): Sql {
     const byId = isById(query)
     const { order, condition, place: placeInAll } = parts(query)
     const place = byId ? sql`t."id"` : placeInAll
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
-    const shownAs = json(query, query.at, query.trashed !== 'without' && query.at === undefined)
+    const shownAs = json(query, query.limit, query.at, query.trashed !== 'without' && query.at === undefined)
     const sides = isOfToday(query) ? seen.sides(ground(query.at)) : []
     // A page of each side, which may have an index of its own: in an order, no database puts two of them together.
-    if (sides.length > 0) {
-      const pages = sides.map((side, at) => {
-        const met = parts(query, side).condition
-        return sql`SELECT s${count(at)}."id" FROM (SELECT t."id" ${from} WHERE ${met} ORDER BY ${order} LIMIT ${limit}) s${count(at)}`
-      })
-      return sql`SELECT ${shownAs}, ${place} ${from} WHERE t."id" IN (${join(pages, sql` UNION ALL `)}) ORDER BY ${order} LIMIT ${limit}`
+    const pages = sides.map((side, at) => {
+      const met = parts(query, side).condition
+      return sql`SELECT s${count(at)}."id" FROM (SELECT t."id" ${from} WHERE ${met} ORDER BY ${order} LIMIT ${limit}) s${count(at)}`
+    })
+    const inOrder = (byId && query.trashed !== 'only') || hasIndex(query)
+    // The `+` keeps a walk over the whole table from looking cheaper than the index of the deleted.
+    const picked = byId && !inOrder ? sql`+${order}` : order
+    const ids =
+      pages.length > 0
+        ? join(pages, sql` UNION ALL `)
+        : sql`SELECT t."id" ${from} WHERE ${condition} ORDER BY ${picked} LIMIT ${limit}`
+    if (query.limit > UNWEIGHED) {
+      const bytes = bytesOf(shown.fields ?? type.fields, dialect, rowOf(type).self)
+      const inPlace = sql`${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
+      const page = { table: table(query), ids, inPlace, order, limit, bytes, shown: shownAs, place }
+      if (cuts) return cutPage(page)
+      return isBounded(query) ? boundedPage(page) : wholePage(page)
     }
     // Most lists: the order of the live is that of the table, or of an index.
-    if ((byId && query.trashed !== 'only') || hasIndex(query))
+    if (pages.length === 0 && inOrder)
       return sql`SELECT ${shownAs}, ${place} ${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
-    // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted. The `+` keeps
-    // a walk over the whole table from looking cheaper than the index of the deleted.
-    const picked = byId ? sql`+${order}` : order
-    return sql`SELECT ${shownAs}, ${place} ${from} WHERE t."id" IN
-      (SELECT t."id" ${from} WHERE ${condition} ORDER BY ${picked} LIMIT ${limit}) ORDER BY ${order}`
+    // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted.
+    return sql`SELECT ${shownAs}, ${place} ${from} WHERE t."id" IN (${ids}) ORDER BY ${order} LIMIT ${limit}`
   }
 
   function readOf(query: ReadQuery, at?: string): Sql {
@@ -199,7 +214,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       at === undefined ? undefined : seen.rule('history', ground(at)),
     ]
     const guards = rules.flatMap((one) => (one === undefined ? [] : [sql` AND ${one}`]))
-    return sql`SELECT t."id", t."version", ${json(query, at)} FROM ${table({ at })} t
+    return sql`SELECT t."id", t."version", ${json(query, 1, at)} FROM ${table({ at })} t
       WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL${join(guards, sql``)}`
   }
 
@@ -232,6 +247,10 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       if (query === plain) return { statement: first, bag: {} }
       const key = `page|${shapeOf(query)}`
       return { statement: compiled(key, () => select(query), isBounded(query)), bag: bagOf(query) }
+    },
+    cutPage(query) {
+      const key = `cut|${shapeOf(query)}`
+      return { statement: compiled(key, () => select(query, true)), bag: bagOf(query) }
     },
     total(query) {
       const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, expand: undefined, sort: [], limit: 0 })}`

@@ -39,6 +39,8 @@ export interface Dialect {
   /** The items of a list in JSON as rows, and a value in one of them: at a dot path, or the item itself. */
   items(list: Sql, alias: Sql): Sql
   itemOf(alias: Sql, path: string, kind: ColumnKind, scale: number): Sql
+  /** How many bytes a text has, or JSON as it is written. */
+  bytes(column: Sql, kind: 'text' | 'json'): Sql
   /** How many items a list in JSON has. */
   lengthOf(list: Sql): Sql
   /** Whether a text begins with another one, ends with it, or has it anywhere. */

@@ -61,6 +61,8 @@ export const dialect: Dialect = {
   sum: (value) => sql`sum(${value})::text`,
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
   itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),
+  bytes: (column, kind) =>
+    kind === 'json' ? sql`octet_length(${column}::text)` : sql`octet_length(${column})`,
   lengthOf: (list) => sql`json_array_length(${list})`,
   startsWith: (text, part) => sql`starts_with(${text}, ${part})`,
   endsWith: (text, part) => sql`starts_with(reverse(${text}), reverse(${part}))`,

@@ -45,6 +45,7 @@ export const dialect: Dialect = {
     if (path !== '') return dialect.extract(sql`${alias}.value`, path, kind, scale)
     return kind === 'decimal' ? scaled(sql`${alias}.value`, scale) : sql`${alias}.value`
   },
+  bytes: (column) => sql`octet_length(${column})`,
   lengthOf: (list) => sql`json_array_length(${list})`,
   startsWith: (text, part) =>
     once(

@@ -1,0 +1,214 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { budget } from '../../src/budget.ts'
+import { app, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
+import { onEveryStore, type TestServer } from '../harness.ts'
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    nodes: entity({
+      fields: {
+        name: text(),
+        body: text({ optional: true }),
+        rank: integer({ default: 0 }),
+        up: ref('nodes', { optional: true, as: 'below' }),
+        links: list(ref('nodes', { as: 'linked' }), { default: [] }),
+      },
+      access: {
+        read: 'name != "hidden"',
+        create: everyone,
+        update: everyone,
+        restore: everyone,
+        history: everyone,
+      },
+    }),
+  },
+})
+
+type Node = Readonly<Record<string, unknown>> & { readonly id: number }
+
+async function pages(
+  server: TestServer,
+  query: string,
+  { token = server.adminToken, from = null }: { token?: string | null; from?: string | null } = {},
+): Promise<{ ids: number[]; lengths: number[] }> {
+  const [ids, lengths]: [number[], number[]] = [[], []]
+  for (let next = from; ; ) {
+    const cursor = next === null ? '' : `&cursor=${encodeURIComponent(next)}`
+    const {
+      status,
+      body,
+      text: answer,
+    } = await server.call('GET', `/api/nodes/?${query}${cursor}`, { token })
+    expect([query, status]).toEqual([query, 200])
+    expect(body.data.length).toBeGreaterThan(0)
+    ids.push(...body.data.map(({ id }: Node) => id))
+    lengths.push(answer.length)
+    if (body.next === null) return { ids, lengths }
+    next = body.next
+  }
+}
+
+/** What an answer is let to be: its own Entities, what comes along, and one Entity beyond. */
+const MOST = budget.pageBytes + budget.expandBytes + 1_200_000
+
+onEveryStore('a page of large Entities', declaration, (server) => {
+  const COUNT = 40
+  const all = Array.from({ length: COUNT }, (_, at) => at + 1)
+
+  beforeAll(async () => {
+    for (const at of all)
+      await server.expect(201, 'POST', '/api/nodes/', {
+        name: `n${String(at).padStart(3, '0')}`,
+        body: `${at} `.repeat(100_000 + (at % 7) * 30_000),
+        rank: at % 5,
+      })
+  }, 120_000)
+
+  test.each([
+    'limit=200',
+    'limit=20',
+    'limit=200&sort=-name',
+    'limit=200&sort=rank,name',
+    'limit=200&filter=rank%20%3C%2099',
+    'limit=200&filter=name.contains(%22n%22)&sort=-rank',
+    'limit=200&trashed=with',
+    'limit=200&expand=up,links',
+    'limit=200&fields=id,name,body',
+  ])('ends where an answer is full, and goes on: %s', async (query) => {
+    // To nobody a rule applies.
+    const token = query.includes('sort') ? null : server.adminToken
+    const { ids, lengths } = await pages(server, query, { token })
+    expect([...ids].sort((a, b) => a - b)).toEqual(all)
+    for (const length of lengths) expect(length).toBeLessThan(MOST)
+    expect(lengths.length).toBeGreaterThan(1)
+  })
+
+  test('in the past too', async () => {
+    const at = encodeURIComponent(new Date(Date.now() + 60_000).toISOString())
+    const { ids, lengths } = await pages(server, `limit=200&at=${at}`)
+    expect(ids).toEqual(all)
+    for (const length of lengths) expect(length).toBeLessThan(MOST)
+  })
+})
+
+/** All that comes along, at any depth, and what was cut. */
+function walk(value: unknown, seen: { entities: number; cut: number } = { entities: 0, cut: 0 }) {
+  if (Array.isArray(value)) for (const one of value) walk(one, seen)
+  else if (typeof value === 'object' && value !== null) {
+    if ('version' in value) seen.entities++
+    else if ('truncated' in value) seen.cut++
+    for (const one of Object.values(value)) walk(one, seen)
+  }
+  return seen
+}
+
+/** In a list the first ones are Entities, then all are cut; nothing is lost, and nothing moves. */
+function expectPrefixes(value: unknown, count: number): void {
+  if (Array.isArray(value)) {
+    const states = value.map((one) => ('version' in one ? 'whole' : one.truncated === true ? 'cut' : 'plain'))
+    expect(states.join(' ')).toMatch(/^(whole ?)*(cut ?)*$|^(plain ?)*$/)
+    for (const one of value) expectPrefixes(one, count)
+  } else if (typeof value === 'object' && value !== null) {
+    const { links } = value as { links?: Node[] }
+    if (links !== undefined)
+      expect(links.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, at) => at + 1))
+    for (const one of Object.values(value)) expectPrefixes(one, count)
+  }
+}
+
+onEveryStore('expansions of what links to each other', declaration, (server) => {
+  const COUNT = 40
+
+  beforeAll(async () => {
+    const made = Array.from({ length: COUNT }, (_, at) => ({
+      name: `n${at}`,
+      up: at === 0 ? null : { id: 1 },
+    }))
+    await server.expect(201, 'POST', '/api/nodes/', [made[0]])
+    await server.expect(201, 'POST', '/api/nodes/', made.slice(1))
+    const links = Array.from({ length: COUNT }, (_, at) => ({ id: at + 1 }))
+    for (let id = 1; id <= COUNT; id++)
+      await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { links, up: { id: 1 } })
+  }, 120_000)
+
+  describe.each(['?limit=200&', '?', '7/?'])('%s', (start) => {
+    test.each([
+      'links',
+      'links.links',
+      'links.links.links',
+      'up.links.links',
+      'links.up.links,links.links.up',
+      'linked.linked.linked',
+      'linked.links.below',
+      'links,links.links,linked,linked.links,up,below,below.links.linked',
+    ])('bring along no more than they may: %s', async (expand) => {
+      const { status, body, text: answer } = await server.call('GET', `/api/nodes/${start}expand=${expand}`)
+      expect(status).toBe(200)
+      const own = body.data?.length ?? 1
+      const { entities } = walk(body.data ?? body)
+      expect(entities - own).toBeLessThanOrEqual(budget.expandEntities)
+      expect(answer.length).toBeLessThan(MOST)
+      expectPrefixes(body.data ?? body, COUNT)
+      // There is a limit, and not a refusal.
+      expect(entities).toBeGreaterThan(own)
+    })
+  })
+
+  test('say where they were cut, and only there', async () => {
+    const { links: whole } = await server.expect(200, 'GET', '/api/nodes/1/?expand=links.links')
+    expect(walk(whole)).toEqual({ entities: COUNT * (COUNT + 1), cut: 0 })
+    const { data } = await server.expect(200, 'GET', '/api/nodes/?limit=200&expand=links.links.links')
+    expect(data[0].links.at(-1)).toEqual({ id: COUNT, truncated: true })
+    expect(data[0].links[0].links[0].links[0]).toMatchObject({ id: 1, name: 'n0', version: 2 })
+  })
+})
+
+onEveryStore('expansions of large Entities', declaration, (server) => {
+  const COUNT = 40
+
+  beforeAll(async () => {
+    for (let at = 1; at <= COUNT; at++)
+      await server.expect(201, 'POST', '/api/nodes/', {
+        name: at === 3 ? 'hidden' : `n${at}`,
+        body: `${at} `.repeat(250_000 / 2),
+        up: at === 1 ? null : { id: 1 },
+      })
+    const links = Array.from({ length: COUNT }, (_, at) => ({ id: at + 1 }))
+    for (const id of [1, 2]) await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { links })
+  }, 120_000)
+
+  test.each([
+    '1/?expand=links',
+    '1/?expand=links.links',
+    '1/?expand=links.up',
+    '?limit=2&expand=links.links',
+    '?expand=links,up',
+  ])('bring along as much as fits: %s', async (path) => {
+    const { status, body, text: answer } = await server.call('GET', `/api/nodes/${path}`)
+    expect(status).toBe(200)
+    expect(answer.length).toBeLessThan(MOST)
+    expect(walk(body).cut).toBeGreaterThan(0)
+  })
+
+  test('what is hidden is not said to be cut', async () => {
+    const { body } = await server.call('GET', '/api/nodes/1/?expand=links', { token: null })
+    expect(body.links[2]).toEqual({ id: 3 })
+    expect(body.links[1].name).toBe('n2')
+    expect(body.links.at(-1)).toEqual({ id: COUNT, truncated: true })
+  })
+
+  test('those that refer to it come page by page, none twice and none left out', async () => {
+    for (const path of ['1/?expand=below', '?limit=40&expand=below', '?limit=200&expand=below']) {
+      const { body } = await server.call('GET', `/api/nodes/${path}`)
+      const { below } = body.data?.[0] ?? body
+      const ids = below.data.map(({ id }: Node) => id)
+      const rest = await pages(server, 'up.id=1&limit=20', { from: below.next })
+      expect([path, [...ids, ...rest.ids]]).toEqual([
+        path,
+        Array.from({ length: COUNT - 1 }, (_, at) => at + 2),
+      ])
+    }
+  })
+})

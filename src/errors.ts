@@ -58,9 +58,9 @@ function tallyOf(errors: Errors): { kept: number; more: number } {
 
 /**
  * Gives nothing back, so that a check can end with it. Past the limit failures are only counted, whatever their path:
- * a long path costs nothing until it is looked at.
+ * a long path costs nothing until it is looked at, nor does a sentence that takes work to make.
  */
-export function note(errors: Errors, path: string, sentence: string): undefined {
+export function note(errors: Errors, path: string, sentence: string | (() => string)): undefined {
   const tally = tallyOf(errors)
   if (tally.kept >= budget.failures) {
     tally.more++
@@ -68,7 +68,8 @@ export function note(errors: Errors, path: string, sentence: string): undefined 
   }
   const key = shortened(path, budget.pathCharacters)
   const known = errors.get(key)
-  const said = shortened(sentence, budget.sentenceCharacters, 0)
+  const whole = typeof sentence === 'string' ? sentence : sentence()
+  const said = shortened(whole, budget.sentenceCharacters, 0)
   if (known?.includes(said)) return
   if (known === undefined) errors.set(key, [said])
   else known.push(said)

@@ -298,6 +298,7 @@ function textOrder(a: string, b: string): number {
 /** True if it is equal to one, otherwise not known if one of them is not. */
 function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): Value {
   if (left === undefined || right === undefined) throw new Error('looks in nothing')
+  if (right.op === 'list' && right.args.length === 0) return false
   const value = of(left)
   const list = right.op === 'list' ? right.args.map(of) : itemsOf(of(right))
   if (value === null || list === null) return null

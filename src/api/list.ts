@@ -104,7 +104,7 @@ export function parseSelection<Name extends string>(
     if (filter !== undefined) filters.push(filter)
   }
   const given = query.take(names, errors, (path, text) => {
-    if (filters.length < budget.equalities) add(lists.equality(path, text, filters.length, errors))
+    if (filters.length < budget.equalities) add(lists.equality(path, text, filters.length, errors, names))
     else note(errors, path, `is one of more than ${budget.equalities} values: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)

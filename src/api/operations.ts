@@ -1,4 +1,5 @@
 import { budget } from '../budget.ts'
+import { didYouMean } from '../declare/closest.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
@@ -102,7 +103,7 @@ export function parseFilter(
     note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
   if (entity !== undefined && !model.entities.has(entity)) note(errors, 'entity', 'is not an Entity type')
   return {
-    actor: parseActor(given.actor, errors),
+    actor: parseActor(given.actor, model, errors),
     since: parseTime('since', given.since, errors),
     until: parseTime('until', given.until, errors),
     entity,
@@ -111,11 +112,15 @@ export function parseFilter(
 }
 
 /** `users/3`, or `system`. */
-function parseActor(text: string | undefined, errors: Errors): Filter['actor'] {
+function parseActor(text: string | undefined, { logins }: Context['model'], errors: Errors): Filter['actor'] {
   if (text === undefined) return undefined
   const [, name, id] = /^([a-z][a-z0-9_]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
-  if (name !== undefined && (id !== undefined || name === 'system'))
-    return { name, id: id === undefined ? null : Number(id) }
+  const known = logins.map((login) => login.name)
+  if (name === 'system' && id === undefined) return { name, id: null }
+  if (name !== undefined && id !== undefined)
+    return known.includes(name)
+      ? { name, id: Number(id) }
+      : note(errors, 'actor', () => `"${name}" is not a type that logs in${didYouMean(name, known)}`)
   return note(errors, 'actor', 'must be a user, such as users/3, or system')
 }
 

@@ -101,11 +101,19 @@ class Stage {
     this.#known = known
   }
 
-  /** Lets through what is for the Store. */
+  /**
+   * Lets through what is for the Store. Before the first write there is nothing to rehearse: what would be written would
+   * only use up ids.
+   */
   *play<T>(act: Act<T>): Work<T> {
     let next = act.next()
+    let writes = false
     while (!next.done) {
       const ask = next.value
+      if (!isAside(ask) && ask.kind !== 'read') {
+        if (!writes && this.missing.size > 0) throw new Rehearsal()
+        writes = true
+      }
       next = act.next(isAside(ask) ? this.#reply(ask) : yield ask)
     }
     if (this.missing.size > 0) throw new Rehearsal()

@@ -1,3 +1,4 @@
+import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 
@@ -23,7 +24,8 @@ export class Query {
   take<Name extends string>(
     names: readonly Name[],
     errors: Errors,
-    others: (name: string, value: string) => void = (name) => note(errors, name, 'is not a parameter here'),
+    others: (name: string, value: string) => void = (name) =>
+      note(errors, name, () => `is not a parameter here${didYouMean(name, names)}`),
   ): Partial<Record<Name, string>> {
     const taken: Partial<Record<Name, string>> = {}
     for (const name of this.#twice) note(errors, name, 'is given more than once')

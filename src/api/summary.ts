@@ -52,7 +52,8 @@ function parseFigures(
     return paths.flatMap((path) => {
       const by = lists.comparable(path)
       if (by !== undefined && (kinds === undefined || kinds.includes(by.kind))) return [by]
-      note(errors, name, `"${path}" is not ${what} of ${type.name}`)
+      const hint = () => (by === undefined ? lists.hint(path) : '')
+      note(errors, name, () => `"${path}" is not ${what} of ${type.name}${hint()}`)
       return []
     })
   }

@@ -1,5 +1,9 @@
+/** Longer words are not looked at: it would take the square of their length, and nobody mistypes those. */
+const LONGEST = 40
+
 /** The known word that a mistyped one was most likely meant to be. */
 export function closest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > LONGEST) return undefined
   const near = known
     .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(

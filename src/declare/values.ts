@@ -1,4 +1,5 @@
 import { type Errors, note } from '../errors.ts'
+import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
 import type { Field, LinksField } from './model.ts'
 
@@ -21,8 +22,12 @@ export function checkOf(field: Field, mode: Mode, refusals: Refusals = allowed):
     case 'links':
       return linksCheck(field)
     case 'object':
-      return objectCheck(field.fields, mode, () => 'is not a field here', refusals)
+      return objectCheck(field.fields, mode, unknownInside, refusals)
   }
+}
+
+function unknownInside(key: string, known: readonly string[]): string {
+  return `is not a field here${didYouMean(key, known)}`
 }
 
 /** What whoever sends a body may not do with a field. */
@@ -47,7 +52,7 @@ const allowed: Refusals = () => ({ refused: undefined, stays: false, kept: undef
 export function objectCheck(
   fields: readonly Field[],
   mode: Mode,
-  unknown: (key: string) => string,
+  unknown: (key: string, known: readonly string[]) => string,
   refusals: Refusals = allowed,
 ): Check {
   const entries = fields.map((field) => ({
@@ -80,7 +85,7 @@ export function objectCheck(
         output[name] = check(given, prefix + name, errors)
       }
     }
-    for (const key in input) if (!names.has(key)) note(errors, prefix + key, unknown(key))
+    for (const key in input) if (!names.has(key)) note(errors, prefix + key, () => unknown(key, [...names]))
     return output
   }
 }

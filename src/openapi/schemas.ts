@@ -122,7 +122,10 @@ const summarySchema: JsonSchema = object(
         {
           group: { ...figures, description: 'The values of the group, by dot path.' },
           count: { type: 'integer', minimum: 0 },
-          sum: figures,
+          sum: {
+            ...figures,
+            description: 'By dot path. Sums of decimals are texts, and so are sums of integers beyond 2^53.',
+          },
           avg: figures,
           min: figures,
           max: figures,

@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
+import { didYouMean } from '../declare/closest.ts'
 import {
   columnOf,
   type EntityType,
@@ -52,6 +53,11 @@ export function compileExpansions(
     return target !== undefined && viewer.sight.reaches(target) ? target : undefined
   }
 
+  const expandable = (type: EntityType): string[] =>
+    [...walk(viewer.seen(type)), ...reverses(type).map(({ name }) => ({ path: name }))]
+      .map(({ path }) => path)
+      .filter((path) => targetOf(type, path) !== undefined)
+
   /** The longest beginning of the names that can be expanded, and what is behind it. */
   function step(
     type: EntityType,
@@ -79,11 +85,12 @@ export function compileExpansions(
       for (let depth = 0; names.length > 0; depth++) {
         const found = step(type, names)
         if (found === undefined || depth === budget.expandDepth) {
-          const far =
+          const [at, left] = [type, names]
+          note(errors, 'expand', () =>
             found === undefined
-              ? `is not a reference of ${type.name}`
-              : `is more than ${budget.expandDepth} away`
-          note(errors, 'expand', `"${path}" ${far}`)
+              ? `"${path}" is not a reference of ${at.name}${didYouMean(left.join('.'), expandable(at))}`
+              : `"${path}" is more than ${budget.expandDepth} away`,
+          )
           break
         }
         const next = (here.get(found[0]) ?? new Map()) as Map<string, unknown>

@@ -1,12 +1,14 @@
 import { understand, valueAt } from '../declare/cel/check.ts'
 import { refuseCostly } from '../declare/cel/cost.ts'
 import { type Expression, partsOf } from '../declare/cel/expression.ts'
+import { hintAt } from '../declare/cel/hint.ts'
 import { Mistake } from '../declare/cel/parse.ts'
 import type { Scope } from '../declare/cel/scope.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, note } from '../errors.ts'
 import type { Bag, Dialect } from '../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
+import { parameterHint } from './parameter-hint.ts'
 import { type Comparable, parseText, shapes } from './query.ts'
 import { shapeOf } from './shape.ts'
 import { Texts } from './texts.ts'
@@ -23,10 +25,15 @@ export interface Filters {
   /** `?filter=`: undefined, and a note, where it cannot be understood, or costs too much; in the past more does. */
   parse(text: string, errors: Errors, past?: boolean): Filter | undefined
   /** `?customer.id=5`: the same. `at` tells apart those of one request. */
-  equality(path: string, text: string, at: number, errors: Errors): Filter | undefined
+  equality(path: string, text: string, at: number, errors: Errors, besides?: Besides): Filter | undefined
   /** The value that a dot path names; undefined where there is none that can be compared. */
   comparable(path: string): Comparable | undefined
+  /** What to write in the place of a dot path that names no such value, as the end of a sentence. */
+  hint(path: string): string
 }
+
+/** The names of the parameters that are no values. */
+type Besides = readonly string[]
 
 /** Literals of equalities are counted from here: a filter has fewer of its own. */
 const EQUALITIES = 1000
@@ -55,9 +62,14 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
           : found
       return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed
     },
-    equality(path, text, at, errors) {
+    hint: (path) => hintAt(path, scope.self),
+    equality(path, text, at, errors, besides = []) {
       const target = comparable(path)
-      if (target === undefined) return note(errors, path, `is not a parameter, nor a value of ${type.name}`)
+      if (target === undefined)
+        return note(errors, path, () => {
+          const hint = hintAt(path, scope.self) || parameterHint(path, besides)
+          return `is not a parameter, nor a value of ${type.name}${hint}`
+        })
       const value = parseText(text, target)
       if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
       if (target.choices !== undefined && !target.choices.includes(String(value)))

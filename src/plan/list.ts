@@ -228,6 +228,13 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const byId = filters.comparable('id')
   const idKey = (descending: boolean): SortKey[] => (byId === undefined ? [] : [{ by: byId, descending }])
 
+  /** Others write `title desc`, `title:asc` or `+title`, whose `+` is a space in a URL. */
+  const sortHint = (path: string): string => {
+    const [, name = '', way = ''] = /^[ +]?([\w.]+)(?:[ :]+(asc|desc))?$/i.exec(path) ?? []
+    if (filters.comparable(name) === undefined) return filters.hint(path)
+    return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
+  }
+
   const plain: ListQuery = {
     filters: [],
     sort: idKey(false),
@@ -298,7 +305,11 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
         const path = descending ? part.slice(1) : part
         const by = filters.comparable(path)
         if (by !== undefined) return [{ by, descending }]
-        note(errors, 'sort', `"${path}" is not a value of ${type.name} that can be sorted by`)
+        note(
+          errors,
+          'sort',
+          () => `"${path}" is not a value of ${type.name} that can be sorted by${sortHint(path)}`,
+        )
         return []
       })
       if (new Set(keys.map(({ by }) => by.path)).size < keys.length)
@@ -308,7 +319,8 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     parseFields(text, errors) {
       const chosen = new Set(text.split(','))
       for (const path of chosen)
-        if (!readable.has(path)) note(errors, 'fields', `"${path}" is not a field of ${type.name}`)
+        if (!readable.has(path))
+          note(errors, 'fields', () => `"${path}" is not a field of ${type.name}${filters.hint(path)}`)
       return chosen
     },
     parseExpand: expansions.parse,

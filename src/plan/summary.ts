@@ -88,7 +88,9 @@ function sumOf(
   const digits = kind === 'decimal' ? scale : 0
   const exact = wholeOf(String(sum), digits)
   const text = formatDecimal(exact, digits)
-  return { sum: kind === 'decimal' ? text : Number(exact), avg: Number(text) / of }
+  // Beyond 2^53 a number of JSON is not what was added up any more.
+  const fits = kind !== 'decimal' && Number.isSafeInteger(Number(exact))
+  return { sum: fits ? Number(exact) : text, avg: Number(text) / of }
 }
 
 /** Without its point; or from its two halves, where a database could not add up the whole. */

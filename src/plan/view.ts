@@ -1,5 +1,6 @@
 import { withoutNext } from '../declare/cel/assume.ts'
 import { type Expression, no, yes } from '../declare/cel/expression.ts'
+import { didYouMean } from '../declare/closest.ts'
 import { type Action, actions } from '../declare/define.ts'
 import type { Check } from '../declare/fields/field.ts'
 import { type EntityType, type Field, type Model, walk } from '../declare/model.ts'
@@ -166,8 +167,10 @@ function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>
 }
 
 function checks(type: EntityType, sights: Sights): View['check'] {
-  const unknown = (key: string) =>
-    Object.hasOwn(ownColumns, key) ? 'is set by the server' : `is not a field of ${type.name}`
+  const unknown = (key: string, known: readonly string[]) =>
+    Object.hasOwn(ownColumns, key)
+      ? 'is set by the server'
+      : `is not a field of ${type.name}${didYouMean(key, known)}`
   const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
     const setting = mode === 'whole' ? 'write' : 'change'
     const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)

@@ -77,7 +77,7 @@ onEveryStore('summaries', shop, (server) => {
         },
         {
           group: { 'shop.name': 'B' },
-          sum: { pieces: 2 ** 54 - 2, price: '999999999999999.999' },
+          sum: { pieces: '18014398509481982', price: '999999999999999.999' },
           avg: { weight: null, price: 1e15 },
           min: { day: null },
           max: { day: null, price: '999999999999999.999' },

@@ -20,9 +20,13 @@ const functions: Readonly<Record<string, Understand>> = {
     return { is: 'expression', of: reader.literal('datetime', 0, at) }
   },
   duration: (reader, { node, args }) => {
-    const ms = parseDuration(text(reader, node, only(reader, node, args)))
+    const given = text(reader, node, only(reader, node, args))
+    const ms = parseDuration(given)
     if (ms === undefined)
-      return reader.fail(node, 'needs a duration, such as duration("1h30m") or duration("90s"),')
+      return reader.fail(
+        node,
+        `needs a duration, such as duration("1h30m") or duration("90s"),${inHours(given)}`,
+      )
     return { is: 'duration', ms }
   },
   matches: (reader, { node, args: [of, pattern] }) =>
@@ -117,6 +121,13 @@ function matches(reader: Reader, node: Node, of: Node, pattern: Node): Found {
     is: 'expression',
     of: { op: 'matches', kind: 'boolean', text: one, part: reader.literal('text', 0, normal.pattern) },
   }
+}
+
+/** Days and weeks have no unit in CEL, since not every day has 24 hours. */
+function inHours(given: string): string {
+  const [, count = '', unit] = /^(-?\d{1,5})([dw])$/.exec(given) ?? []
+  if (unit === undefined) return ''
+  return ` with days in hours: duration("${Number(count) * (unit === 'd' ? 24 : 168)}h"),`
 }
 
 /** A sentence as a part of another. */

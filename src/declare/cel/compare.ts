@@ -97,7 +97,7 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
 }
 
 function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[]): Expression {
-  if (items.length === 0) return reader.fail(node, 'looks in an empty list')
+  if (items.length === 0) return no
   if (value.is === 'nothing') return unknown
   const found = items.map((item) => ({ item, of: reader.find(item) }))
   if (value.is === 'literal') {

@@ -44,6 +44,10 @@ export function isInexact(value: number): boolean {
 export const INEXACT =
   'must not be a whole number beyond 2^53, which cannot be kept exactly; send it as a text'
 
+const [LEAST, GREATEST] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+/** Beyond these there are whole numbers only, and not all of them. */
+const OUTSIDE = `must be a number from ${LEAST} to ${GREATEST}`
+
 const numeric = { ...common, unique: aBoolean, default: aValue }
 
 function bounds(min: number | undefined, max: number | undefined): { minimum?: number; maximum?: number } {
@@ -55,7 +59,7 @@ export const integerType: FieldType<IntegerDeclaration> = {
   options: { ...numeric, min: anInteger, max: anInteger },
   conflict: minAboveMax,
   check:
-    ({ min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }) =>
+    ({ min = LEAST, max = GREATEST }) =>
     (value, path, errors) => {
       if (typeof value !== 'number' || !Number.isInteger(value)) note(errors, path, 'must be an integer')
       else if (value < min) note(errors, path, `must be at least ${min}`)
@@ -63,7 +67,7 @@ export const integerType: FieldType<IntegerDeclaration> = {
       else return value === 0 ? 0 : value // no -0
       return undefined
     },
-  schema: ({ min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }) => ({
+  schema: ({ min = LEAST, max = GREATEST }) => ({
     type: 'integer',
     ...bounds(min, max),
   }),
@@ -77,13 +81,16 @@ export const numberType: FieldType<NumberDeclaration> = {
     ({ min, max }) =>
     (value, path, errors) => {
       if (typeof value !== 'number' || !Number.isFinite(value)) note(errors, path, 'must be a number')
-      else if (isInexact(value)) note(errors, path, INEXACT)
+      else if (isInexact(value)) note(errors, path, OUTSIDE)
       else if (min !== undefined && value < min) note(errors, path, `must be at least ${min}`)
       else if (max !== undefined && value > max) note(errors, path, `must be at most ${max}`)
       else return value === 0 ? 0 : value
       return undefined
     },
-  schema: ({ min, max }) => ({ type: 'number', ...bounds(min, max) }),
+  schema: ({ min = LEAST, max = GREATEST }) => ({
+    type: 'number',
+    ...bounds(Math.max(min, LEAST), Math.min(max, GREATEST)),
+  }),
 }
 
 export const DEFAULT_SCALE = 2

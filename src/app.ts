@@ -4,7 +4,7 @@ import { Identities } from './api/identify.ts'
 import { Retention } from './api/retention.ts'
 import { accountDigest } from './auth/account-digest.ts'
 import { Seals } from './auth/seals.ts'
-import { compileEndSession } from './auth/sessions.ts'
+import { compileSessions } from './auth/sessions.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
@@ -113,7 +113,7 @@ export async function openApp(
     store.serve(generation)
     const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model))
     const signing = secret ?? (await store.keepSecret())
-    const tokens = new Tokens(signing)
+    const tokens = new Tokens(signing, config.previousSecret)
     const identities = new Identities(model, plans, store, tokens)
     const context = {
       model,
@@ -123,14 +123,14 @@ export async function openApp(
       identities,
       throttle: new Throttle(store),
       digestOf: accountDigest(signing),
-      endSession: compileEndSession(store),
+      sessions: compileSessions(store),
       operations: compileOperations(store.dialect),
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
-      seals: new Seals([signing]),
+      seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
     }
     return { context, close: () => store.close() }
   } catch (error) {

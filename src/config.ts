@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './http/log.ts'
 import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
-import { SECRET_MIN_BYTES } from './store/secret.ts'
+import { faultOfSecret } from './store/secret.ts'
 
 /** Where and how to run: flags, then environment, then what stands here. Never in the declaration. */
 export interface Config {
@@ -14,7 +14,10 @@ export interface Config {
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
   readonly allowedOrigins: readonly string[]
+  /** Signs tokens. */
   readonly secret: string | undefined
+  /** What it has signed is still accepted. */
+  readonly previousSecret: string | undefined
   /** Whether refusals name the rule behind them: while developing only. */
   readonly explainDenials: boolean
   /** Whether `?token=` is taken. */
@@ -58,7 +61,8 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     log: readLog(setting('log', 'TAKEBACK_LOG')),
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
     allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
-    secret: checkSecret(environment.TAKEBACK_SECRET),
+    secret: readSecret('TAKEBACK_SECRET', environment),
+    previousSecret: readSecret('TAKEBACK_SECRET_PREVIOUS', environment),
     explainDenials: readSwitch(flags, environment, 'explain-denials'),
     queryToken: !readSwitch(flags, environment, 'no-query-token'),
     docs: !readSwitch(flags, environment, 'no-docs'),
@@ -158,11 +162,10 @@ function listOf(text: string | undefined): string[] {
     .filter((one) => one !== '')
 }
 
-function checkSecret(secret: string | undefined): string | undefined {
+function readSecret(variable: string, environment: Environment): string | undefined {
+  const secret = environment[variable]
   if (secret === undefined || secret === '') return undefined
-  if (Buffer.byteLength(secret) < SECRET_MIN_BYTES)
-    throw new StartError(
-      `TAKEBACK_SECRET must have at least ${SECRET_MIN_BYTES} bytes; "openssl rand -base64 32" makes one.`,
-    )
+  const fault = faultOfSecret(secret)
+  if (fault !== undefined) throw new StartError(`${variable} ${fault}; "openssl rand -base64 32" makes one.`)
   return secret
 }

@@ -259,7 +259,7 @@ onEveryStore('the answers', bookings, (server) => {
     })
     await call('GET', '/api/auth/me')
     await call('GET', '/api/auth/me', '/api/auth/me', { token: null })
-    await call('POST', '/api/auth/refresh')
+    server.adminToken = (await call('POST', '/api/auth/refresh')).token
     const room = await call('POST', '/api/rooms/', '/api/rooms/', { body: { title: 'Blue', beds: 2 } })
     await call('POST', '/api/rooms/', '/api/rooms/', { body: { title: 'Blue', beds: 0 } })
     await call('POST', '/api/rooms/', '/api/rooms/', { raw: '[]' })

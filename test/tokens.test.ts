@@ -1,7 +1,15 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
-import { readClaims, Tokens, verifySignature } from '../src/auth/tokens.ts'
+import {
+  newSession,
+  readClaims,
+  renew,
+  SESSION_SECONDS,
+  TOKEN_SECONDS,
+  Tokens,
+  verifySignature,
+} from '../src/auth/tokens.ts'
 import { vectors } from './vectors.ts'
 
 interface Group {
@@ -51,21 +59,41 @@ test.skipIf(wycheproof === undefined)(
 
 const SECRET = 'a secret of more than thirty-two bytes'
 const key = new TextEncoder().encode(SECRET)
+const now = () => Math.floor(Date.now() / 1000)
+const claims = () => ({
+  use: 'access',
+  iss: 'takeback',
+  aud: 'takeback',
+  jti: 't',
+  ses: 's',
+  epo: 0,
+  sub: 'users/1',
+  auth_time: now(),
+  exp: now() + 60,
+})
 
 test('a token that was issued says who it is for', async () => {
   const tokens = new Tokens(SECRET)
-  const { token, expiresAt } = await tokens.issue({ entity: 'users', id: 7, session: 's', epoch: 3 })
-  expect(await tokens.verify(token)).toMatchObject({ entity: 'users', id: 7, session: 's', epoch: 3 })
+  const session = newSession(3)
+  const { token, expiresAt } = await tokens.issue({ entity: 'users', id: 7, session })
+  expect(await tokens.verify(token)).toEqual({ entity: 'users', id: 7, session, notBefore: 0 })
   expect(new Date(expiresAt).getTime()).toBeGreaterThan(Date.now())
   expect(await new Tokens(`${SECRET}!`).verify(token)).toBeUndefined()
 })
 
 test('signed but wrong: another purpose, no expiry, expired, other algorithm, crit, not an object', async () => {
   const tokens = new Tokens(SECRET)
-  const base = { use: 'access', ses: 's', epo: 0, sub: 'users/1', exp: Math.floor(Date.now() / 1000) + 60 }
+  const base = claims()
   const sign = (claims: object, header: object = {}) =>
     new SignJWT(claims as Record<string, unknown>).setProtectedHeader({ alg: 'HS256', ...header }).sign(key)
-  expect(await tokens.verify(await sign(base))).toMatchObject({ id: 1 })
+  for (const right of [
+    {},
+    { nbf: now() },
+    { nbf: now() - 0.5 },
+    { aud: ['other', 'takeback'] },
+    { iat: now() + 60 },
+  ])
+    expect(await tokens.verify(await sign({ ...base, ...right }))).toMatchObject({ id: 1 })
   for (const wrong of [
     { use: 'reset' },
     { use: undefined },
@@ -77,6 +105,19 @@ test('signed but wrong: another purpose, no expiry, expired, other algorithm, cr
     { sub: ['users/1'] },
     { ses: 1 },
     { epo: '0' },
+    { iss: undefined },
+    { iss: 'another' },
+    { iss: ['takeback'] },
+    { aud: undefined },
+    { aud: 'another' },
+    { aud: ['another'] },
+    { jti: undefined },
+    { jti: 7 },
+    { nbf: now() + 60 },
+    { nbf: 'now' },
+    { nbf: null },
+    { auth_time: undefined },
+    { auth_time: now() - SESSION_SECONDS },
   ])
     expect([wrong, await tokens.verify(await sign({ ...base, ...wrong }))]).toEqual([wrong, undefined])
   expect(await tokens.verify(await sign(base, { alg: 'HS512' }))).toBeUndefined()
@@ -88,11 +129,39 @@ test('signed but wrong: another purpose, no expiry, expired, other algorithm, cr
 
 test('a token that was verified before still ends when it ends', async () => {
   const tokens = new Tokens(SECRET)
-  const exp = Math.floor(Date.now() / 1000) + 3
-  const token = await new SignJWT({ use: 'access', ses: 's', epo: 0, sub: 'users/1', exp })
-    .setProtectedHeader({ alg: 'HS256' })
-    .sign(key)
+  const exp = now() + 3
+  const token = await new SignJWT({ ...claims(), exp }).setProtectedHeader({ alg: 'HS256' }).sign(key)
   expect(await tokens.verify(token)).toBeDefined()
   await Bun.sleep(exp * 1000 - Date.now() + 20)
   expect(await tokens.verify(token)).toBeUndefined()
+})
+
+test('a token that was verified too early is verified again, and holds once its time has come', async () => {
+  const tokens = new Tokens(SECRET)
+  const nbf = now() + 2
+  const token = await new SignJWT({ ...claims(), nbf }).setProtectedHeader({ alg: 'HS256' }).sign(key)
+  expect(await tokens.verify(token)).toBeUndefined()
+  await Bun.sleep(nbf * 1000 - Date.now() + 20)
+  expect(await tokens.verify(token)).toBeDefined()
+})
+
+test('what the previous secret has signed is accepted, but nothing is signed with it any more', async () => {
+  const OLD = 'the secret of before, long enough too'
+  const session = newSession(1)
+  const { token: old } = await new Tokens(OLD).issue({ entity: 'users', id: 7, session })
+  const both = new Tokens(SECRET, OLD)
+  expect(await both.verify(old)).toMatchObject({ id: 7 })
+  const { token: fresh } = await both.issue({ entity: 'users', id: 7, session })
+  expect(await new Tokens(SECRET).verify(fresh)).toMatchObject({ id: 7 })
+  expect(await new Tokens(OLD).verify(fresh)).toBeUndefined()
+  expect(await new Tokens(SECRET).verify(old)).toBeUndefined()
+})
+
+test('a refreshed token is another one, and never outlives its session', () => {
+  const session = newSession(1)
+  expect(session.expires - session.started).toBe(TOKEN_SECONDS)
+  const old = { ...session, started: session.started - SESSION_SECONDS + 100 }
+  const next = renew(old)
+  expect(next).toEqual({ ...old, token: next.token, expires: old.started + SESSION_SECONDS })
+  expect(next.token).not.toBe(old.token)
 })

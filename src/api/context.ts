@@ -1,4 +1,5 @@
 import type { Seals } from '../auth/seals.ts'
+import type { SessionSteps } from '../auth/sessions.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { no } from '../declare/cel/expression.ts'
@@ -16,7 +17,6 @@ import type { PurgesPlan } from '../plan/purge.ts'
 import { mayOf, type View } from '../plan/view.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
-import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import type { Identities } from './identify.ts'
 
@@ -30,7 +30,7 @@ export interface Context {
   readonly throttle: Throttle
   /** What stands for an account in the log. */
   digestOf(account: string): string
-  readonly endSession: readonly Step[]
+  readonly sessions: SessionSteps
   readonly operations: OperationsPlan
   readonly amend: AmendPlan
   /** Whether answers name the rule that stands behind a refusal: while developing only. */

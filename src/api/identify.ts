@@ -5,7 +5,7 @@ import { type Actor, type Caller, nobody } from '../plan/actor.ts'
 import type { Plans } from '../plan/compile.ts'
 import type { Store } from '../store/store.ts'
 
-export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, epoch: undefined })
+export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined })
 
 /** How long a look at a user may be relied on at most: a Store may not see what others did. */
 const RELIED_MS = 500
@@ -61,12 +61,12 @@ export class Identities {
     const looked = Date.now()
     const claims = await this.#tokens.verify(token)
     if (claims === undefined || !(await this.#isLive(claims))) throw badToken()
-    const { id, session, epoch, expires } = claims
+    const { id, session } = claims
     const entity = this.#nameOf(claims)
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
-    const caller = Object.freeze({ actor, session, epoch })
+    const caller = Object.freeze({ actor, session })
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(token, { caller, age, until: Math.min(looked + RELIED_MS, expires * 1000) })
+    this.#known.set(token, { caller, age, until: Math.min(looked + RELIED_MS, session.expires * 1000) })
     return caller
   }
 
@@ -77,11 +77,15 @@ export class Identities {
   }
 
   async #isLive(claims: Claims): Promise<boolean> {
-    const { id, session, epoch } = claims
+    const { id, session } = claims
     const login = this.#plans.get(this.#nameOf(claims))?.login
     if (login === undefined) return false
-    const [row] = await this.#store.read(login.state, { $id: id, $session: session })
-    return row !== undefined && Number(row[0]) === epoch && row[1] === null
+    const [row] = await this.#store.read(login.state, {
+      $id: id,
+      $session: session.id,
+      $token: session.token,
+    })
+    return row !== undefined && Number(row[0]) === session.epoch && row[1] === null
   }
 }
 

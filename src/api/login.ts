@@ -4,7 +4,7 @@ import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import type { Actor, Session } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/schema.ts'
 import { type Answer, askedBy, type Context } from './context.ts'
@@ -30,7 +30,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
     verifyInTurn(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
   )
   if (passed === undefined) throw new Failure('login_failed')
-  const answer = await signIn(context, passed.found, newSession())
+  const answer = await signIn(context, passed.found, newSession(passed.found.epoch))
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 
@@ -52,10 +52,10 @@ export interface LoginRequest {
 /** The token of a session, with the user that it stands for. */
 export async function signIn(
   context: Context,
-  { plan, id, epoch, json }: Member,
-  session: string,
+  { plan, id, json }: Omit<Member, 'epoch'>,
+  session: Session,
 ): Promise<Answer> {
-  const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session, epoch })
+  const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
   return {
     status: 200,
     body: JSON.stringify({ token, user: describeUser(plan, json), expires_at: expiresAt }),

@@ -1,7 +1,7 @@
 import { verifyInTurn } from '../auth/passwords.ts'
-import { newSession, TOKEN_SECONDS } from '../auth/tokens.ts'
+import { newSession, renew, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
-import { type Caller, system } from '../plan/actor.ts'
+import { type Caller, type Session, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/login.ts'
 import { type Act, write } from '../store/act.ts'
@@ -19,16 +19,15 @@ interface Self {
   readonly plan: Plan
   readonly login: LoginPlan
   readonly id: number
-  readonly session: string
+  readonly session: Session
   readonly hash: string
-  readonly epoch: number
   readonly json: string
   /** Of the e-mail. */
   readonly key: string
 }
 
 /** The user that calls, in full. */
-async function selfOf(context: Context, { actor, session, epoch }: Caller, query: Query): Promise<Self> {
+async function selfOf(context: Context, { actor, session }: Caller, query: Query): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   query.refuseAll()
   const plan = context.plans.get(actor.entity)
@@ -36,7 +35,7 @@ async function selfOf(context: Context, { actor, session, epoch }: Caller, query
   const [row] =
     login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: actor.id })
   // The token's own epoch: one that has been ended must not be exchanged for one that has not.
-  if (plan === undefined || login === undefined || row === undefined || Number(row[1]) !== epoch)
+  if (plan === undefined || login === undefined || row === undefined || Number(row[1]) !== session.epoch)
     throw badToken()
   return {
     plan,
@@ -44,7 +43,6 @@ async function selfOf(context: Context, { actor, session, epoch }: Caller, query
     id: actor.id,
     session,
     hash: String(row[0]),
-    epoch: Number(row[1]),
     json: String(row[2]),
     key: String(row[3]),
   }
@@ -56,10 +54,24 @@ export async function me(context: Context, caller: Caller, query: Query): Promis
   return { status: 200, body: JSON.stringify(describeUser(plan, json)) }
 }
 
-/** `POST /api/auth/refresh`: a new token of the same session. */
-export async function refresh(context: Context, caller: Caller, query: Query): Promise<Answer> {
+/** `POST /api/auth/refresh`: a new token of the same session; the one that was sent dies. Of many at once, one wins. */
+export async function refresh(
+  context: Context,
+  caller: Caller,
+  query: Query,
+  signal: AbortSignal,
+): Promise<Answer> {
   const self = await selfOf(context, caller, query)
-  return signIn(context, self, self.session)
+  const { id, token, expires } = self.session
+  const bag = { $session: id, $token: token, $until: timeOf(expires), $now: new Date().toISOString() }
+  const replaced = await context.store.write(context.sessions.replace, bag, signal)
+  context.identities.forget()
+  if (!replaced.done) throw badToken()
+  return signIn(context, self, renew(self.session))
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
 }
 
 /** `POST /api/auth/logout`: all tokens of this session die. */
@@ -70,9 +82,9 @@ export async function logout(
   signal: AbortSignal,
 ): Promise<Answer> {
   const { session } = await selfOf(context, caller, query)
-  const until = new Date(Date.now() + TOKEN_SECONDS * 1000).toISOString()
-  const bag = { $session: session, $until: until, $now: new Date().toISOString() }
-  await context.store.write(context.endSession, bag, signal)
+  const until = timeOf(Date.now() / 1000 + TOKEN_SECONDS)
+  const bag = { $session: session.id, $until: until, $now: new Date().toISOString() }
+  await context.store.write(context.sessions.end, bag, signal)
   context.identities.forget()
   return { status: 204 }
 }
@@ -87,7 +99,7 @@ export async function changePassword(
   request.noteAccount(context.digestOf(self.key))
   const { password, fresh } = parse(self, request.body as Record<string, unknown>)
   await confirm(context, self, password, request)
-  const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.epoch, password: fresh }
+  const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
   const done = await perform(
     context.store,
@@ -97,8 +109,8 @@ export async function changePassword(
   if (!done) throw badToken()
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
-  const next = { ...self, epoch: self.epoch + 1, json: String(row?.[2] ?? self.json) }
-  const answer = await signIn(context, next, newSession())
+  const next = { ...self, json: String(row?.[2] ?? self.json) }
+  const answer = await signIn(context, next, newSession(self.session.epoch + 1))
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
 }
 
@@ -119,7 +131,7 @@ async function confirm(
   password: string,
   { address, device, signal }: LoginRequest,
 ): Promise<void> {
-  const right = await throttle.attempt({ account, address, device, session }, () =>
+  const right = await throttle.attempt({ account, address, device, session: session.id }, () =>
     verifyInTurn(signal, async (verify) => (await verify(password, hash)) || undefined),
   )
   if (right === undefined) throw invalidAt('password', 'is wrong')

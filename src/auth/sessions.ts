@@ -2,12 +2,24 @@ import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
-/** Ends a session; those that ended so long ago that none of their tokens can be valid need not be known any more. */
-export function compileEndSession({ dialect }: Store): readonly Step[] {
-  const sources = [
-    sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$now', 'datetime')}`,
-    sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${param('$until', 'datetime')})
-      ON CONFLICT ("session") DO NOTHING`,
-  ]
-  return sources.map((source) => step(dialect, 'session', 'any', source))
+export interface SessionSteps {
+  /** Ends a session, with all of its tokens. */
+  readonly end: readonly Step[]
+  /** Ends one token, unless it or its session has ended already. */
+  readonly replace: readonly Step[]
+}
+
+/** What ended so long ago that none of its tokens can be valid need not be known any more. */
+export function compileSessions({ dialect }: Store): SessionSteps {
+  const until = param('$until', 'datetime')
+  const clear = sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$now', 'datetime')}`
+  const end = sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${until})
+    ON CONFLICT ("session") DO NOTHING`
+  const replace = sql`INSERT INTO "takeback_ended_sessions" ("session", "until") SELECT ${param('$token')}, ${until}
+    WHERE NOT EXISTS (SELECT 1 FROM "takeback_ended_sessions" WHERE "session" = ${param('$session')})
+    ON CONFLICT ("session") DO NOTHING`
+  return {
+    end: [step(dialect, 'session', 'any', clear), step(dialect, 'session', 'any', end)],
+    replace: [step(dialect, 'session', 'any', clear), step(dialect, 'session', 'some', replace)],
+  }
 }

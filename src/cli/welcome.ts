@@ -3,6 +3,7 @@ import { randomPassword } from '../auth/passwords.ts'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
+import { exposureOf } from '../store/exposure.ts'
 import { describe } from '../store/location.ts'
 import { tourOf } from './tour.ts'
 import { addUser } from './user.ts'
@@ -17,6 +18,8 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
     url,
     database: place,
   })
+  const exposed = exposureOf(config.database)
+  if (exposed !== undefined) log.say(exposed, {})
   if (config.explainDenials)
     log.say('Refusals name the rules behind them (--explain-denials): for developing only', {})
   // A log that is read by programs is no place for a password.

@@ -158,7 +158,7 @@ function authRoutes(context: Context): Route[] {
     { path: '/api/auth/me', methods: { GET: plain(({ caller, query }) => me(context, caller, query)) } },
     post(
       '/api/auth/refresh',
-      plain(({ caller, query }) => refresh(context, caller, query)),
+      plain(({ caller, query, signal }) => refresh(context, caller, query, signal)),
     ),
     post(
       '/api/auth/logout',

@@ -107,9 +107,10 @@ function tokenOperations(): Operation[] {
       path: '/api/auth/refresh',
       id: 'refreshToken',
       summary: 'A new token for a live one',
-      description: 'The new token is of the same session: a logout ends both.',
+      description:
+        'The new token is of the same session, which ends 30 days after its login. The token that was sent is refused from now on.',
       answers: [signedIn],
-      codes: ['unauthenticated'],
+      codes: ['unauthenticated', 'disk_full'],
     },
     {
       ...session,

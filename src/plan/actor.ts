@@ -23,7 +23,19 @@ export function actorOf(actor: Bound | undefined, id: Bound | undefined): string
 /** Who calls, by which token. */
 export interface Caller {
   readonly actor: Actor
-  readonly session: string | undefined
-  /** Of the token: what ends all tokens of a user raises the user's own. */
-  readonly epoch: number | undefined
+  /** Nobody has none. */
+  readonly session: Session | undefined
+}
+
+/** One login, as one of its tokens says. */
+export interface Session {
+  /** Tokens that come of refreshes share it; logout ends it. */
+  readonly id: string
+  /** The name of this token alone. */
+  readonly token: string
+  /** What ends all tokens of a user raises the user's own. */
+  readonly epoch: number
+  /** Of the login and of this token, in seconds since 1970. */
+  readonly started: number
+  readonly expires: number
 }

@@ -8,7 +8,7 @@ import { EMAIL_KEY, TOKEN_EPOCH } from './schema.ts'
 export interface LoginPlan {
   /** By `email_key`: id, password hash, token epoch. */
   readonly byEmail: Statement
-  /** By `$id` and `$session`: token epoch, and 1 where that session was ended. No row where the user is gone. */
+  /** By `$id`, `$session` and `$token`: token epoch, and 1 where that session or that token was ended. No row where the user is gone. */
   readonly state: Statement
   /** By `$id`: password hash, token epoch, JSON as the user sees it, key of the e-mail. */
   readonly self: Statement
@@ -26,7 +26,7 @@ export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): 
         WHERE t.${id(EMAIL_KEY)} = ${param(EMAIL_KEY)} AND t."deleted_at" IS NULL`,
     ),
     state: statement(
-      sql`SELECT t.${id(TOKEN_EPOCH)}, (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" = ${param('$session')})
+      sql`SELECT t.${id(TOKEN_EPOCH)}, (SELECT max(1) FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$session')}, ${param('$token')}))
         FROM ${table} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
     ),
     self: statement(

@@ -159,6 +159,43 @@ onEveryStore('login', bookings, (server) => {
     expect((await server.call('POST', '/api/auth/logout', { token: null })).status).toBe(401)
   })
 
+  test('a refresh ends the token that was sent, and of many at once one wins', async () => {
+    const { token } = await server.user('users', { email: 'fresh@example.com' })
+    const refresh = (sent: string) => server.call('POST', '/api/auth/refresh', { token: sent })
+    const answers = await Promise.all([1, 2, 3, 4].map(() => refresh(token)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+    for (const { status, body, headers } of answers)
+      if (status === 401)
+        expect([body.code, headers.has('WWW-Authenticate')]).toEqual(['invalid_token', true])
+    const { body } = answers.find(({ status }) => status === 200) ?? {}
+    for (const [method, path] of [
+      ['GET', '/api/auth/me'],
+      ['GET', '/api/rooms/'],
+      ['POST', '/api/auth/refresh'],
+      ['POST', '/api/auth/logout'],
+    ] as const)
+      expect([path, (await server.call(method, path, { token })).status]).toEqual([path, 401])
+    expect((await server.call('GET', '/api/auth/me', { token: body.token })).status).toBe(200)
+    const again = await refresh(body.token)
+    expect([again.status, (await refresh(again.body.token)).status]).toEqual([200, 200])
+  })
+
+  test('a session ends after 30 days, whatever is refreshed', async () => {
+    const { token } = await server.user('users', { email: 'month@example.com' })
+    const key = new TextEncoder().encode(await server.context.store.secret())
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const started = (seconds: number) =>
+      new SignJWT({ ...claims, jti: `j${seconds}`, auth_time: claims.auth_time - seconds })
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(key)
+    const days = 24 * 3600
+    const { body } = await server.call('POST', '/api/auth/refresh', { token: await started(30 * days - 600) })
+    expect(new Date(body.expires_at).getTime()).toBe((claims.auth_time + 600) * 1000)
+    const over = await started(30 * days)
+    expect((await server.call('GET', '/api/auth/me', { token: over })).status).toBe(401)
+    expect((await server.call('POST', '/api/auth/refresh', { token: over })).status).toBe(401)
+  })
+
   test('tokens die with their user, and stay dead when it is restored', async () => {
     const { id, token } = await server.user('users', { email: 'mortal@example.com' })
     await server.expect(200, 'DELETE', `/api/users/${id}/`)

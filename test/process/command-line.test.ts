@@ -111,7 +111,7 @@ test('settings come from the environment too, and flags win', async () => {
     TAKEBACK_DATABASE: `sqlite:${folder}/env.db`,
     PORT: '1',
     TAKEBACK_LOG: 'json',
-    TAKEBACK_SECRET: 'x'.repeat(32),
+    TAKEBACK_SECRET: 'a secret of more than thirty-two bytes',
   }
   const server = await serve([], { env })
   expect(JSON.parse(server.said().split('\n')[0] ?? '')).toMatchObject({

@@ -136,7 +136,10 @@ test('a secret that cannot be used is found before anything is changed', async (
   writeFileSync(config, declared('a: text(), b: integer({ default: 1 })'))
   writeFileSync(`${file}.secret`, 'short')
   const { code, err } = await run(['serve', '--port', '0'], { cwd: folder })
-  expect([code, err]).toEqual([1, expect.stringContaining('is too short') as unknown as string])
+  expect([code, err]).toEqual([
+    1,
+    expect.stringContaining('must have at least 32 bytes') as unknown as string,
+  ])
   expect(columns()).toBe(before)
   expect(existsSync(file) && statSync(file).size > 0).toBe(true)
 })

@@ -38,8 +38,10 @@ export function openDatabase(path: string): Database {
 }
 
 function prepareFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (existsSync(path)) refuseDamaged(path)
+  // SQLite gives the files beside it the same rights.
+  else closeSync(openSync(path, 'a', 0o600))
 }
 
 function reason(error: unknown): string {

@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
-import { newSecret, SECRET_MIN_BYTES } from '../secret.ts'
+import { faultOfSecret, newSecret } from '../secret.ts'
 
 export function secretFile(database: string): string {
   return `${database}.secret`
@@ -15,15 +15,40 @@ export function keepSecret(database: string, given: string = newSecret()): strin
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
       throw new StartError(`The secret cannot be written to ${file}: ${(error as Error).message}.`)
   }
-  let kept: string
-  try {
-    kept = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    throw new StartError(`The secret cannot be read from ${file}: ${(error as Error).message}.`)
-  }
-  if (Buffer.byteLength(kept) < SECRET_MIN_BYTES)
+  const kept = readOwn(file).trim()
+  const fault = faultOfSecret(kept)
+  if (fault !== undefined)
     throw new StartError(
-      `The secret in ${file} is too short: put back the one that was there, or remove the file, which ends all logins.`,
+      `The secret in ${file} ${fault}: put back the one that was there, or remove the file, which ends all logins.`,
     )
   return kept
+}
+
+/** What others could have read, or put in its place, is no secret. */
+function readOwn(file: string): string {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new StartError(
+      code === 'ELOOP'
+        ? `The secret ${file} is a symbolic link: put the file itself there, or give the secret as TAKEBACK_SECRET.`
+        : `The secret cannot be read from ${file}: ${message}.`,
+    )
+  }
+  try {
+    if (isExposed(fstatSync(descriptor).mode))
+      throw new StartError(
+        `The secret ${file} can be read by others: run "chmod 600 ${file}". If somebody may have read it, remove the file instead: that ends all logins, and a new secret is made.`,
+      )
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Whether others than the owner have any rights to a file. Windows has none of this kind. */
+export function isExposed(mode: number): boolean {
+  return process.platform !== 'win32' && (mode & 0o077) !== 0
 }

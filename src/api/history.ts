@@ -34,13 +34,15 @@ export async function history(
   // One more than is shown: the oldest shown has changed from that.
   const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
-  const shown = rows.slice(0, limit)
+  // Where not all that were picked came back, the last one is only there to tell what the one above it has changed.
+  const picked = Number(rows[0]?.[7] ?? 0)
+  const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
   const told = await perform(context.store, toldOf(context, [...new Set(shown.map((row) => row[5]))]))
   const data = shown.map((row, at) => ({
     ...changeOf(plan.view(actor).fields, row, rows[at + 1]),
     ...told.get(String(row[5])),
   }))
-  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const last = picked > shown.length ? shown.at(-1) : undefined
   const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
   return { status: 200, body: JSON.stringify({ data, next }) }
 }

@@ -44,7 +44,7 @@ async function rowsOf(
 }
 
 /** The first rows, as many as an answer has room for. Where the database has left one out already, it ends there. */
-function fitting(rows: readonly Row[]): readonly Row[] {
+export function fitting(rows: readonly Row[]): readonly Row[] {
   let bytes = 0
   const end = rows.findIndex(([text], at) => {
     if (text === null || text === undefined) return true

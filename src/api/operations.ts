@@ -64,7 +64,7 @@ export async function operation(context: Context, actor: Actor, id: string, quer
     ...told.get(id),
     summary: (await summariesOf(context, [row])).get(id) ?? {},
     data: shown.map((one) => changeOf(context, actor, known, one)),
-    next: rows.length > limit ? String(shown.at(-1)?.[0]) : null,
+    next: Number(shown[0]?.[7] ?? 0) > shown.length ? String(shown.at(-1)?.[0]) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
 }

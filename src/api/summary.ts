@@ -7,7 +7,7 @@ import { SUMMARY_PARAMETERS } from '../plan/list-query.ts'
 import type { Comparable } from '../plan/query.ts'
 import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/summary.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
-import { parseLimit, parseSelection } from './list.ts'
+import { fitting, parseLimit, parseSelection } from './list.ts'
 import { parseFlag, type Query } from './query.ts'
 
 /** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
@@ -26,9 +26,10 @@ export async function summary(context: Context, plan: Plan, actor: Actor, query:
 
   const { statement, bag } = lists.summary({ ...selection, sort, after, limit }, figures)
   const rows = await context.store.read(statement, Object.assign(bag, askedBy(actor)))
-  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const shown = fitting(rows.slice(0, limit))
+  const last = rows.length > shown.length ? shown.at(-1) : undefined
   const body = {
-    data: rows.slice(0, limit).map((row) => summaryOf(figures, row)),
+    data: shown.map((row) => summaryOf(figures, row)),
     next: last === undefined ? null : lists.cursorAt(sort, String(last[1])),
   }
   return { status: 200, body: JSON.stringify(body) }

@@ -24,6 +24,16 @@ export function bytesOf(fields: readonly Field[], dialect: Dialect, row: (column
   return sql`(${join([count(fixed), ...long], sql` + `)})`
 }
 
+/**
+ * Of rows of a key and `bytes`, those whose sum fits into an answer, the first one always: `key`, and `picked`, how many
+ * there were. Where that is more than come back, there is more to be told.
+ */
+export function fittingRows(rows: Sql, order: Sql): Sql {
+  const sums = sql`SELECT p."key", sum(p."bytes") OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before",
+    count(*) OVER () AS "picked" FROM (${rows}) p`
+  return sql`SELECT w."key", w."picked" FROM (${sums}) w WHERE coalesce(w."before", 0) < ${count(budget.pageBytes)}`
+}
+
 /** A page, and what it is made of: rows called `t`. */
 interface Page {
   readonly table: Sql

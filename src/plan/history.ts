@@ -1,11 +1,15 @@
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { compile, count, param, type Statement, sql, word } from '../store/sql.ts'
+import { fittingRows } from './bytes.ts'
 import { JOURNAL } from './journal.ts'
 
 /** What the journal says about one Entity. */
 export interface HistoryPlan {
-  /** By `$id`, before the version `$before`, newest first: version, kind, time, actor, actor's id, operation, JSON. */
+  /**
+   * By `$id`, before the version `$before`, newest first: version, kind, time, actor, actor's id, operation, JSON, and how
+   * many there are up to the limit. Those that an answer has no room for do not come back.
+   */
   page(limit: number): Statement
   /** By `$id` and `$version`: the same. */
   readonly version: Statement
@@ -14,16 +18,24 @@ export interface HistoryPlan {
 const columns = sql`j."version", j."kind", j."at", j."actor", j."actor_id", j."operation", j."data"`
 
 export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan {
-  const ofEntity = sql`FROM ${JOURNAL} j WHERE j."entity" = ${word(type.name)} AND j."entity_id" = ${param('$id')}`
+  const ofEntity = (alias: 'j' | 'k', before = sql``) => {
+    const row = { parts: [alias] }
+    return sql`FROM ${before}${JOURNAL} ${row} WHERE ${row}."entity" = ${word(type.name)} AND ${row}."entity_id" = ${param('$id')}`
+  }
+  const fitting = (limit: number) =>
+    fittingRows(
+      sql`SELECT k."version" AS "key", ${dialect.bytes(sql`k."data"`, 'text')} AS "bytes" ${ofEntity('k')}
+        AND k."version" < ${param('$before', 'integer')} ORDER BY k."version" DESC LIMIT ${count(limit)}`,
+      sql`p."key" DESC`,
+    )
   return {
     page: (limit) =>
       compile(
-        sql`SELECT ${columns} ${ofEntity} AND j."version" < ${param('$before', 'integer')}
-          ORDER BY j."version" DESC LIMIT ${count(limit)}`,
+        sql`SELECT ${columns}, f."picked" ${ofEntity('j', sql`(${fitting(limit)}) f, `)} AND j."version" = f."key" ORDER BY j."version" DESC`,
         dialect.placeholder,
       ),
     version: compile(
-      sql`SELECT ${columns} ${ofEntity} AND j."version" = ${param('$version', 'integer')}`,
+      sql`SELECT ${columns} ${ofEntity('j')} AND j."version" = ${param('$version', 'integer')}`,
       dialect.placeholder,
     ),
   }

@@ -1,5 +1,6 @@
 import type { Dialect } from '../store/dialect.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { fittingRows } from './bytes.ts'
 import { JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 import { Texts } from './texts.ts'
@@ -26,7 +27,10 @@ export interface OperationsPlan {
   readonly kinds: Statement
   /** The ids of all that match, newest first. */
   matching(filter: Filter, limit: number): Statement
-  /** By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before. */
+  /**
+   * By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before,
+   * and how many there are up to the limit. Those that an answer has no room for do not come back.
+   */
   changes(limit: number): Statement
   /**
    * What `$operations` have touched: Entity type, id, the first version by them, the last one, how many; version, kind,
@@ -53,12 +57,15 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
     ),
     matching: (filter, limit) => made(`matching ${limit} ${shapeOf(filter)}`, () => matching(filter, limit)),
     changes: (limit) =>
-      made(
-        `changes ${limit}`,
-        () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
-          LEFT JOIN ${JOURNAL} b ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1
-          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`,
-      ),
+      made(`changes ${limit}`, () => {
+        const former = sql`LEFT JOIN ${JOURNAL} b
+          ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
+        const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
+        const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${former}
+          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`
+        return sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
+          FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${former} ORDER BY j."seq"`
+      }),
     touched: compile(touched(named), dialect.placeholder),
   }
 }

@@ -93,6 +93,71 @@ onEveryStore('a page of large Entities', declaration, (server) => {
   })
 })
 
+onEveryStore('what is told of large Entities', declaration, (server) => {
+  const VERSIONS = 30
+  let id = 0
+
+  beforeAll(async () => {
+    id = (await server.expect(201, 'POST', '/api/nodes/', { name: 'n' })).id
+    for (let at = 2; at <= VERSIONS; at++)
+      await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { body: `${at} `.repeat(200_000) })
+  }, 120_000)
+
+  test.each([20, 200])('a history ends where an answer is full, and goes on: limit=%d', async (limit) => {
+    const versions: number[] = []
+    let pagesOfIt = 0
+    for (let next: string | null = ''; next !== null; pagesOfIt++) {
+      const cursor: string = next === '' ? '' : `&cursor=${next}`
+      const path = `/api/nodes/${id}/history/?limit=${limit}${cursor}`
+      const { status, body, text: answer } = await server.call('GET', path)
+      expect(status).toBe(200)
+      expect(answer.length).toBeLessThan(2 * budget.pageBytes + 3_000_000)
+      for (const { version, changed } of body.data) {
+        versions.push(version)
+        const [from, to] = [version - 1, version].map((of) => (of < 2 ? null : `${of} `))
+        if (version > 1) expect(changed.body.to.slice(0, to?.length)).toBe(to)
+        if (version > 2) expect(changed.body.from.slice(0, from?.length)).toBe(from)
+      }
+      next = body.next
+    }
+    expect(versions).toEqual(Array.from({ length: VERSIONS }, (_, at) => VERSIONS - at))
+    expect(pagesOfIt).toBeGreaterThan(1)
+  })
+
+  test('so do the changes of an operation', async () => {
+    const parts = Array.from({ length: 25 }, (_, at) => ({
+      method: 'PATCH',
+      path: `/api/nodes/${id}/`,
+      body: { rank: at + 1 },
+    }))
+    const { headers } = await server.call('POST', '/api/batch/', { body: parts })
+    const operation = headers.get('takeback-operation')
+    const ranks: number[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const cursor: string = next === '' ? '' : `&cursor=${next}`
+      const { body, text: answer } = await server.call(
+        'GET',
+        `/api/operations/${operation}/?limit=200${cursor}`,
+      )
+      expect(answer.length).toBeLessThan(2 * budget.pageBytes + 3_000_000)
+      expect(body.data.length).toBeGreaterThan(0)
+      ranks.push(...body.data.map(({ changed }: { changed: { rank: { to: number } } }) => changed.rank.to))
+      next = body.next
+    }
+    expect(ranks).toEqual(parts.map(({ body }) => body.rank))
+  })
+
+  test('and so does a summary', async () => {
+    for (let at = 0; at < 25; at++)
+      await server.expect(201, 'POST', '/api/nodes/', { name: 'm', body: `${at} ${'x'.repeat(900_000)}` })
+    const path = '/api/nodes/summary/?group=body&filter=name%20==%20%22m%22'
+    const { body, text: answer } = await server.call('GET', path)
+    // The cursor has the value of the last group in it.
+    expect(answer.length).toBeLessThan(budget.answerBytes + 3_000_000)
+    expect([body.data.length > 1, body.data.length < 25, body.next === null]).toEqual([true, true, false])
+  })
+})
+
 /** All that comes along, at any depth, and what was cut. */
 function walk(value: unknown, seen: { entities: number; cut: number } = { entities: 0, cut: 0 }) {
   if (Array.isArray(value)) for (const one of value) walk(one, seen)

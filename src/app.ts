@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
 import { Identities } from './api/identify.ts'
+import { RateLimits } from './api/rate-limits.ts'
 import { Retention } from './api/retention.ts'
 import { accountDigest } from './auth/account-digest.ts'
 import { Seals } from './auth/seals.ts'
@@ -128,6 +129,7 @@ export async function openApp(
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),
+      rates: new RateLimits(store, config.rates),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
       seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
@@ -196,12 +198,16 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
     },
     routes,
   )
+  context.rates.start((error) =>
+    log.error('Instances could not tell each other how often they are called', error),
+  )
   retention.start((error) => log.error('What is old could not be cleared out', error))
   return {
     context,
     url: bound.url,
     async close() {
       retention.stop()
+      context.rates.stop()
       await server.drain()
       await app.close()
     },

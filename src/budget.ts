@@ -13,6 +13,15 @@ export const budget = {
   runCharacters: 200,
   reasonCharacters: 1000,
 
+  // How often somebody calls.
+  signUpsBurst: 200,
+  signUpsPerMinute: 20,
+  writesBurst: 2000,
+  writesPerSecond: 100,
+  readsBurst: 10_000,
+  readsPerSecond: 500,
+  rateKeys: 100_000,
+
   // Passwords.
   passwordBits: 24,
   hashesAtOnce: 2,
@@ -75,3 +84,22 @@ export const budget = {
   namedChanges: 100,
   namedConflicts: 5,
 } as const
+
+/** So many at once, then so many a second. */
+export interface Rate {
+  readonly burst: number
+  readonly perSecond: number
+}
+
+/** How often one address or one user may call; undefined: as often as they like. */
+export interface Rates {
+  readonly signUps: Rate | undefined
+  readonly writes: Rate | undefined
+  readonly reads: Rate | undefined
+}
+
+export const defaultRates: Rates = Object.freeze({
+  signUps: { burst: budget.signUpsBurst, perSecond: budget.signUpsPerMinute / 60 },
+  writes: { burst: budget.writesBurst, perSecond: budget.writesPerSecond },
+  reads: { burst: budget.readsBurst, perSecond: budget.readsPerSecond },
+})

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { defaultRates, type Rate, type Rates } from './budget.ts'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './http/log.ts'
 import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
@@ -24,6 +25,8 @@ export interface Config {
   readonly queryToken: boolean
   /** Whether `/docs` and the OpenAPI document are served. */
   readonly docs: boolean
+  /** How often somebody may call. */
+  readonly rates: Rates
 }
 
 export type Flags = Readonly<
@@ -39,6 +42,7 @@ export type Flags = Readonly<
       | 'log'
       | 'trusted-proxies'
       | 'allow-origins'
+      | 'rate-limit'
       | 'explain-denials'
       | 'no-query-token'
       | 'no-docs',
@@ -66,6 +70,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     explainDenials: readSwitch(flags, environment, 'explain-denials'),
     queryToken: !readSwitch(flags, environment, 'no-query-token'),
     docs: !readSwitch(flags, environment, 'no-docs'),
+    rates: readRates(setting('rate-limit', 'TAKEBACK_RATE_LIMIT')),
   })
 }
 
@@ -130,6 +135,27 @@ function readLog(text: string | undefined): LogFormat {
   if (text === undefined) return process.stdout.isTTY ? 'pretty' : 'json'
   if (text === 'pretty' || text === 'json') return text
   throw new StartError(`--log must be pretty or json, not "${text}".`)
+}
+
+const RATE_NAMES = { signups: 'signUps', writes: 'writes', reads: 'reads' } as const
+const SECONDS = { s: 1, m: 60, h: 3600 } as const
+
+/** `signups=200/20m,writes=2000/100s,reads=off`: so many at once, then so many a second, minute or hour. */
+function readRates(text: string | undefined): Rates {
+  const rates: Record<keyof Rates, Rate | undefined> = { ...defaultRates }
+  for (const one of listOf(text)) {
+    const [, name = '', limit = '', burst, refill, unit] =
+      /^(signups|writes|reads)=(off|(\d{1,9})\/(\d{1,9})([smh]))$/.exec(one) ?? []
+    if (limit !== 'off' && !(Number(burst) > 0 && Number(refill) > 0))
+      throw new StartError(
+        `--rate-limit must be limits such as signups=200/20m,writes=2000/100s,reads=off, not "${one}".`,
+      )
+    rates[RATE_NAMES[name as keyof typeof RATE_NAMES]] =
+      limit === 'off'
+        ? undefined
+        : { burst: Number(burst), perSecond: Number(refill) / SECONDS[unit as keyof typeof SECONDS] }
+  }
+  return Object.freeze(rates)
 }
 
 function readProxies(text: string | undefined): readonly string[] {

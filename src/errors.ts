@@ -28,6 +28,7 @@ export const catalogue = {
   invalid_data: { status: 422, message: 'Invalid Data' },
   login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
+  rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
   unavailable: { status: 503, message: 'This cannot be answered right now. Try again.' },
   starting: { status: 503, message: 'The server is starting. Try again.' },

@@ -12,6 +12,7 @@ import { refuseNumber } from './create-many.ts'
 import { Query } from './query.ts'
 import { Allowance, type Answered, fillIn, fillInText } from './references.ts'
 import { remove } from './remove.ts'
+import { signsUp } from './sign-up.ts'
 import { isTagList, TAGS_EXPECTED } from './tags.ts'
 import { parseId, parseIfMatch, update } from './update.ts'
 
@@ -117,6 +118,13 @@ class Lazy {
     if (this.#text !== undefined) this.#value ??= JSON.parse(this.#text)
     return this.#value
   }
+}
+
+/** How many of the parts are sign-ups. Whatever is wrong with the parts is told by the batch itself. */
+export function signUpsIn(context: Context, actor: Actor, sent: unknown): number {
+  if (actor.kind !== 'nobody' || !Array.isArray(sent)) return 0
+  const parts = sent.slice(0, budget.batchParts).map((one) => parsePart(context, one, new Map()))
+  return parts.filter((part) => part?.method === 'POST' && signsUp(part.plan, actor)).length
 }
 
 /** All that is wrong with the parts themselves comes at once. */

@@ -19,6 +19,7 @@ import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Store } from '../store/store.ts'
 import type { Identities } from './identify.ts'
+import type { RateLimits } from './rate-limits.ts'
 
 /** What every operation of the API works with. */
 export interface Context {
@@ -36,6 +37,7 @@ export interface Context {
   /** Whether answers name the rule that stands behind a refusal: while developing only. */
   readonly explainsDenials: boolean
   readonly answers: AnswersPlan
+  readonly rates: RateLimits
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
   readonly seals: Seals

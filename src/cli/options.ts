@@ -38,6 +38,10 @@ export const serverOptions = {
     value: 'LIST',
     help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',
   },
+  'rate-limit': {
+    value: 'LIST',
+    help: 'how often one address or user may call (TAKEBACK_RATE_LIMIT; signups=200/20m,writes=2000/100s,reads=10000/500s)',
+  },
   'no-query-token': {
     value: undefined,
     help: 'take tokens in the header only, not as ?token= (TAKEBACK_NO_QUERY_TOKEN; off)',

@@ -1,4 +1,5 @@
 import type { Answer } from '../api/context.ts'
+import type { Standing } from '../api/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../errors.ts'
 import type { Log } from './log.ts'
 
@@ -41,4 +42,10 @@ export function headersOf({ body, headers = {} }: Answer, requestId: string): Re
   headers['Request-Id'] = requestId
   if (body !== undefined) headers['Content-Type'] ??= 'application/json'
   return headers
+}
+
+/** Headers of the IETF's draft `ratelimit-headers`. A refusal has those of the limit that refused. */
+export function addRates(headers: Record<string, string>, standings: readonly Standing[]): void {
+  headers['RateLimit-Policy'] ??= standings.map(({ policy }) => policy).join(', ')
+  headers.RateLimit ??= standings.map(({ state }) => state).join(', ')
 }

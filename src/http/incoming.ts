@@ -1,4 +1,3 @@
-import type { Server } from 'bun'
 import type { Preconditions } from '../api/context.ts'
 import { type Note, parseNote } from '../api/notes.ts'
 import type { Query } from '../api/query.ts'
@@ -6,25 +5,13 @@ import { isTagList, TAGS_EXPECTED } from '../api/tags.ts'
 import { parseIfMatch } from '../api/update.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../plan/actor.ts'
-import type { Client } from './address.ts'
+import { admitSignUps } from './admission.ts'
 import type { Call } from './route.ts'
+import type { Seen } from './seen.ts'
 import { targetOf } from './target.ts'
 
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
-
-/** What is known of a request beside what was sent. Most of it stands in the log. */
-export interface Seen {
-  readonly path: string
-  readonly search: string
-  readonly started: number
-  readonly requestId: string
-  readonly client: Client
-  readonly server: Server<undefined>
-  caller?: Caller
-  /** The digest of the account, for a login. */
-  account?: string
-}
 
 /** A request as an operation sees it. What few operations ask for is looked up only when they do. */
 export class Incoming implements Call {
@@ -80,6 +67,10 @@ export class Incoming implements Call {
 
   noteAccount(digest: string): void {
     this.#seen.account = digest
+  }
+
+  async signUp(count: number): Promise<void> {
+    await admitSignUps(this.#seen, count)
   }
 
   waitLong(): void {

@@ -23,6 +23,8 @@ export interface Call {
   readonly target: string
   /** Aborted once nobody waits for the answer. */
   readonly signal: AbortSignal
+  /** Where whoever calls is not signed in: it is so many sign-ups. Throws where that is too many. */
+  signUp(count: number): Promise<void>
   /** Keeps the connection for as long as the answer takes. */
   waitLong(): void
 }
@@ -34,6 +36,10 @@ export interface Handler {
   readonly body: false | 'object' | 'any'
   /** For a browser: needs neither `Accept` nor a token. */
   readonly page?: boolean
+  /** For whoever watches the server: as often as they like. */
+  readonly unlimited?: boolean
+  /** Whether it is a sign-up, by whoever is not signed in. */
+  signsUp?(): boolean
   run(call: Call): Answer | Promise<Answer>
 }
 

@@ -1,4 +1,4 @@
-import { batch } from '../api/batch.ts'
+import { batch, signUpsIn } from '../api/batch.ts'
 import type { Answer, Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
 import { createMany } from '../api/create-many.ts'
@@ -11,6 +11,7 @@ import { read } from '../api/read.ts'
 import { remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
 import { changePassword, logout, me, refresh } from '../api/session.ts'
+import { signsUp } from '../api/sign-up.ts'
 import { summary } from '../api/summary.ts'
 import { undo, undoMany } from '../api/undo.ts'
 import { parseId, update } from '../api/update.ts'
@@ -40,12 +41,7 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
       path,
       methods: {
         GET: plain(({ caller, query }) => list(context, plan, caller.actor, query)),
-        POST: withAny((call) => {
-          const { caller, body, query } = call
-          return Array.isArray(body)
-            ? transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
-            : performOnce(context, call, () => create(plan, caller.actor, body, query))
-        }),
+        POST: { ...withAny((call) => createAny(context, plan, call)), signsUp: () => signsUp(plan) },
       },
     },
     {
@@ -79,6 +75,14 @@ function change(context: Context, plan: Plan, call: Call, manner: 'partial' | 'r
   )
 }
 
+/** One, or a list. One sign-up is counted before the body is read. */
+async function createAny(context: Context, plan: Plan, call: Call): Promise<Answer> {
+  const { caller, body, query } = call
+  if (!Array.isArray(body)) return performOnce(context, call, () => create(plan, caller.actor, body, query))
+  if (signsUp(plan, caller.actor)) await call.signUp(body.length)
+  return transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
+}
+
 function pastRoutes(context: Context, plan: Plan): Route[] {
   const path = `/api/${plan.type.name}/:id`
   return [
@@ -107,9 +111,11 @@ function batchRoute(context: Context): Route {
   return {
     path: '/api/batch',
     methods: {
-      POST: withAny((call) =>
-        transactOnce(context, call, () => batch(context, call.caller.actor, call.body, call.query)),
-      ),
+      POST: withAny(async (call) => {
+        const { actor } = call.caller
+        await call.signUp(signUpsIn(context, actor, call.body))
+        return transactOnce(context, call, () => batch(context, actor, call.body, call.query))
+      }),
     },
   }
 }
@@ -177,7 +183,7 @@ function healthRoute(context: Context): Route {
     await context.store.ping()
     return { status: 200, body: '{"status":"ok"}' }
   }
-  return { path: '/api/health', methods: { GET: plain(run) } }
+  return { path: '/api/health', methods: { GET: { ...plain(run), unlimited: true } } }
 }
 
 function documentRoute(openapi: () => string): Route {

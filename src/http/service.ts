@@ -5,19 +5,22 @@ import { Query } from '../api/query.ts'
 import { Failure, invalidAt } from '../errors.ts'
 import { type Caller, nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
-import { answerFailure, headersOf, isUnchanged } from './answer.ts'
+import { admit, admitSignUps } from './admission.ts'
+import { addRates, answerFailure, headersOf, isUnchanged } from './answer.ts'
 import { readBody } from './body.ts'
 import type { Clients } from './clients.ts'
-import { type BunRequest, Incoming, type Seen } from './incoming.ts'
+import { type BunRequest, Incoming } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Method, Route } from './route.ts'
+import type { Seen } from './seen.ts'
 import { shownPath } from './shown-path.ts'
 import { refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
 /** Of a server that is no proxy. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+const NONE_YET: Seen['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE }
 
@@ -70,6 +73,8 @@ export class Service {
         started: performance.now(),
         requestId: this.newRequestId(),
         client: this.#served.clients.clientOf(request, server),
+        rates: this.#served.context.rates,
+        standings: NONE_YET,
         server,
       }
       const answer = await this.#answer(route, request, seen)
@@ -94,7 +99,7 @@ export class Service {
   #respond(
     request: BunRequest,
     answer: Answer,
-    { path, search, started, requestId, client, caller, account }: Seen,
+    { path, search, started, requestId, client, caller, account, standings }: Seen,
   ): Response {
     const { origins, log } = this.#served
     const { method } = request
@@ -112,6 +117,7 @@ export class Service {
       account,
     })
     const headers = headersOf(answer, requestId)
+    if (standings.length > 0) addRates(headers, standings)
     if (origins.any) Object.assign(headers, origins.headersFor(request))
     // Bun takes whatever follows CONNECT for the bytes of a tunnel.
     if (this.#held !== undefined || method === 'CONNECT') headers.Connection = 'close'
@@ -121,11 +127,14 @@ export class Service {
   /** The whole way of a request, top to bottom. */
   async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
     const handler = handlerOf(route, request.method)
+    admit(seen, handler, request.method, 'address')
     if (handler.page) return handler.run(new Incoming(request, seen, nothing))
     if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     seen.caller = await this.#callerOf(token)
+    admit(seen, handler, request.method, 'user')
+    if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
     const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller

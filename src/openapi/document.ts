@@ -15,6 +15,7 @@ const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and
 - Keys and parameters that are not known are refused, not ignored.
 - Times are RFC 3339, in UTC with milliseconds. A reference is \`{"id": 5}\`, in and out.
 - A token that is invalid, expired or revoked is refused even where none is needed.
+- Whoever calls too often gets 429 with \`Retry-After\`; \`RateLimit\` and \`RateLimit-Policy\` tell how much is left.
 - Every failure is an \`Error\`; its \`code\` is for programs, the rest is for people.`
 
 /** What a server may be told not to offer. */

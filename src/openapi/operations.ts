@@ -16,6 +16,7 @@ const ANYWHERE: readonly Code[] = [
   'invalid_token',
   'not_acceptable',
   'invalid_data',
+  'rate_limited',
   'internal',
   'unavailable',
   'starting',

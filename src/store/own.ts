@@ -116,6 +116,12 @@ export const ownTables: readonly OwnTable[] = [
     since: 3,
   },
   {
+    name: 'takeback_rates',
+    columns: [text('key'), integer('full_at')],
+    key: ['key'],
+    since: 3,
+  },
+  {
     name: 'takeback_ended_sessions',
     columns: [text('session'), time('until')],
     key: ['session'],

@@ -1,0 +1,118 @@
+import type { Rates } from '../budget.ts'
+import { invalidAt } from '../errors.ts'
+import { compileRates, type RatesPlan } from '../plan/rates.ts'
+import type { Store } from '../store/store.ts'
+import { RateCounter } from './rate-counter.ts'
+import { type Standing, TokenBucket } from './token-bucket.ts'
+
+const EXCHANGE_MS = 1000
+const CLEAR_MS = 60_000
+/** How many buckets somebody can owe. */
+const DEBT = 2
+/** So many rows are written at each exchange: those of whoever takes most. */
+const EXCHANGED_MAX = 100
+
+/** Of an address and of a user. */
+interface Counters {
+  readonly address: RateCounter
+  readonly user: RateCounter
+}
+
+/**
+ * How often somebody may call. Reads and writes are counted in memory; once a second instances tell each other through
+ * the database who has taken much, and the sum counts. Sign-ups are counted in the database, one by one.
+ */
+export class RateLimits {
+  readonly #store: Store
+  readonly #plan: RatesPlan
+  readonly #signUps: TokenBucket | undefined
+  readonly #counters: Readonly<Record<'reads' | 'writes', Counters | undefined>>
+  #timer: Timer | undefined
+  #exchangedAt = Date.now()
+  #clearedAt = Date.now()
+  #wrote = false
+
+  constructor(store: Store, { signUps, writes, reads }: Rates) {
+    this.#store = store
+    this.#plan = compileRates(store.dialect)
+    this.#signUps = signUps === undefined ? undefined : new TokenBucket('signups', signUps)
+    const counters = (name: string, rate: Rates['reads']) =>
+      rate === undefined
+        ? undefined
+        : {
+            address: new RateCounter(new TokenBucket(name, rate)),
+            user: new RateCounter(new TokenBucket(`${name}-user`, rate)),
+          }
+    this.#counters = { reads: counters('reads', reads), writes: counters('writes', writes) }
+  }
+
+  /** Counts a request. Throws where nothing is left; undefined where there is no such limit. */
+  count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
+    return this.#counters[kind]?.[whose].take(key, Date.now())
+  }
+
+  /** Counts sign-ups from an address, all of them or none, but for those that were counted before. */
+  async signUp(
+    address: string,
+    { count: all, counted }: { count: number; counted: number },
+  ): Promise<Standing | undefined> {
+    const bucket = this.#signUps
+    if (bucket === undefined) return undefined
+    if (all > bucket.burst)
+      throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are taken in one go`)
+    const count = all - counted
+    const now = Date.now()
+    const key = `${bucket.name} ${address}`
+    const cost = Math.round(count * bucket.cost)
+    const most = now + Math.round(bucket.window)
+    const outcome = await this.#store.write(this.#plan.take, {
+      $key: key,
+      $now: now,
+      $cost: cost,
+      $most: most,
+    })
+    this.#wrote = true
+    if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), now)
+    const [row] = await this.#store.read(this.#plan.find, { $key: key })
+    throw bucket.refusal(Number(row?.[0] ?? now), now, count)
+  }
+
+  start(failed: (error: unknown) => void): void {
+    this.#timer = setInterval(() => this.#tick().catch(failed), EXCHANGE_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #tick(): Promise<void> {
+    const now = Date.now()
+    const ms = now - this.#exchangedAt
+    this.#exchangedAt = now
+    const counters = Object.values(this.#counters).flatMap((one) =>
+      one === undefined ? [] : [one.address, one.user],
+    )
+    await Promise.all(counters.map((counter) => this.#exchange(counter, ms, now)))
+    if (!this.#wrote || now - this.#clearedAt < CLEAR_MS) return
+    this.#clearedAt = now
+    this.#wrote = false
+    await this.#store.write(this.#plan.clear, { $now: now })
+  }
+
+  /** Tells what was taken here, and learns what was taken everywhere. */
+  async #exchange(counter: RateCounter, ms: number, now: number): Promise<void> {
+    const { name, cost, window } = counter.bucket
+    // Instances may have given more than there was before they heard of each other. That is a debt, but not for long.
+    const most = now + Math.round(DEBT * window)
+    const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
+    if (told.length > 0) this.#wrote = true
+    await Promise.all(
+      told.map(async ({ key, count }) => {
+        const bag = { $key: `${name} ${key}`, $now: now, $cost: Math.round(count * cost), $most: most }
+        const { rows } = await this.#store.write(this.#plan.add, bag)
+        counter.learn(key, Number(rows[0]?.[0]))
+      }),
+    )
+  }
+}

@@ -1,0 +1,57 @@
+import type { Rate } from '../budget.ts'
+import { Failure } from '../errors.ts'
+
+/** What a limit has left for somebody, as an answer tells it. */
+export interface Standing {
+  /** For `RateLimit-Policy`. */
+  readonly policy: string
+  /** For `RateLimit`. */
+  readonly state: string
+}
+
+/**
+ * A token bucket: so many at once, refilled so fast. What it holds is kept as one number, the time at which it is full
+ * again; taking a token puts that off.
+ */
+export class TokenBucket {
+  readonly name: string
+  readonly burst: number
+  /** Milliseconds for one token. */
+  readonly cost: number
+  /** Milliseconds from empty to full. */
+  readonly window: number
+  readonly policy: string
+
+  constructor(name: string, { burst, perSecond }: Rate) {
+    this.name = name
+    this.burst = burst
+    this.cost = 1000 / perSecond
+    this.window = burst * this.cost
+    this.policy = `"${name}";q=${burst};w=${Math.ceil(this.window / 1000)}`
+  }
+
+  /** When it is full again, once so many have been taken; undefined where there are not so many. */
+  taken(fullAt: number, now: number, count = 1): number | undefined {
+    const next = Math.max(fullAt, now) + count * this.cost
+    // Sums of fractions: less than a thousandth of a token is none.
+    return next > now + this.window + this.cost / 1000 ? undefined : next
+  }
+
+  standing(fullAt: number, now: number): Standing {
+    const owed = Math.max(0, fullAt - now)
+    const left = Math.max(0, Math.floor((this.window - owed) / this.cost + 0.001))
+    return { policy: this.policy, state: `"${this.name}";r=${left};t=${Math.ceil(owed / 1000)}` }
+  }
+
+  refusal(fullAt: number, now: number, count = 1): Failure {
+    const wait = fullAt + count * this.cost - this.window - now
+    const { policy, state } = this.standing(fullAt, now)
+    return new Failure('rate_limited', {
+      headers: {
+        'Retry-After': String(Math.max(1, Math.ceil(wait / 1000))),
+        'RateLimit-Policy': policy,
+        RateLimit: state,
+      },
+    })
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test'
+import { defaultRates } from './budget.ts'
+import { readConfig } from './config.ts'
+import { StartError } from './errors.ts'
+
+describe('--rate-limit', () => {
+  const read = (text: string) => readConfig({ 'rate-limit': text }, {}).rates
+
+  test('leaves alone what it does not name', () => {
+    expect(readConfig({}, {}).rates).toEqual(defaultRates)
+    expect(read('')).toEqual(defaultRates)
+    expect(read('reads=off')).toEqual({ ...defaultRates, reads: undefined })
+    expect(readConfig({}, { TAKEBACK_RATE_LIMIT: 'reads=off' }).rates.reads).toBeUndefined()
+  })
+
+  test('takes so many at once, then so many a second, minute or hour', () => {
+    expect(read('signups=5/60m, writes=10/2s,reads=7200/7200h')).toEqual({
+      signUps: { burst: 5, perSecond: 1 },
+      writes: { burst: 10, perSecond: 2 },
+      reads: { burst: 7200, perSecond: 2 },
+    })
+  })
+
+  test('says what the default is in the same words', () => {
+    expect(read('signups=200/20m,writes=2000/100s,reads=10000/500s')).toEqual(defaultRates)
+  })
+
+  test('is refused where it is anything else', () => {
+    for (const text of [
+      'reads',
+      'reads=',
+      'reads=on',
+      'reads=10',
+      'reads=10/5',
+      'reads=10/5d',
+      'reads=0/5s',
+      'reads=5/0s',
+      'reads=-1/5s',
+      'reads=1e3/5s',
+      'reads=1.5/5s',
+      'Reads=5/5s',
+      'all=off',
+      'reads=5/5s;writes=off',
+      'reads=9999999999/5s',
+    ])
+      expect(() => read(text)).toThrow(StartError)
+  })
+})

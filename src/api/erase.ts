@@ -17,7 +17,7 @@ export function* erase(context: Context, purge: string, plans: Iterable<Plan>): 
       const $ids = JSON.stringify(chunk.ids)
       for (let version = 0; version < chunk.newest; version += chunk.versions)
         yield* write(plan.erase.blank, { $ids, $after: version, $upto: version + chunk.versions })
-      yield* write(plan.erase.drop, { $ids, $purge: purge })
+      yield* write(plan.erase.drop, { $ids, $purge: purge, $after: chunk.newest })
       erased += chunk.ids.length
     }
   yield* after(() => context.store.scrub())

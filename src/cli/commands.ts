@@ -7,6 +7,7 @@ import { serve } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
 import { userUnlock } from './user-unlock.ts'
+import { vacuum } from './vacuum.ts'
 
 /** Every command, in the order in which the help shows them. */
 export const commands: readonly Command[] = [
@@ -20,4 +21,5 @@ export const commands: readonly Command[] = [
   undo,
   trashList,
   trashPurge,
+  vacuum,
 ]

@@ -23,7 +23,7 @@ export interface ErasePlan {
   readonly marked: Statement
   /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal, and the reasons of their operations. */
   readonly blank: readonly Step[]
-  /** Erases `$ids` themselves, and all else that is kept of them. */
+  /** Erases `$ids` themselves, and all else that is kept of them: versions behind `$after` too. */
   readonly drop: readonly Step[]
 }
 
@@ -84,6 +84,8 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
         ? []
         : [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM (${held}) x`)]),
       ...[
+        // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
+        sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
         sql`DELETE FROM "takeback_cleared" WHERE ${ofThese}`,
         ...eraseAnswers(ofThese),
         eraseSeals(ofThese),

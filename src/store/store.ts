@@ -30,6 +30,11 @@ export interface Store {
   transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T>
   /** After values were erased: leaves no copy of them in files that only the Store knows. */
   scrub(): Promise<void>
+  /**
+   * Rewrites the files, so that they have nothing but what is there. Throws a StartError where the database keeps its
+   * files itself.
+   */
+  vacuum(): Promise<void>
   /** Throws where the database does not answer. */
   ping(): Promise<void>
   close(): Promise<void>

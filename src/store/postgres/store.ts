@@ -189,6 +189,12 @@ export class PostgresStore implements Store {
   /** PostgreSQL keeps its own files, and clears them out in its own time. */
   async scrub(): Promise<void> {}
 
+  async vacuum(): Promise<void> {
+    throw new StartError(
+      'PostgreSQL clears out what was erased by itself: to have it done at once, run VACUUM in psql.',
+    )
+  }
+
   async ping(): Promise<void> {
     this.#refuseOutdated()
     try {

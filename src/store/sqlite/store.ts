@@ -182,6 +182,16 @@ export class SqliteStore implements Store {
     }
   }
 
+  /** Rows that were moved to another page may have left a copy in the unused part of the one before: no deletion finds it. */
+  async vacuum(): Promise<void> {
+    try {
+      this.#database.run('VACUUM')
+    } catch (error) {
+      throw this.#failed(error)
+    }
+    await this.scrub()
+  }
+
   #scrubLater(): void {
     setTimeout(() => this.#scrubWhenQuiet(), SCRUB_MS).unref()
   }

@@ -12,6 +12,7 @@ export const parts = [
   'cascade',
   'journal',
   'queries',
+  'isolation',
 ] as const
 export type Part = (typeof parts)[number]
 
@@ -30,7 +31,7 @@ export interface Options {
 export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--seconds N] [--only part,part]
 
   --store NAME   sqlite, unless told; or postgres: one of its own, or TAKEBACK_BENCH_POSTGRES=postgres://…
-  --quick        a third of the rounds, and no growth nor queries: they take a million rows
+  --quick        a third of the rounds, and no growth, queries nor isolation: they take a million rows
   --growth       growth only
   --seconds N    how long a round of load takes
   --only LIST    of ${parts.join(', ')}
@@ -71,7 +72,7 @@ function readStore(name: string): StoreName {
 }
 
 /** What takes its time to be filled. */
-const large: readonly Part[] = ['growth', 'queries']
+const large: readonly Part[] = ['growth', 'queries', 'isolation']
 
 /** The memory that a load takes can only be seen under that load. */
 const loads: readonly Part[] = ['creates', 'reads', 'lists']

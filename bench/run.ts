@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { measureCascade } from './cascade.ts'
 import { generator } from './generator.ts'
 import { measureGrowth } from './growth.ts'
+import { measureIsolation } from './isolation.ts'
 import { measureJournal } from './journal.ts'
 import { help, type Options, parseOptions, type StoreName } from './options.ts'
 import { openPostgres } from './postgres/store.ts'
@@ -70,6 +71,7 @@ async function measure(options: Options): Promise<void> {
     say('journal')
     lines.push(...(await measureJournal(store, options)))
   }
+  if (options.parts.has('isolation')) lines.push(...(await measureIsolation(store, options, say)))
   if (options.parts.has('queries')) lines.push(...(await measureQueries(store, options, say)))
   console.log(`\n${tableOf(lines)}`)
 }

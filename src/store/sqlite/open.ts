@@ -89,13 +89,14 @@ function refuseSuspect(database: Database, path: string): void {
   rmSync(suspicionOf(path))
 }
 
-const WAL_MAX = 16 * 1024 * 1024
+/** As long as nobody reads, the log does not grow beyond this, but for a transaction that is larger. */
+export const LOG_BYTES = 16 * 1024 * 1024
 
 /** Brings the write-ahead log into the file once it has grown, and says how large it was. Throws where that fails. */
-export function checkpointWhenLarge(database: Database, path: string): number {
+export function checkpointWhenLarge(database: Database, path: string, most = LOG_BYTES): number {
   if (path === MEMORY) return 0
   const { size = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {}
-  if (size > WAL_MAX) checkpoint(database, 'PASSIVE')
+  if (size > most) checkpoint(database, 'PASSIVE')
   return size
 }
 

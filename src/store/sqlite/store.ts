@@ -12,7 +12,7 @@ import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
-import { checkpoint, checkpointWhenLarge, openDatabase, suspect } from './open.ts'
+import { checkpoint, checkpointWhenLarge, LOG_BYTES, openDatabase, suspect } from './open.ts'
 import { type Place, Placement } from './placement.ts'
 import { Readers } from './readers.ts'
 import { keepSecret, secretFile } from './secret.ts'
@@ -35,8 +35,8 @@ interface Ran {
 type Verdict = Ran | { readonly error: unknown }
 
 const SCRUB_MS = 1000
-/** A log that has grown beyond this is kept by somebody who reads. */
-const LOG_MAX = 64 * 1024 * 1024
+/** A log that has grown beyond this is kept by readers that overlap. */
+const LOG_MAX_BYTES = 4 * LOG_BYTES
 /** How often the size of the log is looked at. */
 const COMMITS_PER_LOOK = 64
 
@@ -59,6 +59,7 @@ export class SqliteStore implements Store {
   #lost: unknown
   #closed = false
   #scrubs = false
+  #logBytes = LOG_BYTES
   #commits = 0
   #others = 0
   #lookedAt = 0
@@ -251,7 +252,11 @@ export class SqliteStore implements Store {
 
   #checkpoint(): void {
     try {
-      if (checkpointWhenLarge(this.#database, this.#path) > LOG_MAX) this.#scrubWhenQuiet()
+      const size = checkpointWhenLarge(this.#database, this.#path, this.#logBytes)
+      // While somebody reads, the log only grows: what is in the file already is not brought there again and again.
+      if (size > this.#logBytes) this.#logBytes = size + LOG_BYTES
+      else if (size <= LOG_BYTES) this.#logBytes = LOG_BYTES
+      if (size > LOG_MAX_BYTES) this.#scrubWhenQuiet()
     } catch (error) {
       this.#failed(error)
     }

@@ -3,7 +3,7 @@ import { didYouMean } from '../declare/closest.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
-import type { Filter } from '../plan/operations.ts'
+import type { Filter, OperationPlace } from '../plan/operations.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
@@ -18,9 +18,8 @@ export async function operations(context: Context, actor: Actor, query: Query): 
   const errors: Errors = new Map()
   const given = query.take(['actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'], errors)
   const limit = parseLimit(given.limit, errors)
-  const filter = { ...parseFilter(context, given, errors), before: given.cursor }
-  if (given.cursor !== undefined && !isOperation(given.cursor))
-    note(errors, 'cursor', 'is not a cursor of this list')
+  const before = given.cursor === undefined ? undefined : openCursor(given.cursor, errors)
+  const filter = { ...parseFilter(context, given, errors), before }
   const seen = visible(actor, filter)
   if (errors.size > 0) throw invalid(errors)
   const { statement, bag } = filterBag(seen, (one) => context.operations.page(one, limit + 1))
@@ -39,8 +38,24 @@ export async function operations(context: Context, actor: Actor, query: Query): 
     ...told.get(String(row[0])),
     summary: summaries.get(String(row[0])) ?? {},
   }))
-  const next = rows.length > limit ? (shown.at(-1)?.[0] ?? null) : null
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  const next = last === undefined ? null : cursorOf(last)
   return { status: 200, body: JSON.stringify({ data, next }) }
+}
+
+function cursorOf([operation, , , , , at]: Row): string {
+  return Buffer.from(`${at} ${operation}`).toString('base64url')
+}
+
+function openCursor(text: string, errors: Errors): OperationPlace | undefined {
+  const [at = '', operation = ''] = Buffer.from(text, 'base64url').toString().split(' ')
+  if (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) &&
+    isOperation(operation) &&
+    !Number.isNaN(Date.parse(at))
+  )
+    return { at, operation }
+  return note(errors, 'cursor', 'is not a cursor of this list')
 }
 
 /** `GET /api/operations/<id>/`: one of them, with its changes. */
@@ -135,7 +150,8 @@ export function filterBag(
     $since: filter.since ?? null,
     $until: filter.until ?? null,
     $entity: filter.entity ?? null,
-    $before: filter.before ?? null,
+    $before: filter.before?.operation ?? null,
+    $before_at: filter.before?.at ?? null,
     $run: filter.run ?? null,
   }
   return { statement: make(filter), bag }

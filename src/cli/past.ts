@@ -103,7 +103,7 @@ export const undo: Command = {
   options: {
     actor: { value: 'A', help: 'all that this user did, such as users/3' },
     since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
-    until: { value: 'T', help: 'all up to a time' },
+    until: { value: 'T', help: 'all before a time' },
     entity: { value: 'E', help: 'all that touched this Entity type' },
     'skip-conflicts': { value: undefined, help: 'take back the rest where something stands in the way' },
     ...yesOption,

@@ -122,7 +122,10 @@ export const shared = {
   },
   actor: query('actor', 'Only what this user did, such as `users/3`; or `system`.', { type: 'string' }),
   since: query('since', 'Only from this time on.', { type: 'string', format: 'date-time' }),
-  until: query('until', 'Only up to this time.', { type: 'string', format: 'date-time' }),
+  until: query('until', 'Only before this time: it is not part of it.', {
+    type: 'string',
+    format: 'date-time',
+  }),
   entity: query('entity', 'Only what touched this Entity type.', { type: 'string' }),
   dry_run: query(
     'dry_run',

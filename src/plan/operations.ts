@@ -13,13 +13,19 @@ export interface Filter {
   readonly entity?: string | undefined
   /** That of `Takeback-Run`. */
   readonly run?: string | undefined
-  /** Only those before this one, in the order of their ids. */
-  readonly before?: string | undefined
+  /** Only those behind this place. */
+  readonly before?: OperationPlace | undefined
 }
 
-/** What the journal says about operations. Their ids are in the order of time, so that order is theirs. */
+/** Operations are in the order of their newest change that matches; where that is the same, of their ids. */
+export interface OperationPlace {
+  readonly at: string
+  readonly operation: string
+}
+
+/** What the journal says about operations. */
 export interface OperationsPlan {
-  /** Newest first: id, time, actor, actor's id, number of changes. */
+  /** Newest first: id, time, actor, actor's id, number of changes, time of its place. */
   page(filter: Filter, limit: number): Statement
   /** The same of one, by `$operation`. */
   readonly byId: Statement
@@ -47,9 +53,13 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
     page: (filter, limit) =>
       made(
         `page ${limit} ${shapeOf(filter)}`,
-        () => sql`${heads(sql`o."operation" IN (${matching(filter, limit)})`)} ORDER BY o."operation" DESC`,
+        () => sql`SELECT m."operation", ${head}, m."at" FROM (${matching(filter, limit)}) m
+          JOIN ${JOURNAL} o ON o."operation" = m."operation" GROUP BY m."at", m."operation" ORDER BY m."at" DESC, m."operation" DESC`,
       ),
-    byId: compile(heads(sql`o."operation" = ${param('$operation')}`), dialect.placeholder),
+    byId: compile(
+      sql`SELECT o."operation", ${head} FROM ${JOURNAL} o WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
+      dialect.placeholder,
+    ),
     kinds: compile(
       sql`SELECT j."operation", j."entity", j."kind", count(*) FROM ${JOURNAL} j WHERE j."operation" IN ${named}
         GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
@@ -70,16 +80,18 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
   }
 }
 
+/**
+ * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
+ * mostly have one time; where they have several, the newest that matches is its place.
+ */
 function matching(filter: Filter, limit: number): Sql {
-  return sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${where(filter)}
-    GROUP BY j."operation" ORDER BY j."operation" DESC LIMIT ${count(limit)}`
+  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."at", j."operation"
+    HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
+    ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
 
-/** Of operations that meet a condition: id, time, actor, actor's id, number of changes. */
-function heads(condition: Sql): Sql {
-  return sql`SELECT o."operation", min(o."at"), min(o."actor"), min(o."actor_id"), count(*) FROM ${JOURNAL} o
-    WHERE ${condition} GROUP BY o."operation"`
-}
+/** Of an operation: time, actor, actor's id, number of changes. */
+const head = sql`min(o."at"), min(o."actor"), min(o."actor_id"), count(*)`
 
 function touched(named: Sql): Sql {
   const same = (alias: Sql) => sql`${alias}."entity" = w."entity" AND ${alias}."entity_id" = w."entity_id"`
@@ -92,7 +104,8 @@ function touched(named: Sql): Sql {
     ORDER BY w."entity", w."entity_id"`
 }
 
-function where({ actor, since, until, entity, run, before }: Filter): Sql {
+function where(filter: Filter): Sql {
+  const { actor, run, before } = filter
   const whose =
     actor === undefined
       ? []
@@ -100,14 +113,24 @@ function where({ actor, since, until, entity, run, before }: Filter): Sql {
           sql`j."actor" = ${param('$actor')}`,
           actor.id === null ? sql`j."actor_id" IS NULL` : sql`j."actor_id" = ${param('$actor_id')}`,
         ]
+  const at = param('$before_at', 'datetime')
+  return and([
+    each(filter, sql`j`),
+    ...whose,
+    ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
+    ...(before === undefined
+      ? []
+      : [sql`j."at" <= ${at} AND (j."at" < ${at} OR j."operation" < ${param('$before')})`]),
+  ])
+}
+
+/** What the changes of one operation need not have in common. The `||` keeps a type's own index from looking better: it is in no order of time. */
+function each({ since, until, entity }: Filter, alias: Sql): Sql {
   return and([
     sql`1 = 1`,
-    ...whose,
-    ...(since === undefined ? [] : [sql`j."at" >= ${param('$since', 'datetime')}`]),
-    ...(until === undefined ? [] : [sql`j."at" <= ${param('$until', 'datetime')}`]),
-    ...(entity === undefined ? [] : [sql`j."entity" = ${param('$entity')}`]),
-    ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
-    ...(before === undefined ? [] : [sql`j."operation" < ${param('$before')}`]),
+    ...(since === undefined ? [] : [sql`${alias}."at" >= ${param('$since', 'datetime')}`]),
+    ...(until === undefined ? [] : [sql`${alias}."at" < ${param('$until', 'datetime')}`]),
+    ...(entity === undefined ? [] : [sql`${alias}."entity" || '' = ${param('$entity')}`]),
   ])
 }
 

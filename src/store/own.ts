@@ -67,6 +67,9 @@ export const ownTables: readonly OwnTable[] = [
     indexes: [
       { name: 'entity', columns: ['entity', 'entity_id', 'version'], unique: true },
       { name: 'operation', columns: ['operation'] },
+      // All that operations are looked for by. Time comes first, so that new entries are put at the end: an index that
+      // begins with the actor was measured to cost eight times as much with every write.
+      { name: 'at', columns: ['at', 'operation', 'actor', 'actor_id', 'entity'], since: 3 },
     ],
   },
   {

@@ -201,7 +201,7 @@ export function expandParameters(type: EntityType, model: Model): Parameter[] {
   const own = [...walk(type.fields)].filter(isPointing).map(({ path }) => path)
   const names = [...own, ...reversesOf(model, type.name).map(({ name }) => name)]
   if (names.length === 0) return []
-  const description = `What comes along, and what comes along with that, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. Not together with \`at\`.`
+  const description = `What comes along, and what comes along with that, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. A reference that would bring too much along stays \`{"id": 5, "truncated": true}\`. Not together with \`at\`.`
   const schema = { type: 'array', items: { type: 'string', examples: names.slice(0, 1) }, minItems: 1 }
   return [{ ...query('expand', description, schema), style: 'form', explode: false }]
 }

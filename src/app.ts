@@ -6,6 +6,7 @@ import { Retention } from './api/retention.ts'
 import { accountDigest } from './auth/account-digest.ts'
 import { Seals } from './auth/seals.ts'
 import { compileSessions } from './auth/sessions.ts'
+import { TemporaryPasswords } from './auth/temporary.ts'
 import { Throttle } from './auth/throttle.ts'
 import { Tokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
@@ -125,6 +126,7 @@ export async function openApp(
       throttle: new Throttle(store),
       digestOf: accountDigest(signing),
       sessions: compileSessions(store),
+      temporary: new TemporaryPasswords(store),
       operations: compileOperations(store.dialect),
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,

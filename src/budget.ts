@@ -24,6 +24,7 @@ export const budget = {
 
   // Passwords.
   passwordBits: 24,
+  temporaryPasswordHours: 24,
   hashesAtOnce: 2,
   hashesWaiting: 100,
   hashWaitMs: 10_000,

@@ -15,6 +15,8 @@ export interface Config {
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
   readonly allowedOrigins: readonly string[]
+  /** Of the admin that the first start makes. */
+  readonly adminEmail: string | undefined
   /** Signs tokens. */
   readonly secret: string | undefined
   /** What it has signed is still accepted. */
@@ -41,6 +43,7 @@ export type Flags = Readonly<
       | 'port'
       | 'log'
       | 'trusted-proxies'
+      | 'admin-email'
       | 'allow-origins'
       | 'rate-limit'
       | 'explain-denials'
@@ -65,6 +68,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     log: readLog(setting('log', 'TAKEBACK_LOG')),
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
     allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
+    adminEmail: setting('admin-email', 'TAKEBACK_ADMIN_EMAIL'),
     secret: readSecret('TAKEBACK_SECRET', environment),
     previousSecret: readSecret('TAKEBACK_SECRET_PREVIOUS', environment),
     explainDenials: readSwitch(flags, environment, 'explain-denials'),

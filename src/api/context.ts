@@ -1,5 +1,6 @@
 import type { Seals } from '../auth/seals.ts'
 import type { SessionSteps } from '../auth/sessions.ts'
+import type { TemporaryPasswords } from '../auth/temporary.ts'
 import type { Throttle } from '../auth/throttle.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { no } from '../declare/cel/expression.ts'
@@ -32,6 +33,7 @@ export interface Context {
   /** What stands for an account in the log. */
   digestOf(account: string): string
   readonly sessions: SessionSteps
+  readonly temporary: TemporaryPasswords
   readonly operations: OperationsPlan
   readonly amend: AmendPlan
   /** Whether answers name the rule that stands behind a refusal: while developing only. */

@@ -1,3 +1,4 @@
+import { expiryOf } from '../auth/temporary.ts'
 import type { Claims, Tokens } from '../auth/tokens.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
@@ -5,7 +6,7 @@ import { type Actor, type Caller, nobody } from '../plan/actor.ts'
 import type { Plans } from '../plan/compile.ts'
 import type { Store } from '../store/store.ts'
 
-export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined })
+export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
 
 /** How long a look at a user may be relied on at most: a Store may not see what others did. */
 const RELIED_MS = 500
@@ -60,11 +61,12 @@ export class Identities {
     const age = this.#age
     const looked = Date.now()
     const claims = await this.#tokens.verify(token)
-    if (claims === undefined || !(await this.#isLive(claims))) throw badToken()
+    const state = claims === undefined ? undefined : await this.#stateOf(claims)
+    if (claims === undefined || state === undefined) throw badToken()
     const { id, session } = claims
     const entity = this.#nameOf(claims)
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
-    const caller = Object.freeze({ actor, session })
+    const caller = Object.freeze({ actor, session, expired: state.expired })
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.set(token, { caller, age, until: Math.min(looked + RELIED_MS, session.expires * 1000) })
     return caller
@@ -76,16 +78,19 @@ export class Identities {
     return this.#model.logins.find(({ was }) => was === entity)?.name ?? entity
   }
 
-  async #isLive(claims: Claims): Promise<boolean> {
+  /** Undefined where the token is no longer good. */
+  async #stateOf(claims: Claims): Promise<{ expired: boolean } | undefined> {
     const { id, session } = claims
     const login = this.#plans.get(this.#nameOf(claims))?.login
-    if (login === undefined) return false
+    if (login === undefined) return undefined
     const [row] = await this.#store.read(login.state, {
       $id: id,
       $session: session.id,
       $token: session.token,
     })
-    return row !== undefined && Number(row[0]) === session.epoch && row[1] === null
+    if (row === undefined || Number(row[0]) !== session.epoch || row[1] !== null) return undefined
+    const expiry = expiryOf(row[2], row[3], row[4])
+    return { expired: expiry !== undefined && new Date(expiry).getTime() <= Date.now() }
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Verify, verifyInTurn } from '../auth/passwords.ts'
+import { expiryOf } from '../auth/temporary.ts'
 import { newSession } from '../auth/tokens.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
@@ -17,6 +18,8 @@ interface Member {
   readonly id: number
   readonly epoch: number
   readonly json: string
+  /** When the password expires, if it is a temporary one. */
+  readonly passwordExpiry: string | undefined
 }
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
@@ -52,20 +55,25 @@ export interface LoginRequest {
 /** The token of a session, with the user that it stands for. */
 export async function signIn(
   context: Context,
-  { plan, id, json }: Omit<Member, 'epoch'>,
+  { plan, id, json, passwordExpiry }: Omit<Member, 'epoch'>,
   session: Session,
 ): Promise<Answer> {
   const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
   return {
     status: 200,
-    body: JSON.stringify({ token, user: describeUser(plan, json), expires_at: expiresAt }),
+    body: JSON.stringify({
+      token,
+      user: describeUser(plan, json, passwordExpiry),
+      expires_at: expiresAt,
+      password_expires_at: passwordExpiry,
+    }),
   }
 }
 
 /** The user as an Entity, with its type: `id` and `email` come first. */
-export function describeUser(plan: Plan, json: string): object {
+export function describeUser(plan: Plan, json: string, passwordExpiry: string | undefined): object {
   const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
-  return { id, email, user_type: plan.type.login?.userType, ...rest }
+  return { id, email, user_type: plan.type.login?.userType, ...rest, password_expires_at: passwordExpiry }
 }
 
 /**
@@ -86,8 +94,8 @@ async function findMember(
     looked++
     const [id, hash, epoch] = row
     if (await verify(password, String(hash))) {
-      const json = await selfOf(context, plan, Number(id))
-      if (json !== undefined) return { plan, id: Number(id), epoch: Number(epoch), json }
+      const self = await selfOf(context, plan, Number(id))
+      if (self !== undefined) return { plan, id: Number(id), epoch: Number(epoch), ...self }
     }
   }
   for (; looked < types.length; looked++) await verify(password, undefined)
@@ -95,11 +103,16 @@ async function findMember(
 }
 
 /** The user as the user sees it; undefined where it has gone meanwhile. */
-async function selfOf(context: Context, { login, type }: Plan, id: number): Promise<string | undefined> {
+async function selfOf(
+  context: Context,
+  { login, type }: Plan,
+  id: number,
+): Promise<Pick<Member, 'json' | 'passwordExpiry'> | undefined> {
   if (login === undefined) return undefined
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
   const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
-  return row === undefined ? undefined : String(row[2])
+  if (row === undefined) return undefined
+  return { json: String(row[2]), passwordExpiry: expiryOf(row[0], row[4], row[5]) }
 }
 
 function parse(

@@ -1,5 +1,6 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import { type Actor, system } from '../plan/actor.ts'
+import { LAST_ADMIN } from '../plan/admins.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
@@ -88,6 +89,7 @@ function* deleteEntity(
 ): Act<KeptAnswer | undefined> {
   const outcome = yield* write(plan.view(actor).removals.delete, bag)
   if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], bag.$operation)
+  if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
   if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
   const row = yield* stateOf(plan, 'delete', actor, bag)
   return row[3] === null ? undefined : entityAnswer(200, plan, row)

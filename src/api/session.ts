@@ -1,4 +1,5 @@
 import { verifyInTurn } from '../auth/passwords.ts'
+import { expiryOf } from '../auth/temporary.ts'
 import { newSession, renew, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import { type Caller, type Session, system } from '../plan/actor.ts'
@@ -24,6 +25,8 @@ interface Self {
   readonly json: string
   /** Of the e-mail. */
   readonly key: string
+  /** When the password expires, if it is a temporary one. */
+  readonly passwordExpiry: string | undefined
 }
 
 /** The user that calls, in full. */
@@ -45,13 +48,14 @@ async function selfOf(context: Context, { actor, session }: Caller, query: Query
     hash: String(row[0]),
     json: String(row[2]),
     key: String(row[3]),
+    passwordExpiry: expiryOf(row[0], row[4], row[5]),
   }
 }
 
 /** `GET /api/auth/me` */
 export async function me(context: Context, caller: Caller, query: Query): Promise<Answer> {
-  const { plan, json } = await selfOf(context, caller, query)
-  return { status: 200, body: JSON.stringify(describeUser(plan, json)) }
+  const { plan, json, passwordExpiry } = await selfOf(context, caller, query)
+  return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the one that was sent dies. Of many at once, one wins. */
@@ -109,7 +113,7 @@ export async function changePassword(
   if (!done) throw badToken()
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
-  const next = { ...self, json: String(row?.[2] ?? self.json) }
+  const next = { ...self, json: String(row?.[2] ?? self.json), passwordExpiry: undefined }
   const answer = await signIn(context, next, newSession(self.session.epoch + 1))
   return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
 }

@@ -12,6 +12,7 @@ import {
   sheavesOf,
 } from '../journal/undo.ts'
 import type { Actor } from '../plan/actor.ts'
+import { LAST_ADMIN } from '../plan/admins.ts'
 import { FORBIDDEN, MOVED, type Obstacle, type Sheaf } from '../plan/amend.ts'
 import type { Filter } from '../plan/operations.ts'
 import { uniquesOf } from '../plan/schema.ts'
@@ -155,6 +156,7 @@ export function* obstaclesTo(
   { sheaves, bag }: { readonly sheaves: readonly Sheaf[]; readonly bag: Bag },
 ): Act<Obstacle[]> {
   if (outcome.step === MOVED) return []
+  if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
   if (outcome.step !== 'unique') return context.amend.obstacles(outcome.step, outcome.rows)
   const found: Obstacle[] = []
   for (const { statement } of context.amend.taken(sheaves))

@@ -30,6 +30,10 @@ export const serverOptions = {
   host: { value: 'HOST', help: 'the address to listen on (HOST; 127.0.0.1)' },
   port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },
   log: { value: 'pretty|json', help: 'the form of the log (TAKEBACK_LOG; pretty on a terminal, else json)' },
+  'admin-email': {
+    value: 'EMAIL',
+    help: 'the e-mail of the admin that the first start makes (TAKEBACK_ADMIN_EMAIL; admin@example.com)',
+  },
   'allow-origins': {
     value: 'LIST',
     help: 'origins whose pages may call from a browser, * for all (TAKEBACK_ALLOW_ORIGINS; none)',

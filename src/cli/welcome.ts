@@ -1,8 +1,11 @@
+import { askedBy } from '../api/context.ts'
 import type { Running } from '../app.ts'
 import { randomPassword } from '../auth/passwords.ts'
+import { budget } from '../budget.ts'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
 import type { Log } from '../http/log.ts'
+import { system } from '../plan/actor.ts'
 import { exposureOf } from '../store/exposure.ts'
 import { describe } from '../store/location.ts'
 import { tourOf } from './tour.ts'
@@ -10,7 +13,7 @@ import { addUser } from './user.ts'
 
 /** Says where it listens; at the first start also makes an admin, and shows the way round. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
-  const first = await makeFirstAdmin(running)
+  const first = await makeFirstAdmin(running, config)
   const { url } = running
   const place = describe(config.database)
   const reference = config.docs ? ` Its reference: ${url}/docs` : ''
@@ -29,22 +32,28 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
 }
 
 /** Only where there never was one: a deleted admin is not replaced behind anybody's back. */
-async function makeFirstAdmin({ context, url }: Running): Promise<string | undefined> {
+async function makeFirstAdmin(
+  { context, url }: Running,
+  { adminEmail }: Config,
+): Promise<string | undefined> {
   const { admins } = context.model
   const plan = admins === undefined ? undefined : context.plans.get(admins)
   if (admins === undefined || plan?.login === undefined) return undefined
   const [any] = await context.store.read(plan.login.any, {})
   if (any !== undefined) return undefined
-  const email = 'admin@example.com'
+  const email = adminEmail ?? 'admin@example.com'
   const password = randomPassword()
   try {
-    await addUser({ context }, admins, { email, password })
+    const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])
+    const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: added })
+    await context.temporary.mark(admins, added, String(row?.[0]))
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return `\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`
+    return `${adminEmail === undefined ? '' : `\n${error.message}`}\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`
   }
   return `
-This is the first start, so there is an admin now. The password is shown once:
+This is the first start, so there is an admin now. The password is shown once, and good for ${budget.temporaryPasswordHours} hours:
+change it with POST /api/auth/password {"password", "new_password"}.
 
   e-mail    ${email}
   password  ${password}

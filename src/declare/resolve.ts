@@ -115,7 +115,10 @@ function resolveEntity(
     problems.push([`${path}.was`, 'must be the name that it had before'])
   else if (was !== undefined && names.includes(was))
     problems.push([`${path}.was`, `is "${was}", which is declared itself; leave one of them out`])
-  const taken = declaration.login === undefined ? [] : ['email', 'password', 'email_key', 'token_epoch']
+  const taken =
+    declaration.login === undefined
+      ? []
+      : ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
   const declared = resolveFields(
     declaration.fields,
     { path: `${path}.fields`, dotPath: '', names, taken, inList: false },

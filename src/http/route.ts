@@ -40,6 +40,8 @@ export interface Handler {
   readonly unlimited?: boolean
   /** Whether it is a sign-up, by whoever is not signed in. */
   signsUp?(): boolean
+  /** Also for accounts whose password has expired. */
+  readonly expired?: boolean
   run(call: Call): Answer | Promise<Answer>
 }
 

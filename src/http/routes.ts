@@ -170,10 +170,10 @@ function authRoutes(context: Context): Route[] {
       '/api/auth/logout',
       plain(({ caller, query, signal }) => logout(context, caller, query, signal)),
     ),
-    post(
-      '/api/auth/password',
-      withBody((call) => changePassword(context, call.caller, call)),
-    ),
+    post('/api/auth/password', {
+      ...withBody((call) => changePassword(context, call.caller, call)),
+      expired: true,
+    }),
   ]
 }
 

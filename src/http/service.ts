@@ -135,9 +135,11 @@ export class Service {
     seen.caller = await this.#callerOf(token)
     admit(seen, handler, request.method, 'user')
     if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
+    refuseExpired(handler, seen.caller)
     const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller
+    refuseExpired(handler, caller)
     const query = parameters === undefined ? Query.empty : new Query(parameters)
     return handler.run(new Incoming(request, seen, { caller, query, body }))
   }
@@ -153,6 +155,10 @@ export class Service {
     if (token === undefined) return anonymous
     return this.#identities.recall(token) ?? this.#identities.identify(token)
   }
+}
+
+function refuseExpired(handler: Handler, { expired }: Caller): void {
+  if (expired && !handler.expired) throw new Failure('password_change_required')
 }
 
 function handlerOf(route: Route | undefined, method: string): Handler {

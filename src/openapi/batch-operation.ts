@@ -45,6 +45,7 @@ export function batchOperation({ entities }: Model): Operation {
       'forbidden',
       'not_found',
       'in_use',
+      'last_admin',
       'target_deleted',
       'not_deleted',
       'busy',

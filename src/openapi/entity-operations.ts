@@ -237,7 +237,7 @@ function updateOperations(about: About): Operation[] {
 function removeOperation(about: About): Operation {
   const { type, model } = about
   const actions = ['delete', 'restore', 'purge'] as const
-  const { into, out } = reachOf(type, model)
+  const { into, out, types } = reachOf(type, model)
   const gone = { ...answerOf(type, model), version: 2, deleted_at: '2026-06-02T17:00:00.000Z' }
   return {
     method: 'DELETE',
@@ -260,6 +260,7 @@ function removeOperation(about: About): Operation {
       ...actions.flatMap((action) => refusalsOf(type, action, false)),
       'not_found',
       ...(into.length > 0 ? (['in_use'] as const) : []),
+      ...(types.some(({ name }) => name === model.admins) ? (['last_admin'] as const) : []),
       ...(out.length > 0 ? (['target_deleted'] as const) : []),
       'not_deleted',
       'busy',

@@ -10,10 +10,13 @@ import { pastOperations } from './past-operations.ts'
 export const SESSIONS = 'Sessions'
 export const SERVICE = 'Service'
 
+const CHANGE_PASSWORD = 'changePassword'
+
 /** What can happen to any call, whatever it does. */
 const ANYWHERE: readonly Code[] = [
   'malformed_header',
   'invalid_token',
+  'password_change_required',
   'not_acceptable',
   'invalid_data',
   'rate_limited',
@@ -44,7 +47,11 @@ export function operationsOf(model: Model): Operation[] {
     ...serviceOperations(),
   ].map((operation) => ({
     ...operation,
-    codes: [...ANYWHERE, ...(operation.body === undefined ? [] : WITH_BODY), ...operation.codes],
+    codes: [
+      ...ANYWHERE.filter((code) => operation.id !== CHANGE_PASSWORD || code !== 'password_change_required'),
+      ...(operation.body === undefined ? [] : WITH_BODY),
+      ...operation.codes,
+    ],
   }))
 }
 
@@ -127,7 +134,7 @@ function tokenOperations(): Operation[] {
       ...session,
       method: 'POST',
       path: '/api/auth/password',
-      id: 'changePassword',
+      id: CHANGE_PASSWORD,
       summary: 'Change the password',
       description: 'Ends all sessions of the user, and gives a token of a new one.',
       body: {

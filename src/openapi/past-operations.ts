@@ -37,7 +37,7 @@ export function pastOperations(): Operation[] {
     method: 'POST',
     parameters: share('dry_run', 'skip_conflicts', ...writing),
     answers: [undone],
-    codes: [...refusals, 'cannot_undo', 'busy', 'disk_full'] satisfies Code[],
+    codes: [...refusals, 'cannot_undo', 'last_admin', 'busy', 'disk_full'] satisfies Code[],
   } as const
   return [
     {

@@ -168,7 +168,7 @@ const deletionSchema: JsonSchema = {
 function selfSchema(type: EntityType, userType: string): JsonSchema {
   return {
     description: `One of ${type.name}, with its user type.`,
-    ...entitySchema(type, { user_type: { const: userType } }),
+    ...entitySchema(type, { user_type: { const: userType } }, {}, { password_expires_at: passwordExpiry }),
   }
 }
 
@@ -216,11 +216,17 @@ function loginByUsernameSchema(model: Model): JsonSchema {
   }
 }
 
+const passwordExpiry: JsonSchema = {
+  ...time,
+  description: 'There where the password is temporary: when it expires. Change it before.',
+}
+
 const loginAnswerSchema = object(
   {
     token: { type: 'string', description: 'A JWT, to be sent with the calls that follow.' },
     user: refTo('User'),
     expires_at: time,
+    password_expires_at: passwordExpiry,
   },
   ['token', 'user', 'expires_at'],
 )

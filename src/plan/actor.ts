@@ -25,6 +25,8 @@ export interface Caller {
   readonly actor: Actor
   /** Nobody has none. */
   readonly session: Session | undefined
+  /** Whether the account must change its password before it can do anything else. */
+  readonly expired: boolean
 }
 
 /** One login, as one of its tokens says. */

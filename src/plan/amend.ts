@@ -4,6 +4,7 @@ import { columnOf, type Edge, type EntityType, type Model, walk } from '../decla
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
 import { and, id, join, param, type Sql, sql, unionAll, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
+import { keepAnAdmin } from './admins.ts'
 import { type BodyColumn, bodyColumns } from './columns.ts'
 import { Conditions } from './condition.ts'
 import { inTurn } from './graph.ts'
@@ -81,6 +82,7 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
         ...all('park', sheaves, (one) => one.park()),
         ...all('clear', sheaves, (one) => one.keepCleared()),
         ...all('change', sheaves, (one) => one.change()),
+        ...texts.of(`admins|${names}`, () => keepAnAdmin(types, model, dialect)),
         ...all('check', sheaves, (one) => one.check()),
         ...all('write', sheaves, (one) => one.writeDown()),
       ]

@@ -15,10 +15,11 @@ import {
   word,
 } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
+import { keepAnAdmin } from './admins.ts'
 import { clear, forgetCleared, setAgain } from './clear.ts'
 import { next } from './columns.ts'
 import { type Extent, extentOf } from './extent.ts'
-import { byType, type Legacy, type Reach, reachOf } from './graph.ts'
+import { byType, inTurn, type Legacy, type Reach, reachOf } from './graph.ts'
 import { rowOf } from './ground.ts'
 import { pathOfTarget } from './links.ts'
 import type { Naming } from './naming.ts'
@@ -82,12 +83,15 @@ export function compileRemovals(
 
   return {
     delete: [
+      // Two admins who delete each other must see each other.
+      ...(type.name === model.admins ? inTurn([type], model, dialect) : []),
       ...find(extent, 'delete', sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
       ...check('held', [
         ...reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
         ...reach.floors.map((edge, at) => extent.undercut(edge, reach.restricts.length + at)),
       ]),
       ...change(reach.types.map((one) => stamp(one, extent, dialect))),
+      ...keepAnAdmin(reach.types, model, dialect),
       ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
       ...byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
       step(dialect, 'answer', 'some', answer),

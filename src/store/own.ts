@@ -130,6 +130,12 @@ export const ownTables: readonly OwnTable[] = [
     key: ['session'],
   },
   {
+    name: 'takeback_temporary_passwords',
+    columns: [text('entity'), integer('entity_id'), text('digest'), time('until')],
+    key: ['entity', 'entity_id'],
+    since: 3,
+  },
+  {
     name: 'takeback_answers',
     columns: [
       text('key'),

@@ -264,3 +264,22 @@ test('user unlock lets an account in again while the server runs', async () => {
   const [, account = 'none'] = /account (\S+)\.$/m.exec(out) ?? []
   expect(server.said().split(account).length - 1).toBe(7)
 })
+
+test('the first admin has the e-mail that was asked for, and a password that is temporary', async () => {
+  const args = ['--config', example, '--database', `sqlite:${newFolder()}/t.db`]
+  const server = await serve([...args, '--admin-email', 'ada@example.org', '--log', 'json'])
+  await eventually(() => server.said().includes('password  '))
+  const [, password = ''] = /password {2}(\S+)/.exec(server.said()) ?? []
+  const answer = await post(`${server.url}/api/auth/login`, { email: 'ada@example.org', password })
+  const { user, password_expires_at: until } = (await answer.json()) as Record<string, any>
+  expect([answer.status, user.email, user.password_expires_at]).toEqual([200, 'ada@example.org', until])
+  expect(new Date(until).getTime()).toBeGreaterThan(Date.now())
+  await server.end()
+
+  const bad = await serve(['--config', example, '--database', `sqlite:${newFolder()}/t.db`], {
+    env: { TAKEBACK_ADMIN_EMAIL: 'no e-mail' },
+  })
+  await eventually(() => bad.said().includes('There is no admin yet'))
+  expect(bad.said()).toContain('email must be an e-mail address')
+  await bad.end()
+})

@@ -52,6 +52,7 @@ export const budget = {
   patternSteps: 120,
   patternWays: 8000,
   matchedCharacters: 10_000,
+  patternMs: 2000,
   equalities: 50,
   sortKeys: 8,
   summaryValues: 20,

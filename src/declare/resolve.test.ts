@@ -82,11 +82,11 @@ test('every mistake has its dot path and what would be right', () => {
     [inRooms({ a: object({}) }), 'entities.rooms.fields.a: must have at least one field'],
     [
       inRooms({ a: object({ b: text({ pattern: '(' }) }) }),
-      "entities.rooms.fields.a.b.pattern: is not a regular expression of RE2's syntax",
+      'entities.rooms.fields.a.b.pattern: is not a pattern that is known here: This group is not closed. (character 1)',
     ],
     [
       inRooms({ a: text({ pattern: '(?=x)' }) }),
-      "entities.rooms.fields.a.pattern: is not a regular expression of RE2's syntax",
+      'entities.rooms.fields.a.pattern: is not a pattern that is known here: Looking ahead or behind',
     ],
     [
       inRooms({ a: list(object({ b: ref('rooms') })) }),

@@ -14,6 +14,8 @@ export const WORD = union([span('0', '9'), span('A', 'Z'), span('a', 'z'), span(
 export const SPACE = union([span('\t', '\n'), span('\f', '\r'), span(' ', ' ')])
 /** What `.` stands for. */
 export const ALL_IN_LINE = complement(union([span('\n', '\n')]))
+/** The same where a newline is a character as any other. */
+export const ALL = complement([])
 
 function span(first: string, last: string): Range {
   return [first.charCodeAt(0), last.charCodeAt(0)]
@@ -48,18 +50,43 @@ export function complement(characters: Characters): Characters {
   return union(starts.map((start, at): Range => [start, ends[at] ?? LAST]).filter(([a, b]) => a <= b))
 }
 
-/** With the other case of each ASCII letter; of no others, since what their other case is depends on whom one asks. */
-export function foldAscii(characters: Characters): Characters {
-  const shifted = (from: string, to: string, by: number): Range[] =>
-    characters.flatMap(([first, last]) => {
-      const [start, end] = [Math.max(first, from.charCodeAt(0)), Math.min(last, to.charCodeAt(0))]
-      return start <= end ? [[start + by, end + by] as const] : []
-    })
-  return union([...characters, ...shifted('a', 'z', -32), ...shifted('A', 'Z', 32)])
+export function contains(characters: Characters, code: number): boolean {
+  let [low, high] = [0, characters.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((characters[middle]?.[1] ?? 0) < code) low = middle + 1
+    else high = middle
+  }
+  return (characters[low]?.[0] ?? Number.POSITIVE_INFINITY) <= code
 }
 
-export function contains(characters: Characters, code: number): boolean {
-  return characters.some(([first, last]) => first <= code && code <= last)
+let everything: string | undefined
+
+/** All that can be in a text, one behind another. */
+export function everyCharacter(): string {
+  everything ??= [...[FIRST, SURROGATES[1] + 1].entries()]
+    .map(([at, from]) => textFrom(from, at === 0 ? SURROGATES[0] - 1 : LAST))
+    .join('')
+  return everything
+}
+
+function textFrom(first: number, last: number): string {
+  const parts: string[] = []
+  for (let from = first; from <= last; from += 4096)
+    parts.push(
+      String.fromCodePoint(...Array.from({ length: Math.min(4096, last - from + 1) }, (_, at) => from + at)),
+    )
+  return parts.join('')
+}
+
+/** Those that a pattern of JavaScript, for one or more of them, finds. */
+export function charactersOf(pattern: RegExp): Characters {
+  const ranges = [...everyCharacter().matchAll(pattern)].map(([found]): Range => {
+    const last = found.codePointAt(found.length - 1) ?? 0
+    const isHalf = last >= 0xdc00 && last <= SURROGATES[1]
+    return [found.codePointAt(0) ?? 0, (isHalf ? found.codePointAt(found.length - 2) : last) ?? 0]
+  })
+  return union(ranges)
 }
 
 /**

@@ -22,7 +22,7 @@ interface Measured extends Weight {
 const NOTHING: Measured = { steps: 0, ways: 0, first: 0, last: 0, empty: true }
 
 export function weigh(pattern: Pattern): Weight {
-  return measure(pattern, kindsOf(setsOf(pattern)))
+  return measure(pattern, kindsOf([...new Set(setsOf(pattern))]))
 }
 
 function measure(pattern: Pattern, kinds: readonly number[]): Measured {

@@ -1,15 +1,7 @@
 import { budget } from '../../budget.ts'
-import {
-  ALL_IN_LINE,
-  type Characters,
-  complement,
-  DIGITS,
-  foldAscii,
-  isCharacter,
-  SPACE,
-  union,
-  WORD,
-} from './characters.ts'
+import { folded } from './case-folding.ts'
+import { perl, posix, unicode } from './character-classes.ts'
+import { ALL, ALL_IN_LINE, type Characters, complement, isCharacter, union } from './characters.ts'
 import { characters, EMPTY, hasAnchor, type Pattern, write } from './pattern-tree.ts'
 import { weigh } from './pattern-weight.ts'
 
@@ -17,41 +9,33 @@ import { weigh } from './pattern-weight.ts'
  * A regular expression in a form that means the same to every database, or why there is none and where in the pattern.
  * The position counts as JavaScript does. A pattern is looked for anywhere in a text, unless it is anchored.
  *
- * It is RE2's syntax, of which this is known, and nothing else:
+ * It is RE2's syntax (https://github.com/google/re2/wiki/Syntax) with its Perl classes, and means what RE2 means by it.
+ * `docs/patterns.md` says exactly what is known. Not known, though RE2 has it: `\b`, `\B`, the flag `m`, characters by
+ * octal numbers, `\C`; `^` and `$` within what is repeated; a class that admits nothing.
  *
- * - a character that stands for itself: all but `\ . [ ( ) { * + ? | ^ $`, which take a backslash, as any other ASCII
- *   punctuation and the space may; `\t \n \v \f \r`, and by number `\x41` and `\x{1F600}`; no NUL
- * - `.`, any character but a newline
- * - `\d` is `[0-9]`, `\w` is `[0-9A-Za-z_]`, `\s` is `[\t\n\f\r ]`, in any language; `\D`, `\W`, `\S` all others
- * - classes `[a-z_]` and `[^a-z_]`, ranges by code point, with all of these escapes within; `]` comes first or as `\]`,
- *   `-` first, last or as `\-`; a negated one admits newlines; one that admits nothing is refused, and so is `[:alpha:]`
- * - `^` and `$`, the begin and the end of the text, never those of a line and never before a last newline; 8 at most,
- *   and not within what is repeated
- * - groups `( )` and `(?: )`, which are the same, 10 levels deep at most, and alternatives `a|b`; both may be empty
- * - `*`, `+`, `?`, `{m}`, `{m,}`, `{m,n}` up to 100, and each of them with a `?` behind it, which makes no difference
- * - `(?i)` at the very begin: ASCII letters match in both cases; others only as they are written
- *
- * Not known: look-around, references back, `\b`, `\B`, `\A`, `\z`, `\p{…}`, `\Q…\E`, named groups, other flags or flags
- * elsewhere, possessive or doubled repetitions, and a `{` that repeats nothing.
- *
- * A pattern has at most 200 characters, and at most 120 steps once its repetitions are written out (`[a-z]{20}` has 20,
- * `[a-z]{0,20}` has 40, `[a-z]+` has 2); repetitions of what may be left out, with many different characters about, are
- * bounded further (see `Weight`). So no pattern makes a database slow; texts of more than 10,000 characters are not
- * matched at all (see `Dialect.matches`).
+ * Where it is `limited`, it is run on any number of rows: then it is at most 200 characters long, and has at most 120
+ * steps once its repetitions are written out (`[a-z]{20}` has 20, `[a-z]{0,20}` has 40, `[a-z]+` has 2); repetitions of
+ * what may be left out, with many different characters about, are bounded further (see `Weight`). So no pattern makes a
+ * database slow; texts of more than 10,000 characters are not matched at all (see `Dialect.matches`).
  */
 export function normalPattern(
   pattern: string,
+  { limited = true } = {},
 ): { readonly pattern: string } | { readonly problem: string; readonly at: number } {
   try {
-    const meant = new Parser(pattern).parse()
-    const { steps, ways } = weigh(meant)
-    if (steps > budget.patternSteps || ways > budget.patternWays)
+    const meant = new Parser(pattern, limited).parse()
+    if (limited && isHeavy(meant))
       return { problem: 'The pattern takes too long to match: it must repeat less, or less often.', at: 0 }
     return { pattern: write(meant) }
   } catch (error) {
     if (error instanceof Refused) return { problem: error.message, at: error.at }
     throw error
   }
+}
+
+function isHeavy(pattern: Pattern): boolean {
+  const { steps, ways } = weigh(pattern)
+  return steps > budget.patternSteps || ways > budget.patternWays
 }
 
 class Refused extends Error {
@@ -63,21 +47,33 @@ class Refused extends Error {
   }
 }
 
+interface Flags {
+  /** `i`: letters match in both cases. */
+  readonly folds: boolean
+  /** `s`: `.` is a newline too. */
+  readonly dotAll: boolean
+}
+
+/** As many as RE2 counts. */
+const REPEAT_MAX = 1000
+
 /** From the first character to the last, once; the first thing that is not known ends it. */
 class Parser {
   readonly #text: string
+  readonly #limited: boolean
+  readonly #names = new Set<string>()
   #at = 0
   #depth = 0
   #anchors = 0
-  #folds = false
+  #flags: Flags = { folds: false, dotAll: false }
 
-  constructor(text: string) {
+  constructor(text: string, limited: boolean) {
     this.#text = text
+    this.#limited = limited
   }
 
   parse(): Pattern {
     this.#refuseUnreadable()
-    this.#folds = this.#take('(?i)')
     const pattern = this.#choice()
     if (this.#at < this.#text.length) this.#refuse('This ) closes no group.')
     return pattern
@@ -88,7 +84,7 @@ class Parser {
     for (const character of this.#text) {
       if (!isCharacter(character.codePointAt(0) ?? 0))
         this.#refuse('The pattern has a character in it that no text can have.')
-      if (++count > budget.patternCharacters)
+      if (++count > budget.patternCharacters && this.#limited)
         this.#refuse(`The pattern is longer than ${budget.patternCharacters} characters.`)
       this.#at += character.length
     }
@@ -103,12 +99,47 @@ class Parser {
 
   #sequence(): Pattern {
     const parts: Pattern[] = []
-    while (this.#at < this.#text.length && !this.#sees('|') && !this.#sees(')')) parts.push(this.#repeated())
+    while (this.#at < this.#text.length && !this.#sees('|') && !this.#sees(')')) {
+      if (this.#take('\\Q')) parts.push(...this.#quoted())
+      else if (!this.#takeFlags()) parts.push(this.#repeated())
+    }
     return parts.length < 2 ? (parts[0] ?? EMPTY) : { kind: 'sequence', parts }
   }
 
+  /** `\Q…\E`: all of it stands for itself. What is repeated is its last character. */
+  #quoted(): Pattern[] {
+    const end = this.#text.indexOf('\\E', this.#at)
+    const inside = [...this.#text.slice(this.#at, end === -1 ? undefined : end)]
+    this.#at = end === -1 ? this.#text.length : end + 2
+    return inside.map((character, at) => {
+      const one = this.#literal(character.codePointAt(0) ?? 0)
+      return at === inside.length - 1 ? this.#again(one) : one
+    })
+  }
+
+  /** `(?i)`: from here to the end of the group. */
+  #takeFlags(): boolean {
+    const found = this.#match(/\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?\)/y)
+    if (found === undefined) return false
+    this.#flags = this.#flagsOf(found)
+    return true
+  }
+
+  #flagsOf([whole, on = '', off = '']: RegExpExecArray): Flags {
+    const start = this.#at - whole.length
+    if (/m/.test(on)) this.#refuse('The flag m is not known here: ^ and $ are those of the text.', start)
+    if (on + off === '' || /[^imsU]/.test(on + off))
+      this.#refuse('The flags are i, s and U, as in (?i).', start)
+    const after = (flag: string, before: boolean) =>
+      off.includes(flag) ? false : on.includes(flag) ? true : before
+    return { folds: after('i', this.#flags.folds), dotAll: after('s', this.#flags.dotAll) }
+  }
+
   #repeated(): Pattern {
-    const of = this.#atom()
+    return this.#again(this.#atom())
+  }
+
+  #again(of: Pattern): Pattern {
     const start = this.#at
     const bounds = this.#quantifier()
     if (bounds === undefined) return of
@@ -122,18 +153,19 @@ class Parser {
     return max === 0 || of === EMPTY ? EMPTY : { kind: 'repeat', of, min, max }
   }
 
+  /** A `{` that begins no repetition stands for itself. */
   #quantifier(): readonly [min: number, max: number] | undefined {
     if (this.#take('*')) return [0, Number.POSITIVE_INFINITY]
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY]
     if (this.#take('?')) return [0, 1]
-    if (!this.#sees('{')) return undefined
     const counts = this.#match(/\{(\d+)(,?)(\d*)\}/y)
-    if (counts === undefined) this.#refuse('A { that does not begin a repetition must be written as \\{.')
+    if (counts === undefined) return undefined
     const start = this.#at - counts[0].length
     const min = Number(counts[1])
     const max = counts[3] ? Number(counts[3]) : counts[2] ? Number.POSITIVE_INFINITY : min
-    if (min > budget.patternRepeat || (max > budget.patternRepeat && max < Number.POSITIVE_INFINITY))
-      this.#refuse(`A repetition counts to ${budget.patternRepeat} at most.`, start)
+    const most = this.#limited ? budget.patternRepeat : REPEAT_MAX
+    if (min > most || (max > most && max < Number.POSITIVE_INFINITY))
+      this.#refuse(`A repetition counts to ${most} at most.`, start)
     if (min > max) this.#refuse('The second number of a repetition must not be less than the first.', start)
     return [min, max]
   }
@@ -142,28 +174,48 @@ class Parser {
     const start = this.#at
     if (this.#take('(')) return this.#group(start)
     if (this.#take('[')) return this.#class(start)
-    if (this.#sees('^') || this.#sees('$')) return this.#anchor()
-    if (this.#take('.')) return characters(ALL_IN_LINE)
-    if (this.#take('\\')) return this.#of(this.#escape(start))
+    if (this.#take('^') || this.#take('\\A')) return this.#anchor('begin', start)
+    if (this.#take('$') || this.#take('\\z')) return this.#anchor('end', start)
+    if (this.#take('.')) return characters(this.#flags.dotAll ? ALL : ALL_IN_LINE)
+    if (this.#take('\\')) {
+      const meant = this.#escape(start)
+      return typeof meant === 'number' ? this.#literal(meant) : characters(meant)
+    }
     if (this.#quantifier() !== undefined) this.#refuse('There is nothing to repeat here.', start)
-    return this.#of(this.#next())
+    return this.#literal(this.#next())
   }
 
-  #anchor(): Pattern {
+  #anchor(kind: 'begin' | 'end', start: number): Pattern {
     // Each may multiply what an engine has to think of.
-    if (++this.#anchors > budget.patternAnchors)
-      this.#refuse(`A pattern has at most ${budget.patternAnchors} of ^ and $.`)
-    return { kind: this.#next() === 0x5e ? 'begin' : 'end' }
+    if (++this.#anchors > budget.patternAnchors && this.#limited)
+      this.#refuse(`A pattern has at most ${budget.patternAnchors} of ^ and $.`, start)
+    return { kind }
   }
 
   #group(start: number): Pattern {
-    if (this.#sees('?') && !this.#take('?:')) this.#refuse(groupProblem(this.#text.slice(this.#at)), start)
-    if (++this.#depth > budget.patternDepth)
+    const before = this.#flags
+    if (this.#sees('?')) this.#openGroup(start)
+    if (++this.#depth > budget.patternDepth && this.#limited)
       this.#refuse(`Groups are nested more than ${budget.patternDepth} levels deep.`, start)
     const inner = this.#choice()
     if (!this.#take(')')) this.#refuse('This group is not closed.', start)
     this.#depth--
+    this.#flags = before
     return inner
+  }
+
+  /** `(?:`, `(?i:` or a name: `(?P<n>`, `(?<n>`. What a group is called makes no difference. */
+  #openGroup(start: number): void {
+    if (this.#take('?:')) return
+    const name = this.#match(/\?P?<(\w+)>/y)?.[1]
+    if (name !== undefined) {
+      if (this.#names.has(name)) this.#refuse(`There is a group called ${name} already.`, start)
+      this.#names.add(name)
+      return
+    }
+    const flags = this.#match(/\?([a-zA-Z]*)(?:-([a-zA-Z]+))?:/y)
+    if (flags === undefined) this.#refuse(groupProblem(this.#text.slice(this.#at)), start)
+    this.#flags = this.#flagsOf(flags)
   }
 
   #class(start: number): Pattern {
@@ -171,36 +223,41 @@ class Parser {
     const parts: Characters[] = []
     for (let first = true; first || !this.#sees(']'); first = false) {
       if (this.#at >= this.#text.length) this.#refuse('This class is not closed.', start)
-      parts.push(this.#member(first))
+      parts.push(this.#member())
     }
     this.#take(']')
-    const members = this.#folded(union(parts.flat()))
+    const members = union(parts.flat())
     const meant = negated ? complement(members) : members
     if (meant.length === 0) this.#refuse('This class admits no character.', start)
     return characters(meant)
   }
 
-  #member(first: boolean): Characters {
+  #member(): Characters {
     const start = this.#at
+    const named = this.#match(/\[:(\^?)([a-z]+):\]/y)
+    if (named !== undefined) return this.#named(posix.get(named[2] ?? ''), named[1] === '^', start)
     const from = this.#classCharacter()
+    if (typeof from !== 'number') return from
     const dashed = this.#sees('-') && this.#text[this.#at + 1] !== ']'
-    if (start + 1 === this.#at && this.#text[start] === '-' && !first && !this.#sees(']'))
-      this.#refuse('A - within a class must be its first or its last character, or be written as \\-.', start)
-    if (!dashed || typeof from !== 'number') return typeof from === 'number' ? [[from, from]] : from
+    if (!dashed) return this.#folded([[from, from]])
     this.#take('-')
-    if (this.#at >= this.#text.length) return [[from, from]]
+    if (this.#at >= this.#text.length) return this.#folded([[from, from]])
     const to = this.#classCharacter()
     if (typeof to !== 'number' || to < from)
       this.#refuse('A range goes from one character to a later one.', start)
-    return [[from, to]]
+    return this.#folded([[from, to]])
   }
 
   #classCharacter(): number | Characters {
     const start = this.#at
-    if (this.#take('\\')) return this.#escape(start)
-    if (/\[[:.=]/y.test(this.#text.slice(this.#at)))
-      this.#refuse('Named classes such as [:alpha:] are not known here; a [ is written as \\[.')
-    return this.#next()
+    return this.#take('\\') ? this.#escape(start) : this.#next()
+  }
+
+  /** A set that has a name, or all but that; of letters in both cases if that is asked for. */
+  #named(set: Characters | undefined, negated: boolean, start: number): Characters {
+    if (set === undefined) this.#refuse('There is no class of this name.', start)
+    const meant = this.#folded(set)
+    return negated ? complement(meant) : meant
   }
 
   /** What stands behind a backslash: a character, or a set of them. */
@@ -211,21 +268,28 @@ class Parser {
       if (!isCharacter(code)) this.#refuse('No text can have this character.', start)
       return code
     }
+    const property = this.#match(/([pP])(?:([A-Z])|\{(\^?)(\w+)\})/y)
+    if (property !== undefined) {
+      const [, letter, short, not, long] = property
+      return this.#named(unicode(short ?? long ?? ''), (letter === 'P') !== (not === '^'), start)
+    }
     if (this.#at >= this.#text.length) this.#refuse('There is nothing behind this backslash.', start)
     const code = this.#next()
     const letter = String.fromCodePoint(code)
+    const set = perl.get(letter.toLowerCase())
+    if (set !== undefined) return this.#named(set, letter !== letter.toLowerCase(), start)
     const meant = escapes.get(letter)
     if (meant !== undefined) return meant
     if (!/[!-/:-@[-`{-~ ]/.test(letter)) this.#refuse(escapeProblem(letter), start)
     return code
   }
 
-  #of(meant: number | Characters): Pattern {
-    return characters(this.#folded(typeof meant === 'number' ? [[meant, meant]] : meant))
+  #literal(code: number): Pattern {
+    return characters(this.#folded([[code, code]]))
   }
 
   #folded(meant: Characters): Characters {
-    return this.#folds ? foldAscii(meant) : meant
+    return this.#flags.folds ? folded(meant) : meant
   }
 
   #next(): number {
@@ -256,13 +320,8 @@ class Parser {
   }
 }
 
-const escapes: ReadonlyMap<string, number | Characters> = new Map<string, number | Characters>([
-  ['d', DIGITS],
-  ['D', complement(DIGITS)],
-  ['w', WORD],
-  ['W', complement(WORD)],
-  ['s', SPACE],
-  ['S', complement(SPACE)],
+const escapes: ReadonlyMap<string, number> = new Map([
+  ['a', 0x07],
   ['t', 0x09],
   ['n', 0x0a],
   ['v', 0x0b],
@@ -271,18 +330,16 @@ const escapes: ReadonlyMap<string, number | Characters> = new Map<string, number
 ])
 
 function escapeProblem(letter: string): string {
-  if (/[0-9]/.test(letter)) return 'References back to a group are not known here.'
+  if (/[0-9]/.test(letter)) return 'References back to a group and octal numbers are not known here.'
   if (letter === 'x') return 'A character by its number is written as \\x41 or \\x{1F600}.'
   if (/[bB]/.test(letter)) return `\\${letter} is not known here: the bounds of words depend on the language.`
-  if (/[pP]/.test(letter)) return `\\${letter} is not known here: Unicode's classes change with its versions.`
-  if (/[AzZ]/.test(letter)) return `\\${letter} is not known here: write ^ for the begin and $ for the end.`
+  if (/[pP]/.test(letter)) return 'A class of Unicode is written as \\p{Greek} or \\pL.'
+  if (letter === 'Z') return '\\Z is not known here: write $ or \\z for the end.'
   return `\\${letter} is not known here.`
 }
 
 function groupProblem(rest: string): string {
   if (/^\?<?[=!]/.test(rest)) return 'Looking ahead or behind is not known here.'
-  if (/^\?(P?<|')/.test(rest)) return 'Groups have no names here: write ( ) or (?: ).'
-  if (/^\?[a-zA-Z-]/.test(rest))
-    return 'Flags are not known here, but for (?i) at the very begin of the pattern.'
-  return 'A group begins with ( or (?: and with nothing else.'
+  if (/^\?P?</.test(rest)) return 'The name of a group is of letters, digits and _, as in (?P<name>…).'
+  return 'A group begins with (, (?:, (?P<name>, (?<name> or flags, as in (?i: and (?i).'
 }

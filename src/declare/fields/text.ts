@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js'
 import { type Errors, note } from '../../errors.ts'
+import { normalPattern } from '../cel/pattern.ts'
 import {
   aBoolean,
   aCount,
@@ -16,7 +17,7 @@ export interface TextOptions extends FieldOptions {
   readonly min?: number
   /** The greatest number of characters. */
   readonly max?: number
-  /** A regular expression in RE2's syntax, so that no value can make it slow. Not anchored by itself. */
+  /** A regular expression, in the same language as `matches()` in a rule. Not anchored by itself. */
   readonly pattern?: string
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
@@ -73,12 +74,16 @@ function fits(value: string, min: number, max: number): 'short' | 'long' | undef
 
 const aPattern: OptionCheck = (value) => {
   if (typeof value !== 'string') return 'must be a text that holds a regular expression'
-  try {
-    RE2JS.compile(value)
-    return undefined
-  } catch (error) {
-    return `is not a regular expression of RE2's syntax (no look-around, no back-references): ${(error as Error).message}`
-  }
+  const normal = normalPattern(value, { limited: false })
+  return 'problem' in normal
+    ? `is not a pattern that is known here: ${normal.problem} (character ${normal.at + 1})`
+    : undefined
+}
+
+/** The same language as that of `matches`, but for its limits: this one is run once for each value that is written. */
+function expressionOf(pattern: string): RE2JS {
+  const normal = normalPattern(pattern, { limited: false })
+  return RE2JS.compile('pattern' in normal ? normal.pattern : pattern)
 }
 
 /** What whatever is a text can be told. */
@@ -91,7 +96,7 @@ export const textType: FieldType<TextDeclaration> = {
   options: { ...common, min: aCount, max: aCount, pattern: aPattern, ...ofTexts },
   conflict: minAboveMax,
   check({ min = 0, max = Number.POSITIVE_INFINITY, pattern }) {
-    const matches = pattern === undefined ? undefined : RE2JS.compile(pattern)
+    const matches = pattern === undefined ? undefined : expressionOf(pattern)
     return (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
       const misfit = fits(value, min, max)

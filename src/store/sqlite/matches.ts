@@ -19,29 +19,45 @@ const KEPT = 64
 const TABLED_MAX = 1000
 const PER_CHARACTER_MS = 0.0005
 const DEBT_MAX = 20
+/** One call adds no more than this: whoever is kept waiting by others in the middle of it has not been slow. */
+const DEBT_STEP = 2
 
 /** Compiled patterns, the one that was used last at the end. */
 const kept = new Map<string, Compiled>()
 let last: Compiled | undefined
 
-/** How long one statement may take for its patterns: nobody else is served meanwhile. */
-const SPENT_MAX_MS = 2000
-let spent = 0
+/** To look at the clock takes longer than to match a short text: it is done once for so many characters. */
+const LOOK_CHARACTERS = 50_000
+/** What a call takes besides the text, as characters. */
+const CALL_CHARACTERS = 100
+
+/** When the statement at hand began to match, by the processor time of this thread. */
+let began: NodeJS.CpuUsage | undefined
+let unlooked = 0
 
 /** To be called before each statement that matches. */
 export function beginMatching(): void {
-  spent = 0
+  began = undefined
+  unlooked = 0
 }
 
 /** SQLite has no regular expressions of its own; RE2's take linear time. */
 export function matches(text: unknown, pattern: unknown): 0 | 1 | null {
   if (typeof text !== 'string' || typeof pattern !== 'string' || isTooLong(text)) return null
-  const start = performance.now()
-  const found = run(compile(pattern), text, start)
-  spent += performance.now() - start
-  if (spent > SPENT_MAX_MS)
-    throw new Failure('unavailable', { cause: new Error(`patterns took ${spent} ms`) })
+  began ??= process.threadCpuUsage()
+  const found = run(compile(pattern), text)
+  unlooked += text.length + CALL_CHARACTERS
+  if (unlooked > LOOK_CHARACTERS) refuseLong(began)
   return found ? 1 : 0
+}
+
+/** Counts the work of this thread, not the time that passes: however busy the machine is, the same answer comes of it. */
+function refuseLong(since: NodeJS.CpuUsage): void {
+  unlooked = 0
+  const { user, system } = process.threadCpuUsage(since)
+  const ms = (user + system) / 1000
+  if (ms > budget.patternMs)
+    throw new Failure('unavailable', { cause: new Error(`patterns took ${ms} ms of the processor`) })
 }
 
 /** Characters are code points; counted only where UTF-16 units leave it open. */
@@ -50,11 +66,12 @@ function isTooLong(text: string): boolean {
   return text.length > budget.matchedCharacters * 2 || [...text].length > budget.matchedCharacters
 }
 
-function run(compiled: Compiled, text: string, start: number): boolean {
+function run(compiled: Compiled, text: string): boolean {
   if (text.length > TABLED_MAX || compiled.debt > DEBT_MAX) return compiled.expression.matcher(text).find()
+  const start = performance.now()
   const found = compiled.expression.test(text)
   const over = performance.now() - start - text.length * PER_CHARACTER_MS
-  compiled.debt = Math.max(0, compiled.debt + over)
+  compiled.debt = Math.max(0, compiled.debt + Math.min(over, DEBT_STEP))
   return found
 }
 

@@ -1,0 +1,59 @@
+import { type Characters, contains, everyCharacter, type Range, union } from './characters.ts'
+
+/** Characters that differ by their case only, as in `k`, `K` and the sign for Kelvin: by Unicode's simple case folding. */
+type Orbit = readonly number[]
+
+const isAsciiOnly = (set: Characters) => (set.at(-1)?.[1] ?? 0) < 0x80
+
+/** With all that differs from one of them by its case only. */
+export function folded(set: Characters): Characters {
+  const made = results.get(set) ?? fold(set)
+  results.set(set, made)
+  return made
+}
+
+const results = new WeakMap<Characters, Characters>()
+
+function fold(set: Characters): Characters {
+  const among = isAsciiOnly(set) ? ascii : all()
+  const more = among
+    .filter((orbit) => orbit.some((one) => contains(set, one)))
+    .flatMap((orbit) => orbit.map((one): Range => [one, one]))
+  return more.length === 0 ? set : union([...set, ...more])
+}
+
+/** Those that have a letter of ASCII: enough for most patterns, and known without a look at all of Unicode. */
+const ascii: readonly Orbit[] = Array.from({ length: 26 }, (_, at) => {
+  const more: Record<string, number[]> = { k: [0x212a], s: [0x17f] }
+  return [0x61 + at, 0x41 + at, ...(more[String.fromCharCode(0x61 + at)] ?? [])]
+})
+
+let known: readonly Orbit[] | undefined
+
+/** All of them. JavaScript has no function for it, but its own patterns fold alike. */
+function all(): readonly Orbit[] {
+  known ??= findOrbits()
+  return known
+}
+
+function findOrbits(): Orbit[] {
+  const orbits = new Map<number, Set<number>>()
+  const join = (a: number, b: number) => {
+    const both = new Set([...(orbits.get(a) ?? [a]), ...(orbits.get(b) ?? [b])])
+    for (const one of both) orbits.set(one, both)
+  }
+  const cased = /[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]/gu
+  for (const [character] of everyCharacter().matchAll(cased))
+    for (const other of [character.toLowerCase(), character.toUpperCase()])
+      if (other !== character && isSame(character, other)) join(codeOf(character), codeOf(other))
+  return [...new Set(orbits.values())].map((orbit) => [...orbit])
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0
+}
+
+/** Not where the other case is more than one character, or depends on the language. */
+function isSame(a: string, b: string): boolean {
+  return [...b].length === 1 && new RegExp(`^\\u{${codeOf(a).toString(16)}}$`, 'iu').test(b)
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { budget } from '../src/budget.ts'
+
+const matches = join(import.meta.dir, '../src/store/sqlite/matches.ts')
+
+/** Matches until it has worked for half a second, however long that takes. */
+const WORK = `
+  const { beginMatching, matches } = await import(${JSON.stringify(matches)})
+  const { writeSync } = await import('node:fs')
+  const text = 'ab'.repeat(3000)
+  beginMatching()
+  matches(text, 'a[ab]{100}[!?]')
+  const since = process.threadCpuUsage()
+  writeSync(1, 'at it')
+  while (process.threadCpuUsage(since).user < 500_000) matches(text, 'a[ab]{100}[!?]')
+  writeSync(1, ' done')
+`
+
+/** Matches without end. */
+const TOO_MUCH = WORK.replace('process.threadCpuUsage(since).user < 500_000', 'true')
+
+test('whoever is kept waiting by others has not worked too long', async () => {
+  const child = Bun.spawn([process.execPath, '-e', WORK], { stdout: 'pipe', stderr: 'pipe' })
+  const reader = child.stdout.getReader()
+  const begun = new TextDecoder().decode((await reader.read()).value)
+  expect(begun).toStartWith('at it')
+  await Bun.sleep(50)
+  // In the middle of it, as if others had the processor for longer than a statement may work.
+  child.kill('SIGSTOP')
+  await Bun.sleep(budget.patternMs + 500)
+  child.kill('SIGCONT')
+  const rest = new TextDecoder().decode((await reader.read()).value)
+  expect([await child.exited, rest, await new Response(child.stderr).text()]).toEqual([0, ' done', ''])
+}, 60_000)
+
+test('whoever works too long is ended', async () => {
+  const child = Bun.spawn([process.execPath, '-e', TOO_MUCH], { stdout: 'pipe', stderr: 'pipe' })
+  expect(await child.exited).not.toBe(0)
+  expect(await new Response(child.stderr).text()).toContain('of the processor')
+}, 60_000)

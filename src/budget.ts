@@ -69,6 +69,7 @@ export const budget = {
   // What is taken back.
   undoOperations: 10_000,
   undoSkips: 1000,
+  explainedVersions: 1000,
 
   // What one step of a long job changes.
   stepEntities: 500,
@@ -84,7 +85,7 @@ export const budget = {
   sentenceCharacters: 2000,
   namedObstacles: 20,
   namedChanges: 100,
-  namedConflicts: 5,
+  namedConflicts: 20,
 } as const
 
 /** So many at once, then so many a second. */

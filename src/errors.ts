@@ -26,6 +26,7 @@ export const catalogue = {
   last_admin: { status: 409, message: 'This is the last admin: add another one first.' },
   cannot_undo: { status: 409, message: 'Something stands against taking that back.' },
   busy: { status: 409, message: 'It is being changed by others right now. Try again.' },
+  plan_changed: { status: 412, message: 'What this would do has changed since the preview.' },
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
   unsupported_media_type: { status: 415, message: 'A body must be sent as application/json.' },
@@ -113,16 +114,25 @@ export class Failure extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** The rule that stands behind it: for the eyes of developers only. */
   readonly denied: string | undefined
+  /** What the answer has besides, by key. */
+  readonly more: Readonly<Record<string, unknown>>
 
   constructor(
     code: Code,
-    detail: { errors?: Errors; headers?: Record<string, string>; cause?: unknown; denied?: string } = {},
+    detail: {
+      errors?: Errors
+      headers?: Record<string, string>
+      cause?: unknown
+      denied?: string
+      more?: Record<string, unknown>
+    } = {},
   ) {
     super(catalogue[code].message, { cause: detail.cause })
     this.code = code
     this.errors = detail.errors
     this.headers = detail.headers ?? {}
     this.denied = detail.denied
+    this.more = detail.more ?? {}
   }
 }
 

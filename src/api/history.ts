@@ -8,6 +8,7 @@ import type { Plan } from '../plan/compile.ts'
 import { mayOf } from '../plan/view.ts'
 import type { Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context, refusal, refuseByRule } from './context.ts'
+import { knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
 import { toldOf } from './notes.ts'
 import { perform } from './perform.ts'
@@ -34,12 +35,14 @@ export async function history(
   // One more than is shown: the oldest shown has changed from that.
   const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
+  const known = await perform(context.store, knowledgeOf(context, actor, [[plan.type.name, id]]))
+  const { fields } = known.get(`${plan.type.name}/${id}`) ?? plan.view(actor)
   // Where not all that were picked came back, the last one is only there to tell what the one above it has changed.
   const picked = Number(rows[0]?.[7] ?? 0)
   const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
   const told = await perform(context.store, toldOf(context, [...new Set(shown.map((row) => row[5]))]))
   const data = shown.map((row, at) => ({
-    ...changeOf(plan.view(actor).fields, row, rows[at + 1]),
+    ...changeOf(fields, row, rows[at + 1]),
     ...told.get(String(row[5])),
   }))
   const last = picked > shown.length ? shown.at(-1) : undefined

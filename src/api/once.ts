@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { Failure, invalidAt } from '../errors.ts'
-import { type Caller, nameOf } from '../plan/actor.ts'
+import { type Caller, nameOf, system } from '../plan/actor.ts'
 import { KEPT_MS } from '../plan/answers.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Bag } from '../store/dialect.ts'
@@ -22,6 +22,12 @@ export interface Repeatable {
   readonly note: Note | null
   /** Aborted once nobody waits for the answer. */
   readonly signal: AbortSignal
+}
+
+/** A request of the command line. */
+export function fromSystem(body: unknown): Repeatable {
+  const caller = { actor: system, session: undefined, epoch: undefined, expired: false }
+  return { caller, body, key: null, note: null, target: '', signal: new AbortController().signal }
 }
 
 /** One thing after the other, unless it is to be done once. */

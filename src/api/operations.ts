@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import { didYouMean } from '../declare/closest.ts'
+import type { Model } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
@@ -7,7 +8,8 @@ import type { Filter, OperationPlace } from '../plan/operations.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
-import { type Answer, askedBy, type Context, signInFirst } from './context.ts'
+import { type Answer, type Context, signInFirst } from './context.ts'
+import { type Knowledge, knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
 import { isRun, toldOf } from './notes.ts'
 import { perform } from './perform.ts'
@@ -72,28 +74,33 @@ export async function operation(context: Context, actor: Actor, id: string, quer
     $after: after,
   })
   const shown = rows.slice(0, limit)
-  const known = await knownTo(context, actor, shown)
+  const entities = shown.map((one) => [String(one[1]), Number(one[2])] as const)
+  const known = await perform(context.store, knowledgeOf(context, actor, entities))
   const told = await perform(context.store, toldOf(context, [id]))
   const body = {
     ...headOf(row),
     ...told.get(id),
     summary: (await summariesOf(context, [row])).get(id) ?? {},
-    data: shown.map((one) => changeOf(context, actor, known, one)),
+    data: shown.map((one) => changeOf(known.get(`${one[1]}/${one[2]}`), one)),
     next: Number(shown[0]?.[7] ?? 0) > shown.length ? String(shown.at(-1)?.[0]) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
 }
 
 /** One that the actor may see: id, time, actor, actor's id, number of changes. */
-export function* visibleOperation(context: Context, actor: Actor, id: string): Act<Row> {
+function* visibleOperation(context: Context, actor: Actor, id: string): Act<Row> {
   if (actor.kind === 'nobody') throw signInFirst()
   const [row] = isOperation(id) ? yield* read(context.operations.byId, { $operation: id }) : []
-  const mine = actor.kind === 'user' && row?.[2] === actor.entity && Number(row[3]) === actor.id
-  if (row === undefined || !(seesAll(actor) || mine)) throw new Failure('not_found')
+  if (row === undefined || !isVisible(actor, row)) throw new Failure('not_found')
   return row
 }
 
-export function seesAll(actor: Actor): boolean {
+/** To whoever did it, and to admins. */
+export function isVisible(actor: Actor, [, , type, id]: Row): boolean {
+  return seesAll(actor) || (actor.kind === 'user' && type === actor.entity && Number(id) === actor.id)
+}
+
+function seesAll(actor: Actor): boolean {
   return actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
 }
 
@@ -113,17 +120,24 @@ export function parseFilter(
   given: Partial<Record<'actor' | 'since' | 'until' | 'entity' | 'run', string | undefined>>,
   errors: Errors,
 ): Filter {
-  const { entity, run } = given
+  const { run } = given
   if (run !== undefined && !isRun(run))
     note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
-  if (entity !== undefined && !model.entities.has(entity)) note(errors, 'entity', 'is not an Entity type')
   return {
     actor: parseActor(given.actor, model, errors),
     since: parseTime('since', given.since, errors),
     until: parseTime('until', given.until, errors),
-    entity,
+    entity: parseEntity(model, given.entity, errors),
     run,
   }
+}
+
+/** `bookings`, or `bookings/7`. */
+function parseEntity({ entities }: Model, text: string | undefined, errors: Errors): Filter['entity'] {
+  if (text === undefined) return undefined
+  const [, type = '', id] = /^([^/]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
+  if (entities.has(type)) return { type, id: id === undefined ? null : Number(id) }
+  return note(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
 }
 
 /** `users/3`, or `system`. */
@@ -149,7 +163,8 @@ export function filterBag(
     $actor_id: filter.actor?.id ?? null,
     $since: filter.since ?? null,
     $until: filter.until ?? null,
-    $entity: filter.entity ?? null,
+    $entity: filter.entity?.type ?? null,
+    $entity_id: filter.entity?.id ?? null,
     $before: filter.before?.operation ?? null,
     $before_at: filter.before?.at ?? null,
     $run: filter.run ?? null,
@@ -157,7 +172,7 @@ export function filterBag(
   return { statement: make(filter), bag }
 }
 
-function isOperation(text: string): boolean {
+export function isOperation(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
@@ -182,25 +197,10 @@ async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<
   return summaries
 }
 
-/** Those of which the actor may see the history, the purged ones left out. */
-async function knownTo(context: Context, actor: Actor, rows: readonly Row[]): Promise<Set<string>> {
-  const known = new Set<string>()
-  for (const entity of new Set(rows.map((row) => String(row[1])))) {
-    const view = context.plans.get(entity)?.view(actor)
-    if (view === undefined) continue
-    const ids = rows.filter((row) => row[1] === entity).map((row) => Number(row[2]))
-    const bag = { ...askedBy(actor), $ids: JSON.stringify(ids) }
-    for (const [id] of await context.store.read(view.known, bag)) known.add(`${entity}/${id}`)
-  }
-  return known
-}
-
 /** What changed is for those who may see the history; that it did, for whoever did it. */
-function changeOf(context: Context, actor: Actor, known: ReadonlySet<string>, row: Row): object {
+export function changeOf(knowledge: Knowledge | undefined, row: Row): object {
   const [, entity, id, version, kind, data, before] = row
-  const plan = context.plans.get(String(entity))
-  const mayKnow = known.has(`${entity}/${id}`)
-  const isKnown = mayKnow && data !== null && (Number(version) === 1 || before !== null)
+  const isKnown = knowledge?.history && data !== null && (Number(version) === 1 || before !== null)
   return {
     entity,
     id: Number(id),
@@ -208,7 +208,7 @@ function changeOf(context: Context, actor: Actor, known: ReadonlySet<string>, ro
     kind,
     changed: isKnown
       ? differenceOf(
-          plan?.view(actor).fields ?? [],
+          knowledge.fields,
           Number(version) === 1 ? undefined : JSON.parse(String(before)),
           JSON.parse(String(data)),
         )

@@ -59,6 +59,24 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
   }
 }
 
+/** All of it in one transaction, of which nothing stays: what comes of it is what would. */
+export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> {
+  const played: { result: T }[] = []
+  try {
+    await transact(store, function* (): Act<never> {
+      played.push({ result: yield* make() })
+      throw new Rehearsed()
+    })
+  } catch (error) {
+    if (!(error instanceof Rehearsed)) throw error
+  }
+  const last = played.at(-1)
+  if (last === undefined) throw new Error('a rehearsal has ended without a result')
+  return last.result
+}
+
+class Rehearsed extends Error {}
+
 /** A few at a time, so that others have their turn. */
 async function prepare(
   missing: ReadonlyMap<string, Run>,

@@ -41,6 +41,11 @@ export class Query {
     return this.#values.has(name)
   }
 
+  /** Whether a parameter is given, and is not `0`. */
+  asks(name: string): boolean {
+    return (this.#values.get(name) ?? '0') !== '0'
+  }
+
   /** For calls that take no parameters. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#twice.length === 0) return

@@ -5,6 +5,7 @@ import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {
+  type Answer,
   allow,
   type Context,
   entityAnswer,
@@ -17,7 +18,10 @@ import {
 } from './context.ts'
 import { erase } from './erase.ts'
 import { perform } from './perform.ts'
+import { changesOf } from './preview.ts'
 import { parseFlag, Query } from './query.ts'
+import { restoreTogether } from './restore-together.ts'
+import { parseWith } from './undo.ts'
 
 interface Removal {
   readonly id: number
@@ -25,6 +29,8 @@ interface Removal {
   readonly when: Preconditions
   /** The one that it is a part of, if any. */
   readonly operation?: string
+  /** Whether nothing of it stays. */
+  readonly preview?: boolean
 }
 
 /** `DELETE /api/<entity>/<id>/`, with `?restore=1` and `?purge=1`. */
@@ -32,16 +38,22 @@ export function* remove(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, query, when, operation }: Removal,
+  { id, query, when, operation, preview = false }: Removal,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
-  const given = query.take(['restore', 'purge'], errors)
+  const given = query.take(['restore', 'purge', 'with', 'dry_run'], errors)
   const restore = parseFlag('restore', given.restore, errors)
   const purge = parseFlag('purge', given.purge, errors)
+  const together = parseWith(given.with, ['targets'], errors).size > 0
+  if (together && !restore) errors.set('with', ['goes together with restore=1'])
+  const dryRun = parseFlag('dry_run', given.dry_run, errors)
+  if (dryRun && (purge || !preview))
+    errors.set('dry_run', [`is not taken ${purge ? 'by a purge' : 'in a batch'}`])
   if (restore && purge) errors.set('purge', ['does not go together with restore'])
   allow(plan, purge ? 'purge' : restore ? 'restore' : 'delete', actor)
   if (errors.size > 0) throw invalid(errors)
-  const act = purge ? purgeEntity : restore ? restoreEntity : deleteEntity
+  const restores = together ? restoreWithTargets : restoreEntity
+  const act = purge ? purgeEntity : restore ? restores : deleteEntity
   for (let tries = 0; tries < TRIES; tries++) {
     const bag = { ...operationOf(actor, when, operation), $id: id }
     const answer = yield* act(context, plan, actor, bag)
@@ -121,6 +133,31 @@ function* restoreEntity(
   }
   if ((yield* purgeOf(context, String(row[3]))) !== undefined) throw new Failure('not_found')
   return undefined
+}
+
+/** With the deleted Entities that it refers to. To be run in one transaction. */
+function* restoreWithTargets(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  bag: Operation,
+): Act<KeptAnswer | undefined> {
+  const row = yield* stateOf(plan, 'restore', actor, bag)
+  if (row[3] === null) return entityAnswer(200, plan, row)
+  const { $id: id, $operation: operation } = bag
+  yield* restoreTogether(context, actor, { type: plan.type.name, id, operation })
+  return entityAnswer(200, plan, (yield* read(plan.view(actor).state, bag))[0], operation)
+}
+
+/**
+ * `?dry_run=1`: what a delete or a restore would change, with all that would go along or be emptied. Run in a
+ * transaction that is given up.
+ */
+export function* previewRemoval(context: Context, plan: Plan, actor: Actor, removal: Removal): Act<Answer> {
+  const answer = yield* remove(context, plan, actor, { ...removal, preview: true })
+  const operation = answer.headers?.['Takeback-Operation'] ?? null
+  const { total, changes } = yield* changesOf(context, actor, operation)
+  return { status: 200, body: JSON.stringify({ operation: null, total, changes }) }
 }
 
 /** Marks what is to go, then erases it. Where a purge was interrupted, this finishes it. */

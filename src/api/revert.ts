@@ -1,8 +1,10 @@
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
-import { conflictsOf, reversalOf, sheavesOf } from '../journal/undo.ts'
+import { addSentences, type Conflicts, explainObstacle } from '../journal/conflicts.ts'
+import { revertTo, sheavesOf } from '../journal/reversal.ts'
+import { Snapshot } from '../journal/versions.ts'
 import { type Actor, system } from '../plan/actor.ts'
-import { FORBIDDEN, MOVED } from '../plan/amend.ts'
+import { FORBIDDEN, MOVED } from '../plan/amendment.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
@@ -21,7 +23,6 @@ import {
   TRIES,
 } from './context.ts'
 import type { Query } from './query.ts'
-import { obstaclesTo } from './undo.ts'
 import { refuseUnchangeable } from './update.ts'
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
@@ -50,9 +51,8 @@ export function* revert(
       yield* refuseUnchangeable(plan, actor, id)
       throw invalidAt('version', 'is not a version that is still known')
     }
-    const now = JSON.parse(String(json))
-    const former = { ...JSON.parse(String(past[6])), deleted_at: null }
-    const reversal = reversalOf(plan, { id, version: Number(version) }, now, former)
+    const now = { id, version: Number(version), deletion: null, snapshot: new Snapshot(String(json)) }
+    const reversal = revertTo(plan, now, JSON.parse(String(past[6])))
     if (reversal === undefined) return entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row))
 
     const sheaves = sheavesOf([reversal])
@@ -68,10 +68,13 @@ export function* revert(
     }
     if (outcome.step === MOVED) continue
     if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
-    const conflicts = conflictsOf(
-      yield* obstaclesTo(context, outcome, { sheaves, bag }),
-      plan.view(actor).naming,
-    )
+    const conflicts: Conflicts = new Map()
+    const { viewer, naming } = plan.view(actor)
+    for (const statement of context.amend.obstacles(sheaves, viewer))
+      for (const found of yield* read(statement, { ...bag, ...askedBy(actor) }))
+        addSentences(conflicts, `${plan.type.name}/${id}`, [
+          explainObstacle(context.amend.obstacleOf(found), naming),
+        ])
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }
   throw new Failure('busy')

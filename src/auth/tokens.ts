@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, type Hmac, randomBytes } from 'node:crypto'
 import { compactVerify, SignJWT } from 'jose'
 import { budget } from '../budget.ts'
 import type { Session } from '../plan/actor.ts'
@@ -92,6 +92,11 @@ export class Tokens {
       .setExpirationTime(session.expires)
       .sign(this.#key)
     return { token, expiresAt: new Date(session.expires * 1000).toISOString() }
+  }
+
+  /** For a digest that only this service can make. */
+  digest(purpose: string): Hmac {
+    return createHmac('sha256', this.#key).update(`${purpose}\n`)
   }
 
   async verify(token: string): Promise<Claims | undefined> {

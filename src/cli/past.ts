@@ -1,5 +1,5 @@
 import { history as historyOf } from '../api/history.ts'
-import { perform } from '../api/perform.ts'
+import { fromSystem } from '../api/once.ts'
 import { Query } from '../api/query.ts'
 import { undoMany, undo as undoOne } from '../api/undo.ts'
 import { parseId } from '../api/update.ts'
@@ -98,13 +98,17 @@ function shownChanges(changed: Changed): string[] {
 
 export const undo: Command = {
   name: 'undo',
-  usage: 'takeback undo <operation> | --actor A --since T … [--skip-conflicts] [--yes] [--json]',
+  usage: 'takeback undo <operation> | --actor A --since T … [--with W] [--skip-conflicts] [--yes] [--json]',
   summary: 'Takes an operation back, or all that match, after showing what that changes.',
   options: {
     actor: { value: 'A', help: 'all that this user did, such as users/3' },
     since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
     until: { value: 'T', help: 'all before a time' },
-    entity: { value: 'E', help: 'all that touched this Entity type' },
+    entity: { value: 'E', help: 'all that touched this Entity type, or this Entity: bookings/7' },
+    with: {
+      value: 'W',
+      help: 'also delete what hangs from it (dependents), or restore what it needs (targets)',
+    },
     'skip-conflicts': { value: undefined, help: 'take back the rest where something stands in the way' },
     ...yesOption,
     ...jsonOption,
@@ -119,25 +123,27 @@ export const undo: Command = {
         'Say which operation, or which of them: takeback undo <operation>, or takeback undo --actor users/3 --since 14:00.',
       )
     await withApp(given, async ({ context }) => {
-      const run = async (dry: boolean) => {
+      const run = async (more: [string, string]) => {
+        const also = given.text('with')
         const query = new Query([
-          ['dry_run', dry ? '1' : '0'],
           ['skip_conflicts', given.text('skip-conflicts') === undefined ? '0' : '1'],
+          ...(also === undefined ? [] : [['with', also] as [string, string]]),
+          more,
         ])
-        const undone =
-          operation === undefined
-            ? undoMany(context, system, filter, query)
-            : undoOne(context, system, operation, query)
-        const { body = '' } = await perform(context.store, undone)
+        const request = fromSystem(filter)
+        const { body = '' } = await (operation === undefined
+          ? undoMany(context, request, query)
+          : undoOne(context, request, operation, query))
         return body
       }
-      const dry = await run(true)
-      const { total } = JSON.parse(dry) as Undone
+      const dry = await run(['dry_run', '1'])
+      const { total, plan = '' } = JSON.parse(dry) as Undone
       if (given.text('json') === undefined) console.log(shownUndo(dry))
       if (total === 0) return given.text('json') === undefined ? undefined : console.log(dry)
       if (given.text('yes') === undefined && !(await confirm('Take that back?')))
         return console.log('Nothing was taken back.')
-      const done = await run(false)
+      // Exactly what was shown, or nothing.
+      const done = await run(['plan', plan])
       if (given.text('json') === undefined)
         console.log(`Taken back, as operation ${(JSON.parse(done) as Undone).operation}.`)
       else console.log(done)
@@ -146,6 +152,7 @@ export const undo: Command = {
 }
 
 interface Undone {
+  readonly plan?: string
   readonly operation: string | null
   readonly undone: number
   readonly total: number

@@ -18,6 +18,7 @@ export function renderFailure(failure: Failure, requestId: string, explains = fa
     message,
     ...(failure.errors !== undefined && { errors: shownErrors(failure.errors) }),
     code: failure.code,
+    ...failure.more,
     ...(status >= 500 && { request_id: requestId }),
     ...(explains && failure.denied !== undefined && { denied_by: failure.denied }),
   }

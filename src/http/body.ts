@@ -3,18 +3,29 @@ import { Failure } from '../errors.ts'
 import { isJson } from './accept.ts'
 import { parseJson } from './json.ts'
 
-/** The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. */
-export async function readBody(request: Request, lists: boolean): Promise<object> {
+/**
+ * The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. Where it is
+ * optional, none at all is an empty object.
+ */
+export async function readBody(request: Request, taken: 'object' | 'any' | 'optional'): Promise<object> {
+  if (taken === 'optional' && isLeftOut(request.headers)) return {}
   if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
   refuseCompressed(request.headers.get('content-encoding'))
   const bytes = await readBytes(request).catch((cause) => {
     // Cut off, or badly framed: whoever sent it, not we.
     throw cause instanceof Failure ? cause : new Failure('malformed_json', { cause })
   })
+  if (taken === 'optional' && bytes.length === 0) return {}
   const value = parseJson(bytes)
-  if (typeof value !== 'object' || value === null || (Array.isArray(value) && !lists))
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && taken !== 'any'))
     throw new Failure('not_an_object')
   return value
+}
+
+/** RFC 9112, section 6.3: without either header there is no body. */
+function isLeftOut(headers: Headers): boolean {
+  const length = headers.get('content-length')
+  return !headers.has('transfer-encoding') && (length === null || length === '0')
 }
 
 /**

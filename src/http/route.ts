@@ -32,8 +32,8 @@ export interface Call {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Handler {
-  /** Whether it takes a body, and whether that may be a list. */
-  readonly body: false | 'object' | 'any'
+  /** Whether it takes a body, whether that may be a list, and whether it may be left out. */
+  readonly body: false | 'object' | 'any' | 'optional'
   /** For a browser: needs neither `Accept` nor a token. */
   readonly page?: boolean
   /** For whoever watches the server: as often as they like. */

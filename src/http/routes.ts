@@ -7,8 +7,9 @@ import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
 import { performOnce, transactOnce } from '../api/once.ts'
 import { operation, operations } from '../api/operations.ts'
+import { rehearse } from '../api/perform.ts'
 import { read } from '../api/read.ts'
-import { remove } from '../api/remove.ts'
+import { previewRemoval, remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
 import { changePassword, logout, me, refresh } from '../api/session.ts'
 import { signsUp } from '../api/sign-up.ts'
@@ -60,7 +61,11 @@ function entityRoutes(context: Context, plan: Plan): Route[] {
           const { caller, query, when } = call
           const id = parseId(call.id)
           if (query.has('purge')) call.waitLong()
-          return performOnce(context, call, () => remove(context, plan, caller.actor, { id, query, when }))
+          const removal = { id, query, when }
+          if (query.asks('dry_run'))
+            return rehearse(context.store, () => previewRemoval(context, plan, caller.actor, removal))
+          const make = () => remove(context, plan, caller.actor, removal)
+          return query.asks('with') ? transactOnce(context, call, make) : performOnce(context, call, make)
         }),
       },
     },
@@ -130,9 +135,7 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/undo`,
       methods: {
-        POST: withBody((call) =>
-          performOnce(context, call, () => undoMany(context, call.caller.actor, call.body, call.query)),
-        ),
+        POST: withBody((call) => undoMany(context, call, call.query)),
       },
     },
     {
@@ -142,9 +145,7 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/:id/undo`,
       methods: {
-        POST: plain((call) =>
-          performOnce(context, call, () => undo(context, call.caller.actor, call.id, call.query)),
-        ),
+        POST: withOptionalBody((call) => undo(context, call, call.id, call.query)),
       },
     },
   ]
@@ -200,6 +201,10 @@ function plain(run: Handler['run']): Handler {
 
 function withAny(run: Handler['run']): Handler {
   return { body: 'any', run }
+}
+
+function withOptionalBody(run: Handler['run']): Handler {
+  return { body: 'optional', run }
 }
 
 function withBody(run: Handler['run']): Handler {

@@ -136,7 +136,7 @@ export class Service {
     admit(seen, handler, request.method, 'user')
     if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
     refuseExpired(handler, seen.caller)
-    const body = handler.body ? await readBody(request, handler.body === 'any') : NONE
+    const body = handler.body ? await readBody(request, handler.body) : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = handler.body ? await this.#callerOf(token) : seen.caller
     refuseExpired(handler, caller)

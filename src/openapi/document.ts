@@ -82,6 +82,10 @@ function securityOf(open: boolean, queryToken: boolean): object[] {
   return [...(open ? [{}] : []), { bearer: [] }, ...(queryToken ? [{ token: [] }] : [])]
 }
 
+function requestOf({ schema, example, optional = false }: NonNullable<Operation['body']>): object {
+  return { requestBody: { required: !optional, content: { 'application/json': { schema, example } } } }
+}
+
 function describe(operation: Operation, queryToken: boolean): object {
   const { id, tag, summary, description, open, parameters, body } = operation
   return {
@@ -91,7 +95,7 @@ function describe(operation: Operation, queryToken: boolean): object {
     description,
     security: securityOf(open, queryToken),
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': body } } }),
+    ...(body !== undefined && requestOf(body)),
     responses: responsesOf(operation),
   }
 }

@@ -238,6 +238,7 @@ function removeOperation(about: About): Operation {
   const { type, model } = about
   const actions = ['delete', 'restore', 'purge'] as const
   const { into, out, types } = reachOf(type, model)
+  const removed = written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.'))
   const gone = { ...answerOf(type, model), version: 2, deleted_at: '2026-06-02T17:00:00.000Z' }
   return {
     method: 'DELETE',
@@ -245,13 +246,15 @@ function removeOperation(about: About): Operation {
     id: `delete${about.label}`,
     tag: type.name,
     summary: `Delete, restore or purge one of ${type.name}`,
-    description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. ${about.access(...actions)}`,
+    description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. \`dry_run=1\` shows what would go along, come back or be emptied. ${about.access(...actions)}`,
     open: about.open(...actions),
-    parameters: share('id', 'restore', 'purge', 'If-Match', ...writing),
+    parameters: share('id', 'restore', 'purge', 'with_targets', 'dry_run', 'If-Match', ...writing),
     body: undefined,
     answers: [
       {
-        ...replayable(written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.'))),
+        ...replayable(removed),
+        description: `${removed.description} With \`dry_run=1\`: what would change.`,
+        schema: { anyOf: [removed.schema ?? {}, refTo('Removed')] },
         example: gone,
       },
       { status: 204, description: 'It is purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },

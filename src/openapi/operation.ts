@@ -15,7 +15,9 @@ export interface Operation {
   /** Whether it can be called without a token. */
   readonly open: boolean
   readonly parameters: readonly (Parameter | SharedParameter)[]
-  readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined
+  readonly body:
+    | { readonly schema: JsonSchema; readonly example: unknown; readonly optional?: boolean }
+    | undefined
   readonly answers: readonly Success[]
   readonly codes: readonly Code[]
 }

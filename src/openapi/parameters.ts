@@ -133,6 +133,21 @@ export const shared = {
     flag,
   ),
   skip_conflicts: query('skip_conflicts', '`1` takes back the rest where something stands in the way.', flag),
+  plan: query('plan', 'From a preview: exactly that is done, or nothing (412 `plan_changed`).', {
+    type: 'string',
+  }),
+  with: query(
+    'with',
+    '`dependents` also deletes what hangs from what is to go, or empties its references; `targets` also restores the deleted Entities that are referred to. Both with a comma between them.',
+    { enum: ['targets', 'dependents', 'targets,dependents', 'dependents,targets'] },
+  ),
+  with_targets: query(
+    'with',
+    '`targets`, with `restore=1`: also restores the deleted Entities that it refers to.',
+    {
+      enum: ['targets'],
+    },
+  ),
   restore: query('restore', '`1` takes the delete back.', flag),
   purge: query('purge', '`1` erases for good what is deleted already.', flag),
 } as const satisfies Record<string, Parameter>

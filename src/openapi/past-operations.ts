@@ -35,9 +35,9 @@ export function pastOperations(): Operation[] {
   const undo = {
     ...call,
     method: 'POST',
-    parameters: share('dry_run', 'skip_conflicts', ...writing),
+    parameters: share('dry_run', 'skip_conflicts', 'with', 'plan', 'cursor', ...writing),
     answers: [undone],
-    codes: [...refusals, 'cannot_undo', 'last_admin', 'busy', 'disk_full'] satisfies Code[],
+    codes: [...refusals, 'cannot_undo', 'last_admin', 'busy', 'plan_changed', 'disk_full'] satisfies Code[],
   } as const
   return [
     {
@@ -78,7 +78,8 @@ export function pastOperations(): Operation[] {
       id: 'undoOperation',
       summary: 'Take an operation back',
       description:
-        'Whatever it was, all of it, as a new operation that can be undone in its turn. Refused with what stands against it where anything was changed since.',
+        'Whatever it was, all of it, as a new operation that can be undone in its turn. A value goes back if it still is what the operation made it. Refused with everything that is in the way where it is not. The body may be left out; it takes the parameters too.',
+      body: { schema: refTo('Undo'), example: { dry_run: true }, optional: true },
       parameters: [...share('operation'), ...undo.parameters],
       codes: [...undo.codes, 'not_found'],
     },

@@ -57,6 +57,14 @@ const toldOf = (properties: Record<string, JsonSchema>) =>
   object({ ...properties, ...told }, Object.keys(properties))
 const all = (properties: Record<string, JsonSchema>) => object(properties, Object.keys(properties))
 
+const asked: Record<string, JsonSchema> = {
+  dry_run: { type: 'boolean', description: 'Shows what would be done, and does nothing.' },
+  skip_conflicts: { type: 'boolean', description: 'Takes back the rest where something is in the way.' },
+  with: { type: 'string', description: '`dependents`, `targets`, or both with a comma between them.' },
+  plan: { type: 'string', description: 'From a preview: exactly that is done, or nothing.' },
+  cursor: { type: 'string', description: 'The next page of a preview.' },
+}
+
 /** What the calls answer that look into the past, or take something back. */
 export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
   Change: toldOf({ version, kind, at: time, actor, operation: text, changed }),
@@ -65,23 +73,34 @@ export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
   Operations: pageOf('Operation'),
   OperationChange: all({ entity: text, id, version, kind, changed }),
   OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
+  Undo: object(asked, []),
   UndoMany: {
-    ...object({ actor: text, since: time, until: time, entity: text }, []),
+    ...object({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
     minProperties: 1,
     description: 'All that is given must hold.',
   },
   Reversal: object({ entity: text, id, kind, changed, unmapped }, ['entity', 'id', 'kind', 'changed']),
-  Undone: all({
-    operation: { type: ['string', 'null'], description: 'The new operation.' },
-    undone: { type: 'integer', minimum: 0, description: 'How many operations matched.' },
-    total: { type: 'integer', minimum: 0, description: 'How many Entities are changed.' },
+  Removed: all({
+    operation: { type: 'null' },
+    total: { type: 'integer', minimum: 0, description: 'How many Entities would be changed.' },
     changes: { ...listOf('Reversal'), description: 'The first hundred of them.' },
-    skipped: {
-      type: 'object',
-      additionalProperties: { type: 'array', items: text },
-      description: 'With `skip_conflicts=1`: what was left alone, and why.',
-    },
   }),
+  Undone: object(
+    {
+      operation: { type: ['string', 'null'], description: 'The new operation.' },
+      undone: { type: 'integer', minimum: 0, description: 'How many operations matched.' },
+      total: { type: 'integer', minimum: 0, description: 'How many Entities are changed.' },
+      changes: { ...listOf('Reversal'), description: 'The first hundred of them.' },
+      skipped: {
+        type: 'object',
+        additionalProperties: { type: 'array', items: text },
+        description: 'What was left alone, and why.',
+      },
+      plan: { type: 'string', description: 'Of a preview: what `plan` takes.' },
+      next: { ...next, description: 'Of a preview: the `cursor` of the next page.' },
+    },
+    ['operation', 'undone', 'total', 'changes', 'skipped'],
+  ),
   Revert: object({ version: { ...version, description: 'The version whose values are written.' } }, [
     'version',
   ]),

@@ -186,6 +186,7 @@ function errorSchema(): JsonSchema {
         },
         code: { type: 'string', enum: Object.keys(catalogue), description: 'What went wrong, for programs.' },
         request_id: { type: 'string', description: 'Stands in the log beside the cause; from 500 on.' },
+        preview: { ...refTo('Undone'), description: 'With `plan_changed`: what would be done now.' },
       },
       ['message', 'code'],
     ),

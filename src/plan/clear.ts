@@ -4,7 +4,7 @@ import { count, id, join, param, type Sql, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { next } from './columns.ts'
 import type { Extent } from './extent.ts'
-import { journal } from './journal.ts'
+import { JOURNAL, journal } from './journal.ts'
 import { arrowsOf, refersTo } from './links.ts'
 
 /**
@@ -24,10 +24,10 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
   const kept = edges.map((edge) => {
     const { rows, target } = arrowsOf(edge)
     const place = edge.list === undefined ? sql`NULL` : sql`l."place"`
-    return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place")
-      SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place} FROM ${rows}
+    return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place", "version")
+      SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}
       WHERE c."id" IN ${extent.asideIds(type)} AND ${target} IN ${extent.ids(edge.to)}
-      ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place"`
+      ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   })
   // An operation of many parts can empty a reference more than once: what stood there last is what comes back.
   const before = edges
@@ -69,7 +69,9 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
       AND k."target" IN ${extent.ids(to)}`
     return {
       column,
-      ...(edge.list === undefined ? refill(edge, former) : putBack(edge.list, edge, former, dialect)),
+      ...(edge.list === undefined
+        ? refill(edge, sql`${former} AND ${isUnwritten(type, column, dialect)}`)
+        : putBack(edge.list, edge, former, dialect)),
     }
   })
   const set = ways.map(
@@ -90,6 +92,12 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
       journalAside(type, extent, dialect),
     ].map((source) => step(dialect, 'change', 'any', source)),
   ]
+}
+
+/** Nobody has set what was cleared, called `k`, since, and emptied it again: then it is theirs. */
+function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
+  return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${word(type.name)} AND w."entity_id" = k."entity_id"
+    AND w."version" > k."version" AND ${dialect.extract(sql`w."data"`, column, 'reference', 0)} IS NOT NULL)`
 }
 
 /** Whether something of what was cleared, called `k`, has a place in the row, and what the column is then. */

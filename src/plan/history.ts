@@ -1,8 +1,9 @@
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { compile, count, param, type Statement, sql, word } from '../store/sql.ts'
+import { compile, count, id, param, type Statement, sql, word } from '../store/sql.ts'
 import { fittingRows } from './bytes.ts'
 import { JOURNAL } from './journal.ts'
+import { renderEntity } from './render.ts'
 
 /** What the journal says about one Entity. */
 export interface HistoryPlan {
@@ -13,6 +14,10 @@ export interface HistoryPlan {
   page(limit: number): Statement
   /** By `$id` and `$version`: the same. */
   readonly version: Statement
+  /** By `$id`, from the version `$version` on, oldest first: the same, and the operation that had deleted it then. */
+  since(limit: number): Statement
+  /** By `$ids`, as they stand now: id, version, the operation that deleted it, JSON. */
+  readonly now: Statement
 }
 
 const columns = sql`j."version", j."kind", j."at", j."actor", j."actor_id", j."operation", j."data"`
@@ -36,6 +41,17 @@ export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan 
       ),
     version: compile(
       sql`SELECT ${columns} ${ofEntity('j')} AND j."version" = ${param('$version', 'integer')}`,
+      dialect.placeholder,
+    ),
+    since: (limit) =>
+      compile(
+        sql`SELECT ${columns}, j."deletion" ${ofEntity('j')} AND j."version" >= ${param('$version', 'integer')}
+          ORDER BY j."version" LIMIT ${count(limit)}`,
+        dialect.placeholder,
+      ),
+    now: compile(
+      sql`SELECT t."id", t."version", t."deletion", ${renderEntity(type, dialect)} FROM ${id(type.name)} t
+        WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
       dialect.placeholder,
     ),
   }

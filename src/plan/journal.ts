@@ -10,8 +10,8 @@ export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 /** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */
 export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Dialect, source: Sql): Sql {
   const data = kind === 'purge' ? sql`NULL` : renderEntity(type, dialect)
-  return sql`INSERT INTO ${JOURNAL} ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data")
-    SELECT ${param('$operation')}, t."updated_at", ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, t."id", t."version", ${typeof kind === 'string' ? word(kind) : kind}, ${data}
+  return sql`INSERT INTO ${JOURNAL} ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion")
+    SELECT ${param('$operation')}, t."updated_at", ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, t."id", t."version", ${typeof kind === 'string' ? word(kind) : kind}, ${data}, t."deletion"
     FROM ${source}`
 }
 

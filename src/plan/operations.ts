@@ -10,7 +10,8 @@ export interface Filter {
   readonly actor?: { readonly name: string; readonly id: number | null } | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
-  readonly entity?: string | undefined
+  /** An Entity type, or one Entity of it. */
+  readonly entity?: { readonly type: string; readonly id: number | null } | undefined
   /** That of `Takeback-Run`. */
   readonly run?: string | undefined
   /** Only those behind this place. */
@@ -39,10 +40,14 @@ export interface OperationsPlan {
    */
   changes(limit: number): Statement
   /**
-   * What `$operations` have touched: Entity type, id, the first version by them, the last one, how many; version, kind,
-   * JSON, actor and actor's id of the newest; JSON of the version before the first.
+   * The versions that `$operations` made, and the one before each, newest first within an Entity: Entity type, id,
+   * version, kind, operation, the operation that had deleted it, JSON, 1 where one of them made it and 0 elsewhere.
    */
   readonly touched: Statement
+  /** By `$operation`, from the place `$offset` on, by Entity: as `changes`. */
+  slice(limit: number): Statement
+  /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
+  readonly whole: Statement
 }
 
 export function compileOperations(dialect: Dialect): OperationsPlan {
@@ -76,6 +81,19 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
         return sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
           FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${former} ORDER BY j."seq"`
       }),
+    slice: (limit) =>
+      made(
+        `slice ${limit}`,
+        () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
+          LEFT JOIN ${JOURNAL} b ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1
+          WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
+          LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
+      ),
+    whole: compile(
+      sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."data" FROM ${JOURNAL} j
+        WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"`,
+      dialect.placeholder,
+    ),
     touched: compile(touched(named), dialect.placeholder),
   }
 }
@@ -94,14 +112,13 @@ function matching(filter: Filter, limit: number): Sql {
 const head = sql`min(o."at"), min(o."actor"), min(o."actor_id"), count(*)`
 
 function touched(named: Sql): Sql {
-  const same = (alias: Sql) => sql`${alias}."entity" = w."entity" AND ${alias}."entity_id" = w."entity_id"`
-  const newest = sql`(SELECT max(k."version") FROM ${JOURNAL} k WHERE ${same(sql`k`)})`
-  return sql`SELECT w."entity", w."entity_id", w."first", w."last", w."n", c."version", c."kind", c."data", c."actor", c."actor_id", b."data"
-    FROM (SELECT j."entity", j."entity_id", min(j."version") AS "first", max(j."version") AS "last", count(*) AS "n"
-      FROM ${JOURNAL} j WHERE j."operation" IN ${named} GROUP BY j."entity", j."entity_id") w
-    JOIN ${JOURNAL} c ON ${same(sql`c`)} AND c."version" = ${newest}
-    LEFT JOIN ${JOURNAL} b ON ${same(sql`b`)} AND b."version" = w."first" - 1
-    ORDER BY w."entity", w."entity_id"`
+  const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named}`
+  return sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."operation", j."deletion", j."data", w."made"
+    FROM (SELECT a."entity", a."entity_id", a."version", max(a."made") AS "made" FROM (
+      ${made} UNION ALL SELECT m."entity", m."entity_id", m."version" - 1, 0 FROM (${made}) m) a
+      GROUP BY a."entity", a."entity_id", a."version") w
+    JOIN ${JOURNAL} j ON j."entity" = w."entity" AND j."entity_id" = w."entity_id" AND j."version" = w."version"
+    ORDER BY j."entity", j."entity_id", j."version" DESC`
 }
 
 function where(filter: Filter): Sql {
@@ -124,19 +141,26 @@ function where(filter: Filter): Sql {
   ])
 }
 
-/** What the changes of one operation need not have in common. The `||` keeps a type's own index from looking better: it is in no order of time. */
+/** What the changes of one operation need not have in common. */
 function each({ since, until, entity }: Filter, alias: Sql): Sql {
   return and([
     sql`1 = 1`,
     ...(since === undefined ? [] : [sql`${alias}."at" >= ${param('$since', 'datetime')}`]),
     ...(until === undefined ? [] : [sql`${alias}."at" < ${param('$until', 'datetime')}`]),
-    ...(entity === undefined ? [] : [sql`${alias}."entity" || '' = ${param('$entity')}`]),
+    ...(entity === undefined ? [] : [isOf(entity, alias)]),
   ])
+}
+
+/** The `||` keeps a type's own index from looking better: it is in no order of time. One Entity has few changes, and its own index. */
+function isOf({ id }: NonNullable<Filter['entity']>, alias: Sql): Sql {
+  if (id === null) return sql`${alias}."entity" || '' = ${param('$entity')}`
+  return sql`${alias}."entity" = ${param('$entity')} AND ${alias}."entity_id" = ${param('$entity_id', 'integer')}`
 }
 
 function shapeOf(filter: Filter): string {
   return [
     filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
-    ...(['since', 'until', 'entity', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
+    filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',
+    ...(['since', 'until', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
   ].join(' ')
 }

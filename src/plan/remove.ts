@@ -46,6 +46,8 @@ export interface RemovePlan {
   readonly conflicts: Statement
   explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
+  /** After a restore that met deleted targets: which. */
+  deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
   /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
   explainSetAgain(errors: Errors): void
   explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
@@ -162,7 +164,7 @@ function explanations(
   back: Reach,
   model: Model,
   naming: Naming,
-): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'explainSetAgain' | 'explainConflicts'> {
+): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'deadTargets' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
   const prefix = (type: string, member: unknown, own: number) =>
     type === self?.name && Number(member) === own ? '' : `${type}/${member}.`
@@ -193,6 +195,11 @@ function explanations(
         else note(errors, at.slice(0, -1), 'refers to something that is deleted')
       }
     },
+    deadTargets: (rows) =>
+      rows.flatMap(([key, , target]) => {
+        const edge = back.out[Number(String(key).split(' ')[0])]
+        return edge === undefined ? [] : [[edge.to, Number(target)] as const]
+      }),
     explainSetAgain(errors) {
       for (const { type, edges } of byType(back.clears, model))
         for (const set of uniquesOf(type))

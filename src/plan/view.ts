@@ -8,7 +8,7 @@ import type { FieldAction } from '../declare/rules.ts'
 import { HIDDEN, type Mode, objectCheck, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
+import { and, compile, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { ownColumns } from './columns.ts'
 import { Conditions } from './condition.ts'
 import { compileExpansions } from './expand.ts'
@@ -50,8 +50,13 @@ export interface View {
   readonly state: Statement
   /** Whether they may make anything else of the Entity `$id` at all; undefined where they always may. */
   readonly changeable: Statement | undefined
-  /** Of those in `$ids`, in whatever state, the ids of those whose history they may see. */
+  /**
+   * By `$ids`, in whatever state: id, whether they may see its history, and for each field that they see of some
+   * Entities only, whether they see it of this one.
+   */
   readonly known: Statement
+  /** The fields that they see of an Entity, from its row of `known`. */
+  fieldsOf(row: readonly unknown[]): readonly Field[]
 }
 
 /** Where the answer of a rule stands in a row of `state`. */
@@ -128,7 +133,7 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     naming,
     may,
     rule,
-    fields: always(type.fields, read),
+    fields: seenFields(type.fields, (path) => read.get(path) === yes),
     hides: [...read.values()].some((one) => one !== yes),
     check: checks(type, sights),
     guarded: { create: depending('write'), update: depending('change') },
@@ -143,11 +148,10 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
       sights: (ground) => sights.rules.map((one) => rules.of(one, ground)),
       naming,
     }),
-    known: compile(
-      sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}
-        AND ${rule('read', rowOf(type)) ?? sql`1 = 1`} AND ${rule('history', rowOf(type)) ?? sql`1 = 1`}`,
-      dialect.placeholder,
-    ),
+    ...compileKnown(type, read, dialect, {
+      guard: (expression) => rules.of(expression, rowOf(type)),
+      history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),
+    }),
     state: compile(
       sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)}, t."deletion"${join(answers, sql``)}
         FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
@@ -156,14 +160,44 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
   }
 }
 
-/** Fields that are seen of every Entity, and objects with what is left in them. */
-function always(fields: readonly Field[], rules: ReadonlyMap<string, Expression>): Field[] {
+/** Fields that are seen, and objects with what is left in them. */
+function seenFields(fields: readonly Field[], isSeen: (path: string) => boolean): Field[] {
   return fields.flatMap((field): Field[] => {
-    if (rules.get(field.path) !== yes) return []
+    if (!isSeen(field.path)) return []
     if (field.kind !== 'object') return [field]
-    const inner = always(field.fields, rules)
+    const inner = seenFields(field.fields, isSeen)
     return inner.length === 0 ? [] : [{ ...field, fields: inner }]
   })
+}
+
+function compileKnown(
+  type: EntityType,
+  read: ReadonlyMap<string, Expression>,
+  dialect: Dialect,
+  { guard, history }: { guard(expression: Expression): Sql; readonly history: Sql },
+): Pick<View, 'known' | 'fieldsOf'> {
+  const some = [...read].filter(([, one]) => one !== yes && one !== no)
+  const flag = (condition: Sql) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
+  const told = [history, ...some.map(([, one]) => guard(one))].map(flag)
+  const made = new Map<string, readonly Field[]>()
+  return {
+    known: compile(
+      sql`SELECT t."id", ${join(told)} FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
+      dialect.placeholder,
+    ),
+    fieldsOf([, , ...flags]) {
+      const key = flags.join('')
+      const known = made.get(key)
+      if (known !== undefined) return known
+      const seen = new Set([
+        ...[...read].filter(([, one]) => one === yes).map(([path]) => path),
+        ...some.filter((_, at) => Number(flags[at]) === 1).map(([path]) => path),
+      ])
+      const fields = seenFields(type.fields, (path) => seen.has(path))
+      if (made.size < 1000) made.set(key, fields)
+      return fields
+    },
+  }
 }
 
 function checks(type: EntityType, sights: Sights): View['check'] {

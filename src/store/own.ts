@@ -61,6 +61,8 @@ export const ownTables: readonly OwnTable[] = [
       integer('version'),
       text('kind'),
       optional(text('data')),
+      // The operation that had deleted it, as it stood after this change.
+      { ...optional(text('deletion')), since: 3 },
     ],
     key: ['seq'],
     numbered: true,
@@ -81,6 +83,8 @@ export const ownTables: readonly OwnTable[] = [
       text('column'),
       integer('target'),
       { ...optional(integer('place')), since: 2 },
+      // The version of the Entity that left the reference empty.
+      { ...optional(integer('version')), since: 3 },
     ],
     key: ['operation', 'entity', 'entity_id', 'column', 'target'],
     indexes: [{ name: 'entity', columns: ['entity', 'entity_id'], since: 3 }],

@@ -17,21 +17,21 @@ interface Thing {
   /** By path, in their order: at most one, where it is not a list. */
   references: Record<string, readonly number[]>
   deletion: number | null
-  /** How often it was changed. */
-  version: number
 }
+
+type Values = Pick<Thing, 'references' | 'deletion'>
 
 /** Of one thing, as an operation found and left it; `before` is undefined where it was made. */
 interface Touched {
   readonly thing: Thing
-  readonly before: Pick<Thing, 'references' | 'deletion'> | undefined
-  /** The version before, and the one that it left behind. */
-  readonly first: number
-  readonly last: number
+  readonly before: Values | undefined
+  readonly after: Values
 }
 
 interface Operation {
   readonly id: string
+  readonly at: string
+  /** Those that it made, as a deletion; none where it deleted nothing. */
   readonly deletion: number
   readonly touched: readonly Touched[]
 }
@@ -42,6 +42,8 @@ interface Cleared {
   readonly edge: Edge
   readonly target: number
   readonly place: number
+  /** Whether somebody has set the reference since. */
+  written: boolean
 }
 
 /** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
@@ -52,53 +54,95 @@ class World {
   #operations = 0
 
   /** Runs something, and notes what it did as an operation, if the server says that it was one. */
-  async note(work: () => Promise<string>, always?: Thing): Promise<void> {
+  async note(work: () => Promise<{ id: string; at: string }>): Promise<void> {
     const before = new Map(this.things.map((thing) => [thing, copyOf(thing)]))
     const deletions = this.#operations
-    const id = await work()
+    const { id, at } = await work()
     const touched = this.things.flatMap((thing): Touched[] => {
       const former = before.get(thing)
-      if (former !== undefined && thing !== always && isSame(former, thing)) return []
-      thing.version++
-      return [{ thing, before: former, first: thing.version - 1, last: thing.version }]
+      if (former !== undefined && isSame(former, thing)) return []
+      return [{ thing, before: former, after: copyOf(thing) }]
     })
+    for (const one of this.#cleared) if (targetsOf(one.thing, one.edge).length > 0) one.written = true
     // What deletes nothing is no deletion, and has cleared nothing.
     const deletion = this.#operations > deletions ? this.#operations : 0
-    if (id !== '') this.operations.push({ id, deletion, touched })
+    if (id !== '') this.operations.push({ id, at, deletion, touched })
   }
 
-  /** The status, and whether anything is written. */
-  undo({ touched, deletion }: Operation): { status: number; written: boolean } {
-    if (touched.some(({ thing, last }) => thing.version !== last)) return { status: 409, written: false }
-    const changes = touched.flatMap(({ thing, before }) => {
-      const wanted = before ?? { references: thing.references, deletion: thing.deletion ?? -1 }
-      return isSame(wanted, thing) ? [] : [{ thing, now: copyOf(thing), wanted }]
+  /** The status, and whether anything is written. Operations are given newest first. */
+  undo(operations: readonly Operation[]): { status: number; written: boolean } {
+    const things = new Set(operations.flatMap(({ touched }) => touched.map(({ thing }) => thing)))
+    const wanted = [...things].map((thing) => {
+      const versions = operations.flatMap(({ touched }) => touched.filter((one) => one.thing === thing))
+      return { thing, now: copyOf(thing), next: this.#takeBack(thing, versions) }
     })
-    const goes = ({ thing, wanted }: (typeof changes)[number]) =>
-      thing.deletion === null && wanted.deletion !== null
-    const gone = changes.filter(goes).map(({ thing }) => thing)
+    if (wanted.some(({ next }) => next === 'conflict')) return { status: 409, written: false }
+    const changes = wanted.flatMap(({ next, ...rest }) =>
+      next === 'conflict' || isSame(next, rest.thing) ? [] : [{ ...rest, next }],
+    )
     const operation = this.#operations + 1
-    for (const change of changes) {
-      change.thing.references = { ...change.wanted.references }
-      if (goes(change)) change.thing.deletion = operation
-      else if (change.wanted.deletion === null) change.thing.deletion = null
+    for (const { thing, next } of changes) {
+      thing.references = next.references
+      thing.deletion = next.deletion === ITSELF ? operation : next.deletion
     }
     if (!this.#isSound()) {
       for (const { thing, now } of changes) Object.assign(thing, now)
       return { status: 409, written: false }
     }
     this.#operations = operation
-    const things = changes.map(({ thing }) => thing)
-    this.#cleared = this.#cleared.filter((one) => one.deletion !== deletion || !things.includes(one.thing))
-    for (const { thing, now } of changes)
-      for (const edge of this.edgesOf(thing.type)) {
-        const after = targetsOf(thing, edge)
-        if (edge.list === undefined && after.length > 0) continue
-        for (const [place, target] of (now.references[edge.path] ?? []).entries())
-          if (!after.includes(target) && gone.some(({ type, id }) => type === edge.to && id === target))
-            this.#cleared.push({ deletion: operation, thing, edge, target, place })
-      }
+    const deletions = operations.map(({ deletion }) => deletion)
+    this.#cleared = this.#cleared.filter(
+      (one) => !deletions.includes(one.deletion) || !changes.some(({ thing }) => thing === one.thing),
+    )
+    for (const { thing, now } of changes) this.#keepCleared(thing, now, changes)
     return { status: 200, written: changes.length > 0 }
+  }
+
+  /** What is emptied because its target goes is known, under the deletion that the target has then. */
+  #keepCleared(thing: Thing, now: Values, changes: readonly { thing: Thing; now: Values }[]): void {
+    for (const edge of this.edgesOf(thing.type)) {
+      const after = targetsOf(thing, edge)
+      if (edge.list === undefined && after.length > 0) continue
+      for (const [place, target] of (now.references[edge.path] ?? []).entries()) {
+        const gone = changes.find((one) => one.thing.type === edge.to && one.thing.id === target)
+        const deletion = gone?.thing.deletion ?? null
+        if (after.includes(target) || deletion === null || gone?.now.deletion === deletion) continue
+        this.#cleared = this.#cleared.filter(
+          (one) =>
+            one.deletion !== deletion || one.thing !== thing || one.edge !== edge || one.target !== target,
+        )
+        this.#cleared.push({ deletion, thing, edge, target, place, written: false })
+      }
+    }
+  }
+
+  /** Each value goes back if it still is what the version made it; stays if it is back already; is in the way otherwise. */
+  #takeBack(thing: Thing, versions: readonly Touched[]): Values | 'conflict' {
+    const next = copyOf(thing)
+    for (const { before, after } of versions) {
+      const differs = (path: string) =>
+        !Bun.deepEquals(next.references[path] ?? [], after.references[path] ?? [])
+      const paths = this.edgesOf(thing.type).map(({ path }) => path)
+      if (before === undefined) {
+        if (next.deletion !== null) continue
+        if (paths.some(differs)) return 'conflict'
+        next.references = { ...thing.references }
+        next.deletion = thing.deletion ?? ITSELF
+        continue
+      }
+      const isBack = next.deletion === before.deletion || (after.deletion === null && next.deletion !== null)
+      if (before.deletion !== after.deletion && !isBack) {
+        if (next.deletion !== after.deletion) return 'conflict'
+        next.deletion = before.deletion
+      }
+      for (const path of paths) {
+        const [from, to] = [before.references[path] ?? [], after.references[path] ?? []]
+        if (Bun.deepEquals(from, to) || Bun.deepEquals(from, next.references[path] ?? [])) continue
+        if (differs(path)) return 'conflict'
+        next.references[path] = from
+      }
+    }
+    return next
   }
 
   /** What is live refers to what is live, and names that must be unique are. */
@@ -157,7 +201,7 @@ class World {
     for (const thing of extent) thing.deletion = deletion
     for (const one of pointing) {
       const { thing, edge, target } = one
-      this.#cleared.push({ deletion, ...one })
+      this.#cleared.push({ deletion, ...one, written: false })
       thing.references[edge.path] = targetsOf(thing, edge).filter((id) => id !== target)
     }
     return 200
@@ -186,7 +230,9 @@ class World {
       ({ deletion: by, edge, target }) =>
         by === deletion && extent.some(({ type, id }) => type === edge.to && id === target),
     )
-    for (const { thing, edge, target, place } of back.sort((a, b) => a.place - b.place)) {
+    this.#cleared = this.#cleared.filter((one) => !back.includes(one))
+    for (const { thing, edge, target, place, written } of back.sort((a, b) => a.place - b.place)) {
+      if (written && edge.list === undefined) continue
       const now = targetsOf(thing, edge)
       const most = edge.list === undefined ? 1 : (edge.list.max ?? Number.POSITIVE_INFINITY)
       if (now.length < most && !now.includes(target))
@@ -201,17 +247,17 @@ function targetsOf(thing: Thing, { path }: Edge): readonly number[] {
   return thing.references[path] ?? []
 }
 
-function copyOf({ references, deletion }: Pick<Thing, 'references' | 'deletion'>) {
+/** Deleted by the very undo that is under way. */
+const ITSELF = -1
+
+function copyOf({ references, deletion }: Values) {
   return { references: { ...references }, deletion }
 }
 
-function isSame(
-  a: Pick<Thing, 'references' | 'deletion'>,
-  b: Pick<Thing, 'references' | 'deletion'>,
-): boolean {
+function isSame(a: Values, b: Values): boolean {
   const paths = [...Object.keys(a.references), ...Object.keys(b.references)]
   return (
-    (a.deletion === null) === (b.deletion === null) &&
+    a.deletion === b.deletion &&
     paths.every((path) => Bun.deepEquals(a.references[path] ?? [], b.references[path] ?? []))
   )
 }
@@ -226,8 +272,8 @@ type Move =
     }
   | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
   | { readonly kind: 'remove' | 'restore'; readonly thing: number }
-  /** How many operations ago: mostly the last one. */
-  | { readonly kind: 'undo'; readonly ago: number }
+  /** How many operations ago: mostly the last one. `undoMany`: that one and all since. */
+  | { readonly kind: 'undo' | 'undoMany'; readonly ago: number }
 
 const small = fc.nat({ max: 11 })
 const large = fc.nat({ max: 99 })
@@ -242,6 +288,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('remove' as const), thing: small }),
   fc.record({ kind: fc.constant('restore' as const), thing: small }),
   fc.record({ kind: fc.constant('undo' as const), ago: fc.oneof(fc.constant(0), fc.nat({ max: 4 })) }),
+  fc.record({ kind: fc.constant('undoMany' as const), ago: fc.nat({ max: 4 }) }),
 )
 
 /** A body that sets what an edge refers to, wherever it stands. */
@@ -272,9 +319,16 @@ function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
 
 const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
 
+/** The operation that a call was, and its time. */
+async function written(server: TestServer, received: Received): Promise<{ id: string; at: string }> {
+  const id = operationOf(received)
+  if (id === '') return { id, at: '' }
+  return { id, at: (await server.expect(200, 'GET', `/api/operations/${id}/?limit=1`)).at }
+}
+
 async function perform(server: TestServer, world: World, one: Move): Promise<void> {
   if (one.kind === 'create') return world.note(() => create(server, world, one))
-  if (one.kind === 'undo') return undo(server, world, one.ago)
+  if ('ago' in one) return undo(server, world, one)
   const thing = world.things[one.thing % Math.max(1, world.things.length)]
   if (thing === undefined) return
   const path = `/api/${thing.type}/${thing.id}/`
@@ -288,40 +342,58 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
       const received = await server.call('PATCH', path, { body: bodyOf(edge, targets) })
       expect(received.status).toBe(live ? 200 : 404)
       if (live) thing.references[edge.path] = targets
-      return operationOf(received)
+      return written(server, received)
     }
-    return world.note(point, live ? thing : undefined)
+    return world.note(point)
   }
   return world.note(async () => {
     const expected = one.kind === 'remove' ? world.remove(thing) : world.restore(thing)
     const received = await server.call('DELETE', one.kind === 'remove' ? path : `${path}?restore=1`)
     const { status, text } = received
     expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
-    return operationOf(received)
+    return written(server, received)
   })
 }
 
-async function undo(server: TestServer, world: World, ago: number): Promise<void> {
+async function undo(
+  server: TestServer,
+  world: World,
+  { kind, ago }: Extract<Move, { kind: 'undo' | 'undoMany' }>,
+): Promise<void> {
   const operation = world.operations.at(-1 - ago)
   if (operation === undefined) return
+  const many = kind === 'undoMany'
+  const undone = many ? world.operations.filter(({ at }) => at >= operation.at) : [operation]
   await world.note(async () => {
-    const expected = world.undo(operation)
-    const path = `/api/operations/${operation.id}/undo/`
-    const dry = await server.call('POST', `${path}?dry_run=1`)
-    const received = await server.call('POST', path)
+    const expected = world.undo(undone.toReversed())
+    const path = many ? '/api/operations/undo/' : `/api/operations/${operation.id}/undo/`
+    const body = many ? { since: operation.at } : {}
+    const dry = await server.call('POST', path, { body: { ...body, dry_run: true } })
+    // What was previewed is what is done.
+    const plan = dry.body.plan
+    const received = await server.call('POST', path, { body: { ...body, ...(plan && { plan }) } })
     const { status, text } = received
     expect([path, status, text]).toEqual([path, expected.status, text])
     expect([dry.status, operationOf(dry)]).toEqual([status, ''])
+    if (status === 200) expect(shownIn(dry)).toEqual(shownIn(received))
     expect(operationOf(received) !== '').toBe(expected.written)
-    return operationOf(received)
+    return written(server, received)
   })
+}
+
+/** What an answer says is changed, without times. */
+function shownIn({ body }: Received): unknown {
+  return body.changes.map(({ changed: { deleted_at: _, ...changed }, ...rest }: any) => ({
+    ...rest,
+    changed,
+  }))
 }
 
 async function create(
   server: TestServer,
   world: World,
   { type, name, targets }: Extract<Move, { kind: 'create' }>,
-): Promise<string> {
+): Promise<{ id: string; at: string }> {
   const references: Record<string, readonly number[]> = {}
   let body: Record<string, unknown> = {
     [type === 'papers' ? 'title' : 'name']: `n${name}`,
@@ -345,9 +417,8 @@ async function create(
       name: `n${name}`,
       references,
       deletion: null,
-      version: 0,
     })
-  return operationOf(received)
+  return written(server, received)
 }
 
 /** All that the server has of these things, said as the world says it. */

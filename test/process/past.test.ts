@@ -52,9 +52,14 @@ onEveryStoreByHand('the command line takes back', (store) => {
     expect(undone.out).toMatch(/Taken back, as operation [0-9a-f-]{36}\.\n$/)
     expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(1)
     const twice = await cli('undo', patched.operation, '--yes')
-    expect([twice.code, twice.err]).toEqual([
+    expect([twice.code, twice.out]).toEqual([0, '\n1 operation, 0 Entities to change.\n'])
+    await call('PATCH', '/api/rooms/1/', { beds: 5 })
+    const { body: past } = await call('GET', '/api/rooms/1/history/?limit=2')
+    const [{ at: last }, { at: first }] = past.data
+    const refused = await cli('undo', patched.operation, '--yes')
+    expect([refused.code, refused.err]).toEqual([
       1,
-      'Something stands against taking that back.\n  rooms/1 was changed since, by system: beds\n',
+      `Something stands against taking that back.\n  rooms/1 beds was changed since, by system at ${first}, by admins/1 at ${last}\n`,
     ])
 
     const since = new Date().toISOString()

@@ -1,0 +1,28 @@
+import type { Field } from '../declare/model.ts'
+import type { Actor } from '../plan/actor.ts'
+import { type Act, read } from '../store/act.ts'
+import { askedBy, type Context } from './context.ts'
+
+/** What an actor may know of one Entity: whether its history, and which fields they see of it. */
+export interface Knowledge {
+  readonly history: boolean
+  readonly fields: readonly Field[]
+}
+
+/** By Entity (`bookings/7`), as it stands now. What is not there any more is not in it. */
+export function* knowledgeOf(
+  context: Context,
+  actor: Actor,
+  entities: readonly (readonly [type: string, id: number])[],
+): Act<ReadonlyMap<string, Knowledge>> {
+  const known = new Map<string, Knowledge>()
+  for (const type of new Set(entities.map(([name]) => name))) {
+    const view = context.plans.get(type)?.view(actor)
+    if (view === undefined) continue
+    const ids = new Set(entities.filter(([name]) => name === type).map(([, id]) => id))
+    const bag = { ...askedBy(actor), $ids: JSON.stringify([...ids]) }
+    for (const row of yield* read(view.known, bag))
+      known.set(`${type}/${row[0]}`, { history: Number(row[1]) === 1, fields: view.fieldsOf(row) })
+  }
+  return known
+}

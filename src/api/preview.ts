@@ -1,0 +1,121 @@
+import { budget } from '../budget.ts'
+import { Failure } from '../errors.ts'
+import { differenceOf } from '../journal/difference.ts'
+import { type Actor, nameOf } from '../plan/actor.ts'
+import { type Act, read } from '../store/act.ts'
+import type { Row } from '../store/dialect.ts'
+import type { Context, KeptAnswer } from './context.ts'
+import { type Knowledge, knowledgeOf } from './knowledge.ts'
+import type { Taken } from './take-back.ts'
+
+interface Told {
+  readonly taken: Taken
+  readonly undone: readonly string[]
+  readonly dryRun: boolean
+  /** What must come of it. */
+  readonly plan: string | undefined
+  readonly offset: number
+}
+
+/**
+ * What an undo has changed, as the journal has it: of a preview the very rows that are given up again. Throws where a
+ * plan was asked for and this is another one.
+ */
+export function* answerOf(
+  context: Context,
+  actor: Actor,
+  { taken, undone, dryRun, plan, offset }: Told,
+): Act<KeptAnswer> {
+  const { operation, skipped } = taken
+  const { total, changes } = yield* changesOf(context, actor, operation, offset)
+  const token = dryRun || plan !== undefined ? yield* planOf(context, actor, taken, undone) : undefined
+  const end = offset + changes.length
+  const body = {
+    operation: dryRun ? null : operation,
+    undone: undone.length,
+    total,
+    changes: changes.map((one) => withUnmapped(one, taken)),
+    skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
+    ...(dryRun && { plan: token, next: end < total ? cursorOf(String(token), end) : null }),
+  }
+  if (plan !== undefined && plan !== token) {
+    const preview = offset === 0 && { preview: { ...body, operation: null, plan: token } }
+    throw new Failure('plan_changed', { more: { ...preview } })
+  }
+  return {
+    status: 200,
+    body: JSON.stringify(body),
+    ...(operation !== null && !dryRun && { headers: { 'Takeback-Operation': operation } }),
+    shows: changes.map(({ entity, id }) => [entity, id]),
+  }
+}
+
+export interface ShownChange {
+  readonly entity: string
+  readonly id: number
+  readonly kind: string
+  readonly changed: object
+}
+
+/** A page of what an operation has changed, of each Entity what the actor sees of it. */
+export function* changesOf(
+  context: Context,
+  actor: Actor,
+  operation: string | null,
+  offset = 0,
+): Act<{ total: number; changes: ShownChange[] }> {
+  if (operation === null) return { total: 0, changes: [] }
+  const [head] = yield* read(context.operations.byId, { $operation: operation })
+  const rows = yield* read(context.operations.slice(budget.namedChanges), {
+    $operation: operation,
+    $offset: offset,
+  })
+  const entities = rows.map((row) => [String(row[1]), Number(row[2])] as const)
+  const known = yield* knowledgeOf(context, actor, entities)
+  return {
+    total: Number(head?.[4] ?? 0),
+    changes: rows.map((row) => changeOf(row, known.get(`${row[1]}/${row[2]}`))),
+  }
+}
+
+function changeOf([, entity, id, , kind, data, before]: Row, known: Knowledge | undefined): ShownChange {
+  const changed =
+    known === undefined || data == null || before == null
+      ? {}
+      : differenceOf(known.fields, JSON.parse(String(before)), JSON.parse(String(data)))
+  return { entity: String(entity), id: Number(id), kind: String(kind), changed }
+}
+
+function withUnmapped(change: ShownChange, { unmapped }: Taken): object {
+  const paths = unmapped.get(`${change.entity}/${change.id}`)
+  return paths === undefined ? change : { ...change, unmapped: paths }
+}
+
+/**
+ * Stands for all that would be done, whoever it is shown to: the operations that are taken back, and of every Entity its
+ * version, what happens to it and all values that it gets. Times are left out, since they are those of the preview.
+ */
+function* planOf(
+  context: Context,
+  actor: Actor,
+  { operation, skipped }: Taken,
+  undone: readonly string[],
+): Act<string> {
+  const digest = context.tokens.digest('undo plan')
+  digest.update(JSON.stringify([nameOf(actor), undone, [...skipped.keys()]]))
+  const rows = operation === null ? [] : yield* read(context.operations.whole, { $operation: operation })
+  for (const [entity, id, version, kind, data] of rows) {
+    const { updated_at: _, deleted_at: deleted, ...values } = JSON.parse(String(data))
+    digest.update(JSON.stringify([entity, id, version, kind, values, deleted === null]))
+  }
+  return digest.digest('base64url')
+}
+
+function cursorOf(plan: string, offset: number): string {
+  return Buffer.from(`${plan} ${offset}`).toString('base64url')
+}
+
+export function openCursor(cursor: string): { plan: string; offset: number } | undefined {
+  const [, plan, offset] = /^([\w-]{43}) (\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  return plan === undefined ? undefined : { plan, offset: Number(offset) }
+}

@@ -1,0 +1,53 @@
+import { type Errors, Failure } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import { type Act, read, write } from '../store/act.ts'
+import { type Context, operationOf, refuseByRule } from './context.ts'
+
+interface Restored {
+  readonly type: string
+  readonly id: number
+  /** The operation that all of it is part of. */
+  readonly operation: string
+}
+
+/**
+ * Restores an Entity, and first whatever deleted Entity it or what comes back with it refers to. To be run in one
+ * transaction. False where there is nothing to restore.
+ */
+export function* restoreTogether(
+  context: Context,
+  actor: Actor,
+  { type, id, operation }: Restored,
+  underWay: ReadonlySet<string> = new Set(),
+): Act<boolean> {
+  const plan = context.plans.get(type)
+  if (plan === undefined) return false
+  const { removals, state } = plan.view(actor)
+  const bag = { ...operationOf(actor, undefined, operation), $id: id }
+  const [row] = yield* read(state, bag)
+  refuseByRule(plan, 'restore', actor, row)
+  if (row === undefined || row[3] === null) return false
+  const within = new Set([...underWay, `${type}/${id}`])
+  for (const known = new Set<string>(); ; ) {
+    const outcome = yield* write(removals.restore, { ...bag, $deletion: row[3] ?? null })
+    if (outcome.done) return true
+    const errors: Errors = new Map()
+    if (outcome.step === 'unique') {
+      removals.explainConflicts(
+        yield* read(removals.conflicts, { ...bag, $deletion: row[3] ?? null }),
+        errors,
+        id,
+      )
+      throw new Failure('invalid_data', { errors })
+    }
+    if (outcome.step !== 'dead') throw new Failure('busy')
+    removals.explainDead(outcome.rows, errors, id)
+    const dead = removals.deadTargets(outcome.rows).filter((one) => !known.has(one.join('/')))
+    if (dead.length === 0) throw new Failure('target_deleted', { errors })
+    for (const [target, targetId] of dead) {
+      known.add(`${target}/${targetId}`)
+      if (within.has(`${target}/${targetId}`)) throw new Failure('target_deleted', { errors })
+      yield* restoreTogether(context, actor, { type: target, id: targetId, operation }, within)
+    }
+  }
+}

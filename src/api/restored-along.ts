@@ -1,0 +1,94 @@
+import type { Edge, Model } from '../declare/model.ts'
+import { isRecord } from '../declare/record.ts'
+import { leavesOf } from '../journal/leaves.ts'
+import type { Reversal } from '../journal/reversal.ts'
+import type { Obstacle } from '../plan/obstacle.ts'
+
+/**
+ * What a rule forbids by itself, but a plain restore of another Entity would do along with it: whoever may restore that
+ * one may take back its deletion as a whole. That is what cascaded from it, and the references that its deletion emptied.
+ */
+export function excusedBy(
+  reversals: readonly Reversal[],
+  obstacles: readonly Obstacle[],
+  { edges }: Model,
+): Set<string> {
+  const forbidden = new Set(
+    obstacles.filter(({ reason }) => reason === 'forbidden').map(({ entity, id }) => `${entity}/${id}`),
+  )
+  const excused = new Set<string>()
+  if (forbidden.size === 0) return excused
+  const nameOf = ({ plan, amendment }: Reversal) => `${plan.type.name}/${amendment.id}`
+  const restored = new Map<string, Reversal>()
+  const open: Reversal[] = []
+  for (const one of reversals) {
+    if (forbidden.has(nameOf(one))) open.push(one)
+    else if (one.amendment.kind === 'restore') restored.set(nameOf(one), one)
+  }
+  for (let grown = true; grown; ) {
+    grown = false
+    for (const one of open)
+      if (!restored.has(nameOf(one)) && cascadesFrom(one, restored, edges)) {
+        restored.set(nameOf(one), one)
+        excused.add(nameOf(one))
+        grown = true
+      }
+  }
+  for (const one of open) if (wasEmptiedWith(one, restored, edges)) excused.add(nameOf(one))
+  return excused
+}
+
+/** Was deleted by the same operation as something that it cascades from. */
+function cascadesFrom(
+  { plan, now, amendment, columns }: Reversal,
+  restored: ReadonlyMap<string, Reversal>,
+  edges: readonly Edge[],
+): boolean {
+  if (amendment.kind !== 'restore' || columns.length > 0) return false
+  return edges.some(
+    (edge) =>
+      edge.from === plan.type.name &&
+      edge.onDelete === 'cascade' &&
+      targetsOf(edge, plan.type, now.snapshot.state).some(
+        (id) => restored.get(`${edge.to}/${id}`)?.now.deletion === now.deletion,
+      ),
+  )
+}
+
+/** Only references are set, each emptied by the deletion of what it refers to again. */
+function wasEmptiedWith(
+  { plan, now, amendment, columns, by }: Reversal,
+  restored: ReadonlyMap<string, Reversal>,
+  edges: readonly Edge[],
+): boolean {
+  if (amendment.kind !== 'update' || now.deletion !== null || columns.length === 0) return false
+  return columns.every((column, at) => {
+    const edge = edges.find((one) => one.from === plan.type.name && one.column === column)
+    if (edge === undefined || edge.onDelete !== 'clear') return false
+    const before = new Set(targetsOf(edge, plan.type, now.snapshot.state))
+    const after = edge.list === undefined ? [amendment.values[at]] : idsIn(String(amendment.values[at]))
+    const back = after.map(Number).filter((id) => !before.has(id))
+    const keepsAll = [...before].every((id) => after.map(Number).includes(id))
+    return keepsAll && back.every((id) => restored.get(`${edge.to}/${id}`)?.now.deletion === by.get(column))
+  })
+}
+
+function targetsOf(
+  { column, list }: Edge,
+  type: Reversal['plan']['type'],
+  state: Readonly<Record<string, unknown>>,
+): number[] {
+  const value = leavesOf(type)
+    .find((leaf) => leaf.column === column)
+    ?.read(state)
+  if (value === null || value === undefined) return []
+  return list === undefined ? [Number(value)] : idsOf(value)
+}
+
+function idsIn(json: string): number[] {
+  return idsOf(JSON.parse(json))
+}
+
+function idsOf(list: unknown): number[] {
+  return Array.isArray(list) ? list.flatMap((one) => (isRecord(one) ? [Number(one.id)] : [])) : []
+}

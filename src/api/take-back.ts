@@ -1,0 +1,279 @@
+import { budget } from '../budget.ts'
+import { no } from '../declare/cel/expression.ts'
+import { Failure } from '../errors.ts'
+import {
+  addSentences,
+  CHANGED,
+  type Conflicts,
+  explainConflicts,
+  explainObstacle,
+} from '../journal/conflicts.ts'
+import { isEmpty, type Reversal, reverse, sheavesOf } from '../journal/reversal.ts'
+import { touchedBy } from '../journal/versions.ts'
+import type { Actor } from '../plan/actor.ts'
+import { LAST_ADMIN } from '../plan/admins.ts'
+import { bagOf, MOVED, type Sheaf } from '../plan/amendment.ts'
+import type { Obstacle } from '../plan/obstacle.ts'
+import type { View } from '../plan/view.ts'
+import { type Act, after, read, write } from '../store/act.ts'
+import type { Bag } from '../store/dialect.ts'
+import { askedBy, type Context, operationOf, TRIES } from './context.ts'
+import { Dependents } from './dependents.ts'
+import { knowledgeOf } from './knowledge.ts'
+import { restoreTogether } from './restore-together.ts'
+import { excusedBy } from './restored-along.ts'
+import { statesOf } from './states.ts'
+
+/** What may be done besides, so that nothing stands in the way. */
+export type With = 'targets' | 'dependents'
+
+export interface Wanted {
+  /** Whose changes are taken back. */
+  readonly operations: readonly string[]
+  readonly skipConflicts: boolean
+  readonly with: ReadonlySet<With>
+  /** Whether they are somebody else's: then it must be a deletion, and all that it took theirs to restore. */
+  readonly foreign: boolean
+}
+
+export interface Taken {
+  /** The operation that did it; `null` where there was nothing to do. */
+  readonly operation: string | null
+  readonly skipped: Conflicts
+  /** By Entity, dot paths that could not be set. */
+  readonly unmapped: ReadonlyMap<string, readonly string[]>
+}
+
+/** What stands against it. */
+interface Against {
+  readonly conflicts: Conflicts
+  /** Those of them for which a rule is the only reason. */
+  readonly forbidden: ReadonlySet<string>
+}
+
+/**
+ * Looks at what the operations have changed, works out what would take it back, and does that as one operation. What has
+ * moved meanwhile is looked at anew.
+ */
+export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<Taken> {
+  const work = new TakeBack(context, actor, wanted)
+  for (let tries = 0, rounds = 0; tries < TRIES && rounds < budget.undoSkips; ) {
+    const outcome = yield* work.attempt()
+    if (typeof outcome === 'object') return outcome
+    if (outcome === 'moved') tries++
+    else rounds++
+  }
+  throw new Failure('busy')
+}
+
+class TakeBack {
+  readonly #context: Context
+  readonly #actor: Actor
+  readonly #wanted: Wanted
+  readonly #view: Pick<View, 'viewer' | 'naming'>
+  readonly #operation: Bag & { $operation: string }
+  readonly #skipped: Conflicts = new Map()
+  /** Entities that come along with a restore of others. */
+  #along: ReadonlySet<string> = new Set()
+  readonly #dependents = new Dependents()
+  /** Whether anything was restored before the rest. */
+  #began = false
+
+  constructor(context: Context, actor: Actor, wanted: Wanted) {
+    this.#context = context
+    this.#actor = actor
+    this.#wanted = wanted
+    this.#operation = operationOf(actor)
+    const [plan] = context.plans.values()
+    if (plan === undefined) throw new Failure('not_found')
+    this.#view = plan.view(actor)
+  }
+
+  /** `moved`: others were faster. `again`: there is more to be looked at. */
+  *attempt(): Act<Taken | 'moved' | 'again'> {
+    const found = yield* this.#look()
+    const against = yield* this.#conflictsOf(found)
+    if (against.conflicts.size > 0 && this.#wanted.skipConflicts) {
+      this.#skip(against.conflicts)
+      return 'again'
+    }
+    const reversals = [...found.reversals, ...(yield* this.#dependents.reversals(this.#context))].filter(
+      (one) => !isEmpty(one),
+    )
+    if (against.conflicts.size === 0 && reversals.length === 0)
+      return yield* this.#done(found.reversals, this.#began)
+    const sheaves = sheavesOf(reversals)
+    if (against.conflicts.size === 0) {
+      const { steps, bag } = this.#context.amend.steps(sheaves, this.#wanted.operations, this.#view.viewer)
+      const outcome = yield* write(steps, { ...bag, ...this.#operation })
+      if (outcome.done) return yield* this.#done(found.reversals, true)
+      if (outcome.step === MOVED) return 'moved'
+      if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
+    }
+    return yield* this.#overcome(reversals, sheaves, against)
+  }
+
+  *#done(reversals: readonly Reversal[], written: boolean): Act<Taken> {
+    if (written) yield* after(() => this.#context.identities.forget())
+    const unmapped = new Map<string, readonly string[]>()
+    for (const one of reversals) {
+      const { naming } = one.plan.view(this.#actor)
+      const paths = one.unmapped.filter((path) => naming.column(one.plan.type.name, path))
+      if (paths.length === 0) continue
+      unmapped.set(nameOf(one), paths)
+      if (isEmpty(one))
+        addSentences(this.#skipped, nameOf(one), [
+          `has no place for former values any more: ${paths.join(', ')}`,
+        ])
+    }
+    return { operation: written ? this.#operation.$operation : null, skipped: this.#skipped, unmapped }
+  }
+
+  #skip(conflicts: Conflicts): void {
+    for (const [name, sentences] of conflicts) addSentences(this.#skipped, name, sentences)
+  }
+
+  /** Everything that was touched and is not skipped: what would take it back, or why that is not known any more. */
+  *#look(): Act<{ reversals: Reversal[]; lost: Conflicts }> {
+    const { plans, operations } = this.#context
+    const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
+    const touched = touchedBy(rows).filter(({ entity, id }) => !this.#skipped.has(`${entity}/${id}`))
+    const now = yield* statesOf(this.#context, touched)
+    const lost: Conflicts = new Map()
+    const reversals: Reversal[] = []
+    for (const one of touched) {
+      const name = `${one.entity}/${one.id}`
+      const plan = plans.get(one.entity)
+      const state = now.get(name)
+      if (plan === undefined) lost.set(name, [`is of the type ${one.entity}, which is not declared any more`])
+      else if (state === undefined) lost.set(name, ['was purged, and cannot come back'])
+      else if (one.lost !== undefined) lost.set(name, [one.lost])
+      else {
+        const reversal = reverse(plan, one.versions, state)
+        const along = this.#along.has(name)
+        reversals.push(along ? { ...reversal, amendment: { ...reversal.amendment, along } } : reversal)
+      }
+    }
+    return { reversals, lost }
+  }
+
+  /** Values that others have changed since, and what is lost. */
+  *#conflictsOf({ reversals, lost }: { reversals: readonly Reversal[]; lost: Conflicts }): Act<Against> {
+    const conflicts: Conflicts = new Map()
+    const forbidden = new Set<string>()
+    for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
+    for (const one of reversals) {
+      const name = nameOf(one)
+      if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
+      // Whoever may do nothing at all to a type is not told what became of it either.
+      if (!this.#mayTouch(one)) {
+        addSentences(conflicts, name, ['is not yours to change'])
+        forbidden.add(name)
+      } else if (this.#isSelf(one)) addSentences(conflicts, name, ['is the account of whoever asks for this'])
+      else addSentences(conflicts, name, yield* this.#explain(one, conflicts.size))
+    }
+    return { conflicts, forbidden }
+  }
+
+  #mayTouch({ plan }: Reversal): boolean {
+    const { may } = plan.view(this.#actor)
+    return (['update', 'delete', 'restore'] as const).some((act) => may[act] !== no)
+  }
+
+  /** Nobody takes back their own account: who would be left to undo that? */
+  #isSelf({ plan, amendment }: Reversal): boolean {
+    const actor = this.#actor
+    if (actor.kind !== 'user' || amendment.kind !== 'delete') return false
+    return plan.type.name === actor.entity && amendment.id === actor.id
+  }
+
+  /** Who has changed what, of as many as are named. */
+  *#explain(reversal: Reversal, named: number): Act<string[]> {
+    const { plan, amendment, conflicts } = reversal
+    if (named >= budget.namedChanges) return [CHANGED]
+    const known = yield* knowledgeOf(this.#context, this.#actor, [[plan.type.name, amendment.id]])
+    const knowledge = known.get(nameOf(reversal))
+    if (knowledge === undefined || !knowledge.history) return [CHANGED]
+    const first = Math.min(...conflicts.map(({ version }) => version))
+    const rows = yield* read(plan.history.since(budget.explainedVersions), {
+      $id: amendment.id,
+      $version: first,
+    })
+    const undone = new Set(this.#wanted.operations)
+    return explainConflicts(plan, conflicts, rows, { undone, fields: knowledge.fields })
+  }
+
+  /** Finds all that stands against it, and does what it may to get round that; otherwise throws. */
+  *#overcome(
+    reversals: readonly Reversal[],
+    sheaves: readonly Sheaf[],
+    { conflicts, forbidden }: Against,
+  ): Act<'moved' | 'again'> {
+    const all = yield* this.#obstacles(sheaves)
+    const excused = excusedBy(reversals, all, this.#context.model)
+    if ([...excused].some((name) => !this.#along.has(name))) {
+      this.#along = new Set([...this.#along, ...excused])
+      return 'again'
+    }
+    if (all.length === 0 && conflicts.size === 0) return 'moved'
+    const left = yield* this.#remedy(all)
+    if (left.length === 0 && conflicts.size === 0) return 'again'
+    const found: Conflicts = new Map(conflicts)
+    const ruled = new Set(forbidden)
+    for (const obstacle of left) {
+      const name = `${obstacle.entity}/${obstacle.id}`
+      if (obstacle.reason === 'forbidden' && !found.has(name)) ruled.add(name)
+      else if (obstacle.reason !== 'forbidden') ruled.delete(name)
+      addSentences(found, name, [explainObstacle(obstacle, this.#view.naming)])
+    }
+    if (ruled.size > 0 && this.#wanted.foreign) throw new Failure('not_found')
+    if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
+    this.#skip(found)
+    return 'again'
+  }
+
+  *#obstacles(sheaves: readonly Sheaf[]): Act<Obstacle[]> {
+    const { amend, model } = this.#context
+    const bag = { ...bagOf(sheaves, model, this.#wanted.operations), ...askedBy(this.#actor) }
+    const found: Obstacle[] = []
+    for (const statement of amend.obstacles(sheaves, this.#view.viewer))
+      for (const row of yield* read(statement, bag)) found.push(amend.obstacleOf(row))
+    return found
+  }
+
+  /** What was asked to be done besides is done; the obstacles that are left. */
+  *#remedy(obstacles: readonly Obstacle[]): Act<readonly Obstacle[]> {
+    let left = obstacles
+    if (this.#wanted.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
+    if (!this.#wanted.with.has('targets')) return left
+    const dead = left.flatMap((one) => (one.reason === 'dead' ? [one.other.join('/')] : []))
+    for (const target of new Set(dead)) {
+      if (!(yield* this.#restore(target))) continue
+      this.#began = true
+      left = left.filter((one) => one.reason !== 'dead' || one.other.join('/') !== target)
+    }
+    return left
+  }
+
+  /** False where it could not be: then it stands in the way as before. */
+  *#restore(target: string): Act<boolean> {
+    const [type = '', id = ''] = target.split('/')
+    const operation = this.#operation.$operation
+    try {
+      return yield* restoreTogether(this.#context, this.#actor, { type, id: Number(id), operation })
+    } catch (error) {
+      if (error instanceof Failure && this.#wanted.skipConflicts) return false
+      throw error
+    }
+  }
+}
+
+export function nameOf({ plan, amendment }: Reversal): string {
+  return `${plan.type.name}/${amendment.id}`
+}
+
+/** Forbidden where rules are all that stands against it. */
+export function cannot(conflicts: Conflicts, forbidden = false): Failure {
+  const errors = new Map([...conflicts].slice(0, budget.namedChanges))
+  return new Failure(forbidden ? 'forbidden' : 'cannot_undo', { errors })
+}

@@ -1,0 +1,118 @@
+import { budget } from '../budget.ts'
+import { columnOf, type Field, walk } from '../declare/model.ts'
+import { actorOf } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Naming } from '../plan/naming.ts'
+import type { Obstacle } from '../plan/obstacle.ts'
+import { EMAIL_KEY } from '../plan/schema.ts'
+import type { Row } from '../store/dialect.ts'
+import { isEqual, leavesOf } from './leaves.ts'
+import type { Conflict } from './reversal.ts'
+import { DELETED, deletionOf, Snapshot } from './versions.ts'
+
+/** Why Entities cannot be taken back: sentences by Entity. */
+export type Conflicts = Map<string, string[]>
+
+/** What is told where the reason must not be. */
+export const CHANGED = 'was changed since'
+
+interface Change {
+  readonly columns: ReadonlySet<string>
+  readonly version: number
+  readonly isDelete: boolean
+  readonly by: string
+}
+
+/**
+ * Who has changed what is in the way, and when. `rows` are the versions from the first one that is taken back on, as
+ * `history.since` finds them; `undone` are the operations that are taken back, `fields` what may be told.
+ */
+export function explainConflicts(
+  plan: Plan,
+  conflicts: readonly Conflict[],
+  rows: readonly Row[],
+  { undone, fields }: { readonly undone: ReadonlySet<string>; readonly fields: readonly Field[] },
+): string[] {
+  const changes = changesIn(plan, rows, undone)
+  const told = new Set([DELETED, ...[...walk(fields)].map(columnOf)])
+  const sentences = new Set<string>()
+  const first = new Map<string, number>()
+  for (const { column, version } of conflicts)
+    first.set(column, Math.min(version, first.get(column) ?? Number.POSITIVE_INFINITY))
+  for (const [column, version] of first) {
+    if (!told.has(column)) {
+      sentences.add(CHANGED)
+      continue
+    }
+    const since = changes.filter((one) => one.version > version && one.columns.has(column))
+    const named = since.slice(-budget.namedObstacles)
+    const more = since.length > named.length ? `, and ${since.length - named.length} times before` : ''
+    const by = since.length === 0 ? '' : `, by ${named.map((one) => one.by).join(', by ')}${more}`
+    const what = since.at(-1)?.isDelete ? 'deleted' : 'restored'
+    sentences.add(column === DELETED ? `was ${what} since${by}` : `${column} was changed since${by}`)
+  }
+  return [...sentences]
+}
+
+/** What each version changed, those of the operations themselves left out. */
+function changesIn(plan: Plan, rows: readonly Row[], undone: ReadonlySet<string>): Change[] {
+  const states = rows.map(([version, kind, at, actor, actorId, operation, data, deletion]) => {
+    const snapshot = data == null ? undefined : new Snapshot(String(data))
+    return {
+      version: Number(version),
+      operation: String(operation),
+      by: `${actorOf(actor, actorId) ?? 'nobody'} at ${at}`,
+      snapshot,
+      deletion: snapshot && deletionOf(snapshot, kind === 'delete' ? operation : null, deletion),
+    }
+  })
+  return states.flatMap(({ snapshot, deletion, version, operation, by }, at): Change[] => {
+    const before = states[at - 1]
+    if (undone.has(operation) || snapshot === undefined || before?.snapshot === undefined) return []
+    const former = before.snapshot.state
+    const columns = leavesOf(plan.type)
+      .filter((leaf) => !isEqual(leaf.read(snapshot.state), leaf.read(former)))
+      .map(({ column }) => column)
+    if (deletion !== before.deletion) columns.push(DELETED)
+    return [{ columns: new Set(columns), version, isDelete: deletion !== null, by }]
+  })
+}
+
+/** The sentence for an obstacle, without what those who ask may not know. */
+export function explainObstacle(obstacle: Obstacle, naming: Naming): string {
+  if (obstacle.reason === 'forbidden') {
+    const { action, path, entity } = obstacle
+    if (action === 'write' && naming.column(entity, path))
+      return `has a value in ${path} that you may not set`
+    const done = { update: 'change', delete: 'delete', restore: 'restore', write: 'change' }[action]
+    return `is not yours to ${done}`
+  }
+  const {
+    reason,
+    entity,
+    columns,
+    other: [type, otherId],
+  } = obstacle
+  const whose = reason === 'held' ? type : entity
+  const seen = columns.filter((column) => naming.column(whose, column)).map(pathOf)
+  const place = seen.length === 0 ? '' : ` in ${seen.join('+')}`
+  const other = naming.entity(type) && naming.values(whose, columns) ? `${type}/${otherId}` : 'something'
+  return {
+    gone: `refers to ${other}${place}, which was purged`,
+    dead: `refers to ${other}${place}, which is deleted`,
+    held: `is referred to by ${other}${place}`,
+    taken: `has a value${place} that is taken by ${other}`,
+    clash: `would have the same value${place} as ${other}, which must be unique`,
+  }[reason]
+}
+
+/** The key of an e-mail is the e-mail's. */
+const pathOf = (column: string) => (column === EMAIL_KEY ? 'email' : column)
+
+/** Adds sentences, as many as are named of one Entity. */
+export function addSentences(conflicts: Conflicts, name: string, sentences: readonly string[]): void {
+  const known = conflicts.get(name) ?? []
+  conflicts.set(name, known)
+  for (const sentence of sentences)
+    if (known.length < budget.namedConflicts && !known.includes(sentence)) known.push(sentence)
+}

@@ -1,0 +1,107 @@
+import type { EntityType, Field } from '../declare/model.ts'
+import { isRecord } from '../declare/record.ts'
+import { bodyColumns, ownColumns } from '../plan/columns.ts'
+
+/** An Entity as its JSON has it. */
+export type State = Readonly<Record<string, unknown>>
+
+/**
+ * The smallest part of an Entity that is compared and set back: a value, the id of a reference, a whole list, or that an
+ * optional object is there. Secrets are no leaves: the journal never has them.
+ */
+export interface Leaf {
+  readonly column: string
+  readonly field: Field
+  readonly isPresence: boolean
+  /** The optional object around it: the innermost one. */
+  readonly within: string | undefined
+  /** Its value in a state: `null` where it is empty, undefined where that state knows nothing of it. */
+  read(state: State): unknown
+}
+
+const known = new WeakMap<EntityType, readonly Leaf[]>()
+
+export function leavesOf(type: EntityType): readonly Leaf[] {
+  const made = known.get(type)
+  if (made !== undefined) return made
+  const leaves = bodyColumns(type.fields)
+    .filter(({ secret }) => !secret)
+    .map(({ name, kind, field, within }): Leaf => {
+      const names = field.path.split('.')
+      return {
+        column: name,
+        field,
+        isPresence: kind === 'presence',
+        within,
+        read: (state) => leafValue(field, valueAt(state, names)),
+      }
+    })
+  known.set(type, leaves)
+  return leaves
+}
+
+/** Undefined where a name on the way is not there; `null` where an object on the way is `null`. */
+function valueAt(state: State, names: readonly string[]): unknown {
+  let at: unknown = state
+  for (const name of names) {
+    if (at === null) return null
+    if (!isRecord(at) || !Object.hasOwn(at, name)) return undefined
+    at = at[name]
+  }
+  return at
+}
+
+function leafValue(field: Field, value: unknown): unknown {
+  if (value === undefined || value === null) return value
+  if (field.kind === 'object') return isRecord(value) ? true : undefined
+  if (field.kind === 'reference') return isRecord(value) ? (value.id ?? null) : undefined
+  return value
+}
+
+export function isEqual(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === 'object' && a !== null && Bun.deepEquals(a, b))
+}
+
+/** A body that sets these leaves, for a binder. */
+export function bodyOf(leaves: readonly (readonly [Leaf, unknown])[]): Record<string, unknown> {
+  const body: Record<string, unknown> = {}
+  for (const [{ field, isPresence }, value] of leaves) {
+    const names = field.path.split('.')
+    const last = names.pop() ?? ''
+    const parent = names.reduce<Record<string, unknown> | undefined>(objectIn, body)
+    if (parent === undefined) continue
+    if (isPresence) {
+      if (value === null) parent[last] = null
+      else objectIn(parent, last)
+    } else parent[last] = field.kind === 'reference' && value !== null ? { id: value } : value
+  }
+  return body
+}
+
+/** The object at a name, made where there is none; undefined where it is set to `null`. */
+function objectIn(
+  at: Record<string, unknown> | undefined,
+  name: string,
+): Record<string, unknown> | undefined {
+  if (at === undefined) return undefined
+  at[name] ??= at[name] === null ? null : {}
+  const inner = at[name]
+  return isRecord(inner) ? (inner as Record<string, unknown>) : undefined
+}
+
+/** Dot paths in a state that are not declared any more; of two states only those that differ. */
+export function strayPaths(fields: readonly Field[], state: State, other?: State, prefix = ''): string[] {
+  const stray = Object.keys(state)
+    .filter((name) => !(prefix === '' && Object.hasOwn(ownColumns, name)))
+    .filter((name) => !fields.some((field) => field.name === name))
+    .filter((name) => other === undefined || !isEqual(state[name], other[name]))
+    .map((name) => prefix + name)
+  for (const field of fields) {
+    const inner = state[field.name]
+    if (field.kind !== 'object' || !isRecord(inner)) continue
+    const beside = other === undefined ? undefined : other[field.name]
+    const former = other === undefined ? undefined : isRecord(beside) ? beside : {}
+    stray.push(...strayPaths(field.fields, inner, former, `${field.path}.`))
+  }
+  return stray
+}

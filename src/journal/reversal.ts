@@ -1,0 +1,265 @@
+import { emailKey } from '../declare/email-key.ts'
+import { checkOf, isRequired } from '../declare/values.ts'
+import type { Errors } from '../errors.ts'
+import type { Amendment, Sheaf } from '../plan/amendment.ts'
+import type { Plan } from '../plan/compile.ts'
+import { columnsBeside, EMAIL_KEY } from '../plan/schema.ts'
+import type { Bag, Bound } from '../store/dialect.ts'
+import { wordsColumn } from '../store/tables.ts'
+import { bodyOf, isEqual, type Leaf, leavesOf, type State, strayPaths } from './leaves.ts'
+import { DELETED, type Snapshot, type Version } from './versions.ts'
+
+/** A value that is in the way: the version that gave it what is to be taken back, which it no longer has. */
+export interface Conflict {
+  /** A leaf's column, or `deleted_at`. */
+  readonly column: string
+  readonly version: number
+}
+
+/** One Entity that is to be brought back to what it was. */
+export interface Reversal {
+  readonly plan: Plan
+  readonly now: Now
+  readonly amendment: Amendment
+  readonly columns: readonly string[]
+  readonly conflicts: readonly Conflict[]
+  /** By column: the operation that had changed it; nothing where several had. */
+  readonly by: ReadonlyMap<string, string | undefined>
+  /** Dot paths that have no place any more, or whose values do not fit it. */
+  readonly unmapped: readonly string[]
+}
+
+/** An Entity as it stands. */
+export interface Now {
+  readonly id: number
+  readonly version: number
+  /** The operation that deleted it. */
+  readonly deletion: string | null
+  readonly snapshot: Snapshot
+}
+
+/** Deleted by the very operation that takes something back. */
+const ITSELF = '$itself'
+
+/** What an Entity is to become: starts as what it is, and is changed by each version that is taken back. */
+class Target {
+  readonly #now: Now
+  readonly values = new Map<Leaf, unknown>()
+  readonly by = new Map<string, string | undefined>()
+  deletion: string | null
+
+  constructor(now: Now) {
+    this.#now = now
+    this.deletion = now.deletion
+  }
+
+  set(leaf: Leaf, value: unknown, by?: string): void {
+    this.values.set(leaf, value)
+    this.by.set(leaf.column, this.by.has(leaf.column) && this.by.get(leaf.column) !== by ? undefined : by)
+  }
+
+  value(leaf: Leaf): unknown {
+    return this.values.has(leaf) ? this.values.get(leaf) : leaf.read(this.#now.snapshot.state)
+  }
+}
+
+/**
+ * Takes back versions of one Entity, newest first. Each value goes back to what it was before a version if it still is
+ * what that version made it, and stays if it is that already. Otherwise somebody else has changed it: a conflict. Where
+ * there are conflicts, the amendment is what would be done without them.
+ */
+export function reverse(plan: Plan, versions: readonly Version[], now: Now): Reversal {
+  const target = new Target(now)
+  const conflicts: Conflict[] = []
+  const stray = new Set<string>()
+  for (const [at, version] of versions.entries()) {
+    if (!version.undone) continue
+    const against = (column: string) => conflicts.push({ column, version: version.version })
+    if (version.version === 1) {
+      undoCreate(plan, target, version, against)
+      continue
+    }
+    const before = versions[at + 1]
+    if (before === undefined) continue
+    undoDeletion(target, before, version, against)
+    if (before.snapshot.hasSameValues(version.snapshot)) continue
+    undoValues(plan, target, before, version, { against, stray })
+    for (const path of strayPaths(plan.type.fields, before.snapshot.state, version.snapshot.state))
+      stray.add(path)
+  }
+  return amend(plan, now, target, { stray: [...stray], conflicts })
+}
+
+/** Deletes what was created, unless others have changed any of its values since. */
+function undoCreate(plan: Plan, target: Target, version: Version, against: (column: string) => void): void {
+  if (target.deletion !== null) return
+  const { state } = version.snapshot
+  for (const leaf of leavesOf(plan.type)) {
+    const made = leaf.read(state)
+    if (made !== undefined && !isEqual(target.value(leaf), made)) against(leaf.column)
+  }
+  target.values.clear()
+  target.deletion = ITSELF
+}
+
+function undoDeletion(
+  target: Target,
+  { deletion: before }: Version,
+  { deletion: after }: Version,
+  against: (column: string) => void,
+): void {
+  if (before === after) return
+  if (target.deletion === before || (after === null && target.deletion !== null)) return
+  if (target.deletion !== after) against(DELETED)
+  target.deletion = before
+}
+
+function undoValues(
+  plan: Plan,
+  target: Target,
+  { snapshot: before }: Version,
+  { snapshot: after, operation }: Version,
+  { against, stray }: { against(column: string): void; readonly stray: Set<string> },
+): void {
+  const made = new Set<string>()
+  for (const leaf of leavesOf(plan.type)) {
+    const [from, to] = [leaf.read(before.state), leaf.read(after.state)]
+    if (from === undefined || to === undefined) continue
+    if (leaf.isPresence && to !== null && from === null) made.add(leaf.column)
+    // An object that was made is taken away as a whole: what others have put into it since is in the way too.
+    const inMade = leaf.within !== undefined && made.has(leaf.within)
+    if (inMade && leaf.isPresence) made.add(leaf.column)
+    if (!inMade && isEqual(from, to)) continue
+    const value = target.value(leaf)
+    if (isEqual(value, from)) continue
+    if (!leaf.isPresence && !fits(leaf, from, leaf.within === undefined)) stray.add(leaf.column)
+    else if (!isEqual(value, to)) against(leaf.column)
+    if (stray.has(leaf.column)) continue
+    target.set(leaf, from, operation)
+  }
+}
+
+/** Sets all values of a former state, as far as it knows them; undefined where they are so already. */
+export function revertTo(plan: Plan, now: Now, former: State): Reversal | undefined {
+  const target = new Target(now)
+  for (const leaf of leavesOf(plan.type)) {
+    const value = leaf.read(former)
+    if (value !== undefined) target.set(leaf, value)
+  }
+  const reversal = amend(plan, now, target, { stray: strayPaths(plan.type.fields, former) })
+  return reversal.columns.length === 0 ? undefined : reversal
+}
+
+/** Sets some values, or deletes it. */
+export function changeTo(plan: Plan, now: Now, change: 'delete' | ReadonlyMap<Leaf, unknown>): Reversal {
+  const target = new Target(now)
+  if (change !== 'delete') for (const [leaf, value] of change) target.set(leaf, value)
+  else target.deletion ??= ITSELF
+  return amend(plan, now, target)
+}
+
+/** Whether there is anything to do. */
+export function isEmpty({ amendment, columns }: Reversal): boolean {
+  return columns.length === 0 && amendment.kind === 'update'
+}
+
+function amend(
+  plan: Plan,
+  now: Now,
+  target: Target,
+  {
+    stray = [],
+    conflicts = [],
+  }: { readonly stray?: readonly string[]; readonly conflicts?: Conflict[] } = {},
+): Reversal {
+  const { id, version } = now
+  const unmapped = [...stray]
+  const set = fitting(plan, now, target, unmapped)
+  const { columns, values } = bind(plan, set)
+  // What was created and is deleted already stays as it is.
+  const deletion = target.deletion === ITSELF ? (now.deletion ?? ITSELF) : target.deletion
+  const kind = deletion === now.deletion ? 'update' : deletion === null ? 'restore' : 'delete'
+  const amendment: Amendment = {
+    id,
+    version,
+    kind,
+    deletion: kind !== 'delete' || deletion === ITSELF || deletion === '' ? null : deletion,
+    along: false,
+    values,
+  }
+  return { plan, now, amendment, columns, conflicts, by: target.by, unmapped }
+}
+
+/** Of what is to be set, what differs from what is there and fits today's declaration; all else is unmapped. */
+function fitting(plan: Plan, now: Now, target: Target, unmapped: string[]): (readonly [Leaf, unknown])[] {
+  if (target.values.size === 0) return []
+  const leaves = leavesOf(plan.type)
+  const state = now.snapshot.state
+  const isThere = (column: string | undefined): boolean => {
+    const around = leaves.find((leaf) => leaf.column === column)
+    return around === undefined || target.value(around) !== null
+  }
+  const lost = new Set<string>()
+  const set: (readonly [Leaf, unknown])[] = []
+  const take = (leaf: Leaf, value: unknown) => {
+    if (leaf.within !== undefined && lost.has(leaf.within)) return leaf.isPresence && lost.add(leaf.column)
+    if (!target.values.has(leaf) || isEqual(leaf.read(state) ?? null, value)) return
+    const can = leaf.isPresence
+      ? value === null || canReturn(leaf, leaves, target)
+      : fits(leaf, value, isThere(leaf.within))
+    if (can) return set.push([leaf, value])
+    if (leaf.isPresence) lost.add(leaf.column)
+    return unmapped.push(leaf.column)
+  }
+  for (const leaf of leaves) take(leaf, target.value(leaf))
+  return set
+}
+
+/** An object that is not there can only come back with all that it must have. */
+function canReturn(object: Leaf, leaves: readonly Leaf[], target: Target): boolean {
+  return leaves
+    .filter(({ within, field }) => within === object.column && isRequired(field))
+    .every((leaf) => (target.value(leaf) ?? null) !== null && fits(leaf, target.value(leaf), true))
+}
+
+function fits({ field }: Leaf, value: unknown, isThere: boolean): boolean {
+  if (value === null) return field.optional || !isThere
+  const errors: Errors = new Map()
+  checkOf(field, 'whole')(field.kind === 'reference' ? { id: value } : value, field.path, errors)
+  return errors.size === 0
+}
+
+function bind(
+  plan: Plan,
+  set: readonly (readonly [Leaf, unknown])[],
+): { readonly columns: string[]; readonly values: Bound[] } {
+  if (set.length === 0) return { columns: [], values: [] }
+  const bag: Bag = {}
+  plan.bind(bodyOf(set), bag)
+  const names = new Set(set.map(([leaf]) => leaf.column))
+  if (plan.login !== undefined && names.has('email') && typeof bag.email === 'string')
+    bag[EMAIL_KEY] = emailKey(bag.email)
+  const beside = columnsBeside(plan.type).filter((name) =>
+    name === EMAIL_KEY ? names.has('email') : [...names].some((one) => wordsColumn(one) === name),
+  )
+  // What is inside an object that goes is emptied with it.
+  const columns = [...names, ...beside]
+  return { columns, values: columns.map((name) => bag[name] ?? null) }
+}
+
+/** Together where they set the same columns of the same type. */
+export function sheavesOf(reversals: readonly Reversal[]): Sheaf[] {
+  const sheaves = new Map<string, Reversal[]>()
+  for (const reversal of reversals) {
+    const key = `${reversal.plan.type.name}|${reversal.columns.join('|')}`
+    const known = sheaves.get(key)
+    if (known === undefined) sheaves.set(key, [reversal])
+    else known.push(reversal)
+  }
+  return [...sheaves.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined) return []
+    const amendments = group.map(({ amendment }) => amendment)
+    return [{ type: first.plan.type, columns: first.columns, amendments }]
+  })
+}

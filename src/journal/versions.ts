@@ -1,0 +1,115 @@
+import type { Row } from '../store/dialect.ts'
+import type { State } from './leaves.ts'
+
+/** How conflicts and differences call whether an Entity is there. */
+export const DELETED = 'deleted_at'
+
+/** An Entity as it stood, from its JSON, which is read only where it must be: there may be a hundred thousand. */
+export class Snapshot {
+  readonly #text: string
+  #state: State | undefined
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get state(): State {
+    this.#state ??= JSON.parse(this.#text) as State
+    return this.#state
+  }
+
+  get isDeleted(): boolean {
+    const tail = this.#tail()
+    return tail === undefined ? this.state.deleted_at != null : !this.#text.endsWith(':null}')
+  }
+
+  /** Whether both have the same values for certain: a deletion or a restore changes none. */
+  hasSameValues(other: Snapshot): boolean {
+    const [own, theirs] = [this.#tail(), other.#tail()]
+    return (
+      own !== undefined && theirs !== undefined && this.#text.slice(0, own) === other.#text.slice(0, theirs)
+    )
+  }
+
+  /** Where the declared values end and what every Entity has begins; undefined where that is not told by the text. */
+  #tail(): number | undefined {
+    const at = this.#text.lastIndexOf(',"version":')
+    TAIL.lastIndex = at
+    return at > 0 && TAIL.test(this.#text) ? at : undefined
+  }
+}
+
+const TAIL = /,"version":\d+,"created_at":"[^"]*","updated_at":"[^"]*","deleted_at":(?:null|"[^"]*")\}$/y
+
+/** A version of an Entity, as the journal has it. */
+export interface Version {
+  readonly version: number
+  readonly operation: string
+  /** Made by one of the operations that are taken back. */
+  readonly undone: boolean
+  /** The operation that had deleted it; `null` where it was there. */
+  readonly deletion: string | null
+  readonly snapshot: Snapshot
+}
+
+/** All that is known of one Entity that operations have touched. */
+export interface Touched {
+  readonly entity: string
+  readonly id: number
+  /** Newest first: those that the operations made, and the one before each. */
+  readonly versions: readonly Version[]
+  /** Why it cannot be taken back, if so. */
+  readonly lost: string | undefined
+}
+
+/** From the rows that `touched` finds. */
+export function touchedBy(rows: readonly Row[]): Touched[] {
+  const all: Touched[] = []
+  let same: Row[] = []
+  for (const [at, row] of rows.entries()) {
+    same.push(row)
+    const next = rows[at + 1]
+    if (next !== undefined && next[0] === row[0] && next[1] === row[1]) continue
+    all.push(touchedOf(same))
+    same = []
+  }
+  return all
+}
+
+function touchedOf(rows: readonly Row[]): Touched {
+  const [entity, id] = rows[0] ?? []
+  const versions = rows.flatMap(([, , version, kind, operation, deletion, data, made]): Version[] => {
+    if (data === null || data === undefined) return []
+    const snapshot = new Snapshot(String(data))
+    const by = deletionOf(snapshot, kind === 'delete' ? operation : null, deletion)
+    return [
+      {
+        version: Number(version),
+        operation: String(operation),
+        undone: Number(made) === 1,
+        deletion: by,
+        snapshot,
+      },
+    ]
+  })
+  const isKept = rows.length === versions.length && isWhole(versions)
+  const lost = rows.some(([, , , kind]) => kind === 'purge')
+    ? 'was purged, and cannot come back'
+    : isKept
+      ? undefined
+      : 'has a past that is not kept any more'
+  return { entity: String(entity), id: Number(id), versions, lost }
+}
+
+/** Journals of former versions do not tell by which operation an Entity had been deleted, but for the deletion itself. */
+export function deletionOf(snapshot: Snapshot, own: unknown, told: unknown): string | null {
+  if (!snapshot.isDeleted) return null
+  return String(told ?? own ?? '')
+}
+
+/** Each version that is taken back has the one before it beside it. */
+function isWhole(versions: readonly Version[]): boolean {
+  return versions.every(
+    ({ undone, version }, at) => !undone || version === 1 || versions[at + 1]?.version === version - 1,
+  )
+}

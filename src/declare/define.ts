@@ -158,6 +158,8 @@ export interface LoginDeclaration {
   readonly userType: string
   /** The least number of characters of a password; 12 unless told, never under 8. */
   readonly passwordMin?: number
+  /** Rules of the e-mail, as any field may have them. */
+  readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
 export interface EntityDeclaration {

@@ -1,6 +1,7 @@
 import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
+import { rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type Model,
   walk,
 } from './model.ts'
+import { checkOptions } from './place.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
@@ -146,7 +148,7 @@ function resolveEntity(
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
   const { login } = declaration
   if (login === undefined) return []
-  if (isRecord(login)) refuseUnknown(login, ['userType', 'passwordMin'], `${path}.login`, problems)
+  if (isRecord(login)) refuseUnknown(login, ['userType', 'passwordMin', 'email'], `${path}.login`, problems)
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
     problems.push([`${path}.login.userType`, "must be a word of small letters, such as 'user'"])
     return []
@@ -154,8 +156,11 @@ function loginFields(declaration: EntityDeclaration, path: string, problems: Pro
   const min = login.passwordMin ?? PASSWORD_MIN
   if (!Number.isSafeInteger(min) || min < 8 || min > 128)
     problems.push([`${path}.login.passwordMin`, 'must be a whole number from 8 to 128'])
+  const email: unknown = login.email ?? {}
+  if (isRecord(email)) checkOptions(email, rules, `${path}.login.email`, problems)
+  else problems.push([`${path}.login.email`, "must be rules, such as { read: 'id == me.id' }"])
   return [
-    valueField('email', 'email', { type: 'email' }),
+    valueField('email', 'email', { ...(isRecord(email) ? email : {}), type: 'email' }),
     valueField('password', 'password', { type: 'password', min }),
   ]
 }

@@ -58,7 +58,7 @@ export function checkRules(entities: Entities, logins: Logins, problems: Problem
     for (const [action, rule] of Object.entries(type.access))
       check(rule, action as Action, type, `${path}.access.${action}`)
     for (const field of walk(type.fields)) {
-      const at = declaredAt(type.name, field.path)
+      const at = placeOf(type, field.path)
       if (field.read !== undefined) check(field.read, 'read field', type, `${at}.read`)
       if (field.write !== undefined) check(field.write, 'write field', type, `${at}.write`)
     }
@@ -91,11 +91,16 @@ export function checkRequired(
       for (const { path } of needed(type.fields))
         if (written.get(path)?.some(({ rule, subject }) => never(rule, subject)))
           problems.push([
-            `${declaredAt(type.name, path)}.write`,
+            `${placeOf(type, path)}.write`,
             `keeps ${viewer?.name ?? 'whoever is not signed in'} from setting what is required, although they may create: make it optional, or give it a default`,
           ])
     }
   }
+}
+
+/** Where in the declaration the rules of a field are. */
+function placeOf({ name, login }: EntityType, path: string): string {
+  return login !== undefined && path === 'email' ? `entities.${name}.login.email` : declaredAt(name, path)
 }
 
 /** What every new Entity must bring along. */

@@ -1,6 +1,6 @@
 import { no, yes } from '../declare/cel/expression.ts'
-import { fieldIn, type Model } from '../declare/model.ts'
-import { columnRule, type Viewer } from './viewer.ts'
+import type { Model } from '../declare/model.ts'
+import { columnRule, fieldOf, type Viewer } from './viewer.ts'
 
 /** What may be told to some where something that is not theirs stands in their way. Types and columns go by their names. */
 export interface Naming {
@@ -18,7 +18,7 @@ export interface Naming {
 export function namingFor(viewer: Viewer, { entities }: Model): Naming {
   const known = (name: string, column: string) => {
     const type = entities.get(name)
-    const field = type === undefined ? undefined : fieldIn(type, column)
+    const field = type === undefined ? undefined : fieldOf(type, column)
     if (type === undefined || field === undefined) return true
     return (['read', 'write'] as const).some((which) => viewer.mayField(type, field.path, which) !== no)
   }

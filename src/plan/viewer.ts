@@ -6,6 +6,7 @@ import { type EntityType, type Field, fieldIn, type Model } from '../declare/mod
 import { type FieldAction, ruleFor, rulesOf } from '../declare/rules.ts'
 import { idOnly, membersOf, type Sight } from '../declare/scope.ts'
 import type { Actor } from './actor.ts'
+import { EMAIL_KEY } from './schema.ts'
 
 /**
  * All who meet the rules alike: nobody, the members of one login type, or those who pass every rule. What a rule says
@@ -103,8 +104,13 @@ export class Viewer {
 
 /** Who may see a column. */
 export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
-  const field = fieldIn(type, column)
+  const field = fieldOf(type, column)
   return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
+}
+
+/** The field whose rules hold for a column: the key of an e-mail is as open as the e-mail. */
+export function fieldOf(type: EntityType, column: string): Field | undefined {
+  return fieldIn(type, type.login !== undefined && column === EMAIL_KEY ? 'email' : column)
 }
 
 /** Who meets the rules of a Model: by actor. */

@@ -22,11 +22,20 @@ export interface Exchange {
 export function exchange(
   url: string,
   segments: readonly Segment[],
-  { answers = 1, patience = 3000, more = 0 }: { answers?: number; patience?: number; more?: number } = {},
+  {
+    answers = 1,
+    patience = 3000,
+    more = 0,
+    from,
+  }: { answers?: number; patience?: number; more?: number; from?: string } = {},
 ): Promise<Exchange> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname)
+    const socket = connect({
+      port: Number(port),
+      host: hostname,
+      ...(from !== undefined && { localAddress: from }),
+    })
     let text = ''
     let over = false
     const finish = (closed: boolean) => {

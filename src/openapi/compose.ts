@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
+import { isRecord } from '../declare/record.ts'
 
 export function refTo(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` }
@@ -8,4 +9,18 @@ export function refTo(schema: string): JsonSchema {
 /** A list of as many as can be written in one go. */
 export function manyOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items, minItems: 1, maxItems: budget.batchParts }
+}
+
+/** Applies a change to a schema and to those in it; not to defaults and examples, which may look like schemas. */
+export function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema): JsonSchema {
+  const map = (one: unknown) => (isRecord(one) ? mapSchema(one, change) : one)
+  const { properties, items, anyOf, ...rest } = change(schema)
+  return {
+    ...rest,
+    ...(isRecord(properties) && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, map(one)])),
+    }),
+    ...(items !== undefined && { items: map(items) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(map) }),
+  }
 }

@@ -15,7 +15,7 @@ export function entitySection(type: EntityType, model: Model, operations: readon
     title: type.name,
     body: html`${about(type, model)}
 <h3>Fields</h3>
-${table(`Fields of ${type.name}`, ['Field', 'Needed', 'What it takes'], fieldRows(type), 'fields')}
+${table(`Fields of ${type.name}`, ['Field', 'Needed', 'What it takes'], fieldRows(type, model), 'fields')}
 ${uniqueness(type)}
 <p class="note">The server adds ${join(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
 <h3>Who may do what</h3>

@@ -1,7 +1,8 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Field, LinksField, ReferenceField, ValueField } from '../declare/model.ts'
+import type { EntityType, Field, LinksField, Model, ReferenceField, ValueField } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { defaultOf, isRequired } from '../declare/values.ts'
+import { type Conceals, concealedOf } from './concealed.ts'
 import { type Content, code, type Html, html, join, nameCode } from './html.ts'
 
 export function anchorOf(type: string): string {
@@ -13,24 +14,30 @@ export function typeLink(type: string): Html {
 }
 
 /** A row for each dot path: its name and type, whether it must be there, what it takes. */
-export function fieldRows(type: EntityType): Content[][] {
-  return rowsOf(type.fields, type)
+export function fieldRows(type: EntityType, model: Model): Content[][] {
+  return rowsOf(type.fields, { type, conceals: concealedOf(type, model) })
+}
+
+interface About {
+  readonly type: EntityType
+  readonly conceals: Conceals
 }
 
 /** `within` is the optional object that the fields are in, if any: only with it must they be there. */
-function rowsOf(fields: readonly Field[], type: EntityType, within?: string): Content[][] {
+function rowsOf(fields: readonly Field[], about: About, within?: string): Content[][] {
+  const { type, conceals } = about
   return fields.flatMap((field) => {
-    const need = presence(field, within)
+    const need = presence(field, within, conceals)
     if (field.kind === 'value')
       return [
         row(field.path, typeName(field), need, [...valueNotes(type, field), ...ruleNotes(field)]),
-        ...itemRows(field),
+        ...itemRows(field, conceals(field)),
       ]
     if (field.kind === 'reference')
       return [row(field.path, 'reference', need, [...referenceNotes(field), ...ruleNotes(field)])]
     if (field.kind === 'links')
       return [row(field.path, 'list of references', need, [...linksNotes(field), ...ruleNotes(field)])]
-    const inner = rowsOf(field.fields, type, field.optional ? field.path : within)
+    const inner = rowsOf(field.fields, about, field.optional ? field.path : within)
     return [row(field.path, 'object', need, ['the fields below', ...ruleNotes(field)]), ...inner]
   })
 }
@@ -47,12 +54,12 @@ function row(path: string, type: string, need: Content, notes: readonly Content[
   return [html`${nameCode(path)}<span class="type">${type}</span>`, need, join(notes, html`<br>`)]
 }
 
-function presence(field: Field, within: string | undefined): Content {
+function presence(field: Field, within: string | undefined, conceals: Conceals): Content {
   if (isRequired(field))
     return html`<strong>required</strong>${within === undefined ? '' : html` in ${nameCode(within)}`}`
   const given = defaultOf(field)
-  if (given !== undefined) return html`<span class="default">default</span> ${code(JSON.stringify(given))}`
-  return 'optional'
+  if (given === undefined || conceals(field)) return 'optional'
+  return html`<span class="default">default</span> ${code(JSON.stringify(given))}`
 }
 
 function typeName({ type, schema }: ValueField): string {
@@ -75,7 +82,7 @@ function nameSchema(schema: unknown): string {
   return names[String(schema.type)] ?? 'values'
 }
 
-function itemRows({ path, schema }: { path: string; schema: JsonSchema }): Content[][] {
+function itemRows({ path, schema }: { path: string; schema: JsonSchema }, concealed: boolean): Content[][] {
   const items = isRecord(schema.items) ? schema.items : {}
   const properties = isRecord(items.properties) ? items.properties : {}
   const required = Array.isArray(items.required) ? items.required : []
@@ -84,7 +91,7 @@ function itemRows({ path, schema }: { path: string; schema: JsonSchema }): Conte
     const [bare] = Array.isArray(inner.anyOf) ? inner.anyOf : [inner]
     const need = required.includes(name)
       ? html`<strong>required</strong>`
-      : inner.default === undefined
+      : inner.default === undefined || concealed
         ? 'optional'
         : html`<span class="default">default</span> ${code(JSON.stringify(inner.default))}`
     return row(

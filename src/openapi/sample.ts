@@ -3,6 +3,7 @@ import type { EntityType, Field, Model, ValueField } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
+import { type Conceals, concealDefaults, concealedOf } from './concealed.ts'
 
 type Sample = Readonly<Record<string, unknown>>
 
@@ -12,7 +13,8 @@ type Sample = Readonly<Record<string, unknown>>
  */
 export function sampleOf(type: EntityType, model: Model): Sample {
   const returns = (target: string) => leadsTo(target, type.name, model)
-  return sampleFields(type.fields, (field) => isSpare(field) && returns(field.target))
+  const fields = concealDefaults(type.fields, concealedOf(type, model))
+  return sampleFields(fields, (field) => isSpare(field) && returns(field.target))
 }
 
 /** Whether it can go without. */
@@ -37,7 +39,8 @@ function sampleValue(field: Field): unknown {
 /** The sample as it comes back. */
 export function answerOf(type: EntityType, model: Model): Sample {
   const at = '2026-06-01T09:30:00.000Z'
-  const normal = objectCheck(visible(type.fields), 'whole', String)(sampleOf(type, model), '', new Map())
+  const fields = visible(type.fields, concealedOf(type, model))
+  const normal = objectCheck(fields, 'whole', String)(sampleOf(type, model), '', new Map())
   return {
     id: 1,
     ...(isRecord(normal) ? normal : {}),
@@ -48,10 +51,10 @@ export function answerOf(type: EntityType, model: Model): Sample {
   }
 }
 
-function visible(fields: readonly Field[]): Field[] {
+function visible(fields: readonly Field[], conceals: Conceals): Field[] {
   return fields
-    .filter((field) => !isSecret(field))
-    .map((field) => (field.kind === 'object' ? { ...field, fields: visible(field.fields) } : field))
+    .filter((field) => !isSecret(field) && !conceals(field))
+    .map((field) => (field.kind === 'object' ? { ...field, fields: visible(field.fields, conceals) } : field))
 }
 
 type LeaveOut = (field: Extract<Field, { kind: 'reference' | 'links' }>) => boolean

@@ -2,10 +2,11 @@ import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { objectSchema } from '../declare/values.ts'
+import { type Mode, objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
 import { batchSchemas } from './batch-operation.ts'
-import { manyOf, refTo } from './compose.ts'
+import { manyOf, mapSchema, refTo } from './compose.ts'
+import { concealedOf, withoutConcealed, withoutDefaults } from './concealed.ts'
 import { pastSchemas } from './past-schemas.ts'
 
 /** What an Entity type has schemas for besides itself. `made` is what comes of a list of new ones, `part` is what `fields` leaves of it, `self` what login shows. */
@@ -40,7 +41,9 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
   const reverses = reverseSchemas(model, type)
   const whole = entitySchema(type, {}, {}, reverses)
-  const sent = portable(objectSchema(type.fields, 'whole', 'in'))
+  const conceals = concealedOf(type, model)
+  const sentAs = (mode: Mode) =>
+    portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals))
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
     [type.name]: { description: `One of ${type.name}, as it comes back.`, ...whole },
@@ -49,18 +52,18 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
       description: `One of ${type.name}, with how it was deleted; for lists with \`trashed\`.`,
       ...entitySchema(type, {}, { deletion: deletionSchema }, reverses),
     },
-    [named('create')]: { description: `A new one of ${type.name}.`, ...sent },
+    [named('create')]: { description: `A new one of ${type.name}.`, ...sentAs('whole') },
     [named('made')]: {
       description: `New ones of ${type.name}, in the order in which they were sent.`,
       ...object({ data: manyOf(refTo(type.name)) }, ['data']),
     },
     [named('patch')]: {
       description: 'What is to change: the keys are merged in (RFC 7396), and `null` takes away.',
-      ...portable(objectSchema(type.fields, 'partial', 'in')),
+      ...sentAs('partial'),
     },
     [named('replace')]: {
       description: 'All that is to stand there from now on. A secret that is left out stays as it is.',
-      ...portable(objectSchema(type.fields, 'replace', 'in')),
+      ...sentAs('replace'),
     },
     [named('list')]: listSchema(model, type),
     ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
@@ -77,7 +80,7 @@ function entitySchema(
   last: Record<string, JsonSchema> = {},
   reverses: Record<string, JsonSchema> = {},
 ): JsonSchema {
-  const { properties, required } = portable(objectSchema(type.fields, 'whole', 'out'))
+  const { properties, required } = portable(withoutDefaults(objectSchema(type.fields, 'whole', 'out')))
   const all = {
     id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, readOnly: true },
     ...more,
@@ -252,20 +255,6 @@ const passwordChangeSchema = object({ password, new_password: password }, ['pass
 
 function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
   return { type: 'object', properties, required, additionalProperties: false }
-}
-
-/** Applies a change to a schema and to those in it; not to defaults and examples, which may look like schemas. */
-function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema): JsonSchema {
-  const map = (one: unknown) => (isRecord(one) ? mapSchema(one, change) : one)
-  const { properties, items, anyOf, ...rest } = change(schema)
-  return {
-    ...rest,
-    ...(isRecord(properties) && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, map(one)])),
-    }),
-    ...(items !== undefined && { items: map(items) }),
-    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(map) }),
-  }
 }
 
 /** Patterns are RE2's; one that JSON Schema's own dialect (ECMA-262) cannot read is told in words instead. */

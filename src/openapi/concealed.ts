@@ -1,0 +1,50 @@
+import { no } from '../declare/cel/expression.ts'
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { EntityType, Field, Model } from '../declare/model.ts'
+import { isRecord } from '../declare/record.ts'
+import { nobody } from '../plan/actor.ts'
+import { viewersOf } from '../plan/viewer.ts'
+import { mapSchema } from './compose.ts'
+
+/** Whether a field of a type is concealed. */
+export type Conceals = (field: Field) => boolean
+
+/** Strangers read the documents too: the default of a field that they can never see is not told. */
+export function concealedOf(type: EntityType, model: Model): Conceals {
+  const stranger = viewersOf(model).of(nobody)
+  return ({ path }) => stranger.mayField(type, path, 'read') === no
+}
+
+/** The schema of these fields without the defaults of those that are concealed. */
+export function withoutConcealed(
+  schema: JsonSchema,
+  fields: readonly Field[],
+  conceals: Conceals,
+): JsonSchema {
+  if (Array.isArray(schema.anyOf))
+    return { ...schema, anyOf: schema.anyOf.map((one) => withoutConcealed(one, fields, conceals)) }
+  if (!isRecord(schema.properties)) return schema
+  const properties = { ...schema.properties }
+  for (const field of fields) {
+    const own = properties[field.name]
+    if (!isRecord(own)) continue
+    if (conceals(field)) properties[field.name] = withoutDefaults(own)
+    else if (field.kind === 'object') properties[field.name] = withoutConcealed(own, field.fields, conceals)
+  }
+  return { ...schema, properties }
+}
+
+/** The same fields, those that are concealed without their default. */
+export function concealDefaults(fields: readonly Field[], conceals: Conceals): Field[] {
+  return fields.map((field): Field => {
+    if (field.kind === 'object') return { ...field, fields: concealDefaults(field.fields, conceals) }
+    if (!conceals(field) || field.kind === 'reference') return field
+    if (field.kind === 'links') return { ...field, default: undefined }
+    return { ...field, default: undefined, schema: withoutDefaults(field.schema) }
+  })
+}
+
+/** Neither of its own nor of what is in it. */
+export function withoutDefaults(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, ({ default: _, ...rest }) => rest)
+}

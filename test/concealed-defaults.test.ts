@@ -1,0 +1,104 @@
+import { beforeAll, expect, test } from 'bun:test'
+import {
+  app,
+  boolean,
+  choice,
+  date,
+  decimal,
+  entity,
+  everyone,
+  integer,
+  json,
+  list,
+  number,
+  object,
+  text,
+} from '../src/takeback.ts'
+import { onStore } from './harness.ts'
+
+const some = { optional: true } as const
+
+/** A default of every kind that has one; each can be told from all else in the documents. */
+const fields = (rule: object, mark: number) => ({
+  word: text({ default: `canary-${mark}`, ...rule }),
+  count: integer({ default: 7_000_000 + mark, ...rule }),
+  ratio: number({ default: 7_000_000.5 + mark, ...rule }),
+  price: decimal({ default: `${7_000_000 + mark}.25`, ...rule }),
+  day: date({ default: `21${mark}-01-02`, ...rule }),
+  kind: choice(['a', `choice-${mark}`], { default: `choice-${mark}`, ...rule }),
+  flag: boolean({ default: false, ...rule }),
+  tags: list(text(), { default: [`tag-${mark}`], ...rule }),
+  lines: list(object({ note: text({ default: `note-${mark}` }) }), { default: [], ...rule }),
+  extra: json({ default: { key: `extra-${mark}` }, ...rule }),
+})
+const canaries = (mark: number) =>
+  new RegExp(
+    `canary-${mark}|${7_000_000 + mark}|21${mark}-01-02|tag-${mark}|note-${mark}|extra-${mark}|default[^,}<]*choice-${mark}`,
+  )
+
+const hidden = [
+  ['only for some types', { read: 'me.type == "staff"' }, 11],
+  ['only for the signed in', { read: 'me != null' }, 12],
+  ['only for its owner', { read: 'id == me.id' }, 13],
+] as const
+
+const declared = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    staff: entity({ login: { userType: 'staff' }, fields: {} }),
+    open: entity({ fields: fields({}, 10), access: { read: everyone, create: everyone } }),
+    ...Object.fromEntries(
+      hidden.flatMap(([, rule, mark], at) => [
+        [`top_${at}`, entity({ fields: fields(rule, mark), access: { read: everyone, create: everyone } })],
+        [
+          `inside_${at}`,
+          entity({
+            fields: { box: object({ seen: text(some), ...fields(rule, mark) }, some) },
+            access: { read: everyone, create: everyone },
+          }),
+        ],
+        [
+          `whole_${at}`,
+          entity({
+            fields: { box: object(fields({}, mark), { ...some, ...rule }) },
+            access: { read: everyone, create: everyone },
+          }),
+        ],
+      ]),
+    ),
+  },
+})
+
+onStore('sqlite', 'defaults of what strangers never see', declared, (server) => {
+  let documents: string[] = []
+
+  beforeAll(async () => {
+    documents = await Promise.all(
+      ['/api/openapi.json', '/docs'].map(async (path) => {
+        const { status, text: told } = await server.call('GET', path, {
+          token: null,
+          headers: { Accept: '*/*' },
+        })
+        expect(status).toBe(200)
+        return told
+      }),
+    )
+  })
+
+  test.each(hidden)('%s', (_name, _rule, mark) => {
+    for (const told of documents) expect(told.match(canaries(mark))?.[0]).toBeUndefined()
+  })
+
+  test('others are told', () => {
+    for (const told of documents) expect(told).toMatch(canaries(10))
+  })
+
+  test('what has a default need not be sent, told or not', async () => {
+    const { components } = JSON.parse(documents[0] ?? '')
+    for (const at of hidden.keys()) {
+      expect(components.schemas[`top_${at}_create`].required).toBeUndefined()
+      await server.expect(201, 'POST', `/api/top_${at}/`, {}, { token: null })
+    }
+  })
+})

@@ -130,6 +130,24 @@ for (const [name, model] of models)
       }
     })
 
+    test('is read by generators of types as it is meant', () => {
+      for (const [pointer, node] of nodes(document)) {
+        if (!pointer.includes('schema')) continue
+        const { type, enum: values, properties, additionalProperties } = node
+        // Without a type, an enum is anything; without properties, an object is one that has none.
+        if (Array.isArray(values)) expect([pointer, type]).toEqual([pointer, expect.anything()])
+        const isObject = type === 'object' || (Array.isArray(type) && type.includes('object'))
+        if (isObject && properties === undefined)
+          expect([pointer, additionalProperties]).toEqual([pointer, expect.anything()])
+        // What has a default is taken for something that is always there: in what is sent it need not be.
+        if (/^#\/components\/schemas\//.test(pointer) && !pointer.endsWith('/properties'))
+          expect([pointer, 'default' in node]).toEqual([pointer, false])
+        // Half of an object means anything at all.
+        for (const branch of [...(node.anyOf ?? []), ...(node.oneOf ?? [])])
+          expect([pointer, Object.keys(branch)]).not.toEqual([pointer, ['required']])
+      }
+    })
+
     test('shows samples that its types take', () => {
       const plans = compilePlans(model, dialect)
       for (const type of model.entities.values()) {

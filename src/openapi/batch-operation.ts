@@ -60,13 +60,13 @@ const text: JsonSchema = { type: 'string' }
 const part: JsonSchema = {
   type: 'object',
   properties: {
-    method: { enum: ['POST', 'PATCH', 'PUT', 'DELETE'] },
+    method: { type: 'string', enum: ['POST', 'PATCH', 'PUT', 'DELETE'] },
     path: {
       ...text,
       description:
         '`/api/<entity>/` for POST, `/api/<entity>/<id>/` for the others; DELETE takes `?restore=1` and `?purge=1`.',
     },
-    body: { type: 'object', description: 'As that call takes it.' },
+    body: { type: 'object', additionalProperties: true, description: 'As that call takes it.' },
     if_match: { type: ['string', 'null'], description: 'As the header `If-Match` has it.' },
   },
   required: ['method', 'path'],
@@ -77,7 +77,11 @@ const result: JsonSchema = {
   type: 'object',
   properties: {
     status: { type: 'integer' },
-    body: { type: ['object', 'null'], description: 'As that call answers; `null` where it has none.' },
+    body: {
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'As that call answers; `null` where it has none.',
+    },
     etag: text,
     location: text,
   },

@@ -171,7 +171,14 @@ function serviceOperations(): Operation[] {
       id: 'getDocument',
       summary: 'The OpenAPI document',
       description: 'This document: OpenAPI 3.1, made from the declarations.',
-      answers: [{ status: 200, description: 'The document.', headers: [], schema: { type: 'object' } }],
+      answers: [
+        {
+          status: 200,
+          description: 'The document.',
+          headers: [],
+          schema: { type: 'object', additionalProperties: true },
+        },
+      ],
     },
   ]
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { app, choice, entity, everyone, integer, list, object, ref, text } from '../declare/define.ts'
 import { resolve } from '../declare/resolve.ts'
 import { catalogue } from '../errors.ts'
+import { documentOf } from './document.ts'
 import { html } from './html.ts'
 import { pageOf } from './page.ts'
 
@@ -64,4 +65,25 @@ test('html escapes text, keeps HTML, and joins lists', () => {
   expect(html`<p title="${'"'}">${[html`<b>${'<'}</b>`, 1, '&']}</p>`.text).toBe(
     '<p title="&quot;"><b>&lt;</b>1&amp;</p>',
   )
+})
+
+test('a default that not everybody sees is told to nobody', () => {
+  const hidden = resolve(
+    app({
+      admins: 'staff',
+      entities: {
+        staff: entity({ login: { userType: 'staff' }, fields: {} }),
+        things: entity({
+          fields: {
+            open: text({ default: 'for everybody' }),
+            score: text({ default: 'canary', read: 'me.type == "staff"' }),
+            inner: object({ note: text({ default: 'canary' }) }, { read: 'me.type == "staff"' }),
+          },
+          access: { read: everyone },
+        }),
+      },
+    }),
+  )
+  const told = pageOf(hidden, 'http://127.0.0.1:3000') + JSON.stringify(documentOf(hidden))
+  expect([told.includes('for everybody'), told.includes('canary')]).toEqual([true, false])
 })

@@ -139,14 +139,12 @@ export const shared = {
   with: query(
     'with',
     '`dependents` also deletes what hangs from what is to go, or empties its references; `targets` also restores the deleted Entities that are referred to. Both with a comma between them.',
-    { enum: ['targets', 'dependents', 'targets,dependents', 'dependents,targets'] },
+    { type: 'string', enum: ['targets', 'dependents', 'targets,dependents', 'dependents,targets'] },
   ),
   with_targets: query(
     'with',
     '`targets`, with `restore=1`: also restores the deleted Entities that it refers to.',
-    {
-      enum: ['targets'],
-    },
+    { type: 'string', enum: ['targets'] },
   ),
   restore: query('restore', '`1` takes the delete back.', flag),
   purge: query('purge', '`1` erases for good what is deleted already.', flag),

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 const text: JsonSchema = { type: 'string' }
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const version: JsonSchema = { type: 'integer', minimum: 1 }
-const kind: JsonSchema = { enum: ['create', 'update', 'delete', 'restore', 'purge'] }
+const kind: JsonSchema = { type: 'string', enum: ['create', 'update', 'delete', 'restore', 'purge'] }
 const actor: JsonSchema = {
   type: ['string', 'null'],
   description: 'Who did it, such as `users/3`; `system` for the command line, `null` for nobody.',

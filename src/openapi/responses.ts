@@ -62,7 +62,9 @@ function failureOf(status: number, codes: readonly Code[]): object {
     headers: headersOf(more === undefined ? [] : [more]),
     content: {
       'application/json': {
-        schema: { allOf: [refTo('Error'), { type: 'object', properties: { code: { enum: codes } } }] },
+        schema: {
+          allOf: [refTo('Error'), { type: 'object', properties: { code: { type: 'string', enum: codes } } }],
+        },
         examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
       },
     },

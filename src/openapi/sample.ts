@@ -1,9 +1,12 @@
+import { RE2JS } from 're2js'
+import { normalPattern } from '../declare/cel/pattern.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Field, Model, ValueField } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { type Conceals, concealDefaults, concealedOf } from './concealed.ts'
+import { textsFor } from './sample-pattern.ts'
 
 type Sample = Readonly<Record<string, unknown>>
 
@@ -149,11 +152,8 @@ function first(name: string, schema: JsonSchema): unknown {
 
 function matches(value: unknown, pattern: unknown): boolean {
   if (typeof value !== 'string' || typeof pattern !== 'string') return true
-  try {
-    return new RegExp(pattern, 'u').test(value)
-  } catch {
-    return false
-  }
+  const normal = normalPattern(pattern, { limited: false })
+  return 'pattern' in normal && RE2JS.compile(normal.pattern).matcher(value).find()
 }
 
 const byFormat = new Map(
@@ -182,31 +182,12 @@ const byName = new Map(
   }),
 )
 
-const shapes = [
-  '#336699',
-  'AB-1234',
-  'ABC-123',
-  'AB12',
-  'a-b',
-  'de-DE',
-  '1.0.0',
-  '12:30',
-  '2026-12-31',
-  '+4930123456',
-  '0',
-  '-1',
-]
-const alphabets = ['1234567890', 'ABCDEFGHIJ', 'abcdefghij']
-const LONGEST = 20
-
 function* texts(name: string, { format, pattern, minLength, maxLength }: JsonSchema): Generator<string> {
+  const min = Number(minLength ?? 0)
   const known = typeof format === 'string' ? byFormat.get(format) : byName.get(name)
-  const text = (known ?? `Some ${name.replaceAll('_', ' ')}`).padEnd(Number(minLength ?? 0), ' and so on')
+  const text = (known ?? `Some ${name.replaceAll('_', ' ')}`).padEnd(min, ' and so on')
   const fitting = maxLength === undefined ? text : text.slice(0, Number(maxLength))
   yield fitting.trimEnd()
   yield fitting
-  if (typeof pattern !== 'string') return
-  yield* shapes
-  for (const alphabet of alphabets)
-    for (let length = 1; length <= LONGEST; length++) yield alphabet.repeat(2).slice(0, length)
+  if (typeof pattern === 'string') yield* textsFor(pattern, min)
 }

@@ -43,7 +43,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const whole = entitySchema(type, {}, {}, reverses)
   const conceals = concealedOf(type, model)
   const sentAs = (mode: Mode) =>
-    portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals))
+    spoken(portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals)))
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
     [type.name]: { description: `One of ${type.name}, as it comes back.`, ...whole },
@@ -114,7 +114,11 @@ function reverseSchemas(model: Model, { name: target }: EntityType): Record<stri
   return Object.fromEntries(schemas)
 }
 
-const figures: JsonSchema = { type: 'object', description: 'By dot path.' }
+const figures: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: ['number', 'string', 'null'] },
+  description: 'By dot path. A decimal, a date and a time are texts.',
+}
 
 /** What is asked for is there, and nothing else. */
 const summarySchema: JsonSchema = object(
@@ -123,7 +127,11 @@ const summarySchema: JsonSchema = object(
       type: 'array',
       items: object(
         {
-          group: { ...figures, description: 'The values of the group, by dot path.' },
+          group: {
+            type: 'object',
+            additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+            description: 'The values of the group, by dot path.',
+          },
           count: { type: 'integer', minimum: 0 },
           sum: {
             ...figures,
@@ -202,6 +210,7 @@ const password: JsonSchema = { ...someText, format: 'password', writeOnly: true 
 
 function userTypeSchema({ logins }: Model): JsonSchema {
   return {
+    type: ['string', 'null'],
     enum: [...logins.map(({ login }) => login?.userType), '', null],
     description: 'Left out, empty or `null`: it is found by itself.',
   }
@@ -212,11 +221,12 @@ function loginSchema(model: Model): JsonSchema {
 }
 
 function loginByUsernameSchema(model: Model): JsonSchema {
+  const rest = { password, user_type: userTypeSchema(model) }
   return {
-    ...object({ username: someText, email: someText, password, user_type: userTypeSchema(model) }, [
-      'password',
-    ]),
-    oneOf: [{ required: ['username'] }, { required: ['email'] }],
+    oneOf: [
+      object({ username: someText, ...rest }, ['username', 'password']),
+      object({ email: someText, ...rest }, ['email', 'password']),
+    ],
   }
 }
 
@@ -255,6 +265,17 @@ const passwordChangeSchema = object({ password, new_password: password }, ['pass
 
 function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
   return { type: 'object', properties, required, additionalProperties: false }
+}
+
+/** Generators of types take what has a default for something that is always there, so it is told in words. */
+function spoken(schema: JsonSchema): JsonSchema {
+  return mapSchema(schema, (one) => {
+    const { default: given, ...rest } = one
+    if (given === undefined) return one
+    const words = `\`${JSON.stringify(given)}\` unless it is given.`
+    const { description } = rest
+    return { ...rest, description: typeof description === 'string' ? `${description} ${words}` : words }
+  })
 }
 
 /** Patterns are RE2's; one that JSON Schema's own dialect (ECMA-262) cannot read is told in words instead. */

@@ -33,6 +33,16 @@ export function normalPattern(
   }
 }
 
+/** What a pattern means; undefined where it is not one of ours. */
+export function parsePattern(pattern: string): Pattern | undefined {
+  try {
+    return new Parser(pattern, false).parse()
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
 function isHeavy(pattern: Pattern): boolean {
   const { steps, ways } = weigh(pattern)
   return steps > budget.patternSteps || ways > budget.patternWays

@@ -356,7 +356,10 @@ onEveryStore('hostile users', hostile, (server) => {
     expect(data[0].changed).toBeNull()
     await server.expect(200, 'PATCH', path, { title: 'changed by ann' }, as(ann))
     const conflict = await server.call('POST', `/api/operations/${operation}/undo/`, as(eve))
-    expect([conflict.status, conflict.body.errors]).toEqual([409, { [`notes/${id}`]: ['was changed since'] }])
+    expect([conflict.status, conflict.body.errors]).toEqual([
+      403,
+      { [`notes/${id}`]: ['is not yours to change'] },
+    ])
   })
 
   describe('a field that is not theirs to set', () => {

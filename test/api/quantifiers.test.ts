@@ -7,12 +7,12 @@ const some = { optional: true } as const
 
 const postFields = {
   title: text(),
-  blocked: list(ref('users'), { default: [] }),
+  blocked: list(ref('users'), { default: [], max: 100 }),
   maybe: list(ref('users'), some),
   lines: list(object({ by: text(some), count: integer(some) }), { default: [] }),
   author: ref('users', some),
 }
-const personFields = { name: text(some), friends: list(ref('users'), { default: [] }) }
+const personFields = { name: text(some), friends: list(ref('users'), { default: [], max: 100 }) }
 
 /** Of items that are references, in every place where a quantifier can stand. */
 const quantified = [

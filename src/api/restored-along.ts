@@ -40,7 +40,7 @@ export function excusedBy(
 
 /** Was deleted by the same operation as something that it cascades from. */
 function cascadesFrom(
-  { plan, now, amendment, columns }: Reversal,
+  { plan, now, amendment, columns, deletedBy }: Reversal,
   restored: ReadonlyMap<string, Reversal>,
   edges: readonly Edge[],
 ): boolean {
@@ -50,7 +50,7 @@ function cascadesFrom(
       edge.from === plan.type.name &&
       edge.onDelete === 'cascade' &&
       targetsOf(edge, plan.type, now.snapshot.state).some(
-        (id) => restored.get(`${edge.to}/${id}`)?.now.deletion === now.deletion,
+        (id) => restored.get(`${edge.to}/${id}`)?.deletedBy.isDisjointFrom(deletedBy) === false,
       ),
   )
 }
@@ -69,7 +69,9 @@ function wasEmptiedWith(
     const after = edge.list === undefined ? [amendment.values[at]] : idsIn(String(amendment.values[at]))
     const back = after.map(Number).filter((id) => !before.has(id))
     const keepsAll = [...before].every((id) => after.map(Number).includes(id))
-    return keepsAll && back.every((id) => restored.get(`${edge.to}/${id}`)?.now.deletion === by.get(column))
+    return (
+      keepsAll && back.every((id) => restored.get(`${edge.to}/${id}`)?.deletedBy.has(by.get(column) ?? ''))
+    )
   })
 }
 

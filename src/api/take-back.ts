@@ -44,6 +44,13 @@ export interface Taken {
   readonly unmapped: ReadonlyMap<string, readonly string[]>
 }
 
+/** What was touched and is not skipped. */
+interface Found {
+  readonly reversals: readonly Reversal[]
+  /** What cannot be taken back, and why. */
+  readonly lost: Conflicts
+}
+
 /** What stands against it. */
 interface Against {
   readonly conflicts: Conflicts
@@ -92,6 +99,7 @@ class TakeBack {
   /** `moved`: others were faster. `again`: there is more to be looked at. */
   *attempt(): Act<Taken | 'moved' | 'again'> {
     const found = yield* this.#look()
+    if (this.#wanted.foreign) yield* this.#refuseForeign(found)
     const against = yield* this.#conflictsOf(found)
     if (against.conflicts.size > 0 && this.#wanted.skipConflicts) {
       this.#skip(against.conflicts)
@@ -134,7 +142,7 @@ class TakeBack {
   }
 
   /** Everything that was touched and is not skipped: what would take it back, or why that is not known any more. */
-  *#look(): Act<{ reversals: Reversal[]; lost: Conflicts }> {
+  *#look(): Act<Found> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
     const touched = touchedBy(rows).filter(({ entity, id }) => !this.#skipped.has(`${entity}/${id}`))
@@ -157,8 +165,22 @@ class TakeBack {
     return { reversals, lost }
   }
 
+  /** Somebody else's operation is there only for those who may restore all that it deleted, be it live again by now. */
+  *#refuseForeign({ reversals, lost }: Found): Act<void> {
+    const asked = reversals.flatMap((one): Reversal[] => {
+      if (!isEmpty(one)) return [one]
+      return one.deletedBy.size > 0 ? [{ ...one, amendment: { ...one.amendment, kind: 'restore' } }] : []
+    })
+    const obstacles = yield* this.#obstacles(sheavesOf(asked))
+    const excused = excusedBy(asked, obstacles, this.#context.model)
+    const forbidden = obstacles.some(
+      ({ reason, entity, id }) => reason === 'forbidden' && !excused.has(`${entity}/${id}`),
+    )
+    if (forbidden || lost.size > 0) throw new Failure('not_found')
+  }
+
   /** Values that others have changed since, and what is lost. */
-  *#conflictsOf({ reversals, lost }: { reversals: readonly Reversal[]; lost: Conflicts }): Act<Against> {
+  *#conflictsOf({ reversals, lost }: Found): Act<Against> {
     const conflicts: Conflicts = new Map()
     const forbidden = new Set<string>()
     for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
@@ -222,11 +244,10 @@ class TakeBack {
     const ruled = new Set(forbidden)
     for (const obstacle of left) {
       const name = `${obstacle.entity}/${obstacle.id}`
-      if (obstacle.reason === 'forbidden' && !found.has(name)) ruled.add(name)
-      else if (obstacle.reason !== 'forbidden') ruled.delete(name)
+      if (obstacle.reason !== 'forbidden') ruled.delete(name)
+      else if (!found.has(name)) ruled.add(name)
       addSentences(found, name, [explainObstacle(obstacle, this.#view.naming)])
     }
-    if (ruled.size > 0 && this.#wanted.foreign) throw new Failure('not_found')
     if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
     this.#skip(found)
     return 'again'

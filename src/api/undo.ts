@@ -62,12 +62,22 @@ function run(
   const make = function* (): Act<KeptAnswer> {
     const { operations, foreign } = yield* which()
     const wanted = { operations, foreign, skipConflicts: asked.skipConflicts, with: asked.with }
-    const taken = yield* takeBack(context, actor, wanted)
+    const taken = yield* asPlanned(plan, takeBack(context, actor, wanted))
     return yield* answerOf(context, actor, { taken, undone: operations, dryRun, plan, offset })
   }
   if (dryRun) return rehearse(context.store, make)
   const whole = plan !== undefined || asked.with.size > 0
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
+}
+
+/** What stands against it now did not when the plan was made. */
+function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
+  try {
+    return yield* act
+  } catch (error) {
+    if (plan === undefined || !(error instanceof Failure) || error.errors === undefined) throw error
+    throw new Failure('plan_changed', { errors: error.errors })
+  }
 }
 
 /** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */

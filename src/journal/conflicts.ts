@@ -45,13 +45,24 @@ export function explainConflicts(
       continue
     }
     const since = changes.filter((one) => one.version > version && one.columns.has(column))
-    const named = since.slice(-budget.namedObstacles)
-    const more = since.length > named.length ? `, and ${since.length - named.length} times before` : ''
-    const by = since.length === 0 ? '' : `, by ${named.map((one) => one.by).join(', by ')}${more}`
-    const what = since.at(-1)?.isDelete ? 'deleted' : 'restored'
-    sentences.add(column === DELETED ? `was ${what} since${by}` : `${column} was changed since${by}`)
+    sentences.add(column === DELETED ? explainDeletion(since) : `${column} was changed since${byAll(since)}`)
   }
   return [...sentences]
+}
+
+function byAll(changes: readonly Change[]): string {
+  const named = changes.slice(-budget.namedObstacles).map(({ by }) => `, by ${by}`)
+  const more = changes.length - named.length
+  return named.join('') + (more > 0 ? `, and ${more} times before` : '')
+}
+
+/** It may have come and gone more than once. */
+function explainDeletion(changes: readonly Change[]): string {
+  const verb = ({ isDelete }: Change) => (isDelete ? 'deleted' : 'restored')
+  const last = changes.at(-1)
+  if (last === undefined) return CHANGED
+  const named = changes.slice(-budget.namedObstacles).map((one) => `${verb(one)} by ${one.by}`)
+  return `was ${verb(last)} since: ${named.join(', ')}`
 }
 
 /** What each version changed, those of the operations themselves left out. */

@@ -25,6 +25,8 @@ export interface Reversal {
   readonly conflicts: readonly Conflict[]
   /** By column: the operation that had changed it; nothing where several had. */
   readonly by: ReadonlyMap<string, string | undefined>
+  /** Of the operations, those that had deleted it. */
+  readonly deletedBy: ReadonlySet<string>
   /** Dot paths that have no place any more, or whose values do not fit it. */
   readonly unmapped: readonly string[]
 }
@@ -46,6 +48,7 @@ class Target {
   readonly #now: Now
   readonly values = new Map<Leaf, unknown>()
   readonly by = new Map<string, string | undefined>()
+  readonly deletedBy = new Set<string>()
   deletion: string | null
 
   constructor(now: Now) {
@@ -105,10 +108,11 @@ function undoCreate(plan: Plan, target: Target, version: Version, against: (colu
 function undoDeletion(
   target: Target,
   { deletion: before }: Version,
-  { deletion: after }: Version,
+  { deletion: after, operation }: Version,
   against: (column: string) => void,
 ): void {
   if (before === after) return
+  if (before === null) target.deletedBy.add(operation)
   if (target.deletion === before || (after === null && target.deletion !== null)) return
   if (target.deletion !== after) against(DELETED)
   target.deletion = before
@@ -187,7 +191,7 @@ function amend(
     along: false,
     values,
   }
-  return { plan, now, amendment, columns, conflicts, by: target.by, unmapped }
+  return { plan, now, amendment, columns, conflicts, by: target.by, deletedBy: target.deletedBy, unmapped }
 }
 
 /** Of what is to be set, what differs from what is there and fits today's declaration; all else is unmapped. */

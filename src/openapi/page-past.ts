@@ -26,14 +26,17 @@ ${figure(
   '409 Conflict',
   jsonCode({
     message: 'Something stands against taking that back.',
-    errors: { [`${first}/7`]: [`was changed since, by ${first}/2: name`] },
+    errors: { [`${first}/7`]: [`name was changed since, by ${first}/2 at 2026-06-02T15:00:00.000Z`] },
     code: 'cannot_undo',
   }),
 )}<ul>
-<li>Where anything was changed since, nothing is written, and the answer names each Entity with what changed.
-<code>skip_conflicts=1</code> takes back the rest.</li>
-<li><code>dry_run=1</code> says what would change and what stands in the way, and writes nothing.</li>
-<li>Everybody may undo what they did, as far as the rules let them make those changes; admins what anybody did.</li>
+<li>A value goes back if it still is what the operation made it. If somebody has changed it since, nothing is written,
+and the answer names every such value with everyone who changed it. <code>skip_conflicts=1</code> takes back the rest.</li>
+<li><code>dry_run=1</code> shows what would change and what is in the way, and writes nothing. With the <code>plan</code>
+that it answers, exactly that is done.</li>
+<li><code>with=dependents</code> also deletes what hangs from it; <code>with=targets</code> also restores what it refers to.</li>
+<li>Everybody may undo what they did, as far as the rules let them make those changes; admins what anybody did. Whoever
+may restore something may undo its deletion.</li>
 <li>What is purged cannot come back, and secrets are not written down, so they stay as they are.</li>
 </ul>
 <h3>Endpoints</h3>

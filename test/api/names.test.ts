@@ -241,6 +241,7 @@ class Flow {
       'update',
       'create',
     ])
+    for (const { changed } of data) expect(Object.keys(changed).length).toBeGreaterThan(0)
     const batched = await this.#call('POST', '/api/batch/', [
       { method: 'PATCH', path: own, body: second },
       { method: 'PUT', path: own, body: first },

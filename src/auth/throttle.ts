@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import { slotOf } from '../store/turns.ts'
 import { NotStarted } from './lanes.ts'
 import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
-import { type Count, type Counts, judge, type Origin, type Verdict } from './verdict.ts'
+import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } from './verdict.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -47,9 +47,11 @@ interface Entered {
 export class Throttle {
   readonly #store: Store
   readonly #statements: ThrottleStatements
+  readonly #patience: number
 
-  constructor(store: Store) {
+  constructor(store: Store, patience = PATIENCE) {
     this.#store = store
+    this.#patience = patience
     this.#statements = compileThrottle(store.dialect)
   }
 
@@ -87,7 +89,7 @@ export class Throttle {
 
   /** Waits where attempts that are still under way decide whether this one may be. */
   async #enter(trier: Trier): Promise<Entered> {
-    const until = Date.now() + PATIENCE
+    const until = Date.now() + this.#patience
     const { origin, place } = await this.#placeOf(trier)
     for (;;) {
       const now = Date.now()
@@ -97,9 +99,16 @@ export class Throttle {
       if (verdict === 'free') return { bag, origin }
       await this.#refuse(bag, verdict)
       if (verdict !== 'wait') throw tooMany(verdict.until - now)
-      if (now > until) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
+      if (now > until) throw await this.#postpone(bag, origin, now)
       await Bun.sleep(20 + Math.random() * 80)
     }
+  }
+
+  /** Whoever keeps attempts under way, and gives each of them up, must not keep others out: those get a time of their own. */
+  async #postpone(bag: Bag, origin: Origin, now: number): Promise<Failure> {
+    if (origin !== 'elsewhere') return new Failure('unavailable', { headers: { 'Retry-After': '1' } })
+    await this.#refuse(bag, { until: now + waitAfter(0), gives: true })
+    return tooMany(waitAfter(0))
   }
 
   async #refuse(bag: Bag, verdict: Exclude<Verdict, 'free'>): Promise<void> {

@@ -1,4 +1,4 @@
-import { TOKEN_SECONDS } from '../auth/tokens.ts'
+import { SESSION_SECONDS, TOKEN_SECONDS } from '../auth/tokens.ts'
 import { budget } from '../budget.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'
@@ -47,7 +47,7 @@ export function sessionsSection(
     id: 'login',
     title: 'Log in',
     body: html`<p>A login gives a token. It is good for ${TOKEN_SECONDS / 3600} hours, and dies at once when its user logs out,
-changes the password or is deleted.</p>
+changes the password or is deleted, and when it is refreshed. A session ends ${SESSION_SECONDS / 86_400} days after its login.</p>
 <div class="pair">
 ${figure(
   html`<span class="method post">POST</span> Log in`,

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { hashesMade, hashesWaiting, hashSecret, verifyInTurn } from '../../src/auth/passwords.ts'
+import { Throttle } from '../../src/auth/throttle.ts'
 import { budget } from '../../src/budget.ts'
 import { app, entity, everyone, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'
@@ -266,6 +267,30 @@ onEveryStore(
       // Two more make ten; then a second must pass, then two, then four.
       const tried = answers.filter(({ status }) => status === 422).length
       expect(tried).toBeLessThanOrEqual(2 + Math.floor(Math.log2(elapsed + 1)))
+    })
+
+    test('that are kept under way without end keep nobody out', async () => {
+      await join('held@example.com')
+      const { throttle, store } = server.context
+      const trier = { account: 'held@example.com', address: '198.18.0.1', device: null }
+      const { promise: held, resolve: release } = Promise.withResolvers<undefined>()
+      const holders = Array.from({ length: 10 }, (_, at) =>
+        throttle.attempt({ ...trier, address: `198.18.1.${at}` }, () => held),
+      )
+      await eventually(async () => {
+        const rows = await server.query("SELECT id FROM takeback_attempts WHERE outcome = 'pending'")
+        return rows.length === holders.length
+      })
+      const impatient = new Throttle(store, 50)
+      const attempt = () => impatient.attempt(trier, async () => 'in')
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'too_many_attempts',
+        headers: { 'Retry-After': '1' },
+      })
+      await age(1000)
+      expect(await attempt()).toMatchObject({ found: 'in' })
+      release(undefined)
+      await Promise.all(holders)
     })
 
     test('are forgotten by unlock', async () => {

@@ -44,6 +44,11 @@ export const headers = {
     'Dot paths of the former version that have no place in the declaration any more.',
   ),
   'Retry-After': header('In how many seconds to try again.', 'integer'),
+  RateLimit: header('What is left of the limit, and in how many seconds all of it is: `"writes";r=0;t=20`.'),
+  'RateLimit-Policy': header(
+    'How many may come at once, and the seconds that as many take to be refilled: `"writes";q=2000;w=20`.',
+  ),
+  'Accept-Encoding': header('How a body may be compressed, where it was compressed in another way.'),
   'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
 } as const
 

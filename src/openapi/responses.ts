@@ -49,17 +49,17 @@ function nameOf(codes: readonly Code[]): string {
   return codes.join('.')
 }
 
-const failureHeaders: Readonly<Partial<Record<number, HeaderName>>> = {
-  401: 'WWW-Authenticate',
-  429: 'Retry-After',
-  503: 'Retry-After',
+const failureHeaders: Readonly<Partial<Record<number, readonly HeaderName[]>>> = {
+  401: ['WWW-Authenticate'],
+  415: ['Accept-Encoding'],
+  429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  503: ['Retry-After'],
 }
 
 function failureOf(status: number, codes: readonly Code[]): object {
-  const more = failureHeaders[status]
   return {
     description: codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n'),
-    headers: headersOf(more === undefined ? [] : [more]),
+    headers: headersOf(failureHeaders[status] ?? []),
     content: {
       'application/json': {
         schema: {

@@ -69,6 +69,7 @@ export const budget = {
   // What is taken back.
   undoOperations: 10_000,
   undoSkips: 1000,
+  stackVersions: 1000,
   explainedVersions: 1000,
 
   // What one step of a long job changes.

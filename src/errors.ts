@@ -24,6 +24,8 @@ export const catalogue = {
   target_deleted: { status: 409, message: 'It refers to something that is deleted.' },
   not_deleted: { status: 409, message: 'Only what is deleted can be purged.' },
   last_admin: { status: 409, message: 'This is the last admin: add another one first.' },
+  nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
+  nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'Something stands against taking that back.' },
   busy: { status: 409, message: 'It is being changed by others right now. Try again.' },
   plan_changed: { status: 412, message: 'What this would do has changed since the preview.' },

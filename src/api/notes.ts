@@ -2,6 +2,7 @@ import { budget } from '../budget.ts'
 import { type Errors, invalid, note as noteError } from '../errors.ts'
 import type { Act, Aside, Ask, Single } from '../store/act.ts'
 import { read } from '../store/act.ts'
+import type { Bag } from '../store/dialect.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Context } from './context.ts'
 
@@ -90,6 +91,11 @@ function noteFirst(
   { steps, bag, ...ask }: Extract<Single, { kind: 'write' }>,
 ): Single {
   return { ...ask, steps: [notes.take, ...steps], bag: { ...bag, $run: run, $reason: reason } }
+}
+
+/** What `undo` binds: the operations that are taken back. */
+export function takenBag(operations: Iterable<string>): Bag {
+  return { $taken: JSON.stringify([...new Set(operations)].map((operation) => [operation])) }
 }
 
 /** What is told of an operation besides what it changed; nothing where there is nothing to tell. */

@@ -34,7 +34,7 @@ export function* answerOf(
     operation: dryRun ? null : operation,
     undone: undone.length,
     total,
-    changes: changes.map((one) => withUnmapped(one, taken)),
+    changes: changes.map((one) => withMore(one, taken)),
     skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
     ...(dryRun && { plan: token, next: end < total ? cursorOf(String(token), end) : null }),
   }
@@ -86,9 +86,15 @@ function changeOf([, entity, id, , kind, data, before]: Row, known: Knowledge | 
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 
-function withUnmapped(change: ShownChange, { unmapped }: Taken): object {
-  const paths = unmapped.get(`${change.entity}/${change.id}`)
-  return paths === undefined ? change : { ...change, unmapped: paths }
+/** What the journal does not tell: what has no place any more, and that secrets are set. */
+function withMore(change: ShownChange, taken: Taken): object {
+  const name = `${change.entity}/${change.id}`
+  const [unmapped, secrets] = [taken.unmapped.get(name), taken.secrets.get(name)]
+  return {
+    ...change,
+    ...(secrets !== undefined && { secrets }),
+    ...(unmapped !== undefined && { unmapped }),
+  }
 }
 
 /**

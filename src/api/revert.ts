@@ -22,7 +22,9 @@ import {
   shownTo,
   TRIES,
 } from './context.ts'
+import { takenBag } from './notes.ts'
 import type { Query } from './query.ts'
+import { sealReplaced, secretsOf } from './secrets.ts'
 import { refuseUnchangeable } from './update.ts'
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
@@ -51,20 +53,32 @@ export function* revert(
       yield* refuseUnchangeable(plan, actor, id)
       throw invalidAt('version', 'is not a version that is still known')
     }
-    const now = { id, version: Number(version), deletion: null, snapshot: new Snapshot(String(json)) }
-    const reversal = revertTo(plan, now, JSON.parse(String(past[6])))
-    if (reversal === undefined) return entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row))
+    const secrets = yield* secretsOf(context, actor, plan, [id])
+    const snapshot = new Snapshot(String(json), secrets?.at(id, Number(version)))
+    const now = { id, version: Number(version), deletion: null, snapshot }
+    const former = new Snapshot(String(past[6]), secrets?.at(id, wanted))
+    const reversal = revertTo(plan, now, former.state)
+    const lost = [...(secrets?.lost(id, wanted, 'any').keys() ?? [])]
+    if (reversal === undefined)
+      return withUnmapped(entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row)), lost)
 
     const sheaves = sheavesOf([reversal])
     const { steps, bag } = context.amend.steps(sheaves, [], plan.view(actor).viewer)
     const operation = operationOf(actor)
-    const outcome = yield* write(steps, { ...bag, ...operation })
+    const seals = sealReplaced(context, [reversal])
+    const taken = yield* read(plan.history.operationsSince, { $id: id, $version: wanted })
+    const outcome = yield* write([...steps, ...seals.steps, context.notes.undo], {
+      ...bag,
+      ...seals.bag,
+      ...takenBag(taken.map(([one]) => String(one))),
+      ...operation,
+    })
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
       const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
       const { naming } = plan.view(actor)
       const unmapped = reversal.unmapped.filter((path) => naming.column(plan.type.name, path))
-      return withUnmapped(entityAnswer(200, plan, fresh, operation.$operation), unmapped)
+      return withUnmapped(entityAnswer(200, plan, fresh, operation.$operation), [...unmapped, ...lost])
     }
     if (outcome.step === MOVED) continue
     if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)

@@ -1,11 +1,12 @@
 import type { Plan } from '../plan/compile.ts'
+import { sealedName } from '../plan/seals.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Bound } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import { type Context, matches } from './context.ts'
 
 /** One former value: the Entity's id, the column, the last version that had it, the value, sealed. */
-type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
+export type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
 
 /**
  * Steps to be put before an update that sets secrets, which keep what they were. What was read must still be there when
@@ -28,11 +29,11 @@ export function* sealFormer(context: Context, plan: Plan, bag: Bag): Act<readonl
     }),
   )
   bag.$versions = `|${version}|`
-  bag.$sealed = JSON.stringify(rows)
+  bag[sealedName(plan.type.name)] = JSON.stringify(rows)
   return [seals.keep]
 }
 
-function sealOne(
+export function sealOne(
   { seals }: Context,
   { id, column, version, hash }: { id: number; column: string; version: number; hash: Bound | undefined },
 ): SealedRow {
@@ -40,6 +41,6 @@ function sealOne(
 }
 
 /** Not by names, which may change. */
-function aboutOf(id: number, version: number): string {
+export function aboutOf(id: number, version: number): string {
   return `${id}/${version}`
 }

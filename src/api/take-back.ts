@@ -8,8 +8,8 @@ import {
   explainConflicts,
   explainObstacle,
 } from '../journal/conflicts.ts'
-import { isEmpty, type Reversal, reverse, sheavesOf } from '../journal/reversal.ts'
-import { touchedBy } from '../journal/versions.ts'
+import { isEmpty, type Now, type Reversal, reverse, sheavesOf } from '../journal/reversal.ts'
+import { type Touched, touchedBy } from '../journal/versions.ts'
 import type { Actor } from '../plan/actor.ts'
 import { LAST_ADMIN } from '../plan/admins.ts'
 import { bagOf, MOVED, type Sheaf } from '../plan/amendment.ts'
@@ -20,8 +20,10 @@ import type { Bag } from '../store/dialect.ts'
 import { askedBy, type Context, operationOf, TRIES } from './context.ts'
 import { Dependents } from './dependents.ts'
 import { knowledgeOf } from './knowledge.ts'
+import { takenBag } from './notes.ts'
 import { restoreTogether } from './restore-together.ts'
 import { excusedBy } from './restored-along.ts'
+import { replacedBy, type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
 import { statesOf } from './states.ts'
 
 /** What may be done besides, so that nothing stands in the way. */
@@ -32,9 +34,14 @@ export interface Wanted {
   readonly operations: readonly string[]
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
+  /** Only what they did to one Entity, which must still be at this version. */
+  readonly only?: { readonly entity: string; readonly id: number; readonly version: number }
   /** Whether they are somebody else's: then it must be a deletion, and all that it took theirs to restore. */
   readonly foreign: boolean
 }
+
+/** The one Entity that was asked for has been changed meanwhile. */
+export class MovedOn extends Error {}
 
 export interface Taken {
   /** The operation that did it; `null` where there was nothing to do. */
@@ -42,6 +49,16 @@ export interface Taken {
   readonly skipped: Conflicts
   /** By Entity, dot paths that could not be set. */
   readonly unmapped: ReadonlyMap<string, readonly string[]>
+  /** By Entity, dot paths of secrets that were set. */
+  readonly secrets: ReadonlyMap<string, readonly string[]>
+}
+
+/** What the operations have touched. */
+interface Found {
+  readonly reversals: readonly Reversal[]
+  readonly lost: Conflicts
+  /** By Entity, the operations that have changed it. */
+  readonly made: ReadonlyMap<string, readonly string[]>
 }
 
 /** What was touched and is not skipped. */
@@ -83,6 +100,8 @@ class TakeBack {
   /** Entities that come along with a restore of others. */
   #along: ReadonlySet<string> = new Set()
   readonly #dependents = new Dependents()
+  /** Secrets that stay as they are. */
+  #lostSecrets: Conflicts = new Map()
   /** Whether anything was restored before the rest. */
   #began = false
 
@@ -113,7 +132,13 @@ class TakeBack {
     const sheaves = sheavesOf(reversals)
     if (against.conflicts.size === 0) {
       const { steps, bag } = this.#context.amend.steps(sheaves, this.#wanted.operations, this.#view.viewer)
-      const outcome = yield* write(steps, { ...bag, ...this.#operation })
+      const seals = sealReplaced(this.#context, reversals)
+      const outcome = yield* write([...steps, ...seals.steps, this.#context.notes.undo], {
+        ...bag,
+        ...seals.bag,
+        ...takenBag(reversals.flatMap((one) => found.made.get(nameOf(one)) ?? [])),
+        ...this.#operation,
+      })
       if (outcome.done) return yield* this.#done(found.reversals, true)
       if (outcome.step === MOVED) return 'moved'
       if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
@@ -124,7 +149,11 @@ class TakeBack {
   *#done(reversals: readonly Reversal[], written: boolean): Act<Taken> {
     if (written) yield* after(() => this.#context.identities.forget())
     const unmapped = new Map<string, readonly string[]>()
+    const secrets = new Map<string, readonly string[]>()
+    this.#skip(this.#lostSecrets)
     for (const one of reversals) {
+      const set = replacedBy(one.plan, one.columns)
+      if (set.length > 0) secrets.set(nameOf(one), set)
       const { naming } = one.plan.view(this.#actor)
       const paths = one.unmapped.filter((path) => naming.column(one.plan.type.name, path))
       if (paths.length === 0) continue
@@ -134,7 +163,12 @@ class TakeBack {
           `has no place for former values any more: ${paths.join(', ')}`,
         ])
     }
-    return { operation: written ? this.#operation.$operation : null, skipped: this.#skipped, unmapped }
+    return {
+      operation: written ? this.#operation.$operation : null,
+      skipped: this.#skipped,
+      unmapped,
+      secrets,
+    }
   }
 
   #skip(conflicts: Conflicts): void {
@@ -145,8 +179,12 @@ class TakeBack {
   *#look(): Act<Found> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
-    const touched = touchedBy(rows).filter(({ entity, id }) => !this.#skipped.has(`${entity}/${id}`))
-    const now = yield* statesOf(this.#context, touched)
+    const found = touchedBy(rows).filter((one) => this.#isWanted(one))
+    const known = yield* statesOf(this.#context, found)
+    const { only } = this.#wanted
+    if (only !== undefined && known.get(`${only.entity}/${only.id}`)?.version !== only.version)
+      throw new MovedOn()
+    const { touched, now } = yield* this.#withSecrets(found, known)
     const lost: Conflicts = new Map()
     const reversals: Reversal[] = []
     for (const one of touched) {
@@ -162,7 +200,48 @@ class TakeBack {
         reversals.push(along ? { ...reversal, amendment: { ...reversal.amendment, along } } : reversal)
       }
     }
-    return { reversals, lost }
+    const made = new Map(
+      touched.map(({ entity, id, versions }) => [
+        `${entity}/${id}`,
+        versions.flatMap(({ undone, operation }) => (undone ? [operation] : [])),
+      ]),
+    )
+    return { reversals, lost, made }
+  }
+
+  #isWanted({ entity, id }: Touched): boolean {
+    const { only } = this.#wanted
+    if (only !== undefined && (only.entity !== entity || only.id !== id)) return false
+    return !this.#skipped.has(`${entity}/${id}`)
+  }
+
+  /** The same, with what the secrets were and are; those that cannot be set back are noted. */
+  *#withSecrets(
+    touched: readonly Touched[],
+    states: ReadonlyMap<string, Now>,
+  ): Act<{ touched: readonly Touched[]; now: ReadonlyMap<string, Now> }> {
+    const now = new Map(states)
+    const all = [...touched]
+    this.#lostSecrets = new Map()
+    for (const plan of this.#context.plans.values()) {
+      const { name } = plan.type
+      const ids = touched.filter(({ entity }) => entity === name).map(({ id }) => id)
+      const past = ids.length === 0 ? undefined : yield* secretsOf(this.#context, this.#actor, plan, ids)
+      if (past === undefined) continue
+      for (const [at, one] of all.entries()) {
+        if (one.entity !== name) continue
+        all[at] = withSecrets(one, past)
+        for (const { undone, version } of one.versions)
+          if (undone && version > 1)
+            for (const [column, why] of past.lost(one.id, version - 1))
+              addSentences(this.#lostSecrets, `${name}/${one.id}`, [`${column} ${why}`])
+        const state = now.get(`${name}/${one.id}`)
+        if (state === undefined) continue
+        const snapshot = state.snapshot.withSecrets(past.at(one.id, state.version))
+        now.set(`${name}/${one.id}`, { ...state, snapshot })
+      }
+    }
+    return { touched: all, now }
   }
 
   /** Somebody else's operation is there only for those who may restore all that it deleted, be it live again by now. */
@@ -287,6 +366,14 @@ class TakeBack {
       throw error
     }
   }
+}
+
+function withSecrets(touched: Touched, past: SecretPast): Touched {
+  const versions = touched.versions.map((one) => ({
+    ...one,
+    snapshot: one.snapshot.withSecrets(past.at(touched.id, one.version)),
+  }))
+  return { ...touched, versions }
 }
 
 export function nameOf({ plan, amendment }: Reversal): string {

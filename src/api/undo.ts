@@ -13,7 +13,7 @@ import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
 /** How something is to be taken back. Each key is taken in the query and in the body. */
-interface Asked {
+export interface Asked {
   readonly dryRun: boolean
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
@@ -25,7 +25,7 @@ interface Asked {
 
 /** `POST /api/operations/<id>/undo/` */
 export function undo(context: Context, request: Repeatable, id: string, query: Query): Promise<Answer> {
-  const asked = parseAsked(request.body, query, [])
+  const asked = parseAsked(request.body, query, { skips: true, others: [] })
   const { actor } = request.caller
   return run(context, request, asked, function* () {
     const foreign = yield* refuseForeign(context, actor, id)
@@ -37,7 +37,7 @@ const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
 export function undoMany(context: Context, request: Repeatable, query: Query): Promise<Answer> {
-  const asked = parseAsked(request.body, query, FILTERS)
+  const asked = parseAsked(request.body, query, { skips: true, others: FILTERS })
   const filter = filterOf(context, request.caller.actor, request.body)
   return run(context, request, asked, function* () {
     const { statement, bag } = filterBag(filter, (one) =>
@@ -96,11 +96,17 @@ function* refuseForeign(context: Context, actor: Actor, id: string): Act<boolean
 const SWITCHES = ['dry_run', 'skip_conflicts'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
-function parseAsked(body: unknown, query: Query, others: readonly string[]): Asked {
+/** `skips`: whether conflicts can be skipped. `others` are what else the body may have. */
+export function parseAsked(
+  body: unknown,
+  query: Query,
+  { skips, others }: { readonly skips: boolean; readonly others: readonly string[] },
+): Asked {
   const errors: Errors = new Map()
-  const given = query.take([...SWITCHES, ...TEXTS], errors)
+  const switches = SWITCHES.filter((name) => skips || name !== 'skip_conflicts')
+  const given: Partial<Record<string, string>> = query.take([...switches, ...TEXTS], errors)
   const sent = isRecord(body) ? body : {}
-  const known: readonly string[] = [...SWITCHES, ...TEXTS, ...others]
+  const known: readonly string[] = [...switches, ...TEXTS, ...others]
   for (const name of Object.keys(sent)) {
     if (!known.includes(name)) note(errors, name, 'is not known here')
     else if (Object.hasOwn(given, name)) note(errors, name, 'is given in the query and in the body')

@@ -105,6 +105,7 @@ export const undo: Command = {
     since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
     until: { value: 'T', help: 'all before a time' },
     entity: { value: 'E', help: 'all that touched this Entity type, or this Entity: bookings/7' },
+    run: { value: 'R', help: 'all that belongs to this run: the header Takeback-Run' },
     with: {
       value: 'W',
       help: 'also delete what hangs from it (dependents), or restore what it needs (targets)',
@@ -183,7 +184,7 @@ function shownUndo(body: string): string {
 
 function filterOf(given: Given): Record<string, string> {
   const filter: Record<string, string> = {}
-  for (const name of ['actor', 'entity'] as const) {
+  for (const name of ['actor', 'entity', 'run'] as const) {
     const text = given.text(name)
     if (text !== undefined) filter[name] = text
   }

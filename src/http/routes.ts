@@ -13,6 +13,7 @@ import { previewRemoval, remove } from '../api/remove.ts'
 import { revert } from '../api/revert.ts'
 import { changePassword, logout, me, refresh } from '../api/session.ts'
 import { signsUp } from '../api/sign-up.ts'
+import { step } from '../api/stack.ts'
 import { summary } from '../api/summary.ts'
 import { undo, undoMany } from '../api/undo.ts'
 import { parseId, update } from '../api/update.ts'
@@ -109,6 +110,15 @@ function pastRoutes(context: Context, plan: Plan): Route[] {
         }),
       },
     },
+    ...(['undo', 'redo'] as const).map((way) => ({
+      path: `${path}/${way}`,
+      methods: {
+        POST: withOptionalBody((call) => {
+          const { when, query } = call
+          return step(context, plan, call, way, { id: parseId(call.id), when, query })
+        }),
+      },
+    })),
   ]
 }
 

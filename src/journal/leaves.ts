@@ -3,16 +3,21 @@ import { isRecord } from '../declare/record.ts'
 import { bodyColumns, ownColumns } from '../plan/columns.ts'
 
 /** An Entity as its JSON has it. */
-export type State = Readonly<Record<string, unknown>>
+export type State = Readonly<Record<string, unknown>> & { readonly [SECRETS]?: Secrets }
+
+/** Hashes of secrets by column, beside the JSON of a state. They come into no answer: JSON knows nothing of symbols. */
+export const SECRETS = Symbol('secrets')
+export type Secrets = ReadonlyMap<string, string | null>
 
 /**
  * The smallest part of an Entity that is compared and set back: a value, the id of a reference, a whole list, or that an
- * optional object is there. Secrets are no leaves: the journal never has them.
+ * optional object is there. The journal has no secrets: a state knows only those that were put into it.
  */
 export interface Leaf {
   readonly column: string
   readonly field: Field
   readonly isPresence: boolean
+  readonly isSecret: boolean
   /** The optional object around it: the innermost one. */
   readonly within: string | undefined
   /** Its value in a state: `null` where it is empty, undefined where that state knows nothing of it. */
@@ -24,18 +29,19 @@ const known = new WeakMap<EntityType, readonly Leaf[]>()
 export function leavesOf(type: EntityType): readonly Leaf[] {
   const made = known.get(type)
   if (made !== undefined) return made
-  const leaves = bodyColumns(type.fields)
-    .filter(({ secret }) => !secret)
-    .map(({ name, kind, field, within }): Leaf => {
-      const names = field.path.split('.')
-      return {
-        column: name,
-        field,
-        isPresence: kind === 'presence',
-        within,
-        read: (state) => leafValue(field, valueAt(state, names)),
-      }
-    })
+  const leaves = bodyColumns(type.fields).map(({ name, kind, field, within, secret }): Leaf => {
+    const names = field.path.split('.')
+    return {
+      column: name,
+      field,
+      isPresence: kind === 'presence',
+      isSecret: secret,
+      within,
+      read: secret
+        ? (state) => state[SECRETS]?.get(name)
+        : (state) => leafValue(field, valueAt(state, names)),
+    }
+  })
   known.set(type, leaves)
   return leaves
 }

@@ -17,10 +17,17 @@ test('an undo, an undo of that, and so on', () => {
   expect(names(stackOf([a, b, change('c', 'b'), change('d')]))).toEqual([['a', 'd'], []])
 })
 
+test('several at once are one step', () => {
+  const [a, b, c] = [change('a'), change('b'), change('c')]
+  const undone = [a, b, c, change('d', 'c', 'b')]
+  expect(names(stackOf(undone))).toEqual([['a'], ['d']])
+  expect(names(stackOf([...undone, change('e', 'd')]))).toEqual([['a', 'e'], []])
+})
+
 test('whatever else takes something back is a change like any other', () => {
   const [a, b, c] = [change('a'), change('b'), change('c')]
   expect(names(stackOf([a, b, c, change('d', 'a')]))).toEqual([['a', 'b', 'c', 'd'], []])
-  expect(names(stackOf([a, b, c, change('d', 'b', 'c')]))).toEqual([['a', 'b', 'c', 'd'], []])
+  expect(names(stackOf([a, b, c, change('d', 'a', 'b')]))).toEqual([['a', 'b', 'c', 'd'], []])
   expect(names(stackOf([b, change('c', 'a')]))).toEqual([['c'], []])
 })
 

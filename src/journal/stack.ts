@@ -13,22 +13,26 @@ export interface Stack<C extends Change> {
 }
 
 /**
- * From the changes of an Entity, oldest first. An undo of the last change moves that to what can be redone; an undo of
- * the last undo is a redo. Whatever else happens to the Entity is a change of its own, which can be undone, and after
- * which there is nothing to redo. Where a change took back something that is not known any more, nothing before it is.
+ * From the changes of an Entity, oldest first. An undo of the last change, or of the last few, moves that to what can be
+ * redone; an undo of the last undo is a redo. Whatever else happens to the Entity is a change of its own, which can be
+ * undone, and after which there is nothing to redo. Where a change took back something that is not known any more,
+ * nothing before it is.
  */
 export function stackOf<C extends Change>(changes: readonly C[]): Stack<C> {
   const known = new Set(changes.map(({ operation }) => operation))
   let undo: C[] = []
   let redo: C[] = []
   for (const change of changes) {
-    const takesBack = (other: C | undefined) =>
-      other !== undefined && change.undoes.includes(other.operation) && change.undoes.length === 1
-    if (takesBack(undo.at(-1))) {
-      undo.pop()
+    const number = new Set(change.undoes).size
+    const takesBack = (some: readonly C[]) =>
+      number > 0 &&
+      some.length >= number &&
+      some.slice(-number).every(({ operation }) => change.undoes.includes(operation))
+    if (takesBack(undo)) {
+      undo.length -= number
       redo.push(change)
-    } else if (takesBack(redo.at(-1))) {
-      redo.pop()
+    } else if (takesBack(redo)) {
+      redo.length -= number
       undo.push(change)
     } else if (change.undoes.some((operation) => !known.has(operation))) {
       undo = [change]

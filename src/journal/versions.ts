@@ -1,5 +1,5 @@
 import type { Row } from '../store/dialect.ts'
-import type { State } from './leaves.ts'
+import { SECRETS, type Secrets, type State } from './leaves.ts'
 
 /** How conflicts and differences call whether an Entity is there. */
 export const DELETED = 'deleted_at'
@@ -7,14 +7,24 @@ export const DELETED = 'deleted_at'
 /** An Entity as it stood, from its JSON, which is read only where it must be: there may be a hundred thousand. */
 export class Snapshot {
   readonly #text: string
+  readonly secrets: Secrets | undefined
   #state: State | undefined
 
-  constructor(text: string) {
+  constructor(text: string, secrets?: Secrets) {
     this.#text = text
+    this.secrets = secrets
+  }
+
+  /** The same, with what its secrets were. */
+  withSecrets(secrets: Secrets): Snapshot {
+    return new Snapshot(this.#text, secrets)
   }
 
   get state(): State {
-    this.#state ??= JSON.parse(this.#text) as State
+    this.#state ??= {
+      ...(JSON.parse(this.#text) as State),
+      ...(this.secrets !== undefined && { [SECRETS]: this.secrets }),
+    }
     return this.#state
   }
 
@@ -25,6 +35,7 @@ export class Snapshot {
 
   /** Whether both have the same values for certain: a deletion or a restore changes none. */
   hasSameValues(other: Snapshot): boolean {
+    if (this.secrets !== undefined && !Bun.deepEquals(this.secrets, other.secrets)) return false
     const [own, theirs] = [this.#tail(), other.#tail()]
     return (
       own !== undefined && theirs !== undefined && this.#text.slice(0, own) === other.#text.slice(0, theirs)

@@ -17,6 +17,7 @@ import {
   sortParameter,
   writing,
 } from './parameters.ts'
+import { undone } from './past-operations.ts'
 import { answerOf, sampleOf } from './sample.ts'
 import { type SchemaKind, schemaName } from './schemas.ts'
 
@@ -32,6 +33,8 @@ export function entityOperations(type: EntityType, model: Model): Operation[] {
     removeOperation(about),
     historyOperation(about),
     revertOperation(about),
+    stepOperation(about, 'undo'),
+    stepOperation(about, 'redo'),
   ]
 }
 
@@ -318,6 +321,40 @@ function revertOperation(about: About): Operation {
       'not_found',
       'cannot_undo',
       'busy',
+      'stale',
+      'disk_full',
+    ],
+  }
+}
+
+/** One change back, or forward again. */
+function stepOperation(about: About, way: 'undo' | 'redo'): Operation {
+  const { type } = about
+  const does =
+    way === 'undo'
+      ? 'Takes back the last change of the Entity; again and again, one after the other. A deletion is restored exactly, a restore deleted again.'
+      : 'Does again what was undone last. After any other change there is nothing to redo.'
+  return {
+    method: 'POST',
+    path: `${about.one}${way}/`,
+    id: `${way}${about.label}`,
+    tag: type.name,
+    summary: `${way === 'undo' ? 'Undo' : 'Redo'} one change of one of ${type.name}`,
+    description: `${does} ${about.access('history')} The change itself takes the rule that it would take otherwise.`,
+    open: about.open('history'),
+    parameters: share('id', 'dry_run', 'with', 'plan', 'cursor', 'If-Match', ...writing),
+    body: undefined,
+    answers: [undone],
+    codes: [
+      'unauthenticated',
+      'forbidden',
+      'not_found',
+      way === 'undo' ? 'nothing_to_undo' : 'nothing_to_redo',
+      'cannot_undo',
+      'in_use',
+      'target_deleted',
+      'busy',
+      'plan_changed',
       'stale',
       'disk_full',
     ],

@@ -9,6 +9,8 @@ export function pastSection(first: string, operations: readonly Operation[]): Se
     [code('GET …/7/history/'), 'Every change: who, when, what from what to what'],
     [code('GET …/7/?at=<time>'), 'As it stood then; on lists too'],
     [code('POST …/7/revert/'), html`Writes the values of a <code>version</code> as a new one`],
+    [code('POST …/7/undo/'), 'Takes back the last change of the Entity, again and again'],
+    [code('POST …/7/redo/'), 'Does again what was undone last'],
   ]
   return {
     id: 'past',
@@ -37,7 +39,7 @@ that it answers, exactly that is done.</li>
 <li><code>with=dependents</code> also deletes what hangs from it; <code>with=targets</code> also restores what it refers to.</li>
 <li>Everybody may undo what they did, as far as the rules let them make those changes; admins what anybody did. Whoever
 may restore something may undo its deletion.</li>
-<li>What is purged cannot come back, and secrets are not written down, so they stay as they are.</li>
+<li>What is purged cannot come back. Secrets come back too, but are never shown; passwords only for admins.</li>
 </ul>
 <h3>Endpoints</h3>
 ${endpoints(operations.filter(({ tag }) => tag === OPERATIONS))}

@@ -7,7 +7,8 @@ export const OPERATIONS = 'Operations'
 
 const one = '01973a2e-7c40-7000-8000-5f1d2c3b4a59'
 const head = { id: one, at: '2026-06-02T17:00:00.000Z', actor: 'users/3', changes: 4 }
-const undone: Success = {
+/** The answer to every undo. */
+export const undone: Success = {
   status: 200,
   description: 'What was taken back, or would be. `operation` is `null` where nothing was written.',
   headers: ['Takeback-Operation', 'Idempotent-Replay'],

@@ -19,6 +19,11 @@ const next: JsonSchema = {
 }
 
 const id: JsonSchema = { type: 'integer', minimum: 1 }
+const secrets: JsonSchema = {
+  type: 'array',
+  items: text,
+  description: 'Dot paths of secrets that get a former value back. The values are never shown.',
+}
 const unmapped: JsonSchema = {
   type: 'array',
   items: text,
@@ -79,7 +84,12 @@ export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
     minProperties: 1,
     description: 'All that is given must hold.',
   },
-  Reversal: object({ entity: text, id, kind, changed, unmapped }, ['entity', 'id', 'kind', 'changed']),
+  Reversal: object({ entity: text, id, kind, changed, secrets, unmapped }, [
+    'entity',
+    'id',
+    'kind',
+    'changed',
+  ]),
   Removed: all({
     operation: { type: 'null' },
     total: { type: 'integer', minimum: 0, description: 'How many Entities would be changed.' },

@@ -129,7 +129,7 @@ export class AmendSteps {
       sql`"deletion" = CASE WHEN ${isDelete} THEN coalesce(v."$deletion", ${param('$operation')}) WHEN v."$kind" = 'update' THEN t."deletion" END`,
       ...(this.#type.login === undefined
         ? []
-        : [sql`${id(TOKEN_EPOCH)} = t.${id(TOKEN_EPOCH)} + CASE WHEN ${isDelete} THEN 1 ELSE 0 END`]),
+        : [sql`${id(TOKEN_EPOCH)} = t.${id(TOKEN_EPOCH)} + ${this.#endsSessions(isDelete)}`]),
       sql`"version" = t."version" + 1`,
       sql`"updated_at" = ${later}`,
     ]
@@ -140,6 +140,13 @@ export class AmendSteps {
         sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#sheaf.rows} v WHERE v."$id" = t."id"`,
       ),
     ]
+  }
+
+  /** A login's tokens die with it, and with its password. */
+  #endsSessions(isDelete: Sql): Sql {
+    return this.#columns.some(({ name }) => name === 'password')
+      ? sql`1`
+      : sql`CASE WHEN ${isDelete} THEN 1 ELSE 0 END`
   }
 
   /** Whatever is live now refers to what is live, and nothing that is live to what went. */

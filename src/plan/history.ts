@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import type { EntityType } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { compile, count, id, param, type Statement, sql, word } from '../store/sql.ts'
@@ -16,6 +17,10 @@ export interface HistoryPlan {
   readonly version: Statement
   /** By `$id`, from the version `$version` on, oldest first: the same, and the operation that had deleted it then. */
   since(limit: number): Statement
+  /** By `$id`, newest first: version, kind, operation, the operation that had deleted it then. */
+  kinds(limit: number): Statement
+  /** By `$id`, behind the version `$version`, newest first: the operation of each. */
+  readonly operationsSince: Statement
   /** By `$ids`, as they stand now: id, version, the operation that deleted it, JSON. */
   readonly now: Statement
 }
@@ -49,6 +54,16 @@ export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan 
           ORDER BY j."version" LIMIT ${count(limit)}`,
         dialect.placeholder,
       ),
+    kinds: (limit) =>
+      compile(
+        sql`SELECT j."version", j."kind", j."operation", j."deletion" ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${count(limit)}`,
+        dialect.placeholder,
+      ),
+    operationsSince: compile(
+      sql`SELECT j."operation" ${ofEntity('j')} AND j."version" > ${param('$version', 'integer')}
+        ORDER BY j."version" DESC LIMIT ${count(budget.undoOperations)}`,
+      dialect.placeholder,
+    ),
     now: compile(
       sql`SELECT t."id", t."version", t."deletion", ${renderEntity(type, dialect)} FROM ${id(type.name)} t
         WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,

@@ -11,6 +11,8 @@ const UNDONE = id('takeback_undone')
 export interface NotesPlan {
   /** Writes down `$run` and `$reason` of `$operation`. To be put before the steps of a write. */
   readonly take: Step
+  /** Writes down that `$operation` takes back those of `$taken`: a list of lists of one operation each. */
+  readonly undo: Step
   /** Of those in `$operations`: operation, run, reason. */
   readonly of: Statement
   /** Of those in `$operations`: one that was taken back, the one by which it was; in the order of both. */
@@ -26,6 +28,13 @@ export function compileNotes(dialect: Dialect): NotesPlan {
       'any',
       sql`INSERT INTO ${NOTES} ("operation", "run", "reason") VALUES (${param('$operation')}, ${param('$run')}, ${param('$reason')})
         ON CONFLICT DO NOTHING`,
+    ),
+    undo: step(
+      dialect,
+      'note',
+      'any',
+      sql`INSERT INTO ${UNDONE} ("operation", "by") SELECT DISTINCT u."operation", ${param('$operation')} FROM ${dialect.rows('$taken', [{ name: 'operation', kind: 'text' }])} u
+        WHERE 1 = 1 ON CONFLICT DO NOTHING`,
     ),
     of: compile(
       sql`SELECT n."operation", n."run", n."reason" FROM ${NOTES} n WHERE n."operation" IN ${named}`,

@@ -18,17 +18,20 @@ export interface SealsPlan {
   readonly current: Statement
   /** By `$ids`, live or deleted: id, version, then the hash of each. */
   readonly now: Statement
-  /** Puts down the rows of `$sealed`: id, column, version, value. */
+  /** Puts down the rows that are bound as `sealedName`: id, column, version, value. */
   readonly keep: Step
   /** By `$ids`, oldest first: id, column, version, value. */
   readonly former: Statement
 }
 
+/** By type: one transaction may seal secrets of several. */
+export const sealedName = (type: string) => `$sealed ${type}`
+
 export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | undefined {
   const columns = [...walk(type.fields)].filter(isSecret).map(({ path }) => path)
   if (columns.length === 0) return undefined
   const values = join(columns.map((column) => sql`t.${id(column)}`))
-  const rows = dialect.rows('$sealed', [
+  const rows = dialect.rows(sealedName(type.name), [
     { name: 'id', kind: 'integer' },
     { name: 'column', kind: 'text' },
     { name: 'version', kind: 'integer' },

@@ -260,4 +260,83 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
     await pass()
     expect(await notes()).toBe(0)
   })
+
+  const told = async (operation: string) => {
+    const { undoes, undone_by } = await server.expect(200, 'GET', `/api/operations/${operation}/`)
+    return { undoes, undone_by }
+  }
+
+  test('a run is undone as a run, whoever else worked meanwhile', async () => {
+    const [a, b] = [await made('run a'), await made('run b')]
+    const put = (id: number, title: string, sent: Sent = {}) =>
+      server.call('PATCH', `/api/rooms/${id}/`, { body: { title }, ...sent })
+    const first = await put(a, 'run a by the agent', noted('agent-1'))
+    await put(b, 'run b by somebody')
+    const second = await server.call('POST', '/api/rooms/', {
+      body: { title: 'by the agent' },
+      ...noted('agent-1'),
+    })
+    const other = await server.call('POST', '/api/rooms/', {
+      body: { title: 'by another' },
+      ...noted('agent-2'),
+    })
+    const undone = await server.call('POST', '/api/operations/undo/', { body: { run: 'agent-1' } })
+    expect([undone.status, undone.body.undone, undone.body.total]).toEqual([200, 2, 2])
+    const titles = await Promise.all(
+      [a, b].map(async (id) => (await server.expect(200, 'GET', `/api/rooms/${id}/`)).title),
+    )
+    expect(titles).toEqual(['run a', 'run b by somebody'])
+    expect((await server.call('GET', `/api/rooms/${other.body.id}/`)).status).toBe(200)
+    expect((await server.call('GET', `/api/rooms/${second.body.id}/`)).status).toBe(404)
+    const by = operationOf(undone)
+    expect((await told(by)).undoes?.sort()).toEqual([operationOf(first), operationOf(second)].sort())
+    for (const one of [first, second]) expect((await told(operationOf(one))).undone_by).toEqual([by])
+    expectInvalid(await server.call('POST', '/api/operations/undo/', { body: { run: 'a b' } }), {
+      run: ['must have 1 to 200 visible ASCII characters'],
+    })
+  })
+
+  test('what takes back what is told on both sides, of undos, redos and reverts', async () => {
+    const id = await made('v1')
+    const edit = async (title: string) =>
+      operationOf(await server.call('PATCH', `/api/rooms/${id}/`, { body: { title } }))
+    const [two, three] = [await edit('v2'), await edit('v3')]
+    const undo = async (operation: string) =>
+      operationOf(await server.call('POST', `/api/operations/${operation}/undo/`))
+    const undone = await undo(three)
+    const redone = await undo(undone)
+    const reverted = operationOf(
+      await server.call('POST', `/api/rooms/${id}/revert/`, { body: { version: 2 } }),
+    )
+    expect(await told(three)).toEqual({ undoes: undefined, undone_by: [undone, reverted].sort() })
+    expect(await told(undone)).toEqual({ undoes: [three], undone_by: [redone, reverted].sort() })
+    expect((await told(reverted)).undoes).toEqual([three, undone, redone].sort())
+    expect(await told(two)).toEqual({ undoes: undefined, undone_by: undefined })
+    const { data } = await server.expect(200, 'GET', '/api/operations/?limit=50')
+    expect(data.find((one: { id: string }) => one.id === undone).undoes).toEqual([three])
+    // What is left out because of a conflict is not told as taken back.
+    const [left, taken] = [await made('left'), await made('taken')]
+    const [a, b] = [
+      operationOf(
+        await server.call('PATCH', `/api/rooms/${left}/`, { body: { title: 'left 2' }, ...noted('partly') }),
+      ),
+      operationOf(
+        await server.call('PATCH', `/api/rooms/${taken}/`, {
+          body: { title: 'taken 2' },
+          ...noted('partly'),
+        }),
+      ),
+    ]
+    await server.expect(200, 'PATCH', `/api/rooms/${left}/`, { title: 'left 3' })
+    const some = await server.call('POST', '/api/operations/undo/?skip_conflicts=1', {
+      body: { run: 'partly' },
+    })
+    expect([await told(a), await told(b)]).toEqual([
+      { undoes: undefined, undone_by: undefined },
+      { undoes: undefined, undone_by: [operationOf(some)] },
+    ])
+    const dry = await server.call('POST', `/api/operations/${b}/undo/?dry_run=1`)
+    expect(dry.status).toBe(200)
+    expect((await told(b)).undone_by).toEqual([operationOf(some)])
+  })
 })

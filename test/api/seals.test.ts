@@ -1,9 +1,16 @@
 import { expect, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Retention } from '../../src/api/retention.ts'
+import { Seals } from '../../src/auth/seals.ts'
+import { readConfig } from '../../src/config.ts'
 import { compileRetention } from '../../src/plan/retention.ts'
+import { copy } from '../../src/store/copy/copy.ts'
+import { openStore } from '../../src/store/open.ts'
 import { app, entity, everyone, object, secret, text } from '../../src/takeback.ts'
 import { dumpOf } from '../dump.ts'
-import { ADMIN, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { ADMIN, newDatabase, onEveryStoreByHand, type Received, type Sent, TestServer } from '../harness.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
@@ -161,5 +168,153 @@ onEveryStoreByHand('former secrets', (store) => {
       const [former, ...more] = await formerOf(server, id, 'persons')
       expect([former?.column, more]).toEqual(['code', []])
       expect(await isHash('pin one', former?.hash)).toBe(true)
+    }))
+
+  const operationOf = ({ headers }: Received) => headers.get('takeback-operation') ?? ''
+  const signsIn = async (server: TestServer, email: string, password: string) =>
+    (await server.call('POST', '/api/auth/login', { body: { email, password }, token: null })).status === 200
+  const undo = (server: TestServer, operation: string, query = '', sent: Sent = {}) =>
+    server.call('POST', `/api/operations/${operation}/undo/${query}`, sent)
+
+  test(
+    'come back by an undo, by its undo, and by a revert; a password that does ends all sessions',
+    () =>
+      open(async (server) => {
+        const email = 'back@example.com'
+        const { id } = await server.user('people', { email })
+        const path = `/api/people/${id}/`
+        const passwords = [ADMIN.password, 'a second good phrase', 'the third of my phrases']
+        const operations: string[] = []
+        for (const password of passwords.slice(1))
+          operations.push(operationOf(await server.call('PATCH', path, { body: { password } })))
+        const { token } = (
+          await server.call('POST', '/api/auth/login', {
+            body: { email, password: passwords[2] },
+            token: null,
+          })
+        ).body
+        const is = async (at: number) => {
+          const [row] = await server.query('SELECT password FROM people WHERE id = $1', id)
+          const works = await Promise.all(passwords.map((one) => isHash(one, String(row?.password))))
+          expect(works).toEqual(passwords.map((_, place) => place === at))
+        }
+        const dry = await undo(server, operations[1] ?? '', '?dry_run=1')
+        expect(dry.body.changes).toEqual([
+          { entity: 'people', id, kind: 'update', changed: {}, secrets: ['password'] },
+        ])
+        expect(dry.text).not.toContain('argon2')
+        await is(2)
+        const first = await undo(server, operations[1] ?? '')
+        expect([first.status, first.body.skipped, first.body.changes[0].secrets]).toEqual([
+          200,
+          {},
+          ['password'],
+        ])
+        await is(1)
+        expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+        const second = await undo(server, operations[0] ?? '')
+        expect([second.status, second.body.total]).toEqual([200, 1])
+        await is(0)
+        expect((await undo(server, operationOf(second))).status).toBe(200)
+        await is(1)
+        expect((await undo(server, operationOf(first))).status).toBe(200)
+        await is(2)
+        await server.expect(200, 'POST', `${path}revert/`, { version: 1 })
+        await is(0)
+        // Somebody has set another one since: in the way, as any other value would be.
+        expect((await undo(server, operations[0] ?? '')).body.errors).toBeUndefined()
+        await server.expect(200, 'PATCH', path, { password: 'set by somebody else' })
+        const against = await undo(server, operations[1] ?? '')
+        expect([against.status, against.body.errors]).toEqual([
+          409,
+          { [`people/${id}`]: ['password was changed since'] },
+        ])
+        const { data } = await server.expect(200, 'GET', `/api/operations/?limit=50`)
+        expect(JSON.stringify(data)).not.toContain('argon2')
+        const journal = await server.query('SELECT data FROM takeback_journal')
+        expect(JSON.stringify(journal)).not.toContain('argon2')
+      }),
+    60_000,
+  )
+
+  test('come back together with other values, in objects, and after a deletion', () =>
+    open(async (server) => {
+      const id = await person(server, { name: 'a', pin: 'pin one', card: { number: '4111' } })
+      const path = `/api/people/${id}/`
+      const hashes = async () =>
+        (await server.query('SELECT pin, "card.number" AS card FROM people WHERE id = $1', id))[0]
+      const before = await hashes()
+      const changed = await server.call('PATCH', path, { body: { name: 'b', pin: 'pin two', card: null } })
+      await server.expect(200, 'DELETE', path)
+      const undone = await undo(server, operationOf(changed))
+      expect([undone.status, undone.body.changes[0].secrets.sort()]).toEqual([200, ['card.number', 'pin']])
+      await server.expect(200, 'DELETE', `${path}?restore=1`)
+      expect([await hashes(), (await server.expect(200, 'GET', path)).name]).toEqual([before, 'a'])
+      const many = await server.call('POST', '/api/operations/undo/', {
+        body: { entity: `people/${id}`, since: '2000-01-01T00:00:00Z' },
+      })
+      expect(many.status).toBe(200)
+    }))
+
+  test('are named where they cannot come back, and the rest does', () =>
+    open(async (server) => {
+      const id = await person(server, { name: 'a', pin: 'pin one' })
+      const path = `/api/people/${id}/`
+      const changed = operationOf(await server.call('PATCH', path, { body: { name: 'b', pin: 'pin two' } }))
+      const only = operationOf(
+        await server.call('PATCH', path, { body: { password: 'another good password' } }),
+      )
+      const other = new Seals(['x'.repeat(32)])
+      await server.query('UPDATE takeback_sealed SET value = $1', other.seal('lost', `${id}/1`))
+      const sentence =
+        'cannot be taken back: it was sealed with a secret of the server that is not used any more'
+      const nothing = await undo(server, only)
+      expect([nothing.status, nothing.body.operation, nothing.body.skipped]).toEqual([
+        200,
+        null,
+        { [`people/${id}`]: [`password ${sentence}`] },
+      ])
+      const rest = await undo(server, changed)
+      expect([rest.status, rest.body.skipped]).toEqual([200, { [`people/${id}`]: [`pin ${sentence}`] }])
+      expect((await server.expect(200, 'GET', path)).name).toBe('a')
+      const reverted = await server.call('POST', `${path}revert/`, { body: { version: 1 } })
+      expect([reverted.status, reverted.headers.get('takeback-unmapped')]).toEqual([200, 'password, pin'])
+    }))
+
+  test(
+    'a token alone brings no password back',
+    () =>
+      open(async (server) => {
+        const email = 'token@example.com'
+        const { token } = await server.user('people', { email })
+        const fresh = { password: ADMIN.password, new_password: 'another good password' }
+        const changed = await server.call('POST', '/api/auth/password', { body: fresh, token })
+        expect(changed.status).toBe(200)
+        const own = await undo(server, operationOf(changed), '', { token: changed.body.token })
+        expect([own.status, Object.values(own.body.skipped)]).toEqual([
+          200,
+          [['password is changed through /api/auth/password']],
+        ])
+        expect(await signsIn(server, email, 'another good password')).toBe(true)
+        expect((await undo(server, operationOf(changed))).body.total).toBe(1)
+        expect(await signsIn(server, email, ADMIN.password)).toBe(true)
+      }),
+    30_000,
+  )
+
+  test('are copied with the rest', () =>
+    open(async (server) => {
+      const id = await person(server, { pin: 'pin one' })
+      await server.expect(200, 'PATCH', `/api/people/${id}/`, { pin: 'pin two' })
+      const from = await server.openStore()
+      const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
+      const target = await newDatabase('sqlite', folder)
+      const to = await openStore(readConfig({ database: target.url }, {}).database)
+      await copy(from, to, () => {})
+      await Promise.all([from.close(), to.close()])
+      const [row] = await target.query('SELECT version, value FROM takeback_sealed')
+      const hash = server.context.seals.open(String(row?.value), `${id}/${row?.version}`)
+      expect(await isHash('pin one', hash)).toBe(true)
+      await target.remove()
     }))
 })

@@ -1,0 +1,189 @@
+import { budget } from '../budget.ts'
+import { Failure } from '../errors.ts'
+import { type Change, stackOf } from '../journal/stack.ts'
+import type { Actor } from '../plan/actor.ts'
+import type { Plan } from '../plan/compile.ts'
+import { mayOf } from '../plan/view.ts'
+import { type Act, read, write } from '../store/act.ts'
+import type { Row } from '../store/dialect.ts'
+import {
+  type Answer,
+  askedBy,
+  type Context,
+  type KeptAnswer,
+  matches,
+  operationOf,
+  type Preconditions,
+  refusal,
+  refuseByRule,
+  signInFirst,
+  TRIES,
+} from './context.ts'
+import { takenBag } from './notes.ts'
+import { type Repeatable, transactOnce } from './once.ts'
+import { rehearse } from './perform.ts'
+import { answerOf } from './preview.ts'
+import { Query } from './query.ts'
+import { remove } from './remove.ts'
+import { MovedOn, type Taken, takeBack } from './take-back.ts'
+import { type Asked, parseAsked } from './undo.ts'
+
+/** Which way to step through the changes of an Entity. */
+export type Way = 'undo' | 'redo'
+
+/** One or more versions in a row that one operation has made of an Entity. */
+interface Step extends Change {
+  readonly first: number
+  readonly last: number
+  /** Whether it was there before and after; undefined before it was made, or where that is not known any more. */
+  readonly before: boolean | undefined
+  readonly after: boolean
+}
+
+interface Asking {
+  readonly id: number
+  readonly when: Preconditions
+  readonly query: Query
+}
+
+/** `POST /api/<entity>/<id>/undo/` and `…/redo/`: one change back, or forward again. */
+export function step(
+  context: Context,
+  plan: Plan,
+  request: Repeatable,
+  way: Way,
+  { id, when, query }: Asking,
+): Promise<Answer> {
+  const { actor } = request.caller
+  const asked = parseAsked(request.body, query, { skips: false, others: [] })
+  const make = () => takeStep(context, plan, actor, { way, id, when, asked })
+  return asked.dryRun ? rehearse(context.store, make) : transactOnce(context, request, make)
+}
+
+function* takeStep(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { way, id, when, asked }: { way: Way; id: number; when: Preconditions; asked: Asked },
+): Act<KeptAnswer> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const row = yield* seen(plan, actor, id)
+    const version = Number(row[1])
+    if (!matches(when.ifMatch, version)) throw new Failure('stale')
+    const stack = (yield* stackIn(context, plan, id))[way]
+    try {
+      // A change that changed nothing is taken back together with the one before it.
+      for (let depth = 1; depth <= stack.length; depth++) {
+        const steps = stack.slice(-depth)
+        if (!steps.every(isKnown)) break
+        const taken = yield* reverse(context, plan, actor, { id, version, steps, asked })
+        if (taken.operation === null && taken.skipped.size === 0) continue
+        const { dryRun, plan: token, offset } = asked
+        const undone = steps.map(({ operation }) => operation)
+        return yield* answerOf(context, actor, { taken, undone, dryRun, plan: token, offset })
+      }
+      throw new Failure(way === 'undo' ? 'nothing_to_undo' : 'nothing_to_redo')
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'forbidden' && actor.kind === 'nobody')
+        throw signInFirst()
+      // Others have changed it since the stack was read.
+      if (!(error instanceof MovedOn) && !(error instanceof Failure && error.code === 'stale')) throw error
+    }
+  }
+  throw new Failure('busy')
+}
+
+/** The Entity, for those who may see its history; what is deleted, for those who may restore it. */
+function* seen(plan: Plan, actor: Actor, id: number): Act<Row> {
+  const [row] = yield* read(plan.view(actor).state, { ...askedBy(actor), $id: id })
+  refuseByRule(plan, 'history', actor, row)
+  if (row === undefined) throw new Failure('not_found')
+  if (row[3] !== null && !mayOf(row, 'restore')) throw refusal(plan, 'restore', actor, false)
+  return row
+}
+
+/** What can be undone and redone, from as many versions as are looked at. */
+function* stackIn(context: Context, plan: Plan, id: number) {
+  const rows = yield* read(plan.history.kinds(budget.stackVersions), { $id: id })
+  if (rows[0]?.[1] === 'purge') throw new Failure('not_found')
+  const steps = stepsOf(rows.toReversed())
+  const operations = steps.map(({ operation }) => operation)
+  const links = yield* read(context.notes.undone, { $operations: JSON.stringify(operations) })
+  const own = new Set(operations)
+  // Where older versions were not looked at, what was taken back may be one of them; elsewhere it is no change of this one.
+  const isWhole = rows.length < budget.stackVersions
+  return stackOf(
+    steps.map((one) => ({
+      ...one,
+      undoes: links.flatMap(([undone, by]) =>
+        by === one.operation && (own.has(String(undone)) || !isWhole) ? [String(undone)] : [],
+      ),
+    })),
+  )
+}
+
+/** From versions (version, kind, operation, the operation that had deleted it), oldest first. */
+function stepsOf(rows: readonly Row[]): Step[] {
+  const steps: Step[] = []
+  let before: { readonly version: number; readonly isLive: boolean } | undefined
+  for (const [number, kind, operation, deletion] of rows) {
+    const version = Number(number)
+    const isLive = kind !== 'delete' && kind !== 'purge' && deletion === null
+    const last = steps.at(-1)
+    if (last?.operation === operation && last?.last === version - 1)
+      steps[steps.length - 1] = { ...last, last: version, after: isLive }
+    else
+      steps.push({
+        operation: String(operation),
+        undoes: [],
+        first: version,
+        last: version,
+        before: before?.version === version - 1 ? before.isLive : undefined,
+        after: isLive,
+      })
+    before = { version, isLive }
+  }
+  return steps
+}
+
+/** Whether the journal still has what was before it, and there is something to take back. */
+function isKnown({ first, before, after }: Step): boolean {
+  return first === 1 ? after : before !== undefined
+}
+
+/** A deletion is restored exactly, a restore or a create deleted as a delete does; values are set back. All but the first of the steps changed nothing. */
+function* reverse(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { id, version, steps, asked }: { id: number; version: number; steps: readonly Step[]; asked: Asked },
+): Act<Taken> {
+  const [taken] = steps
+  if (taken === undefined) throw new Failure('nothing_to_undo')
+  const { first, last, before, after } = taken
+  const operations = steps.map(({ operation }) => operation)
+  const deletes = after && (first === 1 || before === false)
+  const restores = before === true && !after
+  if (!(deletes || restores) || (last > first && first > 1))
+    return yield* takeBack(context, actor, {
+      operations,
+      skipConflicts: false,
+      with: asked.with,
+      foreign: false,
+      only: { entity: plan.type.name, id, version },
+    })
+  const own = operationOf(actor)
+  const flags: [string, string][] = restores ? [['restore', '1']] : []
+  const query = new Query([
+    ...flags,
+    ...(asked.with.has('targets') ? [['with', 'targets'] as [string, string]] : []),
+  ])
+  yield* remove(context, plan, actor, {
+    id,
+    query,
+    when: { ifMatch: `|${version}|` },
+    operation: own.$operation,
+  })
+  yield* write([context.notes.undo], { ...own, ...takenBag(operations) })
+  return { operation: own.$operation, skipped: new Map(), unmapped: new Map(), secrets: new Map() }
+}

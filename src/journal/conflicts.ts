@@ -93,8 +93,7 @@ function changesIn(plan: Plan, rows: readonly Row[], undone: ReadonlySet<string>
 export function explainObstacle(obstacle: Obstacle, naming: Naming): string {
   if (obstacle.reason === 'forbidden') {
     const { action, path, entity } = obstacle
-    if (action === 'write' && naming.column(entity, path))
-      return `has a value in ${path} that you may not set`
+    if (action === 'write' && naming.field(entity, path)) return `has a value in ${path} that you may not set`
     const done = { update: 'change', delete: 'delete', restore: 'restore', write: 'change' }[action]
     return `is not yours to ${done}`
   }
@@ -105,7 +104,7 @@ export function explainObstacle(obstacle: Obstacle, naming: Naming): string {
     other: [type, otherId],
   } = obstacle
   const whose = reason === 'held' ? type : entity
-  const seen = columns.filter((column) => naming.column(whose, column)).map(pathOf)
+  const seen = columns.filter((column) => naming.field(whose, column)).map(pathOf)
   const place = seen.length === 0 ? '' : ` in ${seen.join('+')}`
   const other = naming.entity(type) && naming.values(whose, columns) ? `${type}/${otherId}` : 'something'
   return {

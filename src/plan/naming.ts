@@ -6,6 +6,8 @@ import { columnRule, fieldOf, type Viewer } from './viewer.ts'
 export interface Naming {
   /** Which Entity of a type it is. */
   entity(type: string): boolean
+  /** That it has such a field: where they see some of its Entities. */
+  field(type: string, path: string): boolean
   /** What stands in columns of one: only if they see them of every Entity. */
   values(type: string, columns: readonly string[]): boolean
   /**
@@ -22,7 +24,14 @@ export function namingFor(viewer: Viewer, { entities }: Model): Naming {
     if (type === undefined || field === undefined) return true
     return (['read', 'write'] as const).some((which) => viewer.mayField(type, field.path, which) !== no)
   }
+  const column = (name: string, path: string) =>
+    path.split('.').every((_, at, names) => known(name, names.slice(0, at + 1).join('.')))
   return {
+    column,
+    field(name, path) {
+      const type = entities.get(name)
+      return type !== undefined && viewer.may(type, 'read') !== no && column(name, path)
+    },
     entity(name) {
       const type = entities.get(name)
       return type !== undefined && viewer.may(type, 'read') === yes
@@ -31,7 +40,5 @@ export function namingFor(viewer: Viewer, { entities }: Model): Naming {
       const type = entities.get(name)
       return type !== undefined && columns.every((column) => columnRule(viewer, type, column) === yes)
     },
-    column: (name, column) =>
-      column.split('.').every((_, at, names) => known(name, names.slice(0, at + 1).join('.'))),
   }
 }

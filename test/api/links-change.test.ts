@@ -291,7 +291,14 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     await server.stop()
     const kept = await server.query('SELECT * FROM takeback_cleared')
     await server.query('DROP TABLE takeback_cleared')
-    for (const { name, since = 1 } of ownTables) if (since > 1) await server.query(`DROP TABLE ${name}`)
+    for (const { name, since = 1, columns, indexes = [] } of ownTables) {
+      if (since > 1) await server.query(`DROP TABLE ${name}`)
+      if (since > 1 || name === 'takeback_cleared') continue
+      for (const index of indexes)
+        if ((index.since ?? 1) > 1) await server.query(`DROP INDEX IF EXISTS "${name}:${index.name}"`)
+      for (const column of columns)
+        if ((column.since ?? 1) > 1) await server.query(`ALTER TABLE ${name} DROP COLUMN "${column.name}"`)
+    }
     const [whole, words] = store === 'sqlite' ? ['INTEGER', 'TEXT'] : ['bigint', 'text COLLATE "C"']
     await server.query(
       `CREATE TABLE "takeback_cleared" ("operation" ${words} NOT NULL, "entity" ${words} NOT NULL, "entity_id" ${whole} NOT NULL,

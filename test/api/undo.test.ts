@@ -326,7 +326,7 @@ onEveryStore('what undo tells', guarded, (server) => {
     const held = await call('POST', '/api/notes/', { text: 'held' })
     await server.expect(201, 'POST', '/api/dossiers/', { about: { id: held.body.id } })
     expect((await undo(operationOf(held))).body.errors).toEqual({
-      [`notes/${held.body.id}`]: ['is referred to by something in about.id'],
+      [`notes/${held.body.id}`]: ['is referred to by something'],
     })
     const form = await call('POST', '/api/forms/', { text: 'x' })
     await server.expect(200, 'PATCH', `/api/forms/${form.body.id}/`, { text: 'y' })

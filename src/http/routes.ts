@@ -145,7 +145,10 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/undo`,
       methods: {
-        POST: withBody((call) => undoMany(context, call, call.query)),
+        POST: withBody((call) => {
+          call.waitLong()
+          return undoMany(context, call, call.query)
+        }),
       },
     },
     {
@@ -155,7 +158,10 @@ function operationRoutes(context: Context): Route[] {
     {
       path: `${path}/:id/undo`,
       methods: {
-        POST: withOptionalBody((call) => undo(context, call, call.id, call.query)),
+        POST: withOptionalBody((call) => {
+          call.waitLong()
+          return undo(context, call, call.id, call.query)
+        }),
       },
     },
   ]

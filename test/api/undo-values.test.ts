@@ -54,7 +54,7 @@ const some = {
   count: [0, 1, 2],
   anything: [null, { x: 1 }, { y: 1 }, [1]],
   tags: [[], ['p'], ['p', 'q']],
-  place: [null, { city: 'X' }, { city: 'Y', zip: '1' }, {}],
+  place: [null, { city: 'X' }, { zip: '1' }, { city: 'Y', zip: '1' }, {}],
 } as const
 
 type Move =
@@ -310,5 +310,21 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
     expect(await server.expect(200, 'GET', path)).toMatchObject({ title: 'one', count: 5 })
     await undo(other)
     expect(await server.expect(200, 'GET', path)).toMatchObject({ title: 'one', count: 0 })
+  })
+
+  test('an object that was made goes only as a whole', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/notes/', { title: 'one' })
+    const path = `/api/notes/${id}/`
+    const made = await server.call('PATCH', path, { body: { place: { city: 'X' } } })
+    await server.expect(200, 'PATCH', path, { place: { zip: '1' } })
+    const undo = `/api/operations/${made.headers.get('Takeback-Operation')}/undo/`
+    const refused = await server.call('POST', undo)
+    expect([refused.status, refused.body.errors]).toEqual([
+      409,
+      { [`notes/${id}`]: [expect.stringMatching(/^place\.zip was changed since, by admins\/1 at \S+Z$/)] },
+    ])
+    await server.expect(200, 'PATCH', path, { place: { zip: null } })
+    await server.expect(200, 'POST', undo)
+    expect((await server.expect(200, 'GET', path)).place).toBeNull()
   })
 })

@@ -2,13 +2,13 @@ import type { Column, Index, Table } from '../tables.ts'
 import { type Draft, pathOf } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
 import type { Found } from './rows.ts'
+import { cannotBecome } from './shapes.ts'
 import { indexName, saidOf } from './structure.ts'
 
 /** From a table as it is held to the same one as it is wanted. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
   await refuseAbsent(old, table, draft)
   refuseTwins(old, table, draft)
-  refuseOtherShape(old, table, draft)
   const converted = new Set<string>()
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const former = old.columns.find(({ name }) => name === column.name)
@@ -69,23 +69,6 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
         `differs from ${twin.name}, which is kept aside, in capitals only: say was: '${twin.name}', or choose another name`,
       )
   }
-}
-
-/** A list of references and anything else of that name stand in different columns: neither can become the other. */
-function refuseOtherShape(old: Table, table: Table, draft: Draft): void {
-  const isUnder = (list: Column, { name }: Column) => name.startsWith(`${list.name}.`)
-  const content = (one: Column) =>
-    (one.links ?? one.references) === undefined ? 'an object' : contentOf(one)
-  for (const column of table.columns)
-    for (const former of old.columns) {
-      const turned = column.links !== undefined && isUnder(column, former)
-      if (!turned && !(former.links !== undefined && isUnder(former, column))) continue
-      draft.refuse(
-        pathOf(table, turned ? column : former),
-        `holds ${content(former)} and cannot become ${content(column)}: declare it as it was, or choose another name`,
-      )
-      return
-    }
 }
 
 async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
@@ -154,7 +137,9 @@ async function refuseAbsent(old: Table, table: Table, draft: Draft): Promise<voi
     const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
     const required = !table.columns.some(({ name }) => name === column.name)
     if (column.kind !== 'presence' || column.aside || !declared || !required) continue
-    refuseEmpty(table, column, await draft.rows.empty(table.name, column), draft)
+    if (refuseEmpty(table, column, await draft.rows.empty(table.name, column), draft)) continue
+    draft.additive = false
+    draft.safe(pathOf(table, column), 'is required now')
   }
 }
 
@@ -180,10 +165,7 @@ async function changeColumn(
   const convert =
     contentOf(former) === contentOf(column) ? (value: unknown) => value : conversion(former, column)
   if (convert === undefined) {
-    draft.refuse(
-      path,
-      `holds ${contentOf(former)} and cannot become ${contentOf(column)}: declare it as it was, or choose another name`,
-    )
+    draft.refuse(path, cannotBecome(path, contentOf(former), contentOf(column)))
     return false
   }
   await refuseEmptied(old, table, former, column, draft)
@@ -216,7 +198,9 @@ async function changeColumn(
     )
     return true
   }
-  sayChanged(path, former, column, draft)
+  if (former.aside && column.kind === 'presence' && wasDeclared(old, column.name))
+    draft.safe(path, 'may be left out now')
+  else sayChanged(path, former, column, draft)
   return false
 }
 

@@ -3,6 +3,7 @@ import { alter } from './alter.ts'
 import { Draft, pathOf } from './draft.ts'
 import { rename } from './rename.ts'
 import type { Rows } from './rows.ts'
+import { refuseOtherShapes, withoutPaths } from './shapes.ts'
 import type { Change, Line } from './structure.ts'
 
 /** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
@@ -25,14 +26,15 @@ export async function planMigration(
   const after: Table[] = []
   for (const table of wanted) {
     const old = now.find(({ name }) => name === table.name)
-    if (old === undefined) {
+    if (old !== undefined) after.push(await alterFitting(old, table, draft))
+    else {
       draft.do({ kind: 'add table', table }, table.name, 'is a new Entity type')
       if (
         table.columns.some(({ references, links }) => now.some(({ name }) => name === (references ?? links)))
       )
         draft.additive = false
-    } else await alter(old, table, draft)
-    after.push(withAside(old, table, draft))
+      after.push(withAside(undefined, table, draft))
+    }
   }
   for (const table of now) {
     if (wanted.some(({ name }) => name === table.name)) continue
@@ -41,6 +43,14 @@ export async function planMigration(
     after.push({ ...table, columns: table.columns.map((column) => ({ ...column, aside: true })) })
   }
   return { changes: draft.changes, lines: draft.lines, held: after, additive: draft.additive }
+}
+
+/** What is refused for its shape is left out: nothing else can be said of it. */
+async function alterFitting(held: Table, wanted: Table, draft: Draft): Promise<Table> {
+  const paths = refuseOtherShapes(held, wanted, draft)
+  const [old, table] = [withoutPaths(held, paths), withoutPaths(wanted, paths)]
+  await alter(old, table, draft)
+  return withAside(old, table, draft)
 }
 
 const LEAVES = 'is no longer declared: it leaves the API, its data stay'
@@ -55,7 +65,10 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const kept = (old?.columns ?? []).filter(
     ({ name, words }) => words === undefined && !table.columns.some((column) => column.name === name),
   )
-  for (const column of kept) {
+  // Whether an object is there is no field of its own: it is still declared, but not optional any more.
+  const isRequired = ({ kind, name }: Column) =>
+    kind === 'presence' && table.columns.some((column) => column.name.startsWith(`${name}.`))
+  for (const column of kept.filter((one) => !isRequired(one))) {
     const path = pathOf(table, column)
     draft.lines.push({ effect: 'aside', path, what: column.aside ? 'is kept aside' : LEAVES })
   }

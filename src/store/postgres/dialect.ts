@@ -48,13 +48,15 @@ export const dialect: Dialect = {
     return sql`to_json(${column})::text`
   },
 
-  extract(json, path, kind) {
+  extract(json, path, kind, scale) {
     const at = jsonPath(path)
     const value = sql`(${json}::json #> ${at})`
     if (kind === 'presence') return sql`CASE WHEN json_typeof${value} = 'object' THEN 1 END`
     if (kind === 'json') return sql`CASE WHEN json_typeof${value} <> 'null' THEN ${value} END`
     // By its bytes, as the column is: every engine knows that of an expression.
     if (kind === 'text') return sql`((${json}::json #>> ${at}) COLLATE "C")`
+    // What is a decimal now may have been a whole number then, or had fewer digits.
+    if (kind === 'decimal') return sql`round((${json}::json #>> ${at})::numeric, ${count(scale)})`
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 

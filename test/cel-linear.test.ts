@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
+import { budget } from '../src/budget.ts'
 import { understand } from '../src/declare/cel/check.ts'
 import type { Expression } from '../src/declare/cel/expression.ts'
 import { Mistake } from '../src/declare/cel/parse.ts'
@@ -23,7 +24,7 @@ const dialects: Readonly<Record<string, Dialect>> = { sqlite, postgres }
 function read(filter: string): Expression | undefined {
   if (rows === undefined) throw new Error('no rows')
   try {
-    return understand(filter, user.scopeOf(rows))
+    return understand(filter, user.scopeOf(rows), budget.filterItems)
   } catch (error) {
     if (error instanceof Mistake) return undefined
     throw error

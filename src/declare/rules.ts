@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { understand } from './cel/check.ts'
 import { type Expression, no, yes } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
@@ -25,7 +26,7 @@ export function ruleFor(
   { entities, logins }: { readonly entities: Entities; readonly logins: Logins },
 ): Expression {
   if (typeof rule !== 'string') return rule.rule === 'everyone' || viewer !== undefined ? yes : no
-  return settled(understand(rule, scopeOf(subject, type, viewer, entities, logins)))
+  return settled(understand(rule, scopeOf(subject, type, viewer, entities, logins), budget.ruleItems))
 }
 
 function scopeOf(

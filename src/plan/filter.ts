@@ -1,3 +1,4 @@
+import { budget } from '../budget.ts'
 import { understand, valueAt } from '../declare/cel/check.ts'
 import { refuseCostly } from '../declare/cel/cost.ts'
 import { type Expression, partsOf } from '../declare/cel/expression.ts'
@@ -52,11 +53,13 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
   return {
     comparable,
     parse(text, errors, past = false) {
-      const found = known.of(text, () => unlessMistaken(() => filterOf(understand(text, scope), dialect)))
+      const found = known.of(text, () =>
+        unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems), dialect)),
+      )
       const allowed =
         past && !(found instanceof Mistake)
           ? unlessMistaken(() => {
-              refuseCostly(found.expression, false)
+              refuseCostly(found.expression, budget.filterItems, false)
               return found
             })
           : found

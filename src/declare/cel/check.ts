@@ -11,10 +11,13 @@ import { move, TOO_FAR } from './move.ts'
 import { columnAt, Mistake, type Node, parse } from './parse.ts'
 import type { Member, Members, Scope } from './scope.ts'
 
-/** Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right. */
-export function understand(text: string, scope: Scope): Expression {
+/**
+ * Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right.
+ * `most`: how many items of lists it may go through for one Entity.
+ */
+export function understand(text: string, scope: Scope, most: number): Expression {
   const expression = new OneReader(text, scope).condition(parse(text))
-  refuseCostly(expression)
+  refuseCostly(expression, most)
   return expression
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { budget } from '../../budget.ts'
 import { viewersOf } from '../../plan/viewer.ts'
 import { app, entity, integer, list, object, ref, text } from '../../takeback.ts'
 import { resolve } from '../resolve.ts'
@@ -40,7 +41,8 @@ const nodes = model.entities.get('nodes')
 if (nodes === undefined) throw new Error('no nodes')
 const scope = viewersOf(model).of({ kind: 'system' }).scopeOf(nodes)
 
-const TOO_MANY = /can go through \d+ items for one Entity, more than 1000000/
+const TOO_MANY = /can go through \d+ items for one Entity, more than 1000000:/
+const understandRule = (text: string) => understand(text, scope, budget.ruleItems)
 
 describe('what goes through lists within lists is refused', () => {
   test.each([
@@ -67,7 +69,7 @@ describe('what goes through lists within lists is refused', () => {
     'links.exists(l, l.links.exists(m, m.id > 3))',
     'links.exists(l, l.links.exists(m, m.id == 3 && m.links.exists(n, n.up.links.exists(o, o.name == "a"))))',
   ])('%s', (filter) => {
-    expect(() => understand(filter, scope)).toThrow(TOO_MANY)
+    expect(() => understandRule(filter)).toThrow(TOO_MANY)
   })
 })
 
@@ -90,24 +92,29 @@ describe('what goes through each once, through short ones, or finds by an index 
     'links.exists(l, 3 in l.links && l.up.id in l.links)',
     'me.friends.exists(f, f.id in links)',
   ])('%s', (filter) => {
-    expect(() => understand(filter, scope)).not.toThrow()
+    expect(() => understandRule(filter)).not.toThrow()
   })
 })
 
 test('in the past no index tells what a list has', () => {
-  const filter = understand('links.exists(l, l.id in links)', scope)
-  expect(() => refuseCostly(filter, false)).toThrow(TOO_MANY)
+  const filter = understandRule('links.exists(l, l.id in links)')
+  expect(() => refuseCostly(filter, budget.ruleItems, false)).toThrow(TOO_MANY)
 })
 
 test('texts are searched in only so many times', () => {
   const searches = ['body.contains("a")', 'body.endsWith("a")', 'body.matches("a")', 'body.startsWith(name)']
   const all = (count: number) => Array.from({ length: count }, (_, at) => searches[at % 4]).join(' || ')
-  expect(() => understand(all(10), scope)).not.toThrow()
-  expect(() => understand(all(11), scope)).toThrow('searches in texts 11 times, more than 10')
-  expect(() => understand(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`, scope)).toThrow(
-    'searches',
-  )
+  expect(() => understandRule(all(10))).not.toThrow()
+  expect(() => understandRule(all(11))).toThrow('searches in texts 11 times, more than 10')
+  expect(() => understandRule(`words.exists(w, !(${all(11).replaceAll('body', 'w')}))`)).toThrow('searches')
   // These are comparisons.
   const begins = Array.from({ length: 20 }, () => 'body.startsWith("a")').join(' || ')
-  expect(() => understand(begins, scope)).not.toThrow()
+  expect(() => understandRule(begins)).not.toThrow()
+})
+
+test('a filter may go through two lists within each other, and not three', () => {
+  const filters = ['words.all(w, w in words)', 'links.exists(l, l.links.exists(m, m.name == "a"))']
+  for (const filter of filters) expect(() => understand(filter, scope, budget.filterItems)).not.toThrow()
+  const three = 'links.exists(l, l.links.exists(m, m.links.exists(n, n.name == "a")))'
+  expect(() => understand(three, scope, budget.filterItems)).toThrow('needs a declared max')
 })

@@ -10,14 +10,15 @@ interface Setting {
 }
 
 /**
- * An expression that could go through too much for one Entity is refused before it is asked of any. What counts is what
- * it can touch: a list has as many items as its `max` says, and lists within lists multiply.
+ * Refuses an expression that could go through more than `most` items of lists for one Entity. A list counts as its
+ * declared `max`, and lists within lists multiply. A rule is part of every write, so it may cost less than a filter,
+ * which the statement timeout cuts off.
  */
-export function refuseCostly(expression: Expression, stored = true): void {
+export function refuseCostly(expression: Expression, most: number, stored = true): void {
   const items = itemsOf(expression, { stored, around: new Map() }, true)
-  if (items > budget.expressionItems)
+  if (items > most)
     throw new Mistake(
-      `can go through ${items} items for one Entity, more than ${budget.expressionItems}: a list within a list needs a declared max`,
+      `can go through ${items} items for one Entity, more than ${most}: a list within a list needs a declared max`,
     )
   const searches = searchesOf(expression)
   if (searches > budget.expressionSearches)

@@ -61,7 +61,7 @@ export class Placement {
     // A list inside of a row, and a pattern, cost what their texts are long: rows say nothing about that.
     const open = /json_each|takeback_matches/.test(text)
     const pace = this.#paceOf(page ? text : `${names.join(' ')}\n${plan.text}`, !(page || (few() && !open)))
-    const paced = () => page || plan.served || (few() && !open)
+    const paced = () => page || (!open && (plan.served || few()))
     return {
       get away() {
         return pace.away || !paced()

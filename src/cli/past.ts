@@ -76,12 +76,15 @@ interface Change {
   readonly actor: string | null
   readonly operation: string
   readonly changed: Changed | null
+  readonly run?: string
+  readonly reason?: string
 }
 
 function shownHistory(body: string): string {
   const { data, next } = JSON.parse(body) as { data: Change[]; next: string | null }
-  const lines = data.flatMap(({ version, kind, at, actor, operation, changed }) => [
-    `${at}  ${kind.padEnd(7)}  version ${version}  by ${actor ?? 'nobody'}  ${operation}`,
+  const lines = data.flatMap(({ version, kind, at, actor, operation, changed, run, reason }) => [
+    `${at}  ${kind.padEnd(7)}  version ${version}  by ${actor ?? 'nobody'}  ${operation}${run === undefined ? '' : `  run ${run}`}`,
+    ...(reason === undefined ? [] : [`    because ${JSON.stringify(reason)}`]),
     ...(changed === null ? ['    not known any more'] : shownChanges(changed)),
   ])
   return [...lines, ...(next === null ? [] : ['', 'There is more: say a larger --limit.'])].join('\n')

@@ -101,9 +101,6 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
 }
 
 /** What is erased must not be found in what was answered. That it was answered stays: it must not be done again. */
-export function eraseAnswers(ofThese: Sql): Sql[] {
-  return [
-    sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE "key" IN (SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese})`,
-    sql`DELETE FROM ${SHOWN} WHERE ${ofThese}`,
-  ]
+export function eraseAnswers(ofThese: Sql): Sql {
+  return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE "key" IN (SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese})`
 }

@@ -1,13 +1,13 @@
 import { budget } from '../budget.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
+import { aboutEntities } from '../store/own.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { eraseAnswers } from './answers.ts'
 import type { Legacy } from './graph.ts'
 import { JOURNAL } from './journal.ts'
 import { eraseReasons } from './notes.ts'
-import { eraseSeals } from './seals.ts'
 
 /**
  * A purge has two parts. First, one transaction marks all that it takes: `deletion` becomes the id of the purge, which
@@ -16,6 +16,9 @@ import { eraseSeals } from './seals.ts'
  * a batch may delete and purge, and has one operation for both.
  */
 const PURGES = id('takeback_purges')
+
+/** Whatever else is kept of Entities: only the journal keeps its rows. */
+const besides = aboutEntities.filter(({ name }) => name !== 'takeback_journal')
 
 /** How the marked Entities of one type are erased. */
 export interface ErasePlan {
@@ -86,9 +89,8 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       ...[
         // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
-        sql`DELETE FROM "takeback_cleared" WHERE ${ofThese}`,
-        ...eraseAnswers(ofThese),
-        eraseSeals(ofThese),
+        eraseAnswers(ofThese),
+        ...besides.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,
       ].map(change),

@@ -47,12 +47,13 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
       sql`SELECT t."id", t."version", ${values} FROM ${id(type.name)} t WHERE ${dialect.isListed(sql`t."id"`, '$ids')}`,
       dialect.placeholder,
     ),
+    // Whoever was faster has sealed the same, and the update that comes next is refused.
     keep: step(
       dialect,
       'seal',
       'any',
       sql`INSERT INTO ${SEALED} ("entity", "entity_id", "column", "version", "value")
-        SELECT ${word(type.name)}, s."id", s."column", s."version", s."value" FROM ${rows} s`,
+        SELECT ${word(type.name)}, s."id", s."column", s."version", s."value" FROM ${rows} s WHERE 1 = 1 ON CONFLICT DO NOTHING`,
     ),
     former: compile(
       sql`SELECT s."entity_id", s."column", s."version", s."value" FROM ${SEALED} s
@@ -60,10 +61,6 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
       dialect.placeholder,
     ),
   }
-}
-
-export function eraseSeals(ofThese: Sql): Sql {
-  return sql`DELETE FROM ${SEALED} WHERE ${ofThese}`
 }
 
 /** Of the rows `p` of the journal that are cut. */

@@ -13,6 +13,9 @@ import { onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
 
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
+/** The reason of what changes others, and of the purge itself: that stays. */
+const OTHER = 'a%20reason%20that%20stays'
+
 const declaration = app({
   admins: 'admins',
   entities: {
@@ -53,9 +56,18 @@ onEveryStoreByHand('after a purge', (store) => {
     canaries.push(word)
     return word
   }
-  const key = () => ({ 'Idempotency-Key': crypto.randomUUID(), 'Content-Type': 'application/json' })
-  const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await server.call(method, path, { ...(body !== undefined && { body }), headers: key() })
+  /** Every request may be repeated, and says why it is made. */
+  const key = (reason: string) => ({
+    'Idempotency-Key': crypto.randomUUID(),
+    'Takeback-Run': 'a-run',
+    'Takeback-Reason': reason,
+    'Content-Type': 'application/json',
+  })
+  const send = async (method: string, path: string, body?: unknown, reason = canary()) => {
+    const answer = await server.call(method, path, {
+      ...(body !== undefined && { body }),
+      headers: key(reason),
+    })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }
@@ -78,10 +90,15 @@ onEveryStoreByHand('after a purge', (store) => {
     'a batch of nothing': (id) =>
       send('POST', '/api/batch/', [{ method: 'PATCH', path: `/api/people/${id}/`, body: {} }]),
     'a batch of nothing beside something': (id) =>
-      send('POST', '/api/batch/', [
-        { method: 'PATCH', path: `/api/people/${id}/`, body: {} },
-        { method: 'POST', path: '/api/groups/', body: { title: 'stays', head: { id } } },
-      ]),
+      send(
+        'POST',
+        '/api/batch/',
+        [
+          { method: 'PATCH', path: `/api/people/${id}/`, body: {} },
+          { method: 'POST', path: '/api/groups/', body: { title: 'stays', head: { id } } },
+        ],
+        OTHER,
+      ),
     'a delete and a restore': async (id) => {
       await send('DELETE', `/api/people/${id}/`)
       await send('DELETE', `/api/people/${id}/`)
@@ -102,6 +119,12 @@ onEveryStoreByHand('after a purge', (store) => {
     'an undo of a deletion': async (id) => {
       const { headers } = await send('DELETE', `/api/people/${id}/`)
       await send('POST', `/api/operations/${headers.get('takeback-operation')}/undo/`)
+    },
+    'steps back and forward': async (id) => {
+      await send('PATCH', `/api/people/${id}/`, { name: canary(), card: canary() })
+      for (const way of ['undo', 'redo', 'undo']) await send('POST', `/api/people/${id}/${way}/`)
+      await send('DELETE', `/api/people/${id}/`)
+      await send('POST', `/api/people/${id}/undo/`)
     },
     'an undo of many': async (id) => {
       const { body } = await send('PATCH', `/api/people/${id}/`, { name: canary(), nick: canary() })
@@ -126,7 +149,7 @@ onEveryStoreByHand('after a purge', (store) => {
       await send('PATCH', `/api/parts/${body.data[0].id}/`, { label: canary() })
     },
     'references to it': async (id) => {
-      await send('POST', '/api/groups/', { title: 'stays', head: { id }, members: [{ id }] })
+      await send('POST', '/api/groups/', { title: 'stays', head: { id }, members: [{ id }] }, OTHER)
     },
   }
 
@@ -136,10 +159,15 @@ onEveryStoreByHand('after a purge', (store) => {
       const names = Object.keys(ways)
       for (const name of [...names, 'all of them']) {
         const { body } = await send('POST', '/api/people/', person())
-        const stays = await send('POST', '/api/people/', {
-          ...person(),
-          name: `stays${canaries.splice(-7).join('')}`,
-        })
+        const stays = await send(
+          'POST',
+          '/api/people/',
+          {
+            ...person(),
+            name: `stays${canaries.splice(-7).join('')}`,
+          },
+          OTHER,
+        )
         for (const one of name === 'all of them' ? names : [name]) await ways[one]?.(body.id)
         const before = await dumpOf(server, store)
         const hashed = /^canary/
@@ -147,10 +175,11 @@ onEveryStoreByHand('after a purge', (store) => {
           4,
         )
         await send('DELETE', `/api/people/${body.id}/`)
-        expect((await send('DELETE', `/api/people/${body.id}/?purge=1`)).status).toBe(204)
+        expect((await send('DELETE', `/api/people/${body.id}/?purge=1`, undefined, OTHER)).status).toBe(204)
         const after = await dumpOf(server, store)
         expect([name, canaries.filter((word) => after.includes(word))]).toEqual([name, []])
         // What is kept of others is still there, and still told.
+        expect(after).toContain('a reason that stays')
         expect(after).toContain(stays.body.name)
         if (store === 'sqlite') {
           const bytes = filesOf(server)

@@ -113,7 +113,7 @@ onEveryStoreByHand('former secrets', (store) => {
       open(async (server) => {
         const email = 'owner@example.com'
         const { id, token } = await server.user('people', { email })
-        const pins = Array.from({ length: 6 }, (_, at) => `pin ${at}`)
+        const pins = Array.from({ length: 5 }, (_, at) => `pin ${at}`)
         await Promise.all([
           ...pins.map((pin) => server.expect(200, 'PATCH', `/api/people/${id}/`, { pin })),
           ...pins.map((name) => server.expect(200, 'PATCH', `/api/people/${id}/`, { name })),
@@ -144,6 +144,13 @@ onEveryStoreByHand('former secrets', (store) => {
       }),
     30_000,
   )
+
+  test('are not in the way of a later change, where somebody was faster and then gave up', () =>
+    open(async (server) => {
+      const id = await person(server, { pin: 'pin one' })
+      await server.query("INSERT INTO takeback_sealed VALUES ('people', $1, 'pin', 1, NULL)", id)
+      await server.expect(200, 'PATCH', `/api/people/${id}/`, { pin: 'pin two' })
+    }))
 
   test('go with a purge, and with what the journal loses', () =>
     open(async (server) => {

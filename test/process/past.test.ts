@@ -62,6 +62,22 @@ onEveryStoreByHand('the command line takes back', (store) => {
       `Something stands against taking that back.\n  rooms/1 beds was changed since, by system at ${first}, by admins/1 at ${last}\n`,
     ])
 
+    const noted = {
+      'Takeback-Run': 'run-7',
+      'Takeback-Reason': 'as%20told',
+      Authorization: `Bearer ${token}`,
+    }
+    await fetch(`${server.url}/api/rooms/1/`, {
+      method: 'PATCH',
+      headers: { ...headers, ...noted },
+      body: JSON.stringify({ beds: 9 }),
+    })
+    expect((await cli('history', 'rooms/1')).out).toMatch(
+      / run run-7\n {4}because "as told"\n {4}beds {2}5 → 9\n/,
+    )
+    expect((await cli('undo', '--run', 'run-7', '--yes')).out).toContain('1 operation, 1 Entity to change.')
+    expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(5)
+
     const since = new Date().toISOString()
     for (const title of ['one', 'two']) await call('POST', '/api/rooms/', { title, beds: 1 })
     const many = await cli('undo', '--actor', 'admins/1', '--since', since, '--yes', '--json')

@@ -165,6 +165,7 @@ export function entityAnswer(
   const body = String(json)
   const headers: Record<string, string> = { ETag: tagOf(version, body) }
   if (operation !== undefined) headers['Takeback-Operation'] = operation
+  if (status === 201) headers.Location = `/api/${type.name}/${id}/`
   return { status, body, headers, shows: [[type.name, Number(id)]] }
 }
 

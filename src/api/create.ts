@@ -39,8 +39,7 @@ export function* create(
     const outcome = yield* write(view.writes.create(guarded), bag)
     if (outcome.done) {
       const row = yield* shownTo(view, actor, outcome.rows[0])
-      const answer = entityAnswer(201, plan, row, bag.$operation)
-      return { ...answer, headers: { ...answer.headers, Location: `/api/${plan.type.name}/${row?.[0]}/` } }
+      return entityAnswer(201, plan, row, bag.$operation)
     }
     yield* refuseForbidden(plan, actor, { action: 'create', bag, manner: { guarded }, errors })
     yield* noteFaults(plan, bag, 0, actor, errors)

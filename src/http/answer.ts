@@ -35,18 +35,29 @@ export function isUnchanged(request: Request, { status, headers }: Answer): bool
   )
 }
 
-/** The headers that all answers have, put to those of this one: an answer is made for one request, so nobody else sees it. */
-export function headersOf({ body, headers = {} }: Answer, requestId: string): Record<string, string> {
-  headers['Cache-Control'] ??= 'no-store'
-  headers['X-Content-Type-Options'] = 'nosniff'
-  headers['Referrer-Policy'] = 'no-referrer'
-  headers['Request-Id'] = requestId
-  if (body !== undefined) headers['Content-Type'] ??= 'application/json'
-  return headers
+/** The headers that all answers have. They are copied for each, which takes less time than to make them anew. */
+const withoutBody = new Headers({
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+})
+const withBody = new Headers([...withoutBody, ['Content-Type', 'application/json']])
+
+export function responseOf({ body, headers }: Answer, status: number, requestId: string): Response {
+  const common = body === undefined ? withoutBody : withBody
+  const response = new Response(status === 304 ? null : body, { status, headers: common })
+  addTo(response.headers, headers)
+  response.headers.set('Request-Id', requestId)
+  return response
+}
+
+export function addTo(headers: Headers, more: Readonly<Record<string, string>> = {}): void {
+  for (const name in more) headers.set(name, more[name] ?? '')
 }
 
 /** Headers of the IETF's draft `ratelimit-headers`. A refusal has those of the limit that refused. */
-export function addRates(headers: Record<string, string>, standings: readonly Standing[]): void {
-  headers['RateLimit-Policy'] ??= standings.map(({ policy }) => policy).join(', ')
-  headers.RateLimit ??= standings.map(({ state }) => state).join(', ')
+export function addRates(headers: Headers, standings: readonly Standing[]): void {
+  if (headers.has('RateLimit')) return
+  headers.set('RateLimit-Policy', standings.map(({ policy }) => policy).join(', '))
+  headers.set('RateLimit', standings.map(({ state }) => state).join(', '))
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Failure } from '../errors.ts'
 import { canonicalOf } from './address.ts'
-import { answerFailure, headersOf, renderFailure } from './answer.ts'
+import { answerFailure, renderFailure, responseOf } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
 import type { Log } from './log.ts'
 import type { Route } from './route.ts'
@@ -67,7 +67,7 @@ function answerError(error: unknown, requestId: string, log: Log): Response {
   try {
     answer = answerFailure(error, requestId, log, false)
   } catch {}
-  return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
+  return responseOf(answer, answer.status, requestId)
 }
 
 /** While the database is brought to the declaration. */
@@ -85,7 +85,7 @@ function answerStarting(request: Request, server: Server<undefined>, log: Log): 
     actor: null,
     address: canonicalOf(server.requestIP(request)?.address ?? ''),
   })
-  return new Response(answer.body, { status: answer.status, headers: headersOf(answer, requestId) })
+  return responseOf(answer, answer.status, requestId)
 }
 
 /** With and without the trailing slash. */

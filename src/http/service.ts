@@ -6,7 +6,7 @@ import { Failure, invalidAt } from '../errors.ts'
 import { type Caller, nameOf } from '../plan/actor.ts'
 import { admitsJson } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
-import { addRates, answerFailure, headersOf, isUnchanged } from './answer.ts'
+import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
 import { readBody } from './body.ts'
 import type { Clients } from './clients.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
@@ -66,18 +66,14 @@ export class Service {
   async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
     this.#underWay++
     try {
-      const { path, search } = targetOf(request.url)
-      const seen: Seen = {
-        path,
-        search,
-        started: performance.now(),
-        requestId: this.newRequestId(),
-        client: this.#served.clients.clientOf(request, server),
-        rates: this.#served.context.rates,
-        standings: NONE_YET,
-        server,
+      const seen = this.#look(request, server)
+      let answer: Answer
+      try {
+        answer = await this.#perform(route, request, seen)
+      } catch (error) {
+        const { log, context } = this.#served
+        answer = answerFailure(error, seen.requestId, log, context.explainsDenials)
       }
-      const answer = await this.#answer(route, request, seen)
       if (this.#held !== undefined) await this.#held
       return this.#respond(request, answer, seen)
     } finally {
@@ -85,14 +81,17 @@ export class Service {
     }
   }
 
-  async #answer(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
-    const { origins, log, context } = this.#served
-    try {
-      refuseHost(request.headers.get('host'))
-      const preflight = request.method === 'OPTIONS' && route && origins.preflight(request, methodsOf(route))
-      return preflight || (await this.#perform(route, request, seen))
-    } catch (error) {
-      return answerFailure(error, seen.requestId, log, context.explainsDenials)
+  #look(request: BunRequest, server: Server<undefined>): Seen {
+    const { path, search } = targetOf(request.url)
+    return {
+      path,
+      search,
+      started: performance.now(),
+      requestId: this.newRequestId(),
+      client: this.#served.clients.clientOf(request, server),
+      rates: this.#served.context.rates,
+      standings: NONE_YET,
+      server,
     }
   }
 
@@ -116,16 +115,19 @@ export class Service {
       address: client.address,
       account,
     })
-    const headers = headersOf(answer, requestId)
-    if (standings.length > 0) addRates(headers, standings)
-    if (origins.any) Object.assign(headers, origins.headersFor(request))
+    const response = responseOf(answer, status, requestId)
+    if (standings.length > 0) addRates(response.headers, standings)
+    if (origins.any) addTo(response.headers, origins.headersFor(request))
     // Bun takes whatever follows CONNECT for the bytes of a tunnel.
-    if (this.#held !== undefined || method === 'CONNECT') headers.Connection = 'close'
-    return new Response(status === 304 ? null : answer.body, { status, headers })
+    if (this.#held !== undefined || method === 'CONNECT') response.headers.set('Connection', 'close')
+    return response
   }
 
   /** The whole way of a request, top to bottom. */
   async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
+    refuseHost(request.headers.get('host'))
+    const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
+    if (preflight) return preflight
     const handler = handlerOf(route, request.method)
     admit(seen, handler, request.method, 'address')
     if (handler.page) return handler.run(new Incoming(request, seen, nothing))
@@ -144,10 +146,14 @@ export class Service {
     return handler.run(new Incoming(request, seen, { caller, query, body }))
   }
 
+  #preflight(route: Route | undefined, request: BunRequest): Answer | undefined {
+    return route && this.#served.origins.preflight(request, methodsOf(route))
+  }
+
   /** The header wins; one that is no Bearer token is a bad token, not none. */
   #tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
     if (!this.#served.queryToken && parameters?.has('token')) throw invalidAt('token', NOT_IN_ADDRESS)
-    if (authorization !== null) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+    if (authorization !== null) return bearerOf(authorization)
     return parameters?.get('token') ?? undefined
   }
 
@@ -159,6 +165,12 @@ export class Service {
 
 function refuseExpired(handler: Handler, { expired }: Caller): void {
   if (expired && !handler.expired) throw new Failure('password_change_required')
+}
+
+/** Nearly everybody writes it as the standard does: a regular expression would take longer than all that follows. */
+function bearerOf(authorization: string): string {
+  if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0) return authorization.slice(7)
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
 }
 
 function handlerOf(route: Route | undefined, method: string): Handler {

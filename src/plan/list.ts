@@ -151,10 +151,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
 
   /** Whether it costs what its page does: all of the live, in an order that is there already. */
   function isBounded(query: ListQuery): boolean {
-    const all =
-      query.filters.length === 0 &&
-      query.expand === undefined &&
-      seen.rule('read', ground(query.at)) === undefined
+    const all = query.filters.length === 0 && seen.rule('read', ground(query.at)) === undefined
     return all && isOfToday(query) && (isById(query) || hasIndex(query))
   }
 
@@ -199,7 +196,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       const inPlace = sql`${from} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`
       const page = { table: table(query), ids, inPlace, order, limit, bytes, shown: shownAs, place }
       if (cuts) return cutPage(page)
-      return isBounded(query) ? boundedPage(page) : wholePage(page)
+      return isBounded(query) && query.expand === undefined ? boundedPage(page) : wholePage(page)
     }
     // Most lists: the order of the live is that of the table, or of an index.
     if (pages.length === 0 && inOrder)

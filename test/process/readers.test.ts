@@ -10,7 +10,7 @@ async function begin() {
   await database.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})
       INSERT INTO "rooms" ("title", "version", "created_at", "updated_at")
-      SELECT 'Room ' || i, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`,
+      SELECT 'Room ' || i || hex(zeroblob(200)), 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`,
   )
   const server = await serve([...args, '--log', 'json', '--statement-timeout', '3600'], { direct: true })
   const headers = { Accept: 'application/json', 'Content-Type': 'application/json' }
@@ -18,7 +18,7 @@ async function begin() {
   const { token } = (await (await fetch(`${server.url}/api/auth/login`, login)).json()) as { token: string }
   const call = (path: string) =>
     fetch(server.url + path, { headers: { ...headers, Authorization: `Bearer ${token}` } })
-  const parts = Array.from({ length: 20 }, (_, at) => `title.lowerAscii().contains("zz${at}")`)
+  const parts = Array.from({ length: 10 }, (_, at) => `title.lowerAscii().contains("zz${at}")`)
   const slow = `/api/rooms/?count=1&filter=${encodeURIComponent(parts.join(' || '))}`
   return { database, server, call, slow }
 }
@@ -37,9 +37,8 @@ test('a server starts without readers, and those that it has end with it, whatev
   const { database, server, call, slow } = await begin()
   expect(childrenOf(server.child.pid)).toEqual([])
   const asked = [1, 2].map(() => call(slow).catch(() => undefined))
-  while (childrenOf(server.child.pid).length === 0) await Bun.sleep(5)
+  while (!childrenOf(server.child.pid).some(isThere)) await Bun.sleep(5)
   const readers = childrenOf(server.child.pid)
-  expect(readers.filter(isThere)).toEqual(readers)
   await server.end('SIGKILL')
   await Promise.all(asked)
   while (readers.some(isThere)) await Bun.sleep(10)

@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** What finds single rows by their keys. */
-const HERE: Place = Object.freeze({ away: false, took() {} })
+export const HERE: Place = Object.freeze({ away: false, took() {} })
 
 /**
  * Decides which reads leave the server's own connection: those whose cost is not bounded. The query plan tells what can

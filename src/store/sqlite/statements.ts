@@ -30,6 +30,17 @@ export class Statements {
     return { rows, any: rows.length > 0 }
   }
 
+  /** What has nothing to bind and gives nothing back, such as the begin of a transaction. */
+  run(text: string): void {
+    this.#prepare(text).run.run()
+  }
+
+  /** Of a savepoint. */
+  end(savepoint: string, keep: boolean): void {
+    if (!keep) this.run(`ROLLBACK TO ${savepoint}`)
+    this.run(`RELEASE ${savepoint}`)
+  }
+
   close(): void {
     for (const { run } of this.#prepared.values()) run.finalize()
     this.#prepared.clear()

@@ -12,27 +12,13 @@ import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf } from './errors.ts'
+import { GroupCommit, type Verdict, type Waiting } from './group.ts'
 import { checkpoint, checkpointWhenLarge, LOG_BYTES, openDatabase, suspect } from './open.ts'
-import { type Place, Placement } from './placement.ts'
+import { HERE, type Place, Placement } from './placement.ts'
 import { Readers } from './readers.ts'
 import { keepSecret, secretFile } from './secret.ts'
 import { bind, Statements } from './statements.ts'
 import { structureOf } from './structure.ts'
-
-/** A transaction that waits for its group. */
-interface Waiting {
-  run(at: string): Ran
-  reject(error: unknown): void
-}
-
-/** What came of it: whether it is to be kept, and how to tell. */
-interface Ran {
-  readonly keep: boolean
-  tell(): void
-}
-
-/** What became of one transaction in a group, not to be told before the group's commit. */
-type Verdict = Ran | { readonly error: unknown }
 
 const SCRUB_MS = 1000
 /** A log that has grown beyond this is kept by readers that overlap. */
@@ -42,7 +28,7 @@ const COMMITS_PER_LOOK = 64
 
 /**
  * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
- * event loop share one commit: a savepoint each, one fsync for all, and nobody is answered before it. Reads that could
+ * event loop share one commit, one fsync for all, and nobody is answered before it. Reads that could
  * take long are left to readers, outside of this process.
  */
 export class SqliteStore implements Store {
@@ -51,6 +37,7 @@ export class SqliteStore implements Store {
   readonly #database: Database
   readonly #path: string
   readonly #statements: Statements
+  readonly #group: GroupCommit
   readonly #placement: Placement
   /** None where the data are in this process alone. */
   readonly #readers: Readers | undefined
@@ -66,11 +53,14 @@ export class SqliteStore implements Store {
   #generation = Number.POSITIVE_INFINITY
   #outdated = false
   #dataVersion: unknown
+  #last = ''
+  #lastOf = -1
 
   constructor(path: string, statementMs: number, onLost: (error: unknown) => void) {
     this.#path = path
     this.#database = openDatabase(path)
     this.#statements = new Statements(this.#database)
+    this.#group = new GroupCommit(this.#database, this.#statements, () => this.#begin())
     this.#placement = new Placement(this.#database)
     this.#readers = path === MEMORY ? undefined : new Readers(path, statementMs)
     this.structure = structureOf(this.#database)
@@ -116,6 +106,7 @@ export class SqliteStore implements Store {
     try {
       this.#refuseOutdated()
       const place = this.#placement.of(statement)
+      if (place === HERE) return this.#statements.execute(statement, bag).rows
       if (place.away && this.#readers !== undefined)
         return await this.#readAway(this.#readers, place, statement, bag)
       const began = performance.now()
@@ -234,10 +225,12 @@ export class SqliteStore implements Store {
     const group = this.#queue
     if (group.length === 0) return
     this.#queue = []
-    let verdicts: Verdict[]
+    let verdicts: readonly Verdict[]
     try {
       if (this.#lost !== undefined) throw this.#lost
-      verdicts = this.#commit(group)
+      const done = this.#group.commit(group)
+      verdicts = done.verdicts
+      if (done.written) this.#commits++
     } catch (error) {
       const failed = this.#failed(error)
       for (const waiting of group) waiting.reject(failed)
@@ -273,46 +266,11 @@ export class SqliteStore implements Store {
     return 'failure' in meaning ? meaning.failure : error
   }
 
-  #commit(group: readonly Waiting[]): Verdict[] {
-    const database = this.#database
-    database.run('BEGIN IMMEDIATE')
-    try {
-      // Looked at again now that nobody else can change it.
-      this.#lookedAt = 0
-      this.#refuseOutdated()
-      const at = this.#now()
-      const verdicts = group.map((waiting) => this.#attempt(waiting, at, group.length > 1))
-      const written = verdicts.some((verdict) => 'keep' in verdict && verdict.keep)
-      database.run(written ? 'COMMIT' : 'ROLLBACK')
-      if (written) this.#commits++
-      return verdicts
-    } catch (error) {
-      this.#rollback()
-      throw error
-    }
-  }
-
-  /** What went wrong first is what counts. */
-  #rollback(): void {
-    try {
-      if (this.#database.inTransaction) this.#database.run('ROLLBACK')
-    } catch {}
-  }
-
-  /** One transaction of the group. What fails in it stays its own, unless SQLite gave up the whole group. */
-  #attempt({ run }: Waiting, at: string, shared: boolean): Verdict {
-    const database = this.#database
-    if (shared) database.run('SAVEPOINT one')
-    try {
-      const ran = run(at)
-      if (shared) database.run(ran.keep ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
-      return ran
-    } catch (error) {
-      const meaning = meaningOf(error)
-      if (!database.inTransaction || meaning.kind === 'lost' || meaning.kind === 'damaged') throw error
-      if (shared) database.run('ROLLBACK TO one; RELEASE one')
-      return { error: 'failure' in meaning ? meaning.failure : error }
-    }
+  /** Looked at again now that nobody else can change it. */
+  #begin(): string {
+    this.#lookedAt = 0
+    this.#refuseOutdated()
+    return this.#now()
   }
 
   /** All that it asks for, without a pause in which others could see half of it. */
@@ -332,9 +290,9 @@ export class SqliteStore implements Store {
 
   /** Of a transaction that goes on, whatever comes of this part of it. */
   #runWithin(steps: readonly Step[], bag: Bag, at: string): Outcome {
-    this.#database.run('SAVEPOINT part')
+    this.#statements.run('SAVEPOINT part')
     const outcome = this.#run(steps, bag, at)
-    this.#database.run(outcome.done ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part')
+    this.#statements.end('part', outcome.done)
     return outcome
   }
 
@@ -358,11 +316,19 @@ export class SqliteStore implements Store {
     return { done: true, rows }
   }
 
-  /** Never goes back, whatever this clock or another process' does: the journal's times run as its order does. */
+  /**
+   * Never goes back, whatever this clock or another process' does: the journal's times run as its order does. The last one
+   * is asked for only where others may have written.
+   */
   #now(): string {
-    const [last] = this.#statements.execute(lastAt, {}).rows
+    if (this.#lastOf !== this.#others) {
+      const [last] = this.#statements.execute(lastAt, {}).rows
+      if (last !== undefined && String(last[0]) > this.#last) this.#last = String(last[0])
+      this.#lastOf = this.#others
+    }
     const now = new Date().toISOString()
-    return last !== undefined && String(last[0]) > now ? String(last[0]) : now
+    if (now > this.#last) this.#last = now
+    return this.#last
   }
 }
 

@@ -22,6 +22,7 @@ import { routesOf } from './http/routes.ts'
 import { type Bound, bind } from './http/server.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
+import { scriptHash } from './openapi/page-script.ts'
 import { compileAmend } from './plan/amend.ts'
 import { compileAnswers } from './plan/answers.ts'
 import { compilePlans } from './plan/compile.ts'
@@ -223,6 +224,7 @@ function pagesOf(model: Model, url: string, offered: Offered): Route[] {
     htmlPage(
       '/docs',
       whenAsked(() => pageOf(model, url, offered)),
+      scriptHash(),
     ),
   ]
 }

@@ -1,17 +1,17 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { Model } from '../declare/model.ts'
+import { type EntityType, type Model, walk } from '../declare/model.ts'
 import { audienceOf } from './access.ts'
 import { manyOf, refTo } from './compose.ts'
 import type { Operation } from './operation.ts'
 import { share, writing } from './parameters.ts'
 import { OPERATIONS } from './past-operations.ts'
+import { sampleOf } from './sample.ts'
 
 const writes = ['create', 'update', 'delete', 'restore', 'purge'] as const
 
 /** Many writes of any kind, as one operation. */
-export function batchOperation({ entities }: Model): Operation {
-  const [first = ''] = entities.keys()
-  const path = `/api/${first}/`
+export function batchOperation(model: Model): Operation {
+  const { entities } = model
   return {
     method: 'POST',
     path: '/api/batch/',
@@ -26,11 +26,7 @@ export function batchOperation({ entities }: Model): Operation {
     parameters: share(...writing),
     body: {
       schema: refTo('Batch'),
-      example: [
-        { method: 'PATCH', path: `${path}7/`, body: {}, if_match: '"3"' },
-        { method: 'DELETE', path: `${path}8/` },
-        { method: 'DELETE', path: `${path}9/?restore=1` },
-      ],
+      example: exampleOf(model),
     },
     answers: [
       {
@@ -53,6 +49,20 @@ export function batchOperation({ entities }: Model): Operation {
       'disk_full',
     ],
   }
+}
+
+/** Makes one, and deletes it: of a type that needs nothing else to be there, if there is one. */
+function exampleOf(model: Model): object[] {
+  const types = [...model.entities.values()]
+  const needs = ({ fields, login }: EntityType) =>
+    login !== undefined || [...walk(fields)].some((field) => field.kind === 'reference' && !field.optional)
+  const type = types.find((one) => !needs(one)) ?? types[0]
+  if (type === undefined) return []
+  const path = `/api/${type.name}/`
+  return [
+    { method: 'POST', path, body: sampleOf(type, model) },
+    { method: 'DELETE', path: `${path}$0.id/`, if_match: '"1"' },
+  ]
 }
 
 const text: JsonSchema = { type: 'string' }

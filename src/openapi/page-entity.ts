@@ -2,8 +2,9 @@ import type { Action } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { audienceOf, nameAudience } from './access.ts'
 import type { Section } from './html.ts'
-import { type Content, code, figure, Html, html, join, jsonCode, nameCode, table } from './html.ts'
+import { type Content, code, figure, type Html, html, join, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
+import { curl, endpoints } from './page-calls.ts'
 import { anchorOf, fieldRows, typeLink } from './page-fields.ts'
 import { answerOf, sampleOf } from './sample.ts'
 
@@ -64,6 +65,7 @@ const served: readonly (readonly [Action, string])[] = [
   ['delete', 'delete'],
   ['restore', 'restore and list deleted ones'],
   ['purge', 'purge'],
+  ['history', 'see the history and the past'],
 ]
 
 /** By who may, those with the fewest conditions first: that is shorter than by what they may. */
@@ -75,18 +77,6 @@ function accessRows(type: EntityType, model: Model): Content[][] {
     const who = html`<span class="who ${audience}">${first.toUpperCase()}${rest.join('')}</span>`
     return may.length === 0 ? [] : [[who, may.join(', ')]]
   })
-}
-
-export function endpoints(operations: readonly Operation[]): Html {
-  return html`<ul class="endpoints">
-${operations.map(
-  ({
-    method,
-    path,
-    summary,
-  }) => html`<li><span class="method ${method.toLowerCase()}">${method}</span> ${nameCode(path)} <span class="summary">${summary}</span></li>
-`,
-)}</ul>`
 }
 
 function onDelete(type: EntityType, model: Model): Content {
@@ -120,22 +110,4 @@ ${figure(
   curl(`/api/${type.name}/`, { token: !open, body: sampleOf(type, model) }),
 )}${figure('201 Created', jsonCode(answerOf(type, model)))}</div>
 `
-}
-
-/** A call as it can be pasted into a shell that knows `BASE` and `TOKEN`. */
-export function curl(path: string, { token, body }: { token: boolean; body?: unknown }): Html {
-  const lines: Content[] = [
-    html`curl "$BASE${path}"`,
-    ...(token ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    '-H "Accept: application/json"',
-    ...(body === undefined
-      ? []
-      : ['-H "Content-Type: application/json"', html`-d '${inQuotes(jsonCode(body, '  '))}'`]),
-  ]
-  return html`${join(lines, ' \\\n  ')}`
-}
-
-/** A `'` would end the shell's quotes; in JSON it can be written otherwise. */
-function inQuotes({ text }: Html): Html {
-  return new Html(text.replaceAll('&#39;', '\\u0027'))
 }

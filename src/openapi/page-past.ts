@@ -1,6 +1,6 @@
 import { code, figure, html, jsonCode, type Section, table } from './html.ts'
 import type { Operation } from './operation.ts'
-import { curl, endpoints } from './page-entity.ts'
+import { curl, endpoints } from './page-calls.ts'
 import { OPERATIONS } from './past-operations.ts'
 
 /** History, reads as of a time, revert and undo. */

@@ -38,6 +38,18 @@ nav span { display: block; margin-bottom: .3rem; color: var(--soft); font-size: 
 nav a { display: block; padding: .2rem 0; color: var(--ink); text-decoration: none; overflow-wrap: anywhere }
 nav a:hover { color: var(--accent); text-decoration: underline }
 
+.search { position: relative; margin-bottom: 1.6rem }
+.search input { width: 100%; padding: .45rem 2rem .45rem .7rem; border: 1px solid var(--line); border-radius: 7px; background: var(--raised); color: var(--ink); font: inherit }
+.search input::placeholder { color: var(--soft); opacity: 1 }
+.search input::-webkit-search-cancel-button { display: none }
+.search kbd { position: absolute; right: .55rem; top: 50%; translate: 0 -50%; padding: 0 .4rem; border: 1px solid var(--line); border-radius: 4px; color: var(--soft); font: .75rem/1.5 var(--mono) }
+.search input:focus + kbd { visibility: hidden }
+nav .count { margin: 0 0 .6rem; color: var(--soft); font-size: .8rem }
+nav .count:empty, nav .found:empty, nav.searching > ul:not(.found) { display: none }
+.found li + li { margin-top: .35rem }
+.search input:focus-visible { outline-offset: -2px }
+.found small { display: block; color: var(--soft); font-size: .78rem }
+
 main { padding: 4rem 0 6rem; min-width: 0; max-width: 56rem }
 h1, h2, h3 { line-height: 1.2; text-wrap: balance; letter-spacing: -.015em }
 h1 { margin: 0 0 1.2rem; font-size: 2.6rem; font-weight: 700 }
@@ -60,6 +72,12 @@ p code, li code, td code { padding: .1em .3em; background: var(--raised); border
 figure { margin: 0 0 1rem; border: 1px solid var(--line); border-radius: 8px; overflow: hidden; background: var(--raised) }
 figcaption { padding: .45rem 1rem; border-bottom: 1px solid var(--line); color: var(--soft); font-size: .8rem }
 @media (min-width: 75rem) { .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; align-items: start } .pair figure { min-width: 0 } }
+figcaption { display: flex; align-items: center; gap: .3rem }
+.copy { margin-left: auto; padding: .15rem .6rem; border: 1px solid var(--line); border-radius: 5px; background: var(--paper); color: var(--soft); font: inherit; cursor: pointer }
+.copy:hover { color: var(--accent); border-color: currentColor }
+:target { scroll-margin-top: 1.5rem }
+li:target, tr:target th { position: relative }
+li:target::before, tr:target th::before { content: ""; position: absolute; left: -.9rem; top: 0; bottom: 0; width: 3px; background: var(--accent) }
 pre { margin: 0; padding: .9rem 1rem; overflow-x: auto; line-height: 1.55; font-size: .82rem; tab-size: 2 }
 pre code { font-size: inherit }
 pre:focus-visible { outline-offset: -2px }
@@ -84,7 +102,14 @@ td { overflow-wrap: break-word }
 .who.some::before { background: linear-gradient(90deg, var(--get) 50%, transparent 50%); border-color: var(--get) }
 
 main .endpoints { list-style: none; padding: 0; max-width: none; border-top: 1px solid var(--line) }
-main .endpoints li { display: grid; grid-template-columns: 4.6rem minmax(0, 20rem) minmax(0, 1fr); gap: .2rem .8rem; align-items: baseline; margin: 0; padding: .5rem 0; border-bottom: 1px solid var(--line); font-size: .92rem }
+main .endpoints li { margin: 0; border-bottom: 1px solid var(--line); font-size: .92rem }
+.endpoints summary { display: grid; grid-template-columns: 4.6rem minmax(0, 20rem) minmax(0, 1fr) 1rem; gap: .2rem .8rem; align-items: baseline; padding: .5rem 0; cursor: pointer; list-style: none }
+.endpoints summary::-webkit-details-marker { display: none }
+.endpoints summary::after { content: "›"; color: var(--soft); justify-self: end }
+.endpoints details[open] summary::after { content: "⌄" }
+.endpoints summary:hover .summary, .endpoints summary:hover::after { color: var(--accent) }
+.call { padding: .3rem 0 .6rem }
+.call .note { margin-bottom: .4rem }
 .endpoints code { padding: 0; background: none }
 .summary { color: var(--soft) }
 .method { font: 700 .72rem/1 var(--mono); letter-spacing: .03em; padding: .3em .5em; border: 1px solid currentColor; border-radius: 4px; justify-self: start }
@@ -95,8 +120,18 @@ figcaption .method { margin-right: .4rem }
   html { scroll-padding-top: 4rem }
   body { display: block; padding: 0 1.1rem }
   nav { padding: 0; margin: 0 -1.1rem; background: var(--paper); border-bottom: 1px solid var(--line); overflow-x: auto; z-index: 1; scrollbar-width: none }
+  nav { display: flex; align-items: center; max-height: none }
   nav ul, nav > ul > li { display: flex; align-items: baseline }
   nav > ul { width: max-content; padding: 0 1.1rem; gap: 1.1rem }
+  .search { flex: none; width: 8.5rem; margin: 0 0 0 1.1rem }
+  .search kbd { display: none }
+  .search input { padding-right: .7rem }
+  nav.searching { flex-wrap: wrap; overflow: visible }
+  nav.searching .search { flex: 1; margin-right: 1.1rem }
+  nav.searching .count { flex-basis: 100%; margin: .5rem 1.1rem }
+  nav .found { flex-direction: column; flex-basis: 100%; gap: 0; max-height: 60vh; overflow-y: auto }
+  nav .found li, nav .found li + li { width: 100%; margin: 0; border-top: 1px solid var(--line) }
+  nav .found a { padding: .5rem 0; white-space: normal }
   nav > ul > li + li { margin: 0 }
   nav li ul { gap: 1.1rem }
   nav span { display: none }
@@ -105,14 +140,14 @@ figcaption .method { margin-right: .4rem }
   h1 { font-size: 2.1rem }
   .lead { font-size: 1.1rem }
   section { margin-top: 3rem; padding-top: 2.2rem }
-  main .endpoints li { grid-template-columns: 4.2rem minmax(0, 1fr) }
+  .endpoints summary { grid-template-columns: 4.2rem minmax(0, 1fr) 1rem }
   .summary { grid-column: 2 }
   table { font-size: .88rem }
   th, td { padding-right: .8rem }
   .access th:nth-child(1) { width: 38% }
 }
-@media print { nav, .skip { display: none } body { display: block } }
+@media print { nav, .skip, .copy { display: none } body { display: block } }
 `
 
-/** No script runs on the page and nothing is loaded, so this is all that it brings along. */
+/** Nothing is loaded from elsewhere, so this and `page-script.ts` are all that it brings along. */
 export const style = new Html(css)

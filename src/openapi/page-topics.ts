@@ -6,7 +6,7 @@ import type { Section } from './html.ts'
 import { type Content, code, figure, html, join, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
 import { SERVICE, SESSIONS } from './operations.ts'
-import { curl, endpoints } from './page-entity.ts'
+import { curl, endpoints } from './page-calls.ts'
 import { exampleOf } from './responses.ts'
 
 export function requestsSection(operations: readonly Operation[], base: string): Section {

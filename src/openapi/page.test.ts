@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { app, choice, entity, everyone, integer, list, object, ref, text } from '../declare/define.ts'
 import { resolve } from '../declare/resolve.ts'
 import { catalogue } from '../errors.ts'
 import { documentOf } from './document.ts'
 import { html } from './html.ts'
 import { pageOf } from './page.ts'
+import { scriptHash } from './page-script.ts'
 
 const EVIL = `</code><script>alert("it's 1 & only")</script>`
 
@@ -28,8 +30,15 @@ const page = pageOf(
 )
 
 describe('the reference page', () => {
-  test('escapes all that is declared, and runs no script', () => {
-    expect(page).not.toContain('<script')
+  test('escapes all that is declared, and has one script, whose hash is known', () => {
+    const scripts = [...page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
+    expect(scripts).toHaveLength(1)
+    expect(page.split('<script')).toHaveLength(2)
+    const digest = createHash('sha256')
+      .update(scripts[0] ?? '')
+      .digest('base64')
+    expect(scriptHash()).toBe(`sha256-${digest}`)
+    expect(page).not.toMatch(/ on[a-z]+=/)
     expect(page).not.toContain('[<>&]')
     expect(page).toContain('&lt;script&gt;')
   })

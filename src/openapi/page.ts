@@ -5,6 +5,7 @@ import { type Content, type Html, html, type Section } from './html.ts'
 import { operationsOf } from './operations.ts'
 import { entitySection } from './page-entity.ts'
 import { pastSection } from './page-past.ts'
+import { script } from './page-script.ts'
 import { style } from './page-style.ts'
 import {
   changesSection,
@@ -15,7 +16,7 @@ import {
   sessionsSection,
 } from './page-topics.ts'
 
-/** The reference for people: one page, without scripts, made from the declarations. */
+/** The reference for people: one page, made from the declarations. */
 export function pageOf(model: Model, base: string, { queryToken }: Offered = { queryToken: true }): string {
   const operations = operationsOf(model)
   const before = [requestsSection(operations, base), sessionsSection(model, operations, queryToken)]
@@ -52,6 +53,7 @@ function wrap(body: Content): Html {
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 ${body}
+<script>${script}</script>
 </body>
 </html>
 `

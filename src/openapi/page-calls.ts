@@ -1,0 +1,60 @@
+import { type Content, code, figure, Html, html, join, jsonCode, nameCode } from './html.ts'
+import type { Operation, Success } from './operation.ts'
+
+/** A line for each call, which opens to what it does and an example of it. */
+export function endpoints(operations: readonly Operation[]): Html {
+  return html`<ul class="endpoints">
+${operations.map(endpoint)}</ul>`
+}
+
+function endpoint(operation: Operation): Html {
+  const { id, method, path, summary, description } = operation
+  return html`<li id="call-${id}"><details><summary><span class="method ${method.toLowerCase()}">${method}</span> ${nameCode(path)} <span class="summary">${summary}</span></summary>
+<div class="call"><p>${prose(description)}</p>
+${exampleOf(operation)}</div></details></li>
+`
+}
+
+/** What a call does is written with `names` in it. */
+function prose(text: string): Content {
+  return text.split('`').map((part, at) => (at % 2 === 0 ? part : code(part)))
+}
+
+const AN_OPERATION = '01a1ddee-4c20-7471-b666-e716462ff2c3'
+
+function exampleOf({ method, path, open, body, answers }: Operation): Content {
+  const id = path.startsWith('/api/operations/') ? AN_OPERATION : '1'
+  // A batch may be open to everybody; what is in this one need not be.
+  const token = !open || path === '/api/batch/'
+  const asked = figure('Shell', curl(path.replace('{id}', id), { method, token, body: body?.example }))
+  return [asked, ...answers.slice(0, 1).map(answerTo)]
+}
+
+function answerTo({ status, description, example }: Success): Html {
+  if (example === undefined)
+    return html`<p class="note">Answers ${status}: ${prose(description)}</p>
+`
+  return figure(`${status}`, jsonCode(example))
+}
+
+/** A call as it can be pasted into a shell that knows `BASE` and `TOKEN`. */
+export function curl(
+  path: string,
+  { method, token, body }: { method?: string; token: boolean; body?: unknown },
+): Html {
+  const usual = body === undefined ? 'GET' : 'POST'
+  const lines: Content[] = [
+    html`curl ${(method ?? usual) === usual ? '' : `-X ${method} `}"$BASE${path}"`,
+    ...(token ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    '-H "Accept: application/json"',
+    ...(body === undefined
+      ? []
+      : ['-H "Content-Type: application/json"', html`-d '${inQuotes(jsonCode(body, '  '))}'`]),
+  ]
+  return html`${join(lines, ' \\\n  ')}`
+}
+
+/** A `'` would end the shell's quotes; in JSON it can be written otherwise. */
+function inQuotes({ text }: Html): Html {
+  return new Html(text.replaceAll('&#39;', '\\u0027'))
+}

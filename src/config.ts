@@ -29,6 +29,16 @@ export interface Config {
   readonly docs: boolean
   /** How often somebody may call. */
   readonly rates: Rates
+  /** Backups that the server makes by itself, if it does. */
+  readonly backups: BackupPlan | undefined
+}
+
+export interface BackupPlan {
+  readonly everyMs: number
+  /** How many are kept. */
+  readonly keep: number
+  readonly folder: string
+  readonly passphraseFile: string | undefined
 }
 
 export type Flags = Readonly<
@@ -48,7 +58,11 @@ export type Flags = Readonly<
       | 'rate-limit'
       | 'explain-denials'
       | 'no-query-token'
-      | 'no-docs',
+      | 'no-docs'
+      | 'backup-every'
+      | 'backup-keep'
+      | 'backup-to'
+      | 'backup-passphrase-file',
       string
     >
   >
@@ -75,7 +89,44 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     queryToken: !readSwitch(flags, environment, 'no-query-token'),
     docs: !readSwitch(flags, environment, 'no-docs'),
     rates: readRates(setting('rate-limit', 'TAKEBACK_RATE_LIMIT')),
+    backups: readBackups(setting),
   })
+}
+
+/** Where backups go that nobody has named a place for. */
+export const BACKUP_FOLDER = 'backups'
+
+function readBackups(
+  setting: (flag: keyof Flags, variable: string) => string | undefined,
+): BackupPlan | undefined {
+  const every = setting('backup-every', 'TAKEBACK_BACKUP_EVERY')
+  const keep = setting('backup-keep', 'TAKEBACK_BACKUP_KEEP')
+  const folder = setting('backup-to', 'TAKEBACK_BACKUP_TO')
+  if (every === undefined) {
+    if (keep !== undefined || folder !== undefined)
+      throw new StartError(
+        '--backup-keep and --backup-to need --backup-every: without it no backups are made.',
+      )
+    return undefined
+  }
+  return {
+    everyMs: readDuration('backup-every', every),
+    keep: readNumber('backup-keep', keep ?? '14', 1, 100_000),
+    folder: resolve(folder ?? BACKUP_FOLDER),
+    passphraseFile: setting('backup-passphrase-file', 'TAKEBACK_BACKUP_PASSPHRASE_FILE'),
+  }
+}
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+/** Timers do not wait for longer. */
+const DAYS_MAX = 24
+
+function readDuration(flag: string, text: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const ms = Number(number) * (UNIT_MS[unit as keyof typeof UNIT_MS] ?? 0)
+  if (!(ms > 0 && ms <= DAYS_MAX * UNIT_MS.d))
+    throw new StartError(`--${flag} must be a time such as 30m, 6h or 1d, up to ${DAYS_MAX}d, not "${text}".`)
+  return ms
 }
 
 /** `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */

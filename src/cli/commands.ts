@@ -1,8 +1,10 @@
 import type { Command } from './arguments.ts'
+import { backup } from './backup.ts'
 import { copy } from './copy.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { history, undo } from './past.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
@@ -15,6 +17,8 @@ export const commands: readonly Command[] = [
   init,
   migrate,
   copy,
+  backup,
+  restore,
   userAdd,
   userUnlock,
   history,

@@ -16,7 +16,7 @@ export const copy: Command = {
     ...helpOption,
   },
   details:
-    'Stop the servers first: what is written meanwhile is not copied. Interrupted, it can be run again.',
+    'A server may run meanwhile: the copy is the state in which it found the database. To move, stop the servers first, so that nothing is written behind it. Interrupted, it can be run again.',
   async run(given) {
     const [fromUrl, toUrl] = [given.text('from'), given.text('to')]
     if (fromUrl === undefined || toUrl === undefined || given.words.length > 0)
@@ -38,8 +38,8 @@ export const copy: Command = {
           `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describe(from)} to ${describe(to)} in ${seconds.toFixed(1)} s, and found them the same.`,
         )
         if (missed > 0)
-          throw new StartError(
-            `But ${number(missed)} changes were made meanwhile, and are not in the copy: stop the servers, and copy again into an empty database.`,
+          console.log(
+            `${number(missed)} changes were made to ${describe(from)} after the copy had begun. They are not in the copy: to have them too, stop the servers and copy again into an empty database.`,
           )
       } finally {
         await target.close()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Config, type Flags, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { isMemory, type Location } from '../store/location.ts'
@@ -58,7 +59,32 @@ export const serverOptions = {
     value: undefined,
     help: 'while developing: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',
   },
+  'backup-every': { value: 'TIME', help: 'make a backup every 30m, 6h or 1d (TAKEBACK_BACKUP_EVERY; never)' },
+  'backup-keep': { value: 'N', help: 'how many of these backups are kept (TAKEBACK_BACKUP_KEEP; 14)' },
+  'backup-to': { value: 'FOLDER', help: 'where they are put (TAKEBACK_BACKUP_TO; backups)' },
+  'backup-passphrase-file': {
+    value: 'FILE',
+    help: 'the passphrase that seals the secret in them (TAKEBACK_BACKUP_PASSPHRASE_FILE; none)',
+  },
 } as const satisfies Record<string, Option>
+
+export const passphraseOption = {
+  'passphrase-file': {
+    value: 'FILE',
+    help: 'the file with the passphrase that seals the secret (or the passphrase itself as TAKEBACK_BACKUP_PASSPHRASE)',
+  },
+} as const satisfies Record<string, Option>
+
+/** The passphrase that seals the secret of a backup, if any is given. */
+export function passphraseOf(given: Given): string | undefined {
+  const file = given.text('passphrase-file')
+  if (file === undefined) return process.env.TAKEBACK_BACKUP_PASSPHRASE || undefined
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new StartError(`The passphrase cannot be read from ${file}: ${(error as Error).message}.`)
+  }
+}
 
 export function flagsOf(given: Given): Flags {
   const names = [...Object.keys(storeOptions), ...Object.keys(serverOptions)]

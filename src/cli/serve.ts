@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { Log } from '../http/log.ts'
 import type { Command } from './arguments.ts'
+import { BackupSchedule } from './backup-schedule.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
 
@@ -27,14 +28,21 @@ export const serve: Command = {
       setTimeout(() => process.exit(1), 100)
     }
     const running = await startApp(config, await loadModel(config.file), log, { onLost: lost })
-    stopOn(['SIGTERM', 'SIGINT'], running, log)
+    const backups = new BackupSchedule(running.context.store, config, log)
+    backups.start()
+    stopOn(['SIGTERM', 'SIGINT'], running, backups, log)
     await welcome(running, config, log)
   },
 }
 
 const TWICE_MS = 1000
 
-function stopOn(signals: readonly NodeJS.Signals[], running: Running, log: Log): void {
+function stopOn(
+  signals: readonly NodeJS.Signals[],
+  running: Running,
+  backups: BackupSchedule,
+  log: Log,
+): void {
   let since: number | undefined
   for (const signal of signals)
     process.on(signal, async () => {
@@ -43,6 +51,7 @@ function stopOn(signals: readonly NodeJS.Signals[], running: Running, log: Log):
       if (since !== undefined && Date.now() - since > TWICE_MS) process.exit(1)
       if (since !== undefined) return
       since = Date.now()
+      await backups.stop()
       await running.close()
       log.say('Takeback has stopped', {})
       await log.close()

@@ -32,7 +32,7 @@ export const placeOf = (type: string) => `cut ${type}`
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
   const texts = new Texts<readonly Step[]>()
   return {
-    ...compileTurn(dialect),
+    ...compileTurn(dialect, 'keeper'),
     types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
     places: compile(sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE 'cut %'`, dialect.placeholder),
     next: compile(
@@ -68,14 +68,15 @@ function keepPlace(type: string): Sql {
     ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
 }
 
-function compileTurn(dialect: Dialect): Pick<RetentionPlan, 'takeTurn' | 'giveTurn'> {
+/** A lease among all servers of a database, under a key. */
+export function compileTurn(dialect: Dialect, key: string): Pick<RetentionPlan, 'takeTurn' | 'giveTurn'> {
   return {
     takeTurn: [
       step(
         dialect,
         'turn',
         'some',
-        sql`INSERT INTO ${META} ("key", "value") VALUES ('keeper', ${param('$mine')})
+        sql`INSERT INTO ${META} ("key", "value") VALUES (${word(key)}, ${param('$mine')})
           ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"
           WHERE ${META}."value" < ${param('$now')} OR ${META}."value" LIKE ${param('$me')} RETURNING "value"`,
       ),
@@ -85,7 +86,7 @@ function compileTurn(dialect: Dialect): Pick<RetentionPlan, 'takeTurn' | 'giveTu
         dialect,
         'turn',
         'any',
-        sql`UPDATE ${META} SET "value" = '' WHERE "key" = 'keeper' AND "value" LIKE ${param('$me')}`,
+        sql`UPDATE ${META} SET "value" = '' WHERE "key" = ${word(key)} AND "value" LIKE ${param('$me')}`,
       ),
     ],
   }

@@ -15,6 +15,11 @@ export interface Limits {
   readonly connectMs: number
 }
 
+/** As `--database` takes it, password included. */
+export function addressOf(location: Location): string {
+  return location.kind === 'sqlite' ? `sqlite:${location.path}` : location.url
+}
+
 /** For people and logs: a password in it is nobody's business. */
 export function describe(location: Location): string {
   if (isMemory(location)) return 'memory, for as long as this process runs'

@@ -164,6 +164,15 @@ const stories: Record<string, () => Promise<void>> = {
     for (const block of [conflict, skip, history, purge, never]) await reader.type(block)
   },
 
+  async 'docs/backups.md'() {
+    const reader = new Reader()
+    await reader.serve()
+    await addBookings(reader, { open: Array.from({ length: 14 }, () => 1) })
+    await reader.call('DELETE', 'bookings/3/')
+    await reader.call('DELETE', 'bookings/4/')
+    for (const block of typedIn('docs/backups.md')) await reader.type(block)
+  },
+
   async 'docs/instances.md'() {
     await startPostgres()
     const [serve, container, copy, ...more] = typedIn('docs/instances.md')
@@ -227,7 +236,7 @@ describe.skipIf(!tools)('the commands of the docs, typed in', () => {
     const typed = pages.filter((page) => page !== 'README.md' && typedIn(page).length > 0)
     expect(typed).toEqual(Object.keys(stories).sort())
     const languages = new Set(pages.flatMap(blocksOf).map(({ language }) => language))
-    expect([...languages].sort()).toEqual(['', 'console', 'dockerfile', 'ini', 'json', 'sh', 'ts'])
+    expect([...languages].sort()).toEqual(['', 'console', 'dockerfile', 'ini', 'json', 'sh', 'ts', 'yaml'])
   })
 })
 

@@ -11,7 +11,7 @@ import {
 } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
-import { id, sql, word } from '../sql.ts'
+import { count, id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'
 import { type Shelf, shelvesOf } from './shelves.ts'
@@ -31,13 +31,21 @@ export interface Copied {
   readonly missed: number
 }
 
+/** Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. */
+export function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
+  return copyData(from.structure, to.structure, report, () => copySecret(from, to))
+}
+
 /**
- * Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. Until
- * the end, the target says that it is half of a copy: nobody serves it, and the next copy begins anew.
+ * The same without the secret. The source may be served meanwhile: the copy is one state of it. Until the end, the target
+ * says that it is half of a copy: nobody serves it, and the next copy begins anew.
  */
-export async function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
-  const source = from.structure
-  const target = to.structure
+export async function copyData(
+  source: Structure,
+  target: Structure,
+  report: (progress: Progress) => void,
+  beforeEnd: () => Promise<void> = async () => {},
+): Promise<Copied> {
   const copied = await source.transact('read', async (session) => {
     const memory = await recall(source, session)
     if (memory === undefined)
@@ -67,10 +75,10 @@ export async function copy(from: Store, to: Store, report: (progress: Progress) 
     return { memory, shelves, tallies, numbers, rows, last: await lastChange(session) }
   })
   await check(target, copied.shelves, copied.tallies, copied.rows, report)
-  await copySecret(from, to)
+  await beforeEnd()
   await complete(target, copied.memory, copied.numbers)
-  const now = await source.transact('read', lastChange)
-  return { rows: copied.rows, tables: copied.memory.tables.length, missed: now - copied.last }
+  const missed = await source.transact('read', (session) => changesSince(session, copied.last))
+  return { rows: copied.rows, tables: copied.memory.tables.length, missed }
 }
 
 /** Tokens stay valid. */
@@ -94,6 +102,11 @@ async function countAll(session: Session, shelves: readonly Shelf[]): Promise<nu
 async function lastChange(session: Session): Promise<number> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
   return Number(row?.[0] ?? 0)
+}
+
+async function changesSince(session: Session, last: number): Promise<number> {
+  const [row] = await session.all(sql`SELECT count(*) FROM "takeback_journal" WHERE "seq" > ${count(last)}`)
+  return Number(row?.[0])
 }
 
 /** Empty tables, in a database that is empty or holds half of a copy. */

@@ -8,6 +8,9 @@ import type { Session, Structure } from './structure.ts'
 /** The key of a copy that has not come to its end: the names of the tables that it has made. */
 export const COPYING = 'copying'
 
+/** The key under which a backup tells what it is. Keys that begin with it are about backups too. */
+export const BACKUP = 'backup'
+
 /** What a database says about itself, in `takeback_meta`. */
 export interface Memory {
   readonly format: number

@@ -39,7 +39,10 @@ export function openDatabase(path: string): Database {
 
 function prepareFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  if (existsSync(path)) refuseDamaged(path)
+  if (existsSync(path)) {
+    refuseDamaged(path)
+    refuseBackup(path)
+  }
   // SQLite gives the files beside it the same rights.
   else closeSync(openSync(path, 'a', 0o600))
 }
@@ -54,13 +57,10 @@ const damaged =
   'it is damaged, or not a database of Takeback. Nothing was touched: put a backup in its place, or name another file.'
 
 /** What can be told from the first page: a wrong header, or a file that is shorter than it says. */
-function refuseDamaged(path: string): void {
+export function refuseDamaged(path: string): void {
   const { size } = statSync(path)
   if (size === 0) return
-  const header = Buffer.alloc(HEADER_BYTES)
-  const file = openSync(path, 'r')
-  readSync(file, header, 0, HEADER_BYTES, 0)
-  closeSync(file)
+  const header = readHeader(path)
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
   const pages = header.readUInt32BE(28)
   // The count of pages holds only where it was written by the same change as the rest of the header, and where nothing
@@ -69,6 +69,25 @@ function refuseDamaged(path: string): void {
   const counted = !logged && header.readUInt32BE(24) === header.readUInt32BE(92)
   if (header.toString('latin1', 0, 16) !== MAGIC || (counted && size < pages * pageSize))
     throw new StartError(`The database ${path} cannot be opened: ${damaged}`)
+}
+
+function readHeader(path: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  const file = openSync(path, 'r')
+  readSync(file, header, 0, HEADER_BYTES, 0)
+  closeSync(file)
+  return header
+}
+
+/** The `application_id` of a backup. */
+export const BACKUP_MARK = 0x54424b01
+
+/** A backup stays as it was made: even opening it to write would change its first page. */
+function refuseBackup(path: string): void {
+  if (readHeader(path).readUInt32BE(68) === BACKUP_MARK)
+    throw new StartError(
+      `${path} is a backup, and is not changed: "takeback restore" makes a database from it.`,
+    )
 }
 
 /** Where it is written down that a page was found damaged: looking at all of them at every start would take too long. */

@@ -1,9 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
 import { faultOfSecret, newSecret } from '../secret.ts'
 
 export function secretFile(database: string): string {
   return `${database}.secret`
+}
+
+/** The secret, where there is one already. */
+export function keptSecret(database: string): string | undefined {
+  return existsSync(secretFile(database)) ? keepSecret(database) : undefined
 }
 
 /** Kept in a file beside the database, for its owner only. */

@@ -1,5 +1,4 @@
 import type { Database } from 'bun:sqlite'
-import { existsSync } from 'node:fs'
 import { Failure, outdated } from '../../errors.ts'
 import { refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
@@ -16,7 +15,7 @@ import { GroupCommit, type Verdict, type Waiting } from './group.ts'
 import { checkpoint, checkpointWhenLarge, LOG_BYTES, openDatabase, suspect } from './open.ts'
 import { HERE, type Place, Placement } from './placement.ts'
 import { Readers } from './readers.ts'
-import { keepSecret, secretFile } from './secret.ts'
+import { keepSecret, keptSecret } from './secret.ts'
 import { bind, Statements } from './statements.ts'
 import { structureOf } from './structure.ts'
 
@@ -94,7 +93,7 @@ export class SqliteStore implements Store {
 
   async secret(): Promise<string | undefined> {
     if (this.#path === MEMORY) return undefined
-    return existsSync(secretFile(this.#path)) ? keepSecret(this.#path) : undefined
+    return keptSecret(this.#path)
   }
 
   async keepSecret(given?: string): Promise<string> {

@@ -16,11 +16,14 @@ export function structureOf(database: Database): Structure {
   const session: Session = {
     async all(source, bag = {}) {
       const { text, values } = bound(source, bag)
-      return database.prepare(text).values(...values) as Bound[][]
+      using statement = database.prepare(text)
+      return statement.values(...values) as Bound[][]
     },
     async run(source, bag = {}) {
       const { text, values } = bound(source, bag)
-      database.prepare(text).run(...values)
+      // A connection with a statement that is not finalized does not close.
+      using statement = database.prepare(text)
+      statement.run(...values)
     },
   }
   return {
@@ -49,7 +52,7 @@ export function structureOf(database: Database): Structure {
         sql`INSERT INTO ${id(table)} (${join(columns.map(({ name }) => id(name)))}) VALUES `,
         dialect.placeholder,
       )
-      const insert = database.prepare(`${text}(${marks})`)
+      using insert = database.prepare(`${text}(${marks})`)
       // Whatever a row refers to may come later.
       database.run('PRAGMA foreign_keys = OFF')
       const insertAll = database.transaction(() => {

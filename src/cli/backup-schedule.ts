@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { BackupPlan, Config } from '../config.ts'
+import { StartError } from '../errors.ts'
+import type { Log } from '../http/log.ts'
+import { compileTurn } from '../plan/retention.ts'
+import { dropBackups } from '../store/backup/keep.ts'
+import { type Backup, discardUnfinished } from '../store/backup/make.ts'
+import { addressOf, isMemory } from '../store/location.ts'
+import { BACKUP } from '../store/migration/memory.ts'
+import { compile, id, param, sql, word } from '../store/sql.ts'
+import { step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
+import { backupName } from './backup.ts'
+
+/** How often it is looked whether a backup is due. */
+const LOOK_MS = 60_000
+const LEASE_MS = 60_000
+const RENEW_MS = 15_000
+const RETRY_MS = 10 * 60_000
+const PRIORITY = 10
+
+const TURN = `${BACKUP} turn`
+const MADE = `${BACKUP} made`
+
+/** The backups that a server makes by itself: one instance at a time, each in a process of its own. */
+export class BackupSchedule {
+  readonly #store: Store
+  readonly #config: Config
+  readonly #log: Log
+  readonly #me = randomUUID()
+  #timer: Timer | undefined
+  #child: Bun.Subprocess | undefined
+  #running: Promise<void> | undefined
+  #failedAt: number | undefined
+  #stopped = false
+
+  constructor(store: Store, config: Config, log: Log) {
+    if (config.backups !== undefined && isMemory(config.database))
+      throw new StartError('--backup-every needs a database that is kept: one in memory has no backups.')
+    this.#store = store
+    this.#config = config
+    this.#log = log
+  }
+
+  start(): void {
+    const plan = this.#config.backups
+    if (plan === undefined) return
+    const look = () => {
+      this.#running ??= this.#makeWhenDue(plan)
+        .catch((error) => {
+          this.#failedAt = performance.now()
+          if (!this.#stopped) this.#log.error('The backup failed', error)
+        })
+        .finally(() => {
+          this.#running = undefined
+        })
+    }
+    this.#timer = setInterval(look, Math.min(LOOK_MS, plan.everyMs))
+    this.#timer.unref()
+    look()
+  }
+
+  /** A backup that is under way is given up: the next start makes it. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearInterval(this.#timer)
+    this.#child?.kill('SIGKILL')
+    await this.#running
+  }
+
+  async #makeWhenDue(plan: BackupPlan): Promise<void> {
+    const retryMs = Math.min(RETRY_MS, plan.everyMs)
+    if (this.#failedAt !== undefined && performance.now() - this.#failedAt < retryMs) return
+    if (!(await this.#isDue(plan)) || !(await this.#takeTurn())) return
+    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), RENEW_MS)
+    renewal.unref()
+    try {
+      // Another instance may have made it before it gave the turn back.
+      if (await this.#isDue(plan)) await this.#make(plan)
+    } finally {
+      clearInterval(renewal)
+      if (!this.#stopped)
+        await this.#store.write(compileTurn(this.#store.dialect, TURN).giveTurn, { $me: `% ${this.#me}` })
+    }
+  }
+
+  /** A last one that lies in the future was made by a wrong clock, and says nothing. */
+  async #isDue({ everyMs }: BackupPlan): Promise<boolean> {
+    const [row] = await this.#store.read(
+      compile(
+        sql`SELECT "value" FROM ${id('takeback_meta')} WHERE "key" = ${word(MADE)}`,
+        this.#store.dialect.placeholder,
+      ),
+      {},
+    )
+    const ago = row === undefined ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(String(row[0]))
+    return ago >= everyMs || ago < 0
+  }
+
+  async #takeTurn(): Promise<boolean> {
+    if (this.#stopped) return false
+    const now = Date.now()
+    const { done } = await this.#store.write(compileTurn(this.#store.dialect, TURN).takeTurn, {
+      $mine: `${new Date(now + LEASE_MS).toISOString()} ${this.#me}`,
+      $me: `% ${this.#me}`,
+      $now: new Date(now).toISOString(),
+    })
+    return done
+  }
+
+  async #make(plan: BackupPlan): Promise<void> {
+    const now = new Date()
+    const began = performance.now()
+    const made = await this.#spawn(join(plan.folder, backupName(now)), plan)
+    const ms = Math.round(performance.now() - began)
+    this.#failedAt = undefined
+    await this.#store.write([this.#noteMade()], { $value: now.toISOString() })
+    this.#log.say(`Backed up to ${made.file}: ${made.bytes} bytes, ${made.rows} rows`, {
+      file: made.file,
+      bytes: String(made.bytes),
+      rows: String(made.rows),
+      last_change: String(made.lastChange?.seq ?? 0),
+      ms: String(ms),
+    })
+    for (const file of await dropBackups(plan.folder, plan.keep, made.file))
+      this.#log.say(`Removed the old backup ${file}`, { file })
+  }
+
+  #noteMade() {
+    return step(
+      this.#store.dialect,
+      'made',
+      'any',
+      sql`INSERT INTO ${id('takeback_meta')} ("key", "value") VALUES (${word(MADE)}, ${param('$value')})
+        ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+    )
+  }
+
+  /** The address goes by the environment: others can see the arguments of a process, and it may have a password in it. */
+  async #spawn(file: string, { passphraseFile }: BackupPlan): Promise<Backup> {
+    const sealing = passphraseFile === undefined ? [] : ['--passphrase-file', passphraseFile]
+    const child = Bun.spawn(
+      [process.execPath, join(import.meta.dir, 'main.ts'), 'backup', '--json', '--to', file, ...sealing],
+      {
+        env: { ...process.env, TAKEBACK_DATABASE: addressOf(this.#config.database) },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
+    )
+    this.#child = child
+    try {
+      // The server comes first.
+      setPriority(child.pid, PRIORITY)
+    } catch {
+      // Not where it is forbidden.
+    }
+    const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+    this.#child = undefined
+    if (code !== 0) {
+      discardUnfinished(file, child.pid)
+      throw new StartError(err.trim() || `The backup ended with ${code}.`)
+    }
+    return JSON.parse(out) as Backup
+  }
+}

@@ -1,0 +1,70 @@
+import { existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import pkg from '../../package.json'
+import { BACKUP_FOLDER } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { type Backup, makeBackup } from '../store/backup/make.ts'
+import { describe } from '../store/location.ts'
+import type { Command } from './arguments.ts'
+import { helpOption, keptConfigOf, passphraseOf, passphraseOption, storeOptions } from './options.ts'
+
+const { config: _, ...databaseOptions } = storeOptions
+
+export const backup: Command = {
+  name: 'backup',
+  usage: 'takeback backup [--to FILE|FOLDER]',
+  summary: 'Writes all data and the secret into one checked file, beside a running server too.',
+  options: {
+    to: { value: 'FILE|FOLDER', help: `where to: a new file, or a folder (${BACKUP_FOLDER})` },
+    ...passphraseOption,
+    json: { value: undefined, help: 'what was made as JSON, for programs' },
+    ...databaseOptions,
+    ...helpOption,
+  },
+  details:
+    'The same kind of file, whatever kind of database it is of. "takeback restore" makes a database from it.',
+  async run(given) {
+    if (given.words.length > 0)
+      throw new StartError(`takeback backup takes no "${given.words[0]}": say where to with --to.`)
+    const { database, secret } = keptConfigOf(given)
+    const began = performance.now()
+    const made = await makeBackup(database, fileFor(given.text('to') ?? BACKUP_FOLDER), {
+      version: pkg.version,
+      passphrase: passphraseOf(given),
+      secret,
+    })
+    if (given.text('json') !== undefined) return console.log(JSON.stringify(made))
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    console.log(`Backed up ${describe(database)} in ${seconds} s, and found the file sound.`)
+    console.log(reportOf(made))
+  },
+}
+
+/** A folder is one that is there, or that is named as one. */
+function fileFor(to: string): string {
+  const path = resolve(to)
+  const folder =
+    /[\\/]$/.test(to) || to === BACKUP_FOLDER || (existsSync(path) && statSync(path).isDirectory())
+  return folder ? join(path, backupName(new Date())) : path
+}
+
+/** Names sort by time. */
+export function backupName(time: Date): string {
+  return `takeback-${time.toISOString().replace(/[:.]/g, '-')}.db`
+}
+
+function reportOf({ file, bytes, rows, lastChange, secret }: Backup): string {
+  return [
+    `  file         ${file}`,
+    `  size         ${bytes.toLocaleString('en')} bytes`,
+    `  rows         ${rows.toLocaleString('en')}`,
+    `  last change  ${lastChange === null ? 'none' : `${lastChange.at}, number ${lastChange.seq}`}`,
+    `  secret       ${secrets[secret]}`,
+  ].join('\n')
+}
+
+const secrets: Record<Backup['secret'], string> = {
+  sealed: 'in the file, sealed by the passphrase',
+  plain: 'in the file, not sealed: whoever reads the file can sign tokens',
+  none: 'not in the file: keep the one that you give as TAKEBACK_SECRET',
+}

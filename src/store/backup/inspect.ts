@@ -1,0 +1,58 @@
+import { StartError } from '../../errors.ts'
+import { recall } from '../migration/memory.ts'
+import type { Session, Structure } from '../migration/structure.ts'
+import { id, sql } from '../sql.ts'
+import { openReadOnly } from '../sqlite/backup.ts'
+import { isIntact } from './fingerprint.ts'
+import { type BackupRecord, countRows, readHash, readRecord } from './record.ts'
+
+/** A backup that was read from end to end and found as it was made. */
+export interface Inspected {
+  readonly record: BackupRecord
+  readonly types: readonly TypeCount[]
+}
+
+export interface TypeCount {
+  readonly name: string
+  readonly live: number
+  readonly trash: number
+}
+
+/** Refuses what is no backup, and one that has changed since it was made. */
+export async function inspectBackup(file: string): Promise<Inspected> {
+  try {
+    const { structure, faults, close } = openReadOnly(file)
+    try {
+      const found = faults()
+      if (found.length > 0) throw damaged(file, found.join('; '))
+      return await structure.transact('read', (session) => inspect(file, structure, session))
+    } finally {
+      close()
+    }
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    throw damaged(file, error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function inspect(file: string, structure: Structure, session: Session): Promise<Inspected> {
+  const memory = await recall(structure, session)
+  const record = memory === undefined ? undefined : await readRecord(session)
+  if (memory === undefined || record === undefined)
+    throw new StartError(`${file} is no backup: "takeback backup" makes them.`)
+  if (!isIntact(file, await readHash(session))) throw damaged(file, 'it has changed since it was made')
+  const rows = await countRows(structure, session, memory)
+  const other = Object.keys(record.rows).filter((name) => rows[name] !== record.rows[name])
+  if (other.length > 0) throw damaged(file, `it has not as many rows of ${other.join(', ')} as it says`)
+  const types: TypeCount[] = []
+  for (const { name } of memory.tables) {
+    const [row] = await session.all(sql`SELECT count(*), count("deleted_at") FROM ${id(name)}`)
+    const trash = Number(row?.[1])
+    types.push({ name, live: Number(row?.[0]) - trash, trash })
+  }
+  return { record, types }
+}
+
+function damaged(file: string, why: string): StartError {
+  return new StartError(`The backup ${file} is damaged, and is not used: ${why}.`)
+}

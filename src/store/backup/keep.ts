@@ -1,0 +1,46 @@
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { openReadOnly } from '../sqlite/backup.ts'
+import { readRecord } from './record.ts'
+
+/** How long an unfinished file may be written to before it counts as left behind. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Removes old backups of the database that the newest one is of: all but `keep`. Only a file that can be read as a backup
+ * counts, so that damaged ones never push out good ones. The newest one always stays. Gives the files that went.
+ */
+export async function dropBackups(folder: string, keep: number, newest: string): Promise<string[]> {
+  const names = readdirSync(folder).sort().reverse()
+  for (const name of names) if (isAbandoned(folder, name)) rmSync(join(folder, name), { force: true })
+  const from = await sourceOf(newest)
+  const others: string[] = []
+  for (const name of names) {
+    const file = join(folder, name)
+    if (!/^takeback-[\dTZ-]+\.db$/.test(name) || file === newest) continue
+    if ((await sourceOf(file)) === from) others.push(file)
+  }
+  const old = others.slice(keep - 1)
+  for (const file of old) rmSync(file)
+  return old
+}
+
+function isAbandoned(folder: string, name: string): boolean {
+  if (!/^takeback-[\dTZ-]+\.db\.\d+\.partial/.test(name)) return false
+  const stat = statSync(join(folder, name), { throwIfNoEntry: false })
+  return stat !== undefined && Date.now() - stat.mtimeMs > ABANDONED_MS
+}
+
+/** Which database a backup is of; undefined where the file is no backup, or cannot be read. */
+async function sourceOf(file: string): Promise<string | undefined> {
+  try {
+    const { structure, close } = openReadOnly(file)
+    try {
+      return (await structure.transact('read', readRecord))?.from
+    } finally {
+      close()
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StartError } from '../../errors.ts'
+import { copyData } from '../copy/copy.ts'
+import { describe, type Location } from '../location.ts'
+import { recall } from '../migration/memory.ts'
+import { openStore } from '../open.ts'
+import { alterFile, discard, openReadOnly, partialOf, publish, vacuumInto } from '../sqlite/backup.ts'
+import { keptSecret } from '../sqlite/secret.ts'
+import { fingerprint, newPlaceholder } from './fingerprint.ts'
+import { inspectBackup } from './inspect.ts'
+import { type BackupRecord, countRows, type LastChange, lastChangeOf, rowsIn, writeRecord } from './record.ts'
+import { sealSecret } from './sealing.ts'
+
+export interface Backup {
+  readonly file: string
+  readonly bytes: number
+  readonly rows: number
+  readonly lastChange: LastChange | null
+  readonly secret: 'sealed' | 'plain' | 'none'
+}
+
+export interface BackupSettings {
+  /** The version of Takeback that runs. */
+  readonly version: string
+  /** Seals the secret. */
+  readonly passphrase?: string | undefined
+  /** A secret that is not kept with the data. It is put into a backup only where a passphrase seals it. */
+  readonly secret?: string | undefined
+}
+
+/** After the process that made a backup was ended. */
+export function discardUnfinished(file: string, process: number): void {
+  discard(partialOf(file, process))
+}
+
+/**
+ * Writes one state of a database, which may be served meanwhile, into a new SQLite file, whatever kind of database it is.
+ * The file gets its name once it is complete, checked and on disk.
+ */
+export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
+  if (existsSync(file)) throw new StartError(`${file} is already there: name another one.`)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const partial = partialOf(file, process.pid)
+  discard(partial)
+  try {
+    const { secret: kept, least } = await fill(from, partial)
+    const placeholder = newPlaceholder()
+    const record = await describeFile(partial, describe(from), settings, kept, placeholder)
+    fingerprint(partial, placeholder)
+    await verify(partial, record, least)
+    publish(partial, file)
+    return {
+      file,
+      bytes: statSync(file).size,
+      rows: rowsIn(record),
+      lastChange: record.lastChange,
+      secret: record.secret === null ? 'none' : typeof record.secret === 'string' ? 'plain' : 'sealed',
+    }
+  } catch (error) {
+    discard(partial)
+    throw error
+  }
+}
+
+interface Filled {
+  readonly secret: string | undefined
+  /** The last change before the backup began: it must be in there. */
+  readonly least: number
+}
+
+async function fill(from: Location, partial: string): Promise<Filled> {
+  if (from.kind === 'sqlite') {
+    const least = await lastIn(from.path)
+    vacuumInto(from.path, partial)
+    return { secret: keptSecret(from.path), least }
+  }
+  const source = await openStore(from)
+  try {
+    const least = await source.structure.transact('read', async (session) => {
+      if ((await recall(source.structure, session)) === undefined)
+        throw new StartError(`There is nothing in ${source.structure.place} that could be backed up.`)
+      return (await lastChangeOf(source.structure, session))?.seq ?? 0
+    })
+    await alterFile(partial, 'backup', (target) => copyData(source.structure, target, () => {}))
+    return { secret: await source.secret(), least }
+  } finally {
+    await source.close()
+  }
+}
+
+async function lastIn(path: string): Promise<number> {
+  const { structure, close } = openReadOnly(path)
+  try {
+    return await structure.transact('read', async (session) => {
+      if ((await recall(structure, session)) === undefined)
+        throw new StartError(`There is nothing in ${path} that could be backed up.`)
+      return (await lastChangeOf(structure, session))?.seq ?? 0
+    })
+  } finally {
+    close()
+  }
+}
+
+function describeFile(
+  partial: string,
+  from: string,
+  { version, passphrase, secret: given }: BackupSettings,
+  kept: string | undefined,
+  placeholder: string,
+): Promise<BackupRecord> {
+  const secret = passphrase === undefined ? kept : (given ?? kept)
+  return alterFile(partial, 'backup', (structure) =>
+    structure.transact('change', async (session) => {
+      const memory = await recall(structure, session)
+      if (memory === undefined) throw new StartError(`${from} could not be copied to ${partial}.`)
+      const record: BackupRecord = {
+        madeAt: new Date().toISOString(),
+        from,
+        takeback: version,
+        lastChange: await lastChangeOf(structure, session),
+        rows: await countRows(structure, session, memory),
+        secret:
+          secret === undefined ? null : passphrase === undefined ? secret : sealSecret(secret, passphrase),
+      }
+      await writeRecord(session, record, placeholder)
+      return record
+    }),
+  )
+}
+
+/** Reads the file as whoever restores it will. */
+async function verify(partial: string, { lastChange }: BackupRecord, least: number): Promise<void> {
+  await inspectBackup(partial)
+  if ((lastChange?.seq ?? 0) < least)
+    throw new StartError(
+      `The backup ends at change ${lastChange?.seq ?? 0}, but the database had change ${least} before.`,
+    )
+}

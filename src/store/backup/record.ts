@@ -1,0 +1,77 @@
+import { shelvesOf } from '../copy/shelves.ts'
+import { BACKUP, type Memory, tell } from '../migration/memory.ts'
+import type { Session, Structure } from '../migration/structure.ts'
+import { id, sql, word } from '../sql.ts'
+import type { SealedSecret } from './sealing.ts'
+
+/** What a backup says about itself. */
+export interface BackupRecord {
+  readonly madeAt: string
+  /** The database that it is of, without a password. */
+  readonly from: string
+  /** The version of Takeback that made it. */
+  readonly takeback: string
+  /** The last change in its journal, if there is any. */
+  readonly lastChange: LastChange | null
+  /** How many there are in each table. */
+  readonly rows: Readonly<Record<string, number>>
+  readonly secret: string | SealedSecret | null
+}
+
+export interface LastChange {
+  readonly seq: number
+  readonly at: string
+}
+
+/** Beside the record, since it is written last: see `fingerprint.ts`. */
+const HASH = `${BACKUP} hash`
+
+export async function readRecord(session: Session): Promise<BackupRecord | undefined> {
+  const text = await metaOf(session, BACKUP)
+  return text === undefined ? undefined : (JSON.parse(text) as BackupRecord)
+}
+
+export async function readHash(session: Session): Promise<string> {
+  return (await metaOf(session, HASH)) ?? ''
+}
+
+async function metaOf(session: Session, key: string): Promise<string | undefined> {
+  const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
+  return row === undefined ? undefined : String(row[0])
+}
+
+export async function writeRecord(session: Session, record: BackupRecord, hash: string): Promise<void> {
+  await eraseRecord(session)
+  await tell(session, BACKUP, JSON.stringify(record))
+  await tell(session, HASH, hash)
+}
+
+export async function eraseRecord(session: Session): Promise<void> {
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" LIKE ${word(`${BACKUP}%`)}`)
+}
+
+export async function lastChangeOf({ dialect }: Structure, session: Session): Promise<LastChange | null> {
+  const [row] = await session.all(
+    sql`SELECT "seq", ${dialect.array([dialect.render('datetime', id('at'), 0)])} FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1`,
+  )
+  return row === undefined ? null : { seq: Number(row[0]), at: String(JSON.parse(String(row[1]))[0]) }
+}
+
+export async function countRows(
+  { ddl }: Structure,
+  session: Session,
+  memory: Memory,
+): Promise<Record<string, number>> {
+  const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))
+  const rows: Record<string, number> = {}
+  for (const { name } of shelvesOf(memory)) {
+    if (!held.has(name)) continue
+    const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
+    rows[name] = Number(row?.[0])
+  }
+  return rows
+}
+
+export function rowsIn({ rows }: Pick<BackupRecord, 'rows'>): number {
+  return Object.values(rows).reduce((sum, one) => sum + one, 0)
+}

@@ -1,0 +1,80 @@
+import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StartError } from '../../errors.ts'
+import { copyData } from '../copy/copy.ts'
+import { describe, type Location } from '../location.ts'
+import { openStore } from '../open.ts'
+import { alterFile, discard, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
+import { keepSecret, secretFile } from '../sqlite/secret.ts'
+import { type BackupRecord, eraseRecord } from './record.ts'
+import { openSecret } from './sealing.ts'
+
+/** The secret of a backup: opened by the passphrase where it is sealed, none where it is to be left out. */
+export function secretOf(
+  { secret }: BackupRecord,
+  { passphrase, leaveOut }: { readonly passphrase: string | undefined; readonly leaveOut: boolean },
+): string | undefined {
+  if (secret === null || leaveOut) return undefined
+  if (typeof secret === 'string') return secret
+  if (passphrase === undefined)
+    throw new StartError(
+      'The secret of this backup is sealed: give its passphrase with --passphrase-file or TAKEBACK_BACKUP_PASSPHRASE. Without it, --without-secret restores the data alone; everybody must log in again, and former passwords cannot be taken back.',
+    )
+  return openSecret(secret, passphrase)
+}
+
+/** Puts an inspected backup where no database is yet. */
+export async function restoreBackup(file: string, to: Location, secret: string | undefined): Promise<void> {
+  if (to.kind === 'sqlite') await restoreFile(file, to.path, secret)
+  else await restoreInto(file, to, secret)
+}
+
+/** Refuses to overwrite anything. Asked before the backup is read, too. */
+export function refuseTaken(to: Location): void {
+  if (to.kind !== 'sqlite') return
+  const taken = [to.path, `${to.path}-wal`, secretFile(to.path)].find((path) => existsSync(path))
+  if (taken !== undefined)
+    throw new StartError(
+      `${taken} is already there, and is not overwritten: name another place with --to, or move it away first.`,
+    )
+}
+
+async function restoreFile(file: string, path: string, secret: string | undefined): Promise<void> {
+  refuseTaken({ kind: 'sqlite', path, statementMs: 0 })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const partial = partialOf(path, process.pid)
+  try {
+    copyFileSync(file, partial, constants.COPYFILE_EXCL)
+    await alterFile(partial, 'database', (structure) => structure.transact('change', eraseRecord))
+    if (secret !== undefined) keepSecret(path, secret)
+    publish(partial, path)
+  } catch (error) {
+    discard(partial)
+    throw error
+  }
+}
+
+/** Row by row. The database must be empty. */
+async function restoreInto(file: string, to: Location, secret: string | undefined): Promise<void> {
+  const source = openReadOnly(file)
+  try {
+    const target = await openStore(to)
+    try {
+      await copyData(
+        source.structure,
+        target.structure,
+        () => {},
+        async () => {
+          if (secret !== undefined && (await target.keepSecret(secret)) !== secret)
+            throw new StartError(
+              `There is another secret in ${describe(to)} already: name an empty database.`,
+            )
+        },
+      )
+    } finally {
+      await target.close()
+    }
+  } finally {
+    source.close()
+  }
+}

@@ -1,0 +1,323 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { readConfig } from '../../src/config.ts'
+import { inspectBackup } from '../../src/store/backup/inspect.ts'
+import { dropBackups } from '../../src/store/backup/keep.ts'
+import { makeBackup } from '../../src/store/backup/make.ts'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
+import { eventually, newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
+import { example, LOGIN, newFolder, prepared, run, serve } from './process.ts'
+
+const locationOf = (url: string) => readConfig({ database: url }, {}).database
+const PASSPHRASE = 'a passphrase of some length'
+
+async function call(url: string, method: string, path: string, body?: object, token = ''): Promise<any> {
+  const response = await fetch(`${url}/api/${path}`, {
+    method,
+    headers: {
+      Accept: 'application/json',
+      'Content-Type': 'application/json',
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Makes rooms until it is told to stop, and knows which of them were acknowledged. */
+class Writer {
+  readonly acknowledged: string[] = []
+  #stopped = false
+  readonly #done: Promise<void>
+
+  constructor(url: string, token: string) {
+    this.#done = this.#write(url, token)
+  }
+
+  async #write(url: string, token: string): Promise<void> {
+    for (let n = 0; !this.#stopped; n++) {
+      const title = `room ${n}`
+      await call(url, 'POST', 'rooms/', { title, beds: 1 + (n % 5) }, token)
+      this.acknowledged.push(title)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#done
+  }
+}
+
+const titlesIn = async ({ query }: TestDatabase) =>
+  (await query('SELECT title FROM rooms ORDER BY id')).map(({ title }) => String(title))
+
+/** Every Entity has the version that its last change made, and the rows are those of the journal. */
+async function expectAgreement({ query }: TestDatabase): Promise<void> {
+  const [row] = await query(
+    `SELECT (SELECT count(*) FROM rooms) AS rooms, (SELECT count(*) FROM takeback_journal WHERE entity = 'rooms' AND kind = 'create') AS made`,
+  )
+  expect(row?.rooms).toBe(row?.made)
+}
+
+onEveryStoreByHand('takeback backup', (store) => {
+  const databases: TestDatabase[] = []
+  afterAll(() => Promise.all(databases.map((database) => database.remove())))
+  const made = async (kind: string) => {
+    const database = await newDatabase(kind, newFolder())
+    databases.push(database)
+    return database
+  }
+
+  test('beside a busy server holds all that was acknowledged before, and can be restored to either database', async () => {
+    const { database, args } = await prepared(store)
+    databases.push(database)
+    const server = await serve(args)
+    const { token } = await call(server.url, 'POST', 'auth/login', LOGIN)
+    const writer = new Writer(server.url, token)
+    await eventually(() => writer.acknowledged.length > 50)
+    const before = writer.acknowledged.length
+    const folder = newFolder()
+    const { code, out, err } = await run(['backup', '--to', folder, '--database', database.url])
+    await writer.stop()
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain('found the file sound')
+    const files = readdirSync(folder)
+    expect(files).toHaveLength(1)
+    const file = join(folder, files[0] ?? '')
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600)
+
+    for (const kind of ['sqlite', 'postgres']) {
+      const target = await made(kind)
+      const restored = await run(['restore', file, '--to', target.url])
+      expect([restored.code, restored.err]).toEqual([0, ''])
+      expect(restored.out).toContain(`${file} is sound.`)
+      const titles = await titlesIn(target)
+      expect(titles.length).toBeGreaterThanOrEqual(before)
+      expect(titles).toEqual(writer.acknowledged.slice(0, titles.length))
+      expect(restored.out).toMatch(new RegExp(`^ {2}rooms +${titles.length}$`, 'm'))
+      await expectAgreement(target)
+      const again = await serve(['--config', example, '--database', target.url])
+      // The secret came along: the token is still one, and ids go on.
+      const next = await call(again.url, 'POST', 'rooms/', { title: 'next', beds: 1 }, token)
+      // Where numbers are given outside of transactions, some may be left out.
+      expect(next.id).toBeGreaterThan(titles.length)
+      await again.end()
+    }
+    await server.end()
+  }, 120_000)
+
+  test('is not made from nothing, nor over a file, and leaves nothing behind then', async () => {
+    const empty = await made(store)
+    const folder = newFolder()
+    const none = await run(['backup', '--to', join(folder, 'a.db'), '--database', empty.url])
+    expect(none.code).toBe(1)
+    expect(none.err).toMatch(/There is no |nothing in/)
+    const { database } = await prepared(store)
+    databases.push(database)
+    writeFileSync(join(folder, 'mine.txt'), 'mine')
+    const over = await run(['backup', '--to', join(folder, 'mine.txt'), '--database', database.url])
+    expect([over.code, over.err]).toEqual([
+      1,
+      `${join(folder, 'mine.txt')} is already there: name another one.\n`,
+    ])
+    expect(readdirSync(folder)).toEqual(['mine.txt'])
+  }, 60_000)
+
+  test('restore overwrites nothing', async () => {
+    const { database } = await prepared(store)
+    databases.push(database)
+    const file = join(newFolder(), 'a.db')
+    await run(['backup', '--to', file, '--database', database.url])
+    const contents = () =>
+      database.query('SELECT key, value FROM takeback_meta ORDER BY key').then((rows) => JSON.stringify(rows))
+    const before = await contents()
+    const { code, err } = await run(['restore', file, '--to', database.url])
+    expect(code).toBe(1)
+    expect(err).toMatch(/is already there, and is not overwritten|is not empty/)
+    expect(await contents()).toBe(before)
+  }, 60_000)
+
+  test('a sealed secret needs its passphrase, and is in the file in no other form', async () => {
+    const { database } = await prepared(store)
+    databases.push(database)
+    const folder = newFolder()
+    const file = join(folder, 'sealed.db')
+    writeFileSync(join(folder, 'passphrase'), `${PASSPHRASE}\n`)
+    const sealing = ['--passphrase-file', join(folder, 'passphrase')]
+    expect((await run(['backup', '--to', file, '--database', database.url, ...sealing])).code).toBe(0)
+    const secret =
+      store === 'sqlite'
+        ? readFileSync(`${database.url.replace('sqlite:', '')}.secret`, 'utf8').trim()
+        : String((await database.query(`SELECT value FROM takeback_meta WHERE key = 'secret'`))[0]?.value)
+    expect(secret.length).toBeGreaterThan(30)
+    expect(readFileSync(file).includes(secret)).toBe(false)
+    const path = join(newFolder(), 'new.db')
+    const to = ['--to', `sqlite:${path}`]
+    expect((await run(['restore', file, ...to])).err).toContain('is sealed')
+    const wrong = { env: { TAKEBACK_BACKUP_PASSPHRASE: `${PASSPHRASE}!` } }
+    expect((await run(['restore', file, ...to], wrong)).err).toContain('does not open')
+    expect(existsSync(path)).toBe(false)
+    expect(
+      (await run(['restore', file, ...to], { env: { TAKEBACK_BACKUP_PASSPHRASE: PASSPHRASE } })).code,
+    ).toBe(0)
+    expect(readFileSync(`${path}.secret`, 'utf8').trim()).toBe(secret)
+    const bare = join(newFolder(), 'bare.db')
+    expect((await run(['restore', file, '--to', `sqlite:${bare}`, '--without-secret'])).code).toBe(0)
+    expect(existsSync(`${bare}.secret`)).toBe(false)
+  }, 60_000)
+
+  test('serve makes them by itself, one server of several at a time, and keeps as many as it is told', async () => {
+    const { database, args } = await prepared(store)
+    databases.push(database)
+    const folder = newFolder()
+    const flags = [
+      ...args,
+      '--log',
+      'json',
+      '--backup-every',
+      '1s',
+      '--backup-keep',
+      '2',
+      '--backup-to',
+      folder,
+    ]
+    const servers = await Promise.all([serve(flags), serve(flags)])
+    const said = () => servers.map((server) => server.said()).join('')
+    await eventually(() => (said().match(/Removed the old backup/g) ?? []).length >= 2)
+    for (const server of servers) expect(await server.end()).toBe(0)
+    const log = said()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+    expect(log.filter(({ level }) => level === 'error')).toEqual([])
+    const backups = log.filter(({ message }) => message.startsWith('Backed up to '))
+    expect(backups.length).toBeGreaterThanOrEqual(4)
+    expect(backups.every(({ bytes, rows }) => Number(bytes) > 4096 && Number(rows) > 0)).toBe(true)
+    const left = readdirSync(folder)
+    expect(left.filter((name) => name.includes('partial'))).toEqual([])
+    expect(left.length).toBeGreaterThanOrEqual(2)
+    expect(left.length).toBeLessThanOrEqual(3)
+    for (const name of left)
+      expect((await inspectBackup(join(folder, name))).record.lastChange).not.toBeNull()
+  }, 120_000)
+
+  test('copy beside a running server ends well, and says what it does not have', async () => {
+    const { database, args } = await prepared(store)
+    databases.push(database)
+    const server = await serve(args)
+    const { token } = await call(server.url, 'POST', 'auth/login', LOGIN)
+    const writer = new Writer(server.url, token)
+    await eventually(() => writer.acknowledged.length > 20)
+    const before = writer.acknowledged.length
+    const target = await made(store === 'sqlite' ? 'postgres' : 'sqlite')
+    const { code, out } = await run(['copy', '--from', database.url, '--to', target.url])
+    await writer.stop()
+    await server.end()
+    expect(code).toBe(0)
+    const titles = await titlesIn(target)
+    expect(titles.length).toBeGreaterThanOrEqual(before)
+    expect(titles).toEqual(writer.acknowledged.slice(0, titles.length))
+    if (titles.length < writer.acknowledged.length) expect(out).toContain('They are not in the copy')
+    await expectAgreement(target)
+  }, 60_000)
+})
+
+describe('a backup', () => {
+  async function makeOne(): Promise<{ file: string; bytes: Buffer; url: string }> {
+    const { database } = await prepared('sqlite')
+    const file = join(newFolder(), 'a.db')
+    await makeBackup(locationOf(database.url), file, { version: 'test' })
+    return { file, bytes: readFileSync(file), url: database.url }
+  }
+
+  test('with any byte changed, cut off or added is refused, and nothing is restored', async () => {
+    const { bytes } = await makeOne()
+    const folder = newFolder()
+    let n = 0
+    const refused = async (damaged: Uint8Array) => {
+      const file = join(folder, `${n++}.db`)
+      writeFileSync(file, damaged)
+      await inspectBackup(file).then(
+        () => {
+          throw new Error('it was taken')
+        },
+        (error: Error) =>
+          expect(error.message).toMatch(/damaged|is no backup|cannot be opened|newer Takeback/),
+      )
+    }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: bytes.length - 1 }),
+        fc.integer({ min: 1, max: 255 }),
+        async (at, by) => {
+          const damaged = Buffer.from(bytes)
+          damaged[at] = (damaged[at] ?? 0) ^ by
+          await refused(damaged)
+        },
+      ),
+      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 200) },
+    )
+    await refused(bytes.subarray(0, bytes.length - 1))
+    await refused(bytes.subarray(0, bytes.length / 2))
+    await refused(Buffer.concat([bytes, Buffer.from('x')]))
+    await refused(Buffer.alloc(0))
+  }, 120_000)
+
+  test('is not served or changed by any command', async () => {
+    const { file, bytes } = await makeOne()
+    const location = ['--config', example, '--database', `sqlite:${file}`]
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['migrate', '--apply'],
+      ['user', 'add', 'admins', 'b@example.com', '--password', LOGIN.password],
+    ]) {
+      const { code, err } = await run([...command, ...location])
+      expect([command[0], code, err]).toEqual([
+        command[0],
+        1,
+        `${file} is a backup, and is not changed: "takeback restore" makes a database from it.\n`,
+      ])
+    }
+    expect(readFileSync(file).equals(bytes)).toBe(true)
+    expect(existsSync(`${file}-wal`)).toBe(false)
+  }, 60_000)
+
+  test('that is new is never pushed out, and damaged or foreign files neither count nor go', async () => {
+    const { url } = await makeOne()
+    const folder = newFolder()
+    const name = (n: number) => join(folder, `takeback-2027-05-0${n}T00-00-00-000Z.db`)
+    for (const n of [1, 2, 3, 5]) await makeBackup(locationOf(url), name(n), { version: 'test' })
+    writeFileSync(name(4), 'not a backup')
+    writeFileSync(name(6), '')
+    mkdirSync(join(folder, 'takeback-2027-05-07T00-00-00-000Z.db'))
+    writeFileSync(join(folder, 'notes.txt'), '')
+    const other = await makeOne()
+    writeFileSync(name(8), other.bytes)
+    // The clock was wrong: the newest one has the smallest name.
+    expect(await dropBackups(folder, 2, name(1))).toEqual([name(3), name(2)])
+    expect(await dropBackups(folder, 1, name(1))).toEqual([name(5)])
+    expect(readdirSync(folder).sort()).toEqual(
+      [1, 4, 6, 7, 8]
+        .map((n) => `takeback-2027-05-0${n}T00-00-00-000Z.db`)
+        .concat('notes.txt')
+        .sort(),
+    )
+  }, 60_000)
+
+  test('is restored as the very same file, but for what made it a backup', async () => {
+    const { file, url } = await makeOne()
+    const path = join(newFolder(), 'new.db')
+    await restoreBackup(file, locationOf(`sqlite:${path}`), undefined)
+    const again = join(newFolder(), 'again.db')
+    await makeBackup(locationOf(`sqlite:${path}`), again, { version: 'test' })
+    const [first, second] = [await inspectBackup(file), await inspectBackup(again)]
+    expect(second.record.rows).toEqual(first.record.rows)
+    expect(second.record.lastChange).toEqual(first.record.lastChange)
+    expect(second.types).toEqual(first.types)
+    expect(first.record.from).toBe(url.replace('sqlite:', ''))
+  }, 60_000)
+})

@@ -49,8 +49,8 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
       return texts.of(types.join('|'), () => keepSteps(types, dialect))
     },
     clear: [
-      step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE "key" IN (${old})`),
-      one('clear', sql`DELETE FROM ${ANSWERS} WHERE "key" IN (${old})`),
+      step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),
+      one('clear', sql`DELETE FROM ${ANSWERS} WHERE ${dialect.isAmong(id('key'), old)}`),
     ],
     old: compile(sql`SELECT 1 FROM ${ANSWERS} WHERE "at" < ${expired} LIMIT 1`, dialect.placeholder),
   }
@@ -101,6 +101,7 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
 }
 
 /** What is erased must not be found in what was answered. That it was answered stays: it must not be done again. */
-export function eraseAnswers(ofThese: Sql): Sql {
-  return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE "key" IN (SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese})`
+export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql {
+  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese}`
+  return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE ${isAmong(id('key'), keys)}`
 }

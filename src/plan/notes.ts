@@ -52,15 +52,15 @@ export function compileNotes(dialect: Dialect): NotesPlan {
 export const operationsOfRun = sql`(SELECT n."operation" FROM ${NOTES} n WHERE n."run" = ${param('$run')})`
 
 /** A reason may tell of the Entity that an operation has changed. */
-export function eraseReasons(changes: Sql): Sql {
-  return sql`UPDATE ${NOTES} SET "reason" = NULL WHERE "reason" IS NOT NULL
-    AND "operation" IN (SELECT j."operation" FROM ${JOURNAL} j WHERE ${changes})`
+export function eraseReasons(changes: Sql, { isAmong }: Dialect): Sql {
+  const operations = sql`SELECT j."operation" FROM ${JOURNAL} j WHERE ${changes}`
+  return sql`UPDATE ${NOTES} SET "reason" = NULL WHERE "reason" IS NOT NULL AND ${isAmong(id('operation'), operations)}`
 }
 
 /** What is known of operations of which nothing is left in the journal but the rows `p` of `cut`. */
-export function cutNotes(cut: Sql): Sql[] {
+export function cutNotes(cut: Sql, { isAmong }: Dialect): Sql[] {
   const over = (operation: Sql) =>
-    sql`${operation} IN (SELECT p."operation" ${cut}) AND NOT EXISTS (SELECT 1 FROM ${JOURNAL} j
+    sql`${isAmong(operation, sql`SELECT p."operation" ${cut}`)} AND NOT EXISTS (SELECT 1 FROM ${JOURNAL} j
       WHERE j."operation" = ${operation} AND j."seq" NOT IN (SELECT p."seq" ${cut}))`
   return [
     sql`DELETE FROM ${NOTES} WHERE ${over(sql`${NOTES}."operation"`)}`,

@@ -78,7 +78,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
     ),
     blank: [
       // The reason of the purge itself stays.
-      change(eraseReasons(sql`${between} AND "kind" <> 'purge'`)),
+      change(eraseReasons(sql`${between} AND "kind" <> 'purge'`, dialect)),
       change(sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${between} AND "data" IS NOT NULL`),
     ],
     drop: [
@@ -89,7 +89,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       ...[
         // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
-        eraseAnswers(ofThese),
+        eraseAnswers(ofThese, dialect),
         ...besides.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,

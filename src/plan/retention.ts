@@ -43,9 +43,9 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
     cut: (types) =>
       texts.of(types.join('|'), () =>
         [
-          ...cutNotes(replaced(types)),
+          ...cutNotes(replaced(types), dialect),
           cutSeals(replaced(types)),
-          sql`DELETE FROM ${JOURNAL} WHERE "seq" IN (SELECT p."seq" ${replaced(types)})`,
+          sql`DELETE FROM ${JOURNAL} WHERE ${dialect.isAmong(id('seq'), sql`SELECT p."seq" ${replaced(types)}`)}`,
           ...types.map(keepPlace),
         ].map((source) => step(dialect, 'cut', 'any', source)),
       ),

@@ -74,6 +74,8 @@ export interface Dialect {
   listed(name: string, kind: 'integer' | 'text'): Sql
   /** That a number is in such a list: so that an index finds the rows, whatever the database guesses of the list. */
   isListed(value: Sql, name: string): Sql
+  /** That a value is among the few that a query finds: by the index of the value, whatever the database guesses of the tables. */
+  isAmong(value: Sql, query: Sql): Sql
   /**
    * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
    * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.

@@ -99,6 +99,7 @@ export const dialect: Dialect = {
       columns.map((column, at) => sql`json_extract(r.value, ${word(`$[${at}]`)}) AS ${id(column.name)}`),
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
+  isAmong: (value, query) => sql`${value} IN (${query})`,
   isListed: (value, name) => sql`${value} IN (SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   matches: (text, pattern) => sql`takeback_matches(${text}, ${pattern})`,
   members: (list) => ({

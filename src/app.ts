@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Context } from './api/context.ts'
+import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
 import { RateLimits } from './api/rate-limits.ts'
 import { Retention } from './api/retention.ts'
@@ -124,6 +125,7 @@ export async function openApp(
       store,
       tokens,
       identities,
+      health: new Health(store),
       throttle: new Throttle(store),
       digestOf: accountDigest(signing),
       sessions: compileSessions(store),
@@ -146,6 +148,8 @@ export async function openApp(
 
 export interface Running extends App {
   readonly url: string
+  /** Goes on serving for so long, but tells balancers to send requests elsewhere. */
+  drain(ms: number): Promise<void>
 }
 
 /** The whole service. Binds first: a start that fails must leave the database as it was. */
@@ -208,6 +212,11 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   return {
     context,
     url: bound.url,
+    async drain(ms) {
+      context.health.stop()
+      server.endConnections()
+      await Bun.sleep(ms)
+    },
     async close() {
       retention.stop()
       context.rates.stop()

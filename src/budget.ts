@@ -13,6 +13,9 @@ export const budget = {
   runCharacters: 200,
   reasonCharacters: 1000,
 
+  // While the server starts.
+  startWaitMs: 5000,
+
   // How often somebody calls.
   signUpsBurst: 200,
   signUpsPerMinute: 20,

@@ -12,6 +12,8 @@ export interface Config {
   readonly database: Location
   readonly host: string
   readonly port: number
+  /** How long it goes on serving after it was told to stop; undefined: as the signal wants it. */
+  readonly drainMs: number | undefined
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
   readonly allowedOrigins: readonly string[]
@@ -51,6 +53,7 @@ export type Flags = Readonly<
       | 'connect-timeout'
       | 'host'
       | 'port'
+      | 'drain'
       | 'log'
       | 'trusted-proxies'
       | 'admin-email'
@@ -79,6 +82,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     ),
     host: setting('host', 'HOST') ?? '127.0.0.1',
     port: readPort(setting('port', 'PORT') ?? '3000'),
+    drainMs: readDrain(setting('drain', 'TAKEBACK_DRAIN')),
     log: readLog(setting('log', 'TAKEBACK_LOG')),
     trustedProxies: readProxies(setting('trusted-proxies', 'TAKEBACK_TRUSTED_PROXIES')),
     allowedOrigins: readOrigins(setting('allow-origins', 'TAKEBACK_ALLOW_ORIGINS')),
@@ -170,11 +174,15 @@ function readNumber(flag: string, text: string, least: number, most: number): nu
   return number
 }
 
-function readSeconds(flag: string, text: string): number {
-  const seconds = /^\d{1,6}(\.\d{1,3})?$/.test(text) ? Number(text) : 0
-  if (seconds < 0.1 || seconds > 3600)
-    throw new StartError(`--${flag} must be seconds from 0.1 to 3600, not "${text}".`)
+function readSeconds(flag: string, text: string, least = 0.1): number {
+  const seconds = /^\d{1,6}(\.\d{1,3})?$/.test(text) ? Number(text) : -1
+  if (seconds < least || seconds > 3600)
+    throw new StartError(`--${flag} must be seconds from ${least} to 3600, not "${text}".`)
   return seconds * 1000
+}
+
+function readDrain(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : readSeconds('drain', text, 0)
 }
 
 /** `--no-docs`, or `TAKEBACK_NO_DOCS=1`. */

@@ -40,6 +40,7 @@ export const catalogue = {
   internal: { status: 500, message: 'Something went wrong on our side.' },
   unavailable: { status: 503, message: 'This cannot be answered right now. Try again.' },
   starting: { status: 503, message: 'The server is starting. Try again.' },
+  stopping: { status: 503, message: 'The server is stopping: send requests to another one.' },
   outdated: {
     status: 503,
     message:

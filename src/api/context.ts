@@ -19,6 +19,7 @@ import { mayOf, type View } from '../plan/view.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import type { Store } from '../store/store.ts'
+import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
 import type { RateLimits } from './rate-limits.ts'
 
@@ -29,6 +30,7 @@ export interface Context {
   readonly store: Store
   readonly tokens: Tokens
   readonly identities: Identities
+  readonly health: Health
   readonly throttle: Throttle
   /** What stands for an account in the log. */
   digestOf(account: string): string

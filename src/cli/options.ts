@@ -30,6 +30,10 @@ export const storeOptions = {
 export const serverOptions = {
   host: { value: 'HOST', help: 'the address to listen on (HOST; 127.0.0.1)' },
   port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },
+  drain: {
+    value: 'SECONDS',
+    help: 'how long to go on serving after SIGTERM, with /api/health at 503 (TAKEBACK_DRAIN; 5, on a terminal 0)',
+  },
   log: { value: 'pretty|json', help: 'the form of the log (TAKEBACK_LOG; pretty on a terminal, else json)' },
   'admin-email': {
     value: 'EMAIL',

@@ -1,5 +1,5 @@
 import { loadModel, type Running, startApp } from '../app.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { Log } from '../http/log.ts'
 import type { Command } from './arguments.ts'
@@ -30,27 +30,34 @@ export const serve: Command = {
     const running = await startApp(config, await loadModel(config.file), log, { onLost: lost })
     const backups = new BackupSchedule(running.context.store, config, log)
     backups.start()
-    stopOn(['SIGTERM', 'SIGINT'], running, backups, log)
+    stopOn(running, backups, config, log)
     await welcome(running, config, log)
   },
 }
 
 const TWICE_MS = 1000
+/** Longer than a balancer takes to see that an instance is not healthy any more. */
+const DRAIN_MS = 5000
 
-function stopOn(
-  signals: readonly NodeJS.Signals[],
-  running: Running,
-  backups: BackupSchedule,
-  log: Log,
-): void {
+/** Whoever presses Ctrl-C wants it to end; whoever runs a service behind a balancer wants no request lost. */
+function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
+  return drainMs ?? (signal === 'SIGINT' || process.stdin.isTTY ? 0 : DRAIN_MS)
+}
+
+function stopOn(running: Running, backups: BackupSchedule, config: Config, log: Log): void {
   let since: number | undefined
-  for (const signal of signals)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, async () => {
       // Who asks once more after a while does not want to wait. At once it is the same wish, come on two ways: from the
       // terminal, and from whoever started us.
       if (since !== undefined && Date.now() - since > TWICE_MS) process.exit(1)
       if (since !== undefined) return
       since = Date.now()
+      const drainMs = drainFor(signal, config)
+      if (drainMs > 0) {
+        log.say(`Takeback stops in ${drainMs / 1000} s: /api/health answers 503`, {})
+        await running.drain(drainMs)
+      }
       await backups.stop()
       await running.close()
       log.say('Takeback has stopped', {})

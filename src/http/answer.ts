@@ -7,7 +7,8 @@ import type { Log } from './log.ts'
 export function answerFailure(error: unknown, requestId: string, log: Log, explains: boolean): Answer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
-  if (status >= 500) log.error(message, failure.cause ?? failure, requestId)
+  // That it stops was asked for.
+  if (status >= 500 && failure.code !== 'stopping') log.error(message, failure.cause ?? failure, requestId)
   return renderFailure(failure, requestId, explains)
 }
 

@@ -194,10 +194,10 @@ function authRoutes(context: Context): Route[] {
   ]
 }
 
-function healthRoute(context: Context): Route {
+function healthRoute({ health }: Context): Route {
   const run: Handler['run'] = async ({ query }) => {
     query.refuseAll()
-    await context.store.ping()
+    await health.check()
     return { status: 200, body: '{"status":"ok"}' }
   }
   return { path: '/api/health', methods: { GET: { ...plain(run), unlimited: true } } }

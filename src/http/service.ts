@@ -42,6 +42,7 @@ export class Service {
   #count = 0
   #underWay = 0
   #held: Promise<void> | undefined
+  #lastAnswers = false
 
   constructor(served: Served) {
     this.#served = served
@@ -53,7 +54,12 @@ export class Service {
     return this.#underWay
   }
 
-  /** From now on every answer waits for this, and is the last one on its connection. */
+  /** From now on every answer is the last one on its connection. */
+  endConnections(): void {
+    this.#lastAnswers = true
+  }
+
+  /** From now on every answer waits for this. */
   holdUntil(released: Promise<void>): void {
     this.#held = released
   }
@@ -119,7 +125,7 @@ export class Service {
     if (standings.length > 0) addRates(response.headers, standings)
     if (origins.any) addTo(response.headers, origins.headersFor(request))
     // Bun takes whatever follows CONNECT for the bytes of a tunnel.
-    if (this.#held !== undefined || method === 'CONNECT') response.headers.set('Connection', 'close')
+    if (this.#lastAnswers || method === 'CONNECT') response.headers.set('Connection', 'close')
     return response
   }
 

@@ -162,8 +162,9 @@ function serviceOperations(): Operation[] {
       path: '/api/health',
       id: 'getHealth',
       summary: 'Whether it is well',
-      description: 'Answers once the database does.',
+      description: 'For balancers: 503 where requests should go to another server.',
       answers: [{ status: 200, description: 'It is well.', headers: [], schema: refTo('Health') }],
+      codes: ['stopping'],
     },
     {
       ...plain,

@@ -40,7 +40,8 @@ export function takeback(
     ],
     {
       cwd,
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+      // Nobody waits for a balancer here.
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', TAKEBACK_DRAIN: '0', ...env },
       stdin: new TextEncoder().encode(stdin),
       stdout: 'pipe',
       stderr: 'pipe',

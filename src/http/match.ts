@@ -1,0 +1,47 @@
+import type { BunRequest } from './incoming.ts'
+import type { Route } from './route.ts'
+import { targetOf } from './target.ts'
+
+/** The route of a request that Bun's router has not seen, with its parameters put to it as that would have. */
+export function matchRoute(routes: readonly Route[], request: BunRequest): Route | undefined {
+  const { path } = targetOf(request.url)
+  const parts = partsOf(path.replace(/(.)\/$/, '$1'))
+  let found: Route | undefined
+  for (const route of routes) {
+    if (!fits(partsOf(route.path), parts)) continue
+    // A word wins over a parameter: `/api/rooms/summary` is no id.
+    if (found === undefined || parametersOf(route.path) < parametersOf(found.path)) found = route
+  }
+  if (found !== undefined)
+    Object.defineProperty(request, 'params', { value: read(partsOf(found.path), parts) })
+  return found
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/')
+}
+
+function parametersOf(path: string): number {
+  return partsOf(path).filter((part) => part.startsWith(':')).length
+}
+
+function fits(pattern: readonly string[], parts: readonly string[]): boolean {
+  return (
+    pattern.length === parts.length &&
+    pattern.every((part, at) => part === parts[at] || (part.startsWith(':') && parts[at] !== ''))
+  )
+}
+
+function read(pattern: readonly string[], parts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pattern.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decoded(parts[at] ?? '')]] : [])),
+  )
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

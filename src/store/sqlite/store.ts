@@ -101,19 +101,19 @@ export class SqliteStore implements Store {
     return keepSecret(this.#path, given)
   }
 
-  async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+  read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     try {
       this.#refuseOutdated()
       const place = this.#placement.of(statement)
-      if (place === HERE) return this.#statements.execute(statement, bag).rows
+      if (place === HERE) return Promise.resolve(this.#statements.execute(statement, bag).rows)
       if (place.away && this.#readers !== undefined)
-        return await this.#readAway(this.#readers, place, statement, bag)
+        return this.#readAway(this.#readers, place, statement, bag)
       const began = performance.now()
       const { rows } = this.#statements.execute(statement, bag)
       place.took(performance.now() - began)
-      return rows
+      return Promise.resolve(rows)
     } catch (error) {
-      throw this.#failed(error)
+      return Promise.reject(this.#failed(error))
     }
   }
 
@@ -128,10 +128,11 @@ export class SqliteStore implements Store {
       place.took(ms)
       return rows
     } catch (error) {
+      const failed = this.#failed(error)
       // It may have met tables that others have changed meanwhile.
       this.#lookedAt = 0
       this.#refuseOutdated()
-      throw error
+      throw failed
     }
   }
 

@@ -47,8 +47,8 @@ class Newcomer {
       .replaceAll('http://127.0.0.1:3000', this.#url)
       .replace('PASSWORD=…', `PASSWORD=${this.#password}`)
       .replaceAll('postgres://user:password@host/name', this.#postgres)
-    if (text === 'npm install')
-      return symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'))
+    const [, rest] = /^npm install && (.*)$/.exec(text) ?? []
+    if (rest !== undefined) return this.#install(rest)
     if (/^(npm start|npx takeback serve)/.test(text)) return this.#start(text)
     // The README says to stop the server first.
     if (text.startsWith('npx takeback copy')) await this.#typist.stopServers()
@@ -56,6 +56,14 @@ class Newcomer {
     expect([text, code, output]).toEqual([text, 0, output])
     if (answer === undefined) expect(output).not.toContain('"code":"')
     else expect([output, answersAs(output, answer, new Map())]).toEqual([output, true])
+  }
+
+  /** The packages are there already; what comes behind is typed as it stands. */
+  async #install(rest: string): Promise<void> {
+    const modules = join(this.folder, 'node_modules')
+    if (!existsSync(modules)) symlinkSync(join(root, 'node_modules'), modules)
+    // This is that run.
+    if (rest !== 'npm test') await this.type({ command: rest, answer: undefined })
   }
 
   async #start(command: string): Promise<void> {

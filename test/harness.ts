@@ -10,6 +10,7 @@ import { readConfig } from '../src/config.ts'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { Log } from '../src/http/log.ts'
+import type { Location } from '../src/store/location.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { newPostgresDatabase, startPostgres } from './postgres.ts'
@@ -103,9 +104,13 @@ export class TestServer {
     this.#flags = flags
   }
 
+  async location(): Promise<Location> {
+    return readConfig({ database: (await this.#open()).url }, {}).database
+  }
+
   /** The database as a Store, past the server. */
   async openStore(): Promise<Store> {
-    return openStore(readConfig({ database: (await this.#open()).url }, {}).database)
+    return openStore(await this.location())
   }
 
   /** What the running server works with. */

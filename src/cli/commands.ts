@@ -1,5 +1,6 @@
 import type { Command } from './arguments.ts'
 import { backup } from './backup.ts'
+import { check } from './check.ts'
 import { copy } from './copy.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   copy,
   backup,
   restore,
+  check,
   userAdd,
   userUnlock,
   history,

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Edge } from '../../src/declare/model.ts'
 import { resolve } from '../../src/declare/resolve.ts'
+import { check } from '../../src/store/check/check.ts'
 import { graph } from '../declarations.ts'
 import { onEveryStore, type Received, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
@@ -474,6 +475,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
         }
         expect(await server.query(dangling)).toEqual([])
         expect(await linksAstray(server, graph)).toEqual([])
+        expect((await check(await server.location())).findings).toEqual([])
         await forget(server)
       }),
       { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },
@@ -485,4 +487,6 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
 async function forget(server: TestServer): Promise<void> {
   for (const { from, column } of edges) await server.query(`UPDATE "${from}" SET "${column}" = NULL`)
   for (const table of TYPES) await server.query(`DELETE FROM "${table}"`)
+  for (const about of ['takeback_journal', 'takeback_cleared'])
+    await server.query(`DELETE FROM "${about}" WHERE "entity" <> 'admins'`)
 }

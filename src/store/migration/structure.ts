@@ -69,6 +69,11 @@ export interface Structure {
   transact<T>(manner: 'read' | 'change' | 'rebuild', work: (session: Session) => Promise<T>): Promise<T>
   /** Adds rows as JSON has them, all or none, outside of any other transaction. */
   insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
+  /** What the database itself finds wrong, and searches that do not fit these tables: where, and what. */
+  inspect(
+    session: Session,
+    tables: readonly Table[],
+  ): Promise<readonly (readonly [where: string, what: string])[]>
   /** Whether an error says that a unique index could not be made. */
   isTaken(error: unknown): boolean
 }

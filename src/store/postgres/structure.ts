@@ -5,6 +5,7 @@ import { compile, type Sql, type Statement, sql } from '../sql.ts'
 import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf, stateOf } from './errors.ts'
+import { inspect } from './inspect.ts'
 import type { Connection, Pool } from './pool.ts'
 
 /** How long a migration may take, and how often it is tried where long readers stand in its way. */
@@ -48,6 +49,7 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
     async insert(table, columns, rows) {
       await pool.query(statement(insertRows(table, columns)), arraysOf(columns, rows))
     },
+    inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }
 

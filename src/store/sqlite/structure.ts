@@ -6,6 +6,7 @@ import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
 import { isBusy, meaningOf } from './errors.ts'
+import { inspect } from './inspect.ts'
 import { BUSY_MS } from './pragmas.ts'
 import { dropSearch, makeSearch } from './search.ts'
 
@@ -65,6 +66,7 @@ export function structureOf(database: Database): Structure {
         database.run('PRAGMA foreign_keys = ON')
       }
     },
+    inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }
 }

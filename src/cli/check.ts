@@ -1,0 +1,40 @@
+import { StartError } from '../errors.ts'
+import { check as checkDatabase } from '../store/check/check.ts'
+import { describe } from '../store/location.ts'
+import type { Command } from './arguments.ts'
+import { helpOption, keptConfigOf, storeOptions } from './options.ts'
+
+const { config: _, ...databaseOptions } = storeOptions
+
+export const check: Command = {
+  name: 'check',
+  usage: 'takeback check [--database URL] [--json]',
+  summary: 'Holds all data against the journal, in a live database or a backup, and names what differs.',
+  options: {
+    json: { value: undefined, help: 'what differs as JSON, for programs' },
+    ...databaseOptions,
+    ...helpOption,
+  },
+  details: 'Changes nothing, and needs no declaration. Exit code 1 if anything differs.',
+  async run(given) {
+    if (given.words.length > 0)
+      throw new StartError(`takeback check takes no "${given.words[0]}": name the database with --database.`)
+    const { database } = keptConfigOf(given)
+    const { types, findings } = await checkDatabase(database)
+    if (given.text('json') !== undefined)
+      console.log(
+        JSON.stringify(
+          { database: describe(database), sound: findings.length === 0, types, findings },
+          null,
+          2,
+        ),
+      )
+    else for (const { where, what } of findings) console.log(`${where} ${what}`)
+    if (findings.length > 0)
+      throw new StartError(
+        `${describe(database)} is not sound: ${findings.length === 1 ? '1 thing differs' : `${findings.length} things differ`}.`,
+      )
+    if (given.text('json') === undefined)
+      console.log(`${describe(database)} is sound: ${types} Entity types, all as the journal has them.`)
+  },
+}

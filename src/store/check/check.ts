@@ -1,0 +1,90 @@
+import { StartError } from '../../errors.ts'
+import type { Location } from '../location.ts'
+import { recall } from '../migration/memory.ts'
+import type { Session, Structure } from '../migration/structure.ts'
+import { openStore } from '../open.ts'
+import { FORMAT } from '../own.ts'
+import { sql } from '../sql.ts'
+import { openReadOnly } from '../sqlite/backup.ts'
+import { checkEntities, checkJournal, checkTypes } from './entities.ts'
+import type { Checked, Finding } from './finding.ts'
+import { checkAbout, checkAnswers } from './own-tables.ts'
+import { checkLinks, checkReferences } from './references.ts'
+
+export interface Verdict {
+  readonly types: number
+  readonly findings: readonly Finding[]
+}
+
+/** Holds all tables against the journal and against each other, as they stand at one moment. Changes nothing. */
+export async function check(location: Location): Promise<Verdict> {
+  if (location.kind === 'sqlite') {
+    const { structure, close } = openReadOnly(location.path)
+    try {
+      return await structure.transact('read', (session) => checkAll(structure, session))
+    } finally {
+      close()
+    }
+  }
+  const store = await openStore(location)
+  try {
+    return await store.structure.transact('read', (session) => checkAll(store.structure, session))
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkAll(structure: Structure, session: Session): Promise<Verdict> {
+  const memory = await recall(structure, session)
+  if (memory === undefined)
+    throw new StartError(`There is nothing in ${structure.place} that could be checked.`)
+  if (memory.format !== FORMAT)
+    throw new StartError(
+      `The database ${structure.place} is of an older format: start the server on it once, or run "takeback migrate --apply", then check it.`,
+    )
+  const held = new Set((await session.all(structure.ddl.tables)).map(([name]) => String(name)))
+  const missing = memory.tables.filter(({ name }) => !held.has(name))
+  const checked: Checked = {
+    structure,
+    session,
+    memory: { ...memory, tables: memory.tables.filter(({ name }) => held.has(name)) },
+  }
+  const purges = await underWay(session)
+  const parts: [where: string, run: () => Promise<Finding[]>][] = [
+    ['the database', async () => (await structure.inspect(session, checked.memory.tables)).map(asFinding)],
+    ['takeback_journal', () => checkTypes({ ...checked, memory })],
+    ['takeback_shown', () => checkAnswers(checked)],
+    ...checked.memory.tables.flatMap((table): [string, () => Promise<Finding[]>][] => [
+      [table.name, () => checkEntities(checked, table, purges)],
+      [table.name, () => checkJournal(checked, table)],
+      [table.name, () => checkLinks(checked, table)],
+      [table.name, () => checkReferences(checked, table)],
+      [table.name, () => checkAbout(checked, table)],
+    ]),
+  ]
+  const findings = missing.map(
+    ({ name }): Finding => ({ kind: 'database', where: name, what: 'has no table any more' }),
+  )
+  for (const [where, run] of parts)
+    findings.push(...(await run().catch((error) => [unreadable(where, error)])))
+  return { types: memory.tables.length, findings }
+}
+
+async function underWay(session: Session): Promise<ReadonlySet<string>> {
+  return new Set(
+    (await session.all(sql`SELECT "purge" FROM "takeback_purges"`)).map(([purge]) => String(purge)),
+  )
+}
+
+function asFinding([where, what]: readonly [string, string]): Finding {
+  return { kind: 'database', where, what }
+}
+
+/** What cannot be read is a finding too. */
+function unreadable(where: string, error: unknown): Finding {
+  return {
+    kind: 'database',
+    where,
+    what: `cannot be read: ${error instanceof Error ? error.message : error}`,
+  }
+}

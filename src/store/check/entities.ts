@@ -1,0 +1,153 @@
+import { emailKey } from '../../declare/email-key.ts'
+import { keptWords } from '../../declare/words.ts'
+import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { type Column, pathOf, type Table } from '../tables.ts'
+import { type Checked, type Finding, NAMED_MAX } from './finding.ts'
+import { isSame, valueAt } from './journalled.ts'
+
+/** What a page may take at most, about: rows can be large. */
+const PAGE_BYTES = 4 * 1024 * 1024
+const FIRST_ROWS = 100
+const ROWS = 1000
+
+const own: readonly Column[] = [
+  { name: 'id', kind: 'integer' },
+  { name: 'version', kind: 'integer' },
+  { name: 'created_at', kind: 'datetime' },
+  { name: 'updated_at', kind: 'datetime' },
+  { name: 'deleted_at', kind: 'datetime' },
+]
+const deletion: Column = { name: 'deletion', kind: 'text' }
+
+/** Every row of a table against its newest change in the journal, and against what is made from its own columns. */
+export async function checkEntities(
+  checked: Checked,
+  table: Table,
+  purges: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const { structure, session } = checked
+  const columns = [...own, deletion, ...table.columns]
+  const values = columns.map(({ name, kind, scale = 0 }) =>
+    structure.dialect.render(kind, sql`t.${id(name)}`, scale),
+  )
+  const page = (
+    limit: number,
+  ) => sql`SELECT t."id", ${structure.dialect.array(values)}, j."kind", j."data", j."deletion" FROM ${id(table.name)} t
+    LEFT JOIN "takeback_journal" j ON j."entity" = ${word(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
+    WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${count(limit)}`
+  const findings: Finding[] = []
+  for (let last = 0, limit = FIRST_ROWS; findings.length < NAMED_MAX; ) {
+    const rows = await session.all(page(limit), { $id: last })
+    for (const [row, json, kind, data, by] of rows) {
+      const list = JSON.parse(String(json)) as unknown[]
+      const held = new Map(columns.map(({ name }, at) => [name, list[at]]))
+      // A purge is under way: what is left of it goes.
+      if (purges.has(String(held.get('deletion')))) continue
+      const entity = `${table.name}/${row}`
+      findings.push(
+        ...compareMade(entity, table, held),
+        ...compareJournal(entity, table, held, { kind, data, deletion: by }),
+      )
+    }
+    if (rows.length < limit) break
+    last = Number(rows.at(-1)?.[0])
+    const bytes = rows.reduce((sum, [, json, , data]) => sum + String(json).length + String(data).length, 0)
+    limit = Math.min(ROWS, Math.max(1, Math.floor((PAGE_BYTES * rows.length) / bytes)))
+  }
+  return findings.slice(0, NAMED_MAX)
+}
+
+interface Newest {
+  readonly kind: unknown
+  readonly data: unknown
+  readonly deletion: unknown
+}
+
+function compareJournal(
+  where: string,
+  table: Table,
+  held: ReadonlyMap<string, unknown>,
+  newest: Newest,
+): Finding[] {
+  const differs = (what: string): Finding => ({ kind: 'entity', where, what })
+  if ((held.get('deleted_at') === null) !== (held.get('deletion') === null))
+    return [differs('is deleted by half: deleted_at and deletion do not agree')]
+  if (newest.kind === null)
+    return [differs(`has version ${held.get('version')}, which the journal does not have`)]
+  if (newest.kind === 'purge') return [differs('was purged according to the journal, but is still there')]
+  if (newest.data === null) return [differs('has no data in the journal for its version')]
+  let data: unknown
+  try {
+    data = JSON.parse(String(newest.data))
+  } catch {
+    return [differs('has data in the journal that are not JSON')]
+  }
+  const columns = [...own, ...table.columns.filter(isJournalled)]
+  const wrong = columns.filter((column) => !isSame(column, valueAt(data, column.name), held.get(column.name)))
+  const deletedBy = newest.deletion !== null && newest.deletion !== held.get('deletion')
+  return [
+    ...wrong.map((column) => differs(`has another ${pathOf(column)} than the journal`)),
+    ...(deletedBy ? [differs('was deleted by another operation according to the journal')] : []),
+  ]
+}
+
+/** Secrets are never in the journal, nor is what is made from other columns. */
+function isJournalled({ secret, words, derived, name }: Column): boolean {
+  return !secret && words === undefined && derived === undefined && name !== 'token_epoch'
+}
+
+/** Search words and the key of an e-mail: made from the text beside them. */
+function compareMade(where: string, table: Table, held: ReadonlyMap<string, unknown>): Finding[] {
+  return table.columns.flatMap(({ name, words, derived }): Finding[] => {
+    const of = words?.of ?? derived?.from
+    if (of === undefined) return []
+    const text = held.get(of)
+    const made =
+      text === null || text === undefined ? null : words ? keptWords(String(text)) : emailKey(String(text))
+    return made === held.get(name)
+      ? []
+      : [{ kind: 'words', where, what: `has ${words ? 'search words' : 'a key'} that do not fit its ${of}` }]
+  })
+}
+
+/** Every Entity that the journal speaks of against the table, and its versions against each other. */
+export async function checkJournal({ session }: Checked, table: Table): Promise<Finding[]> {
+  const ofTable = (alias: Sql) => sql`${alias}."entity" = ${word(table.name)}`
+  const page = sql`SELECT g."id", g."lo", g."hi", g."n", t."version", n."kind",
+      CASE WHEN t."id" IS NULL THEN (SELECT count(k."data") FROM "takeback_journal" k WHERE ${ofTable(sql`k`)} AND k."entity_id" = g."id") END
+    FROM (SELECT j."entity_id" AS "id", min(j."version") AS "lo", max(j."version") AS "hi", count(*) AS "n" FROM "takeback_journal" j
+      WHERE ${ofTable(sql`j`)} AND j."entity_id" > ${param('$id')} GROUP BY j."entity_id" ORDER BY j."entity_id" LIMIT ${count(ROWS)}) g
+    JOIN "takeback_journal" n ON ${ofTable(sql`n`)} AND n."entity_id" = g."id" AND n."version" = g."hi"
+    LEFT JOIN ${id(table.name)} t ON t."id" = g."id" ORDER BY g."id"`
+  const findings: Finding[] = []
+  for (let last = 0; findings.length < NAMED_MAX; ) {
+    const rows = await session.all(page, { $id: last })
+    for (const [row, lo, hi, n, version, kind, kept] of rows) {
+      const differs = (what: string): Finding => ({ kind: 'journal', where: `${table.name}/${row}`, what })
+      if (version === null && kind !== 'purge')
+        findings.push(differs('is in the journal, but not in its table'))
+      if (version === null && kind === 'purge' && Number(kept) > 0)
+        findings.push(differs('was purged, but the journal still has data of it'))
+      if (version !== null && Number(hi) > Number(version))
+        findings.push(differs(`has version ${hi} in the journal, but ${version} in its table`))
+      if (Number(n) !== Number(hi) - Number(lo) + 1)
+        findings.push(differs(`has versions ${lo} to ${hi} in the journal, but only ${n} of them`))
+    }
+    if (rows.length < ROWS) break
+    last = Number(rows.at(-1)?.[0])
+  }
+  return findings.slice(0, NAMED_MAX)
+}
+
+/** The journal may speak of no type that the database does not hold. Dropped ones have a name with `~`. */
+export async function checkTypes({ session, memory }: Checked): Promise<Finding[]> {
+  const known = memory.tables.length === 0 ? sql`''` : join(memory.tables.map(({ name }) => word(name)))
+  const rows = await session.all(
+    sql`SELECT DISTINCT j."entity" FROM "takeback_journal" j WHERE j."entity" NOT IN (${known}) AND j."entity" NOT LIKE '%~%'`,
+  )
+  return rows.map(([name]) => ({
+    kind: 'journal',
+    where: String(name),
+    what: 'is in the journal, but the database does not hold such an Entity type',
+  }))
+}

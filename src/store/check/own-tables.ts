@@ -1,0 +1,64 @@
+import { id, type Sql, sql, word } from '../sql.ts'
+import type { Table } from '../tables.ts'
+import { type Checked, type Finding, findRows } from './finding.ts'
+
+/** Rows of Takeback's own tables that speak of Entities of a type that are not there. */
+export async function checkAbout(checked: Checked, table: Table): Promise<Finding[]> {
+  const isGone = (of: Sql) => sql`NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = ${of})`
+  const findings: Finding[] = []
+  for (const name of ['takeback_cleared', 'takeback_sealed', 'takeback_shown'])
+    findings.push(
+      ...(await findRows(
+        checked,
+        sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)} AND ${isGone(sql`o."entity_id"`)}`,
+        ([row]) => ({ kind: 'own', where: name, what: `speaks of ${table.name}/${row}, which is not there` }),
+      )),
+    )
+  for (const column of table.columns) {
+    const target = column.references ?? column.links
+    if (target !== undefined)
+      findings.push(
+        ...(await findRows(
+          checked,
+          sql`SELECT o."entity_id", o."target" FROM "takeback_cleared" o WHERE o."entity" = ${word(table.name)} AND o."column" = ${word(column.name)}
+            AND NOT EXISTS (SELECT 1 FROM ${id(target)} x WHERE x."id" = o."target")`,
+          ([row, one]) => ({
+            kind: 'own',
+            where: 'takeback_cleared',
+            what: `says that ${table.name}/${row} referred to ${target}/${one}, which is not there`,
+          }),
+        )),
+      )
+  }
+  const secrets = table.columns
+    .filter(({ secret }) => secret)
+    .map(({ name }) => sql` AND o."column" <> ${word(name)}`)
+  findings.push(
+    ...(await findRows(
+      checked,
+      sql`SELECT o."entity_id", o."column" FROM "takeback_sealed" o WHERE o."entity" = ${word(table.name)}${secrets.reduce(
+        (all, one) => sql`${all}${one}`,
+        sql``,
+      )}`,
+      ([row, column]) => ({
+        kind: 'own',
+        where: 'takeback_sealed',
+        what: `has a former ${column} of ${table.name}/${row}, which is no secret`,
+      }),
+    )),
+  )
+  return findings
+}
+
+/** What is shown belongs to an answer that is kept. */
+export function checkAnswers(checked: Checked): Promise<Finding[]> {
+  return findRows(
+    checked,
+    sql`SELECT o."entity", o."entity_id" FROM "takeback_shown" o WHERE NOT EXISTS (SELECT 1 FROM "takeback_answers" a WHERE a."key" = o."key")`,
+    ([entity, row]) => ({
+      kind: 'own',
+      where: 'takeback_shown',
+      what: `says that an answer shows ${entity}/${row}, but that answer is not kept`,
+    }),
+  )
+}

@@ -1,0 +1,192 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { makeBackup } from '../../src/store/backup/make.ts'
+import { check } from '../../src/store/check/check.ts'
+import { copy } from '../../src/store/copy/copy.ts'
+import { searchName } from '../../src/store/migration/structure.ts'
+import { openStore } from '../../src/store/open.ts'
+import { app, entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { newDatabase, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { newFolder, run } from '../process/process.ts'
+
+const admins = entity({ login: { userType: 'admin' }, fields: {} })
+const notes = {
+  title: text({ search: true }),
+  count: integer({ optional: true }),
+  place: object({ city: text() }, { optional: true }),
+  pin: secret({ optional: true }),
+  parent: ref('notes', { optional: true, onDelete: 'clear' }),
+  friends: list(ref('notes', { onDelete: 'clear' }), { default: [] }),
+}
+const declaration = app({ admins: 'admins', entities: { admins, notes: entity({ fields: notes }) } })
+
+/** As migrations leave it: a new default, a conversion, a field that is gone and one that is back. */
+const { count: _, ...withoutCount } = notes
+const later = [
+  { ...notes, stars: integer({ default: 3 }), count: text({ optional: true }) },
+  { ...withoutCount, stars: integer({ default: 5 }) },
+  { ...notes, stars: integer({ default: 5 }), count: text({ default: 'none' }) },
+].map((fields) => app({ admins: 'admins', entities: { admins, notes: entity({ fields }) } }))
+
+/** What is done by hand, to which Entity or table the finding must point, and what it must say. */
+const damages: [name: string, statements: string[], where: string, what: RegExp][] = [
+  [
+    'a value',
+    [`UPDATE notes SET title = 'other', "title~" = ' other ' WHERE id = 1`],
+    'notes/1',
+    /another title/,
+  ],
+  ['a value in an object', [`UPDATE notes SET "place.city" = 'X' WHERE id = 2`], 'notes/2', /place\.city/],
+  ['an object that went', [`UPDATE notes SET place = NULL WHERE id = 2`], 'notes/2', /another place/],
+  ['a deleted one', [`UPDATE notes SET count = 99 WHERE id = 4`], 'notes/4', /another count/],
+  [
+    'a version',
+    ['UPDATE notes SET version = version + 1 WHERE id = 1'],
+    'notes/1',
+    /which the journal does not have/,
+  ],
+  [
+    'a version that went back',
+    ['UPDATE notes SET version = version - 1 WHERE id = 3'],
+    'notes/3',
+    /in the journal, but/,
+  ],
+  ['a deletion by half', ['UPDATE notes SET deleted_at = NULL WHERE id = 4'], 'notes/4', /deleted by half/],
+  ['another deletion', [`UPDATE notes SET deletion = 'x' WHERE id = 4`], 'notes/4', /another operation/],
+  ['a row that went', [`DELETE FROM notes WHERE id = 6`], 'notes/6', /in the journal, but not in its table/],
+  [
+    'journal data',
+    [`UPDATE takeback_journal SET data = NULL WHERE entity = 'notes' AND entity_id = 1`],
+    'notes/1',
+    /no data/,
+  ],
+  [
+    'a hole in the journal',
+    [`DELETE FROM takeback_journal WHERE entity = 'notes' AND entity_id = 3 AND version = 2`],
+    'notes/3',
+    /only 2 of them/,
+  ],
+  [
+    'a purge that left data',
+    [`UPDATE takeback_journal SET data = '{}' WHERE entity = 'notes' AND entity_id = 5`],
+    'notes/5',
+    /still has data/,
+  ],
+  [
+    'a type of nowhere',
+    [`UPDATE takeback_journal SET entity = 'nowhere' WHERE entity = 'notes' AND entity_id = 6`],
+    'nowhere',
+    /does not hold/,
+  ],
+  ['a link too few', ['DELETE FROM "notes.friends" WHERE source = 3'], 'notes/3', /no row in the link table/],
+  [
+    'a link too many',
+    ['INSERT INTO "notes.friends" (source, target, place) VALUES (1, 2, 0)'],
+    'notes/1',
+    /not in its list/,
+  ],
+  [
+    'the place of a link',
+    ['UPDATE "notes.friends" SET place = 7 WHERE source = 3 AND target = 1'],
+    'notes/3',
+    /link table/,
+  ],
+  ['search words', [`UPDATE notes SET "title~" = ' wrong ' WHERE id = 1`], 'notes/1', /search words/],
+  [
+    'a reference to what is deleted',
+    ['UPDATE notes SET "parent.id" = 4 WHERE id = 3'],
+    'notes/3',
+    /refers to notes\/4, which is deleted/,
+  ],
+  ['what was cleared', [`UPDATE takeback_cleared SET entity_id = 99`], 'takeback_cleared', /notes\/99/],
+  [
+    'the target of what was cleared',
+    [`UPDATE takeback_cleared SET target = 98`],
+    'takeback_cleared',
+    /notes\/98/,
+  ],
+  ['a sealed secret', [`UPDATE takeback_sealed SET entity_id = 97`], 'takeback_sealed', /notes\/97/],
+  ['a kept answer', ['DELETE FROM takeback_answers'], 'takeback_shown', /that answer is not kept/],
+  ['what an answer shows', [`UPDATE takeback_shown SET entity_id = 96`], 'takeback_shown', /notes\/96/],
+]
+
+/** Past the triggers. */
+const SEARCH = `"${searchName('notes', ['title~'])}"`
+const unsearched: (typeof damages)[number] = [
+  'the search index',
+  [`INSERT INTO ${SEARCH} (${SEARCH}, rowid, "title~") VALUES ('delete', 1, ' first  note ')`],
+  'notes/1',
+  /not found by its search words/,
+]
+
+async function fill(server: TestServer): Promise<void> {
+  const once = { headers: { 'Idempotency-Key': 'once' } }
+  const add = (body: object) => server.expect(201, 'POST', '/api/notes/', body)
+  await add({ title: 'First note', pin: 'one secret pin' })
+  await add({ title: 'Second', place: { city: 'Bern' } })
+  await add({ title: 'Third', parent: { id: 1 }, friends: [{ id: 1 }, { id: 2 }] })
+  await add({ title: 'Fourth', count: 4 })
+  await add({ title: 'Fifth' })
+  await add({ title: 'Sixth' })
+  await server.expect(200, 'PATCH', '/api/notes/3/', { parent: { id: 4 } })
+  await server.expect(200, 'PATCH', '/api/notes/1/', { pin: 'another secret pin' }, once)
+  for (const id of [4, 5]) await server.expect(200, 'DELETE', `/api/notes/${id}/`)
+  await server.expect(204, 'DELETE', '/api/notes/5/?purge=1')
+}
+
+onEveryStoreByHand('takeback check', (store) => {
+  test('names each kind of damage, and nothing else', async () => {
+    const database = await newDatabase(store, newFolder())
+    const server = new TestServer(store, declaration, {}, database)
+    await server.start()
+    await fill(server)
+    await server.stop()
+    const location = readConfig({ database: database.url }, {}).database
+    expect((await check(location)).findings).toEqual([])
+    for (const [name, statements, where, what] of [...damages, ...(store === 'sqlite' ? [unsearched] : [])]) {
+      const damaged = await newDatabase(store, newFolder())
+      const place = readConfig({ database: damaged.url }, {}).database
+      const [from, to] = [await openStore(location), await openStore(place)]
+      await copy(from, to, () => {})
+      await Promise.all([from.close(), to.close()])
+      for (const statement of statements) await damaged.query(statement)
+      const { findings } = await check(place)
+      expect([name, findings.map((one) => `${one.where} ${one.what}`)]).toEqual([
+        name,
+        expect.arrayContaining([expect.stringMatching(new RegExp(`^${where} .*${what.source}`))]),
+      ])
+      expect([name, findings.length <= 3]).toEqual([name, true])
+      await damaged.remove()
+    }
+    // And in the database itself.
+    await database.query(`UPDATE notes SET "title~" = ' wrong ' WHERE id = 1`)
+    const { code, out, err } = await run(['check', '--database', database.url])
+    expect([code, out]).toEqual([
+      1,
+      expect.stringContaining('notes/1 has search words that do not fit its title'),
+    ])
+    expect(err).toContain('is not sound')
+    const json = await run(['check', '--json', '--database', database.url])
+    expect([json.code, JSON.parse(json.out).sound]).toEqual([1, false])
+    await database.remove()
+  }, 120_000)
+
+  test('takes what migrations did for what it is, also in a backup', async () => {
+    const database = await newDatabase(store, newFolder())
+    const server = new TestServer(store, declaration, {}, database)
+    await server.start()
+    await fill(server)
+    for (const [at, next] of later.entries()) {
+      await server.restart(next)
+      await server.expect(201, 'POST', '/api/notes/', { title: `later ${at}` })
+      const { findings } = await check(await server.location())
+      expect([at, findings]).toEqual([at, []])
+    }
+    const file = join(newFolder(), 'a.db')
+    await makeBackup(await server.location(), file, { version: 'test' })
+    const { code, out } = await run(['check', '--database', `sqlite:${file}`])
+    expect([code, out]).toEqual([0, `${file} is sound: 2 Entity types, all as the journal has them.\n`])
+    await server.remove()
+  }, 60_000)
+})

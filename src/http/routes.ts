@@ -82,9 +82,19 @@ function change(context: Context, plan: Plan, call: Call, manner: 'partial' | 'r
 }
 
 /** One, or a list. One sign-up is counted before the body is read. */
-async function createAny(context: Context, plan: Plan, call: Call): Promise<Answer> {
+function createAny(context: Context, plan: Plan, call: Call): Promise<Answer> {
   const { caller, body, query } = call
-  if (!Array.isArray(body)) return performOnce(context, call, () => create(plan, caller.actor, body, query))
+  if (Array.isArray(body)) return createList(context, plan, call, body)
+  return performOnce(context, call, () => create(plan, caller.actor, body, query))
+}
+
+async function createList(
+  context: Context,
+  plan: Plan,
+  call: Call,
+  body: readonly unknown[],
+): Promise<Answer> {
+  const { caller, query } = call
   if (signsUp(plan, caller.actor)) await call.signUp(body.length)
   return transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
 }

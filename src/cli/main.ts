@@ -1,6 +1,7 @@
 import pkg from '../../package.json'
 import { closest } from '../declare/closest.ts'
 import { StartError } from '../errors.ts'
+import { endProcess } from '../store/libc.ts'
 import { helpOf, parseCommand } from './arguments.ts'
 import { commands } from './commands.ts'
 
@@ -45,6 +46,6 @@ main(process.argv.slice(2)).then(
   },
   (error: unknown) => {
     console.error(error instanceof StartError ? error.message : error)
-    process.exit(1)
+    endProcess(1)
   },
 )

@@ -2,6 +2,7 @@ import { loadModel, type Running, startApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { Log } from '../http/log.ts'
+import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
 import { BackupSchedule } from './backup-schedule.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
@@ -18,19 +19,21 @@ export const serve: Command = {
       throw new StartError(`takeback serve takes no "${given.words[0]}": its flags begin with --.`)
     const config = readConfig(flagsOf(given), process.env)
     const log = new Log(config.log)
+    let code = 0
     const lost = (error: unknown) => {
+      code = 1
       log.error(
         'The database could not be written to: Takeback stops, and reads what is on disk at the next start',
         error,
       )
       log.flush()
       // Long enough for the answers that say so, too short for anything else.
-      setTimeout(() => process.exit(1), 100)
+      setTimeout(() => endProcess(1), 100)
     }
     const running = await startApp(config, await loadModel(config.file), log, { onLost: lost })
     const backups = new BackupSchedule(running.context.store, config, log)
     backups.start()
-    stopOn(running, backups, config, log)
+    stopOn(running, backups, config, log, () => code)
     await welcome(running, config, log)
   },
 }
@@ -44,13 +47,19 @@ function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
   return drainMs ?? (signal === 'SIGINT' || process.stdin.isTTY ? 0 : DRAIN_MS)
 }
 
-function stopOn(running: Running, backups: BackupSchedule, config: Config, log: Log): void {
+function stopOn(
+  running: Running,
+  backups: BackupSchedule,
+  config: Config,
+  log: Log,
+  codeOf: () => number,
+): void {
   let since: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, async () => {
       // Who asks once more after a while does not want to wait. At once it is the same wish, come on two ways: from the
       // terminal, and from whoever started us.
-      if (since !== undefined && Date.now() - since > TWICE_MS) process.exit(1)
+      if (since !== undefined && Date.now() - since > TWICE_MS) endProcess(1)
       if (since !== undefined) return
       since = Date.now()
       const drainMs = drainFor(signal, config)
@@ -62,6 +71,6 @@ function stopOn(running: Running, backups: BackupSchedule, config: Config, log: 
       await running.close()
       log.say('Takeback has stopped', {})
       await log.close()
-      process.exit(0)
+      endProcess(codeOf())
     })
 }

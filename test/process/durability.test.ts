@@ -2,18 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { onEveryStoreByHand } from '../harness.ts'
-import { LOGIN, prepared, run, serve } from './process.ts'
-
-async function login(url: string): Promise<Record<string, string>> {
-  const headers = { Accept: '*/*', 'Content-Type': 'application/json' }
-  const response = await fetch(`${url}/api/auth/login`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(LOGIN),
-  })
-  const { token } = (await response.json()) as { token: string }
-  return { ...headers, Authorization: `Bearer ${token}` }
-}
+import { login, prepared, run, serve } from './process.ts'
 
 /** What can be done to a file, and seen in it. */
 async function preparedFile(): Promise<{ file: string; args: string[] }> {
@@ -186,10 +175,13 @@ test('a damaged page ends the server, and the next start refuses the file and to
   expect(response.status).toBe(503)
   await again.child.exited
   expect(again.child.exitCode).toBe(1)
-  const damaged = readFileSync(file)
+  // The login is in the log, and stays there.
+  const files = () => [readFileSync(file), readFileSync(`${file}-wal`)] as const
+  const [damaged, log] = files()
+  expect([damaged.equals(bytes), log.length > 0]).toEqual([true, true])
   const refused = await run(['serve', '--port', '0', ...args])
   expect([refused.code, refused.err.includes('it is damaged')]).toEqual([1, true])
-  expect(readFileSync(file).equals(damaged)).toBe(true)
+  expect(files().map((now, at) => now.equals([damaged, log][at] ?? Buffer.alloc(0)))).toEqual([true, true])
 }, 60_000)
 
 test('a purge does not wait for whoever reads the file, and leaves no trace once they are done', async () => {

@@ -21,6 +21,18 @@ export async function prepared(store: string): Promise<{ database: TestDatabase;
   return { database, args }
 }
 
+/** Headers with the token of the admin that `prepared` has made. */
+export async function login(url: string): Promise<Record<string, string>> {
+  const headers = { Accept: '*/*', 'Content-Type': 'application/json' }
+  const response = await fetch(`${url}/api/auth/login`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(LOGIN),
+  })
+  const { token } = (await response.json()) as { token: string }
+  return { ...headers, Authorization: `Bearer ${token}` }
+}
+
 /** The command line as a process of its own, as a user starts it; `direct` without the launcher in between, so that its pid is the server's. */
 export function takeback(
   args: readonly string[],
@@ -29,10 +41,19 @@ export function takeback(
     env = {},
     stdin = '',
     direct = false,
-  }: { cwd?: string; env?: Record<string, string>; stdin?: string; direct?: boolean } = {},
+    shell,
+  }: {
+    cwd?: string
+    env?: Record<string, string>
+    stdin?: string
+    direct?: boolean
+    /** What a shell does first. */
+    shell?: string
+  } = {},
 ) {
   return Bun.spawn(
     [
+      ...(shell === undefined ? [] : ['sh', '-c', `${shell}; exec "$@"`, 'sh']),
       ...(direct
         ? [process.execPath, join(root, 'src', 'cli', 'main.ts')]
         : ['node', join(root, 'bin', 'takeback.js')]),

@@ -27,7 +27,7 @@ test.skipIf(!posix)('every file that is made is for its owner alone, whatever th
   const server = await serve(args).finally(() => process.umask(before))
   const sent = await fetch(`${server.url}/api/health`, { headers: { Accept: '*/*' } })
   expect(sent.status).toBe(200)
-  expect(readdirSync(data).sort()).toEqual(['t.db', 't.db-shm', 't.db-wal', 't.db.secret'])
+  expect(readdirSync(data).sort()).toEqual(['t.db', 't.db-shm', 't.db-wal', 't.db.mark', 't.db.secret'])
   for (const file of readdirSync(data)) expect([file, rightsOf(join(data, file))]).toEqual([file, 0o600])
   expect([rightsOf(data), rightsOf(join(folder, 'deep'))]).toEqual([0o700, 0o700])
   expect(server.said()).not.toContain('chmod')

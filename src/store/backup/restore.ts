@@ -5,6 +5,7 @@ import { copyData } from '../copy/copy.ts'
 import { describe, type Location } from '../location.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
+import { forgetFormer } from '../sqlite/files.ts'
 import { keepSecret, secretFile } from '../sqlite/secret.ts'
 import { type BackupRecord, eraseRecord } from './record.ts'
 import { openSecret } from './sealing.ts'
@@ -47,6 +48,7 @@ async function restoreFile(file: string, path: string, secret: string | undefine
     copyFileSync(file, partial, constants.COPYFILE_EXCL)
     await alterFile(partial, 'database', (structure) => structure.transact('change', eraseRecord))
     if (secret !== undefined) keepSecret(path, secret)
+    forgetFormer(path)
     publish(partial, path)
   } catch (error) {
     discard(partial)

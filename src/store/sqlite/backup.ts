@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import type { Structure } from '../migration/structure.ts'
-import { BACKUP_MARK, refuseDamaged } from './open.ts'
+import { BACKUP_MARK, inspectFiles } from './files.ts'
 import { readingPragmas } from './pragmas.ts'
 import { structureOf } from './structure.ts'
 
@@ -36,7 +36,7 @@ export function openReadOnly(path: string): ReadOnly {
 
 function openToRead(path: string): Database {
   if (!existsSync(path)) throw new StartError(`There is no ${path}.`)
-  refuseDamaged(path)
+  inspectFiles(path)
   const database = new Database(path, { readonly: true, strict: true })
   for (const pragma of readingPragmas) database.run(`PRAGMA ${pragma}`)
   return database

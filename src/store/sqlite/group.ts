@@ -17,6 +17,14 @@ interface Ran {
 /** What became of one transaction in a group, not to be told before the group's commit. */
 export type Verdict = Ran | { readonly error: unknown }
 
+/** What is done in each transaction, besides what waits. */
+interface Frame {
+  /** Before all else: gives the time, or throws. */
+  begin(): string
+  /** Before the commit. */
+  end(): void
+}
+
 /** After a group that had to be run again, so many are run with savepoints from the start. */
 const CAREFUL_GROUPS = 64
 
@@ -28,14 +36,13 @@ const CAREFUL_GROUPS = 64
 export class GroupCommit {
   readonly #database: Database
   readonly #statements: Statements
-  readonly #begin: () => string
+  readonly #frame: Frame
   #careful = 0
 
-  /** `begin` is called inside each transaction, before all else: it gives the time, or throws. */
-  constructor(database: Database, statements: Statements, begin: () => string) {
+  constructor(database: Database, statements: Statements, frame: Frame) {
     this.#database = database
     this.#statements = statements
-    this.#begin = begin
+    this.#frame = frame
   }
 
   /** What became of each. Throws where SQLite gave up all of them. */
@@ -55,7 +62,7 @@ export class GroupCommit {
   ): { verdicts: readonly Verdict[]; written: boolean } | undefined {
     this.#statements.run('BEGIN IMMEDIATE')
     try {
-      const at = this.#begin()
+      const at = this.#frame.begin()
       const verdicts: Verdict[] = []
       let written = false
       for (const waiting of group) {
@@ -68,6 +75,7 @@ export class GroupCommit {
         written ||= kept
         verdicts.push(verdict)
       }
+      if (written) this.#frame.end()
       this.#statements.run(written ? 'COMMIT' : 'ROLLBACK')
       return { verdicts, written }
     } catch (error) {

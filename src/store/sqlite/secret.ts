@@ -15,7 +15,7 @@ export function keptSecret(database: string): string | undefined {
 export function keepSecret(database: string, given: string = newSecret()): string {
   const file = secretFile(database)
   try {
-    writeFileSync(file, `${given}\n`, { flag: 'wx', mode: 0o600 })
+    writeFileSync(file, `${given}\n`, { flag: 'wx', mode: 0o600, flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
       throw new StartError(`The secret cannot be written to ${file}: ${(error as Error).message}.`)

@@ -10,10 +10,14 @@ import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
-import { meaningOf } from './errors.ts'
+import { isBusy, meaningOf } from './errors.ts'
+import { lastSeq, suspect } from './files.ts'
 import { GroupCommit, type Verdict, type Waiting } from './group.ts'
-import { checkpoint, checkpointWhenLarge, LOG_BYTES, openDatabase, suspect } from './open.ts'
+import { Mark } from './mark.ts'
+import { checkpoint, checkpointWhenLarge, closeDatabase, LOG_BYTES, openDatabase } from './open.ts'
+import { patiently } from './patience.ts'
 import { HERE, type Place, Placement } from './placement.ts'
+import { WriteQueue } from './queue.ts'
 import { Readers } from './readers.ts'
 import { keepSecret, keptSecret } from './secret.ts'
 import { bind, Statements } from './statements.ts'
@@ -24,6 +28,9 @@ const SCRUB_MS = 1000
 const LOG_MAX_BYTES = 4 * LOG_BYTES
 /** How often the size of the log is looked at. */
 const COMMITS_PER_LOOK = 64
+
+/** Closing these would write and sync once more after that has failed: they stay open until the process ends. */
+const abandoned: Database[] = []
 
 /**
  * One connection, used synchronously, so nothing ever sees half of a transaction. Writes that arrive in one turn of the
@@ -41,12 +48,16 @@ export class SqliteStore implements Store {
   /** None where the data are in this process alone. */
   readonly #readers: Readers | undefined
   readonly #onLost: (error: unknown) => void
-  #queue: Waiting[] = []
+  /** None where there is no file. */
+  readonly #mark: Mark | undefined
+  readonly #queue: WriteQueue
   #lost: unknown
   #closed = false
   #scrubs = false
   #logBytes = LOG_BYTES
   #commits = 0
+  /** The last change of the journal in the transaction that is about to be committed. */
+  #seq = 0
   #others = 0
   #lookedAt = 0
   #generation = Number.POSITIVE_INFINITY
@@ -59,10 +70,24 @@ export class SqliteStore implements Store {
     this.#path = path
     this.#database = openDatabase(path)
     this.#statements = new Statements(this.#database)
-    this.#group = new GroupCommit(this.#database, this.#statements, () => this.#begin())
+    this.#group = new GroupCommit(this.#database, this.#statements, {
+      begin: () => this.#begin(),
+      end: () => this.#end(),
+    })
+    this.#queue = new WriteQueue({
+      commit: (group) => this.#commit(group),
+      failed: (error) => this.#failed(error),
+      answered: () => {
+        if (this.#commits % COMMITS_PER_LOOK === 0) this.#checkpoint()
+      },
+    })
     this.#placement = new Placement(this.#database)
     this.#readers = path === MEMORY ? undefined : new Readers(path, statementMs)
-    this.structure = structureOf(this.#database)
+    this.#mark = path === MEMORY ? undefined : new Mark(path, lastSeq(this.#database))
+    this.structure = structureOf(this.#database, {
+      committed: () => this.#mark?.reached(lastSeq(this.#database)),
+      failed: (error) => void this.#failed(error),
+    })
     this.#onLost = onLost
   }
 
@@ -103,17 +128,30 @@ export class SqliteStore implements Store {
 
   read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
     try {
-      this.#refuseOutdated()
-      const place = this.#placement.of(statement)
-      if (place === HERE) return Promise.resolve(this.#statements.execute(statement, bag).rows)
-      if (place.away && this.#readers !== undefined)
-        return this.#readAway(this.#readers, place, statement, bag)
-      const began = performance.now()
-      const { rows } = this.#statements.execute(statement, bag)
-      place.took(performance.now() - began)
-      return Promise.resolve(rows)
+      return this.#readNow(statement, bag)
     } catch (error) {
+      if (isBusy(error)) return this.#whenFree(() => this.#readNow(statement, bag))
       return Promise.reject(this.#failed(error))
+    }
+  }
+
+  #readNow(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+    this.#refuseOutdated()
+    const place = this.#placement.of(statement)
+    if (place === HERE) return Promise.resolve(this.#statements.execute(statement, bag).rows)
+    if (place.away && this.#readers !== undefined) return this.#readAway(this.#readers, place, statement, bag)
+    const began = performance.now()
+    const { rows } = this.#statements.execute(statement, bag)
+    place.took(performance.now() - began)
+    return Promise.resolve(rows)
+  }
+
+  /** What other processes' locks keep from being done at once. */
+  async #whenFree<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await patiently(work)
+    } catch (error) {
+      throw this.#failed(error)
     }
   }
 
@@ -144,7 +182,7 @@ export class SqliteStore implements Store {
         const outcome = this.#run(steps, bag, at)
         return { keep: outcome.done, tell: () => resolve(outcome) }
       }
-      this.#wait({ run, reject })
+      this.#queue.add({ run, reject })
     })
   }
 
@@ -155,16 +193,13 @@ export class SqliteStore implements Store {
         const result = this.#drive(make(), at)
         return { keep: true, tell: () => resolve(result) }
       }
-      this.#wait({ run, reject })
+      this.#queue.add({ run, reject })
     })
-  }
-
-  #wait(waiting: Waiting): void {
-    if (this.#queue.push(waiting) === 1) setImmediate(() => this.#flush())
   }
 
   async scrub(): Promise<void> {
     try {
+      this.#refuseLost()
       // Whoever reads keeps the log: then a moment later, when they are done.
       if (!checkpoint(this.#database, 'TRUNCATE')) this.#scrubLater()
     } catch (error) {
@@ -176,11 +211,7 @@ export class SqliteStore implements Store {
 
   /** Rows that were moved to another page may have left a copy in the unused part of the one before: no deletion finds it. */
   async vacuum(): Promise<void> {
-    try {
-      this.#database.run('VACUUM')
-    } catch (error) {
-      throw this.#failed(error)
-    }
+    await this.#whenFree(() => this.#database.run('VACUUM'))
     await this.scrub()
   }
 
@@ -200,52 +231,50 @@ export class SqliteStore implements Store {
 
   async ping(): Promise<void> {
     if (this.#lost !== undefined) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
-    try {
+    await this.#whenFree(() => {
       this.#refuseOutdated()
       this.#statements.execute(anything, {})
-    } catch (error) {
-      throw this.#failed(error)
-    }
+    })
   }
 
   async close(): Promise<void> {
-    this.#flush()
+    await this.#queue.drain()
     this.#closed = true
     this.#readers?.close()
+    if (this.#lost !== undefined) {
+      abandoned.push(this.#database)
+      this.#mark?.release()
+      return
+    }
     try {
       checkpoint(this.#database, 'TRUNCATE')
     } catch {
       // What could not be brought into the file now stands in the log, and is read from there at the next start.
     }
     this.#statements.close()
-    this.#database.close()
+    closeDatabase(this.#database, this.#path)
+    this.#mark?.close()
   }
 
-  #flush(): void {
-    const group = this.#queue
-    if (group.length === 0) return
-    this.#queue = []
-    let verdicts: readonly Verdict[]
-    try {
-      if (this.#lost !== undefined) throw this.#lost
-      const done = this.#group.commit(group)
-      verdicts = done.verdicts
-      if (done.written) this.#commits++
-    } catch (error) {
-      const failed = this.#failed(error)
-      for (const waiting of group) waiting.reject(failed)
-      return
+  #commit(group: readonly Waiting[]): readonly Verdict[] {
+    this.#refuseLost()
+    const { verdicts, written } = this.#group.commit(group)
+    if (written) {
+      this.#commits++
+      this.#mark?.reached(this.#seq)
     }
-    for (const [at, verdict] of verdicts.entries()) {
-      if ('error' in verdict) group[at]?.reject(verdict.error)
-      else verdict.tell()
-    }
-    if (this.#commits % COMMITS_PER_LOOK === 0) this.#checkpoint()
+    return verdicts
+  }
+
+  #refuseLost(): void {
+    if (this.#lost !== undefined) throw this.#lost
   }
 
   #checkpoint(): void {
     try {
+      this.#refuseLost()
       const size = checkpointWhenLarge(this.#database, this.#path, this.#logBytes)
+      if (size > this.#logBytes) this.#mark?.sync()
       // While somebody reads, the log only grows: what is in the file already is not brought there again and again.
       if (size > this.#logBytes) this.#logBytes = size + LOG_BYTES
       else if (size <= LOG_BYTES) this.#logBytes = LOG_BYTES
@@ -259,8 +288,11 @@ export class SqliteStore implements Store {
   #failed(error: unknown): unknown {
     const meaning = meaningOf(error)
     if ((meaning.kind === 'lost' || meaning.kind === 'damaged') && this.#lost === undefined) {
-      if (meaning.kind === 'damaged') suspect(this.#path, String(error))
       this.#lost = error
+      if (meaning.kind === 'damaged') suspect(this.#path, String(error))
+      this.#mark?.lost()
+      // The last one to close the file would write and sync it once more.
+      this.#readers?.close()
       this.#onLost(error)
     }
     return 'failure' in meaning ? meaning.failure : error
@@ -271,6 +303,10 @@ export class SqliteStore implements Store {
     this.#lookedAt = 0
     this.#refuseOutdated()
     return this.#now()
+  }
+
+  #end(): void {
+    this.#seq = Number(this.#statements.execute(journalEnd, {}).rows[0]?.[0] ?? 0)
   }
 
   /** All that it asks for, without a pause in which others could see half of it. */
@@ -338,6 +374,10 @@ const since: Statement = {
 }
 const dataVersion: Statement = { text: 'PRAGMA data_version', params: [] }
 const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', params: [] }
+const journalEnd: Statement = {
+  text: 'SELECT "seq" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
+  params: [],
+}
 const lastAt: Statement = {
   text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
   params: [],

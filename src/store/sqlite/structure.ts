@@ -5,15 +5,23 @@ import type { Ddl, Session, Structure } from '../migration/structure.ts'
 import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
-import { isBusy, meaningOf } from './errors.ts'
+import { meaningOf } from './errors.ts'
 import { inspect } from './inspect.ts'
-import { BUSY_MS } from './pragmas.ts'
+import { patiently } from './patience.ts'
 import { dropSearch, makeSearch } from './search.ts'
 
 /** Who migrates may take a while; who waits for it, waits. */
 const PATIENCE_MS = 600_000
 
-export function structureOf(database: Database): Structure {
+/** Told what becomes of changes that go past the Store. */
+interface Watch {
+  committed(): void
+  failed(error: unknown): void
+}
+
+const unwatched: Watch = { committed() {}, failed() {} }
+
+export function structureOf(database: Database, watch: Watch = unwatched): Structure {
   const session: Session = {
     async all(source, bag = {}) {
       const { text, values } = bound(source, bag)
@@ -38,8 +46,10 @@ export function structureOf(database: Database): Structure {
         else await beginAlone(database)
         const result = await work(session)
         database.run(manner === 'read' ? 'ROLLBACK' : 'COMMIT')
+        if (manner !== 'read') watch.committed()
         return result
       } catch (error) {
+        watch.failed(error)
         if (database.inTransaction) database.run('ROLLBACK')
         throw error
       } finally {
@@ -56,12 +66,16 @@ export function structureOf(database: Database): Structure {
       using insert = database.prepare(`${text}(${marks})`)
       // Whatever a row refers to may come later.
       database.run('PRAGMA foreign_keys = OFF')
-      const insertAll = database.transaction(() => {
+      try {
+        await beginAlone(database)
         for (const row of rows)
           insert.run(...row.map((value, at) => (value === null ? null : (encoders[at]?.(value) ?? null))))
-      })
-      try {
-        insertAll()
+        database.run('COMMIT')
+        watch.committed()
+      } catch (error) {
+        watch.failed(error)
+        if (database.inTransaction) database.run('ROLLBACK')
+        throw error
       } finally {
         database.run('PRAGMA foreign_keys = ON')
       }
@@ -73,15 +87,7 @@ export function structureOf(database: Database): Structure {
 
 /** Waits without holding up the process, in which the one that is waited for may be. */
 async function beginAlone(database: Database): Promise<void> {
-  for (const until = Date.now() + PATIENCE_MS; ; await Bun.sleep(20))
-    try {
-      database.run('PRAGMA busy_timeout = 0')
-      return void database.run('BEGIN IMMEDIATE')
-    } catch (error) {
-      if (!isBusy(error) || Date.now() > until) throw error
-    } finally {
-      database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
-    }
+  await patiently(() => database.run('BEGIN IMMEDIATE'), PATIENCE_MS)
 }
 
 function bound(source: Sql, bag: Bag): { text: string; values: Bound[] } {

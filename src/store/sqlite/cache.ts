@@ -1,0 +1,66 @@
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { StartError } from '../../errors.ts'
+import { alignedBytes, dropCached } from '../libc.ts'
+
+const BLOCK_BYTES = 1024 * 1024
+const TRIES = 5
+const PAUSE_MS = 40
+
+/**
+ * Makes sure that the next reads see the disk. Linux marks pages that it could not write as clean: they stay in its cache
+ * as if they were on disk, and are gone after a power cut. Nothing is synced here: that would succeed, and prove nothing.
+ */
+export function readFromDisk(path: string, lost: boolean): void {
+  const log = `${path}-wal`
+  // What differs in the database itself is in the log, too: nothing is taken out of the log before a sync of the
+  // database has succeeded. So only the log must be right. Another process may be using the rest.
+  for (const file of lost ? [path, log] : [log])
+    if (existsSync(file)) withFile(file, constants.O_RDONLY, dropCached)
+  if (existsSync(log) && differs(log))
+    throw new StartError(
+      `The database ${path} cannot be opened: a write to its disk has failed, and the system still shows ${log} as if it had not. Nothing was touched: unmount and mount the file system, or restart the machine, then start again.`,
+    )
+}
+
+/** Whether cache and disk differ, and stay so: another process that writes makes them differ for a moment. */
+function differs(file: string): boolean {
+  const first = firstDifference(file)
+  for (let tries = 0; first !== undefined && tries < TRIES; tries++) {
+    Bun.sleepSync(PAUSE_MS)
+    if (firstDifference(file) !== first) return false
+  }
+  return first !== undefined
+}
+
+/** Where they differ, and what is there; undefined where they do not, or where this system cannot read past its cache. */
+function firstDifference(file: string): string | undefined {
+  if (constants.O_DIRECT === undefined) return undefined
+  const direct = alignedBytes(BLOCK_BYTES)
+  const cached = new Uint8Array(BLOCK_BYTES)
+  try {
+    return withFile(file, constants.O_RDONLY | constants.O_DIRECT, (past) =>
+      withFile(file, constants.O_RDONLY, (through) => {
+        for (let offset = 0; offset < fstatSync(past).size; offset += BLOCK_BYTES) {
+          const length = readSync(past, direct, 0, BLOCK_BYTES, offset)
+          readSync(through, cached, 0, length, offset)
+          const [onDisk, shown] = [direct.subarray(0, length), cached.subarray(0, length)]
+          if (Buffer.compare(onDisk, shown) !== 0) return `${offset} ${Bun.hash(onDisk)} ${Bun.hash(shown)}`
+        }
+        return undefined
+      }),
+    )
+  } catch (error) {
+    // File systems without a disk of their own refuse such reads.
+    if ((error as NodeJS.ErrnoException).code === 'EINVAL') return undefined
+    throw error
+  }
+}
+
+function withFile<T>(file: string, flags: number, work: (descriptor: number) => T): T {
+  const descriptor = openSync(file, flags)
+  try {
+    return work(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,169 @@
+import { constants, Database } from 'bun:sqlite'
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { StartError } from '../../errors.ts'
+import { MEMORY } from '../location.ts'
+import { readFromDisk } from './cache.ts'
+import { markFile, readMark } from './mark.ts'
+import { BUSY_MS } from './pragmas.ts'
+import { type Break, findBreak } from './wal.ts'
+
+const HEADER_BYTES = 100
+const MAGIC = 'SQLite format 3\0'
+const PAUSE_MS = 50
+
+const REMEDY = 'Nothing was touched: put a backup in its place, or name another file.'
+const DAMAGED = `it is damaged, or not a database of Takeback. ${REMEDY}`
+
+/**
+ * Looks at the files of a database before SQLite does, and refuses them with a StartError where something that was on
+ * disk is missing. SQLite takes a log for as long as it is readable, and then writes over the rest.
+ */
+export function inspectFiles(path: string): void {
+  const pageSize = refuseWrongHeader(path)
+  const mark = readMark(path)
+  const logged = sizeOf(`${path}-wal`) > 0
+  const ended = mark === undefined ? !logged : mark.state === 'closed'
+  if (!ended) readFromDisk(path, mark?.state === 'lost')
+  const broken = logged ? findLastingBreak(`${path}-wal`, pageSize) : undefined
+  const suspected = existsSync(suspicionOf(path))
+  if (ended && !logged && !suspected) return
+  const seq = existsSync(path) ? probe(path, suspected) : 0
+  const proven = ended ? 0 : (mark?.seq ?? 0)
+  if (broken !== undefined || seq < proven)
+    throw new StartError(`The database ${path} cannot be opened: ${missing(path, broken, seq, proven)}`)
+}
+
+/** One sentence for every reason. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  if (/not a database|malformed/.test(message)) return DAMAGED
+  return `${message.replace(/\.$/, '')}.`
+}
+
+function missing(path: string, broken: Break | undefined, seq: number, proven: number): string {
+  const what =
+    broken === undefined
+      ? `its write-ahead log ${path}-wal is incomplete or was removed`
+      : `its write-ahead log ${path}-wal is damaged at byte ${broken.offset}, and ${count(broken.commits, 'commit')} behind it cannot be read`
+  const much =
+    seq < proven
+      ? `. ${count(proven - seq, 'change')} ${proven - seq === 1 ? 'is' : 'are'} missing: the journal had reached ${proven}, and can be read up to ${seq}`
+      : ''
+  const file =
+    broken === undefined ? ` If you have put an older file there on purpose, remove ${markFile(path)}.` : ''
+  return `${what}${much}. Nothing was touched: put a backup in its place, or the log back.${file}`
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+/** What can be told from the first page: a wrong header, or a file that is shorter than it says. Gives the size of a page. */
+function refuseWrongHeader(path: string): number {
+  const size = sizeOf(path)
+  if (size === 0) return 4096
+  const header = readHeader(path)
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 16) !== MAGIC)
+    throw new StartError(`The database ${path} cannot be opened: ${DAMAGED}`)
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+  const pages = header.readUInt32BE(28)
+  // The count of pages holds only where it was written by the same change as the rest of the header, and where nothing
+  // is left in the log: a checkpoint writes the first page before the file has grown.
+  const counted = sizeOf(`${path}-wal`) === 0 && header.readUInt32BE(24) === header.readUInt32BE(92)
+  if (counted && size < pages * pageSize)
+    throw new StartError(`The database ${path} cannot be opened: ${DAMAGED}`)
+  return pageSize
+}
+
+function readHeader(path: string): Buffer {
+  return Buffer.from(readBytes(path, 0, HEADER_BYTES))
+}
+
+/** The `application_id` of a backup. */
+export const BACKUP_MARK = 0x54424b01
+
+/** A backup stays as it was made: even opening it to write would change its first page. */
+export function refuseBackup(path: string): void {
+  if (sizeOf(path) > 0 && readHeader(path).readUInt32BE(68) === BACKUP_MARK)
+    throw new StartError(
+      `${path} is a backup, and is not changed: "takeback restore" makes a database from it.`,
+    )
+}
+
+/** Another process that starts the log anew makes it look broken for a moment. */
+function findLastingBreak(log: string, pageSize: number): Break | undefined {
+  const look = () => findBreak((offset, length) => readBytes(log, offset, length), pageSize)
+  const first = look()
+  if (first === undefined) return undefined
+  Bun.sleepSync(PAUSE_MS)
+  return look()?.offset === first.offset ? first : undefined
+}
+
+/**
+ * The last change of the journal that can be read. The connection cannot write, so that closing it does not bring the log
+ * into the file. After damage was met, the whole file is looked at first.
+ */
+function probe(path: string, suspected: boolean): number {
+  const database = openReadOnly(path)
+  try {
+    database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    if (suspected && database.query('PRAGMA quick_check(1)').values()[0]?.[0] !== 'ok')
+      throw new StartError(`The database ${path} cannot be opened: ${DAMAGED}`)
+    if (suspected) rmSync(suspicionOf(path))
+    return lastSeq(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** Without a log it makes none. */
+function openReadOnly(path: string): Database {
+  if (existsSync(`${path}-wal`)) return new Database(path, { readonly: true })
+  const escaped = path.replace(/[%?#]/g, encodeURIComponent)
+  return new Database(
+    `file:${escaped}?immutable=1`,
+    constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI,
+  )
+}
+
+/** Of all that were ever given, for retention erases old ones. */
+export function lastSeq(database: Database): number {
+  using known = database.prepare(`SELECT 1 FROM "sqlite_schema" WHERE "name" = 'sqlite_sequence'`)
+  if (known.values().length === 0) return 0
+  using last = database.prepare(`SELECT "seq" FROM "sqlite_sequence" WHERE "name" = 'takeback_journal'`)
+  return Number(last.values()[0]?.[0] ?? 0)
+}
+
+/** Where it is written down that a page was found damaged: looking at all of them at every start would take too long. */
+function suspicionOf(path: string): string {
+  return `${path}.suspect`
+}
+
+export function suspect(path: string, reason: string): void {
+  if (path === MEMORY) return
+  try {
+    writeFileSync(suspicionOf(path), `${reason}\n`)
+  } catch {
+    // The server ends all the same, and meets the damage again.
+  }
+}
+
+/** Before another database takes this place: what was said of the one before does not hold for it. */
+export function forgetFormer(path: string): void {
+  rmSync(markFile(path), { force: true })
+  rmSync(suspicionOf(path), { force: true })
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function readBytes(file: string, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  const descriptor = openSync(file, 'r')
+  try {
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset))
+  } finally {
+    closeSync(descriptor)
+  }
+}

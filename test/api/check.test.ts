@@ -113,11 +113,19 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
 
 /** Past the triggers. */
 const SEARCH = `"${searchName('notes', ['title~'])}"`
-const unsearched: (typeof damages)[number] = [
-  'the search index',
-  [`INSERT INTO ${SEARCH} (${SEARCH}, rowid, "title~") VALUES ('delete', 1, ' first  note ')`],
-  'notes/1',
-  /not found by its search words/,
+const unsearched: typeof damages = [
+  [
+    'an entry too few in the search index',
+    [`INSERT INTO ${SEARCH} (${SEARCH}, rowid, "title~") VALUES ('delete', 1, ' first  note ')`],
+    'notes/1',
+    /not found by its search words/,
+  ],
+  [
+    'an entry too many in the search index',
+    [`INSERT INTO ${SEARCH} (rowid, "title~") VALUES (99, ' ghost ')`],
+    'notes',
+    /entries in its search index that no row has words for/,
+  ],
 ]
 
 async function fill(server: TestServer): Promise<void> {
@@ -128,7 +136,7 @@ async function fill(server: TestServer): Promise<void> {
   await add({ title: 'Third', parent: { id: 1 }, friends: [{ id: 1 }, { id: 2 }] })
   await add({ title: 'Fourth', count: 4 })
   await add({ title: 'Fifth' })
-  await add({ title: 'Sixth' })
+  await add({ title: 'Sechste Straße 東京都 💥 Ωμέγα 𝒳𐐀' })
   await server.expect(200, 'PATCH', '/api/notes/3/', { parent: { id: 4 } })
   await server.expect(200, 'PATCH', '/api/notes/1/', { pin: 'another secret pin' }, once)
   for (const id of [4, 5]) await server.expect(200, 'DELETE', `/api/notes/${id}/`)
@@ -144,7 +152,7 @@ onEveryStoreByHand('takeback check', (store) => {
     await server.stop()
     const location = readConfig({ database: database.url }, {}).database
     expect((await check(location)).findings).toEqual([])
-    for (const [name, statements, where, what] of [...damages, ...(store === 'sqlite' ? [unsearched] : [])]) {
+    for (const [name, statements, where, what] of [...damages, ...(store === 'sqlite' ? unsearched : [])]) {
       const damaged = await newDatabase(store, newFolder())
       const place = readConfig({ database: damaged.url }, {}).database
       const [from, to] = [await openStore(location), await openStore(place)]

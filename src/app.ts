@@ -208,7 +208,14 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   context.rates.start((error) =>
     log.error('Instances could not tell each other how often they are called', error),
   )
-  retention.start((error) => log.error('What is old could not be cleared out', error))
+  retention.start(
+    (error) => log.error('What is old could not be cleared out', error),
+    (doubt) =>
+      log.say(
+        `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
+        { level: 'warning' },
+      ),
+  )
   return {
     context,
     url: bound.url,

@@ -16,6 +16,10 @@ const RENEW_MS = 15_000
 /** Between two steps, in which others have their turn. */
 const PAUSE_MS = 20
 
+/** How far the clock may be from that of the database, and from the last pass: what is erased never comes back. */
+const APART_MS = 60 * 60_000
+const JUMP_MS = 7 * 24 * 60 * 60_000
+
 /** What retention has erased from the trash. */
 export interface Purged {
   readonly entity: string
@@ -35,6 +39,7 @@ export class Retention {
   #timer: Timer | undefined
   #stopped = false
   #underWay = false
+  #doubted = false
 
   constructor(context: Context, plan: RetentionPlan, report: (purged: Purged) => void = () => {}) {
     this.#context = context
@@ -43,10 +48,10 @@ export class Retention {
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /** Now and then, for as long as the server runs. */
-  start(onFailure: (error: unknown) => void): void {
+  /** Now and then, for as long as the server runs. `onDoubt` is told once why nothing is cleared out. */
+  start(onFailure: (error: unknown) => void, onDoubt: (doubt: string) => void): void {
     const run = () =>
-      this.pass().catch((error) => {
+      this.passUnlessInDoubt(onDoubt).catch((error) => {
         // Whoever stops the server closes the database under us.
         if (!this.#stopped) onFailure(error)
       })
@@ -58,6 +63,33 @@ export class Retention {
   stop(): void {
     this.#stopped = true
     clearInterval(this.#timer)
+  }
+
+  /** One wrong clock must not erase anything: where it has jumped, nothing is cleared out until somebody confirms it. */
+  async passUnlessInDoubt(onDoubt: (doubt: string) => void, now = Date.now()): Promise<void> {
+    const doubt = await this.#doubtOf(now)
+    if (doubt !== '' && !this.#doubted) onDoubt(doubt)
+    this.#doubted = doubt !== ''
+    if (this.#doubted) return
+    const { turn } = await this.pass(now)
+    if (turn) await this.confirm(now)
+  }
+
+  /** From here on the clock is believed. */
+  async confirm(now = Date.now()): Promise<void> {
+    await this.#context.store.write(this.#plan.keepPassed, { $now: new Date(now).toISOString() })
+  }
+
+  /** Why the clock is not believed; empty where it is. */
+  async #doubtOf(now: number): Promise<string> {
+    const time = new Date(now).toISOString()
+    const [row = []] = await this.#context.store.read(this.#plan.clocks, { $at: time })
+    const [database, passed, changed] = row.map((text) => (text === null ? undefined : timeIn(String(text))))
+    if (database !== undefined && Math.abs(database - now) > APART_MS)
+      return `This server's clock says ${time}, the database's ${new Date(database).toISOString()}`
+    const last = passed ?? changed
+    if (last === undefined || now - last <= JUMP_MS) return ''
+    return `The clock says ${time}, but the last time that it was believed was ${new Date(last).toISOString()}`
   }
 
   /** Once through all that has become old; how much went. One at a time, in this process and among all. */
@@ -195,6 +227,11 @@ interface Walk {
   readonly after: number
   readonly before: string
   readonly types: readonly string[]
+}
+
+/** As JSON or plain. */
+function timeIn(text: string): number {
+  return Date.parse(text.replaceAll('"', ''))
 }
 
 function expiredAt(now: number): Bag {

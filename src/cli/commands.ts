@@ -6,6 +6,7 @@ import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { history, undo } from './past.ts'
 import { restore } from './restore.ts'
+import { retentionConfirm } from './retention.ts'
 import { serve } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
@@ -28,4 +29,5 @@ export const commands: readonly Command[] = [
   trashList,
   trashPurge,
   vacuum,
+  retentionConfirm,
 ]

@@ -9,6 +9,7 @@ import { cutSeals } from './seals.ts'
 import { Texts } from './texts.ts'
 
 const META = id('takeback_meta')
+const PASSED = word('passed')
 
 /** The statements by which the server clears out what is old. */
 export interface RetentionPlan {
@@ -16,6 +17,10 @@ export interface RetentionPlan {
   readonly takeTurn: readonly Step[]
   /** Gives it back. */
   readonly giveTurn: readonly Step[]
+  /** Clocks as texts, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
+  readonly clocks: Statement
+  /** Keeps `$now` as the time of the last pass. */
+  readonly keepPassed: readonly Step[]
   /** The types whose journal is cut. */
   readonly types: readonly EntityType[]
   /** How far in the journal each type has come: key, place. */
@@ -33,6 +38,20 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
   const texts = new Texts<readonly Step[]>()
   return {
     ...compileTurn(dialect, 'keeper'),
+    clocks: compile(
+      sql`SELECT ${dialect.render('datetime', dialect.now, 0)}, (SELECT "value" FROM ${META} WHERE "key" = ${PASSED}),
+        (SELECT ${dialect.render('datetime', sql`j."at"`, 0)} FROM ${JOURNAL} j ORDER BY j."seq" DESC LIMIT 1)`,
+      dialect.placeholder,
+    ),
+    keepPassed: [
+      step(
+        dialect,
+        'passed',
+        'any',
+        sql`INSERT INTO ${META} ("key", "value") VALUES (${PASSED}, ${param('$now')})
+          ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+      ),
+    ],
     types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
     places: compile(sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE 'cut %'`, dialect.placeholder),
     next: compile(

@@ -1,0 +1,28 @@
+import { Retention } from '../api/retention.ts'
+import { StartError } from '../errors.ts'
+import { compileRetention } from '../plan/retention.ts'
+import type { Command } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { helpOption, storeOptions } from './options.ts'
+import { withApp } from './past.ts'
+
+export const retentionConfirm: Command = {
+  name: 'retention confirm',
+  usage: 'takeback retention confirm [--yes]',
+  summary: 'Confirms the clock, after a jump has stopped retention.',
+  options: { yes: { value: undefined, help: 'do not ask' }, ...storeOptions, ...helpOption },
+  async run(given) {
+    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    const now = new Date().toISOString()
+    console.log(`The clock of this machine says ${now}.`)
+    if (
+      given.text('yes') === undefined &&
+      !(await confirm('Is that right? What is too old by it will be erased.'))
+    )
+      return console.log('Nothing was confirmed.')
+    await withApp(given, async ({ context }) => {
+      await new Retention(context, compileRetention(context.model, context.store.dialect)).confirm()
+      console.log('Confirmed. Retention goes on within ten minutes, or at the next start.')
+    })
+  },
+}

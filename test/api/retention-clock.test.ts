@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+import { Retention } from '../../src/api/retention.ts'
+import { compileRetention } from '../../src/plan/retention.ts'
+import { app, entity, text } from '../../src/takeback.ts'
+import { onEveryStore } from '../harness.ts'
+
+const DAY = 86_400_000
+
+const declaration = app({
+  admins: 'admins',
+  trash: { keep: '30d' },
+  journal: { keep: '30d' },
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    notes: entity({ fields: { text: text() } }),
+  },
+})
+
+onEveryStore('retention by a wrong clock', declaration, (server) => {
+  const retention = () =>
+    new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
+  /** A pass by a clock that is so many days ahead: what it was told. */
+  async function passAhead(days: number, one = retention()): Promise<string[]> {
+    const doubts: string[] = []
+    await one.passUnlessInDoubt((doubt) => doubts.push(doubt), Date.now() + days * DAY)
+    return doubts
+  }
+  const kept = async () => [await server.rows('notes'), await server.rows('takeback_journal')]
+
+  test('erases nothing, and says so once', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/notes/', { text: 'a' })
+    await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text: 'b' })
+    await server.expect(200, 'DELETE', `/api/notes/${id}/`)
+    expect(await passAhead(0)).toEqual([])
+    const before = await kept()
+    const wrong = retention()
+    expect(await passAhead(400, wrong)).toHaveLength(1)
+    // What is written by the wrong clock does not make it right.
+    await server.query('UPDATE takeback_journal SET at = $1', new Date(Date.now() + 400 * DAY).toISOString())
+    expect(await passAhead(400, wrong)).toEqual([])
+    expect(await passAhead(400)).toHaveLength(1)
+    expect(await kept()).toEqual(before)
+  })
+
+  test('goes on once the clock is confirmed', async () => {
+    // The server was off for three weeks, or so it seems.
+    await server.query(
+      "UPDATE takeback_meta SET value = $1 WHERE key = 'passed'",
+      new Date(Date.now() - 21 * DAY).toISOString(),
+    )
+    await server.query('UPDATE notes SET deleted_at = $1', new Date(Date.now() - 31 * DAY).toISOString())
+    expect(await passAhead(0)).toHaveLength(1)
+    expect((await kept())[0]).toBe(1)
+    await retention().confirm()
+    expect(await passAhead(0)).toEqual([])
+    expect((await kept())[0]).toBe(0)
+  })
+})

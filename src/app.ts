@@ -21,6 +21,7 @@ import { htmlPage, redirect } from './http/pages.ts'
 import type { Route } from './http/route.ts'
 import { routesOf } from './http/routes.ts'
 import { type Bound, bind } from './http/server.ts'
+import { upcastersOf } from './journal/upcast.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { scriptHash } from './openapi/page-script.ts'
@@ -113,9 +114,9 @@ export async function openApp(
   try {
     // Whatever can be refused is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
-    const { migration, generation } = await migrate(store.structure, tablesOf(model), { back })
+    const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
-    const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model))
+    const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model, steps))
     const signing = secret ?? (await store.keepSecret())
     const tokens = new Tokens(signing, config.previousSecret)
     const identities = new Identities(model, plans, store, tokens)
@@ -131,6 +132,7 @@ export async function openApp(
       sessions: compileSessions(store),
       temporary: new TemporaryPasswords(store),
       operations: compileOperations(store.dialect),
+      upcasterOf: upcastersOf(steps),
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,
       answers: compileAnswers(store.dialect),

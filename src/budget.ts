@@ -91,6 +91,8 @@ export const budget = {
   namedObstacles: 20,
   namedChanges: 100,
   namedConflicts: 20,
+  /** Ids of rows that stand against a migration, for each reason. */
+  migrationRows: 1000,
 } as const
 
 /** So many at once, then so many a second. */

@@ -28,6 +28,7 @@ const allowed: Record<string, readonly string[]> = {
     'declare',
     'errors',
     'http',
+    'journal',
     'openapi',
     'plan',
     'store',

@@ -7,6 +7,7 @@ import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
+import type { UpcasterOf } from '../journal/upcast.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import type { AmendPlan } from '../plan/amend.ts'
 import type { AnswersPlan } from '../plan/answers.ts'
@@ -37,6 +38,8 @@ export interface Context {
   readonly sessions: SessionSteps
   readonly temporary: TemporaryPasswords
   readonly operations: OperationsPlan
+  /** How former versions of a type are read. */
+  readonly upcasterOf: UpcasterOf
   readonly amend: AmendPlan
   /** Whether answers name the rule that stands behind a refusal: while developing only. */
   readonly explainsDenials: boolean

@@ -2,8 +2,8 @@ import { yes } from '../declare/cel/expression.ts'
 import type { Field } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
-import type { Actor } from '../plan/actor.ts'
-import { actorOf } from '../plan/actor.ts'
+import type { Upcaster } from '../journal/upcast.ts'
+import { type Actor, actorOf, nameOf, system } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
 import { mayOf } from '../plan/view.ts'
 import type { Row } from '../store/dialect.ts'
@@ -41,10 +41,15 @@ export async function history(
   const picked = Number(rows[0]?.[7] ?? 0)
   const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
   const told = await perform(context.store, toldOf(context, [...new Set(shown.map((row) => row[5]))]))
-  const data = shown.map((row, at) => ({
-    ...changeOf(fields, row, rows[at + 1]),
-    ...told.get(String(row[5])),
-  }))
+  const upcaster = context.upcasterOf(plan.type.name)
+  const newest = given.cursor === undefined ? migratedOf(fields, upcaster, shown[0]) : []
+  const data = [
+    ...newest,
+    ...shown.flatMap((row, at) => [
+      { ...changeOf(fields, upcaster, row, rows[at + 1]), ...told.get(String(row[5])) },
+      ...migratedOf(fields, upcaster, rows[at + 1], row),
+    ]),
+  ]
   const last = picked > shown.length ? shown.at(-1) : undefined
   const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
   return { status: 200, body: JSON.stringify({ data, next }) }
@@ -63,7 +68,7 @@ async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: numb
 }
 
 /** A row of the journal, and the one before it, as a change. What is not known any more is not guessed. */
-export function changeOf(fields: readonly Field[], row: Row, former: Row | undefined): object {
+function changeOf(fields: readonly Field[], upcaster: Upcaster, row: Row, former: Row | undefined): object {
   const [version, kind, at, actor, actorId, operation, data] = row
   const known = kind === 'create' || Number(former?.[0]) === Number(version) - 1
   const erased = data === null || !known || (kind !== 'create' && former?.[6] === null)
@@ -77,10 +82,34 @@ export function changeOf(fields: readonly Field[], row: Row, former: Row | undef
       ? null
       : differenceOf(
           fields,
-          kind === 'create' ? undefined : JSON.parse(String(former?.[6])),
-          JSON.parse(String(data)),
+          kind === 'create' ? undefined : upcaster.upcast(JSON.parse(String(former?.[6]))),
+          upcaster.upcast(JSON.parse(String(data))),
         ),
   }
+}
+
+/** What migrations did to a version, until the next one if there is one: newest first. They make no version of their own. */
+function migratedOf(
+  fields: readonly Field[],
+  upcaster: Upcaster,
+  row: Row | undefined,
+  next?: Row,
+): object[] {
+  const [version, , , , , , data] = row ?? []
+  if (data === null || data === undefined || next?.[6] === null) return []
+  const until = next === undefined ? undefined : String(next[2])
+  return upcaster
+    .since(JSON.parse(String(data)), until)
+    .toReversed()
+    .map(({ operation, at, before, after }) => ({
+      version: Number(version),
+      kind: 'migrate',
+      at,
+      actor: nameOf(system),
+      operation,
+      changed: differenceOf(fields, before, after),
+    }))
+    .filter(({ changed }) => Object.keys(changed).length > 0)
 }
 
 function cursorOf(plan: Plan, id: number, version: number): string {

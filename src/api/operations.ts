@@ -3,6 +3,7 @@ import { didYouMean } from '../declare/closest.ts'
 import type { Model } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
+import type { Upcaster } from '../journal/upcast.ts'
 import { type Actor, actorOf } from '../plan/actor.ts'
 import type { Filter, OperationPlace } from '../plan/operations.ts'
 import { type Act, read } from '../store/act.ts'
@@ -81,7 +82,9 @@ export async function operation(context: Context, actor: Actor, id: string, quer
     ...headOf(row),
     ...told.get(id),
     summary: (await summariesOf(context, [row])).get(id) ?? {},
-    data: shown.map((one) => changeOf(known.get(`${one[1]}/${one[2]}`), one)),
+    data: shown.map((one) =>
+      changeOf(known.get(`${one[1]}/${one[2]}`), context.upcasterOf(String(one[1])), one),
+    ),
     next: Number(shown[0]?.[7] ?? 0) > shown.length ? String(shown.at(-1)?.[0]) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
@@ -198,8 +201,10 @@ async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<
 }
 
 /** What changed is for those who may see the history; that it did, for whoever did it. */
-export function changeOf(knowledge: Knowledge | undefined, row: Row): object {
+function changeOf(knowledge: Knowledge | undefined, upcaster: Upcaster, row: Row): object {
   const [, entity, id, version, kind, data, before] = row
+  // Of the whole type: what it did to an Entity is in the history of that.
+  if (kind === 'migrate') return { entity, id: null, version: null, kind, changed: null }
   const isKnown = knowledge?.history && data !== null && (Number(version) === 1 || before !== null)
   return {
     entity,
@@ -209,8 +214,8 @@ export function changeOf(knowledge: Knowledge | undefined, row: Row): object {
     changed: isKnown
       ? differenceOf(
           knowledge.fields,
-          Number(version) === 1 ? undefined : JSON.parse(String(before)),
-          JSON.parse(String(data)),
+          Number(version) === 1 ? undefined : upcaster.upcast(JSON.parse(String(before))),
+          upcaster.upcast(JSON.parse(String(data))),
         )
       : null,
   }

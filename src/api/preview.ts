@@ -1,6 +1,7 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { differenceOf } from '../journal/difference.ts'
+import type { Upcaster } from '../journal/upcast.ts'
 import { type Actor, nameOf } from '../plan/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
@@ -74,15 +75,25 @@ export function* changesOf(
   const known = yield* knowledgeOf(context, actor, entities)
   return {
     total: Number(head?.[4] ?? 0),
-    changes: rows.map((row) => changeOf(row, known.get(`${row[1]}/${row[2]}`))),
+    changes: rows.map((row) =>
+      changeOf(row, known.get(`${row[1]}/${row[2]}`), context.upcasterOf(String(row[1]))),
+    ),
   }
 }
 
-function changeOf([, entity, id, , kind, data, before]: Row, known: Knowledge | undefined): ShownChange {
+function changeOf(
+  [, entity, id, , kind, data, before]: Row,
+  known: Knowledge | undefined,
+  upcaster: Upcaster,
+): ShownChange {
   const changed =
     known === undefined || data == null || before == null
       ? {}
-      : differenceOf(known.fields, JSON.parse(String(before)), JSON.parse(String(data)))
+      : differenceOf(
+          known.fields,
+          upcaster.upcast(JSON.parse(String(before))),
+          upcaster.upcast(JSON.parse(String(data))),
+        )
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 

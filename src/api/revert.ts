@@ -56,7 +56,11 @@ export function* revert(
     const secrets = yield* secretsOf(context, actor, plan, [id])
     const snapshot = new Snapshot(String(json), secrets?.at(id, Number(version)))
     const now = { id, version: Number(version), deletion: null, snapshot }
-    const former = new Snapshot(String(past[6]), secrets?.at(id, wanted))
+    const former = new Snapshot(
+      String(past[6]),
+      secrets?.at(id, wanted),
+      context.upcasterOf(plan.type.name).ofKnown,
+    )
     const reversal = revertTo(plan, now, former.state)
     const lost = [...(secrets?.lost(id, wanted, 'any').keys() ?? [])]
     if (reversal === undefined)

@@ -179,7 +179,7 @@ class TakeBack {
   *#look(): Act<Found> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
-    const found = touchedBy(rows).filter((one) => this.#isWanted(one))
+    const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
     const known = yield* statesOf(this.#context, found)
     const { only } = this.#wanted
     if (only !== undefined && known.get(`${only.entity}/${only.id}`)?.version !== only.version)
@@ -301,7 +301,11 @@ class TakeBack {
       $version: first,
     })
     const undone = new Set(this.#wanted.operations)
-    return explainConflicts(plan, conflicts, rows, { undone, fields: knowledge.fields })
+    return explainConflicts(plan, conflicts, rows, {
+      undone,
+      fields: knowledge.fields,
+      upcaster: this.#context.upcasterOf(plan.type.name),
+    })
   }
 
   /** Finds all that stands against it, and does what it may to get round that; otherwise throws. */

@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import { type Actor, nameOf, system } from '../plan/actor.ts'
 import type { Filter } from '../plan/operations.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
@@ -80,13 +80,22 @@ function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
   }
 }
 
+const MIGRATED = 'was migrated: change the declaration, which the database follows'
+
 /** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */
 function* refuseForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
   const [row] = isOperation(id) ? yield* read(context.operations.byId, { $operation: id }) : []
   if (row === undefined) throw new Failure('not_found')
-  if (isVisible(actor, row)) return false
+  const isOwn = isVisible(actor, row)
+  if (isOwn && row[2] !== nameOf(system)) return false
   const kinds = yield* read(context.operations.kinds, { $operations: JSON.stringify([id]) })
+  if (isOwn) {
+    const migrated = kinds.filter(([, , kind]) => kind === 'migrate').map(([, entity]) => String(entity))
+    if (migrated.length > 0)
+      throw new Failure('cannot_undo', { errors: new Map(migrated.map((name) => [name, [MIGRATED]])) })
+    return false
+  }
   const deletes = kinds.some(([, , kind]) => kind === 'delete')
   if (!deletes || kinds.some(([, , kind]) => kind !== 'delete' && kind !== 'update'))
     throw new Failure('not_found')

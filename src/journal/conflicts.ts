@@ -8,6 +8,7 @@ import { EMAIL_KEY } from '../plan/schema.ts'
 import type { Row } from '../store/dialect.ts'
 import { isEqual, leavesOf } from './leaves.ts'
 import type { Conflict } from './reversal.ts'
+import type { Upcaster } from './upcast.ts'
 import { DELETED, deletionOf, Snapshot } from './versions.ts'
 
 /** Why Entities cannot be taken back: sentences by Entity. */
@@ -23,6 +24,12 @@ interface Change {
   readonly by: string
 }
 
+interface Explained {
+  readonly undone: ReadonlySet<string>
+  readonly fields: readonly Field[]
+  readonly upcaster: Upcaster
+}
+
 /**
  * Who has changed what is in the way, and when. `rows` are the versions from the first one that is taken back on, as
  * `history.since` finds them; `undone` are the operations that are taken back, `fields` what may be told.
@@ -31,9 +38,9 @@ export function explainConflicts(
   plan: Plan,
   conflicts: readonly Conflict[],
   rows: readonly Row[],
-  { undone, fields }: { readonly undone: ReadonlySet<string>; readonly fields: readonly Field[] },
+  { undone, fields, upcaster }: Explained,
 ): string[] {
-  const changes = changesIn(plan, rows, undone)
+  const changes = changesIn(plan, rows, undone, upcaster)
   const told = new Set([DELETED, ...[...walk(fields)].map(columnOf)])
   const sentences = new Set<string>()
   const first = new Map<string, number>()
@@ -66,9 +73,14 @@ function explainDeletion(changes: readonly Change[]): string {
 }
 
 /** What each version changed, those of the operations themselves left out. */
-function changesIn(plan: Plan, rows: readonly Row[], undone: ReadonlySet<string>): Change[] {
+function changesIn(
+  plan: Plan,
+  rows: readonly Row[],
+  undone: ReadonlySet<string>,
+  upcaster: Upcaster,
+): Change[] {
   const states = rows.map(([version, kind, at, actor, actorId, operation, data, deletion]) => {
-    const snapshot = data == null ? undefined : new Snapshot(String(data))
+    const snapshot = data == null ? undefined : new Snapshot(String(data), undefined, upcaster)
     return {
       version: Number(version),
       operation: String(operation),

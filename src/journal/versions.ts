@@ -1,5 +1,6 @@
 import type { Row } from '../store/dialect.ts'
 import { SECRETS, type Secrets, type State } from './leaves.ts'
+import { none, type Upcaster, type UpcasterOf } from './upcast.ts'
 
 /** How conflicts and differences call whether an Entity is there. */
 export const DELETED = 'deleted_at'
@@ -7,22 +8,25 @@ export const DELETED = 'deleted_at'
 /** An Entity as it stood, from its JSON, which is read only where it must be: there may be a hundred thousand. */
 export class Snapshot {
   readonly #text: string
+  readonly #upcaster: Upcaster
   readonly secrets: Secrets | undefined
   #state: State | undefined
 
-  constructor(text: string, secrets?: Secrets) {
+  /** Read in today's form where an upcaster of its type is given. */
+  constructor(text: string, secrets?: Secrets, upcaster = none) {
     this.#text = text
+    this.#upcaster = upcaster
     this.secrets = secrets
   }
 
   /** The same, with what its secrets were. */
   withSecrets(secrets: Secrets): Snapshot {
-    return new Snapshot(this.#text, secrets)
+    return new Snapshot(this.#text, secrets, this.#upcaster)
   }
 
   get state(): State {
     this.#state ??= {
-      ...(JSON.parse(this.#text) as State),
+      ...this.#upcaster.upcast(JSON.parse(this.#text) as State),
       ...(this.secrets !== undefined && { [SECRETS]: this.secrets }),
     }
     return this.#state
@@ -36,6 +40,7 @@ export class Snapshot {
   /** Whether both have the same values for certain: a deletion or a restore changes none. */
   hasSameValues(other: Snapshot): boolean {
     if (this.secrets !== undefined && !Bun.deepEquals(this.secrets, other.secrets)) return false
+    if (this.#upcaster.fills) return false
     const [own, theirs] = [this.#tail(), other.#tail()]
     return (
       own !== undefined && theirs !== undefined && this.#text.slice(0, own) === other.#text.slice(0, theirs)
@@ -74,24 +79,24 @@ export interface Touched {
 }
 
 /** From the rows that `touched` finds. */
-export function touchedBy(rows: readonly Row[]): Touched[] {
+export function touchedBy(rows: readonly Row[], upcasterOf: UpcasterOf): Touched[] {
   const all: Touched[] = []
   let same: Row[] = []
   for (const [at, row] of rows.entries()) {
     same.push(row)
     const next = rows[at + 1]
     if (next !== undefined && next[0] === row[0] && next[1] === row[1]) continue
-    all.push(touchedOf(same))
+    all.push(touchedOf(same, upcasterOf))
     same = []
   }
   return all
 }
 
-function touchedOf(rows: readonly Row[]): Touched {
+function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
   const [entity, id] = rows[0] ?? []
   const versions = rows.flatMap(([, , version, kind, operation, deletion, data, made]): Version[] => {
     if (data === null || data === undefined) return []
-    const snapshot = new Snapshot(String(data))
+    const snapshot = new Snapshot(String(data), undefined, upcasterOf(String(entity)))
     const by = deletionOf(snapshot, kind === 'delete' ? operation : null, deletion)
     return [
       {

@@ -3,7 +3,11 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 const text: JsonSchema = { type: 'string' }
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const version: JsonSchema = { type: 'integer', minimum: 1 }
-const kind: JsonSchema = { type: 'string', enum: ['create', 'update', 'delete', 'restore', 'purge'] }
+const kind: JsonSchema = {
+  type: 'string',
+  enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
+  description: '`migrate`: a changed declaration gave a default or converted the value. It makes no version.',
+}
 const actor: JsonSchema = {
   type: ['string', 'null'],
   description: 'Who did it, such as `users/3`; `system` for the command line, `null` for nobody.',
@@ -19,6 +23,11 @@ const next: JsonSchema = {
 }
 
 const id: JsonSchema = { type: 'integer', minimum: 1 }
+const ofEntity = (schema: JsonSchema): JsonSchema => ({
+  ...schema,
+  type: ['integer', 'null'],
+  description: '`null` where a migration changed the whole type.',
+})
 const secrets: JsonSchema = {
   type: 'array',
   items: text,
@@ -76,7 +85,7 @@ export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
   History: pageOf('Change'),
   Operation: toldOf({ ...head, summary }),
   Operations: pageOf('Operation'),
-  OperationChange: all({ entity: text, id, version, kind, changed }),
+  OperationChange: all({ entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }),
   OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
   Undo: object(asked, []),
   UndoMany: {

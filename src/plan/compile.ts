@@ -74,7 +74,7 @@ function compileFor(
   legacy: Legacy,
   dialect: Dialect,
 ): PlanView {
-  const view = compileView(type, viewer, model, dialect)
+  const view = compileView(type, viewer, model, legacy, dialect)
   return Object.freeze({ ...view, removals: compileRemovals(type, model, legacy, dialect, view) })
 }
 

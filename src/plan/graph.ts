@@ -1,6 +1,7 @@
 import type { OnDelete } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import type { Dialect } from '../store/dialect.ts'
+import type { MigrationStep } from '../store/migration/steps.ts'
 import { count, join, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import { graphSlotOf } from '../store/turns.ts'
@@ -28,9 +29,11 @@ export interface Legacy {
   readonly aside: readonly Edge[]
   /** Whether deletions have ever done this to whoever had this reference. */
   did(edge: Edge, what: OnDelete): boolean
+  /** What migrations did to values. */
+  readonly steps: readonly MigrationStep[]
 }
 
-export const noLegacy: Legacy = { aside: [], did: () => false }
+export const noLegacy: Legacy = { aside: [], did: () => false, steps: [] }
 
 /** `back` is the way of a restore or a purge: what a deletion took, it took by the declaration of its day. */
 export function reachOf(

@@ -5,6 +5,7 @@ import { renderEntity } from './render.ts'
 
 export const JOURNAL = id('takeback_journal')
 
+/** Of Entities. The journal also has `migrate`: of a whole type, whose `entity_id` is 0. */
 export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 
 /** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */

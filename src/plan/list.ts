@@ -4,6 +4,7 @@ import { withId } from '../declare/indexes.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, invalidAt, note } from '../errors.ts'
 import type { Bag, Bound, Dialect } from '../store/dialect.ts'
+import type { MigrationStep } from '../store/migration/steps.ts'
 import { ordered } from '../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { UNWEIGHED } from './allotment.ts'
@@ -71,6 +72,8 @@ export interface Seen {
   readonly expansions: Expansions
   readonly filters: Filters
   readonly conditions: Conditions
+  /** What migrations did to values of the type. */
+  readonly steps: readonly MigrationStep[]
   /** Whether they see a field of every Entity, by its dot path. */
   always(path: string): boolean
   /** The rule of reading. */
@@ -96,7 +99,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
       `needs ${added} bytes of SQL, more than ${budget.statementBytes}: ask with a shorter filter, sort or expand`,
     )
   }
-  const past = tableAsOf(type, dialect)
+  const past = tableAsOf(type, dialect, seen.steps)
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
   const ground = (at: string | undefined): Ground => ({ ...rowOf(type), stored: at === undefined })
   const whole = renderEntity(type, dialect, shown)

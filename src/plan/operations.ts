@@ -32,7 +32,7 @@ export interface OperationsPlan {
   readonly byId: Statement
   /** Of those in `$operations`: operation, Entity type, kind, number. */
   readonly kinds: Statement
-  /** The ids of all that match, newest first. */
+  /** The ids of all that match and can be undone, newest first. */
   matching(filter: Filter, limit: number): Statement
   /**
    * By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before,
@@ -40,7 +40,7 @@ export interface OperationsPlan {
    */
   changes(limit: number): Statement
   /**
-   * The versions that `$operations` made, and the one before each, newest first within an Entity: Entity type, id,
+   * The versions of Entities that `$operations` made, and the one before each, newest first within an Entity: Entity type, id,
    * version, kind, operation, the operation that had deleted it, JSON, 1 where one of them made it and 0 elsewhere.
    */
   readonly touched: Statement
@@ -70,7 +70,10 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
         GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
       dialect.placeholder,
     ),
-    matching: (filter, limit) => made(`matching ${limit} ${shapeOf(filter)}`, () => matching(filter, limit)),
+    matching: (filter, limit) =>
+      made(`matching ${limit} ${shapeOf(filter)}`, () =>
+        matching(filter, limit, sql` AND j."kind" <> 'migrate'`),
+      ),
     changes: (limit) =>
       made(`changes ${limit}`, () => {
         const former = sql`LEFT JOIN ${JOURNAL} b
@@ -102,8 +105,8 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
  * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
  * mostly have one time; where they have several, the newest that matches is its place.
  */
-function matching(filter: Filter, limit: number): Sql {
-  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)} GROUP BY j."at", j."operation"
+function matching(filter: Filter, limit: number, more = sql``): Sql {
+  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
@@ -112,7 +115,7 @@ function matching(filter: Filter, limit: number): Sql {
 const head = sql`min(o."at"), min(o."actor"), min(o."actor_id"), count(*)`
 
 function touched(named: Sql): Sql {
-  const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named}`
+  const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named} AND j."kind" <> 'migrate'`
   return sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."operation", j."deletion", j."data", w."made"
     FROM (SELECT a."entity", a."entity_id", a."version", max(a."made") AS "made" FROM (
       ${made} UNION ALL SELECT m."entity", m."entity_id", m."version" - 1, 0 FROM (${made}) m) a

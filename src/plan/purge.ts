@@ -18,7 +18,9 @@ import { eraseReasons } from './notes.ts'
 const PURGES = id('takeback_purges')
 
 /** Whatever else is kept of Entities: only the journal keeps its rows. */
-const besides = aboutEntities.filter(({ name }) => name !== 'takeback_journal')
+const besides = aboutEntities.filter(
+  ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
+)
 
 /** How the marked Entities of one type are erased. */
 export interface ErasePlan {

@@ -10,6 +10,7 @@ import {
 } from '../declare/model.ts'
 import { checkOf, defaultOf, isRequired } from '../declare/values.ts'
 import { keptWords } from '../declare/words.ts'
+import type { MigrationStep } from '../store/migration/steps.ts'
 import { type Column, type Index, pathOf, type Table } from '../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
@@ -85,7 +86,7 @@ export function columnsBeside(type: EntityType): string[] {
 }
 
 /** What a database has from former declarations. */
-export function legacyOf(held: readonly Table[], model: Model): Legacy {
+export function legacyOf(held: readonly Table[], model: Model, steps: readonly MigrationStep[] = []): Legacy {
   const ever = new Map(
     held.flatMap(({ name, columns }) =>
       columns.map((column) => [`${name} ${column.name}`, column.ever ?? []]),
@@ -93,6 +94,7 @@ export function legacyOf(held: readonly Table[], model: Model): Legacy {
   )
   return {
     aside: asideEdges(held, model),
+    steps,
     did: ({ from, column }, what) => ever.get(`${from} ${column}`)?.includes(what) ?? false,
   }
 }

@@ -13,6 +13,7 @@ import { ownColumns } from './columns.ts'
 import { Conditions } from './condition.ts'
 import { compileExpansions } from './expand.ts'
 import { compileFilters } from './filter.ts'
+import type { Legacy } from './graph.ts'
 import { type Ground, rowOf } from './ground.ts'
 import { compileLists, type ListPlan } from './list.ts'
 import { type Naming, namingFor } from './naming.ts'
@@ -64,7 +65,13 @@ export function mayOf(row: readonly unknown[], action: Action): boolean {
   return Number(row[4 + actions.indexOf(action)]) === 1
 }
 
-export function compileView(type: EntityType, viewer: Viewer, model: Model, dialect: Dialect): View {
+export function compileView(
+  type: EntityType,
+  viewer: Viewer,
+  model: Model,
+  legacy: Legacy,
+  dialect: Dialect,
+): View {
   const rules = new Conditions(model, dialect)
   const may = Object.fromEntries(actions.map((action) => [action, viewer.may(type, action)])) as Record<
     Action,
@@ -102,6 +109,7 @@ export function compileView(type: EntityType, viewer: Viewer, model: Model, dial
     expansions: compileExpansions(type, viewer, model, dialect, shownTo),
     filters: compileFilters(type, viewer.scopeOf(type), dialect),
     conditions: new Conditions(model, dialect, viewer),
+    steps: legacy.steps.filter(({ entity }) => entity === type.name),
     always: (path) => viewer.mayField(type, path, 'read') === yes,
     asked: may.read,
     sides: (ground) => (may.read.op === 'or' ? may.read.of.map((one) => rules.of(one, ground)) : []),

@@ -34,6 +34,8 @@ export interface Dialect {
   render(kind: ColumnKind, column: Sql, scale: number): Sql
   /** The other way round: what a column of this kind would hold, from the dot path in a JSON that `render` has made. */
   extract(json: Sql, path: string, kind: ColumnKind, scale: number): Sql
+  /** Whether such a JSON knows nothing of a dot path, not even that it is empty. */
+  isAbsent(json: Sql, path: string): Sql
   /** A sum that loses nothing of whole numbers and decimals: as a text, which `summaryOf` reads. */
   sum(value: Sql, kind: ColumnKind): Sql
   /** The items of a list in JSON as rows, and a value in one of them: at a dot path, or the item itself. */

@@ -91,6 +91,19 @@ export const ownTables: readonly OwnTable[] = [
     rekeyed: 2,
   },
   {
+    name: 'takeback_migrations',
+    columns: [
+      text('operation'),
+      integer('place'),
+      time('at'),
+      text('entity'),
+      text('column'),
+      text('change'),
+    ],
+    key: ['operation', 'place'],
+    since: 3,
+  },
+  {
     name: 'takeback_attempts',
     columns: [
       text('id'),

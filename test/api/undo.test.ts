@@ -373,11 +373,13 @@ onEveryStoreByHand('taking back across declarations', (store) => {
     await server.start()
     await server.expect(201, 'POST', '/api/things/', { a: 'x', old: 'gone', n: 7 })
     const patched = await server.call('PATCH', '/api/things/1/', { body: { a: 'y', n: 8 } })
-    await server.restart(declared({ b: text({ was: 'a' }), n: text(), fresh: text({ default: 'd' }) }))
+    await server.restart(
+      declared({ b: text({ was: 'a' }), n: text({ pattern: '^8$' }), fresh: text({ default: 'd' }) }),
+    )
     const reverted = await server.call('POST', '/api/things/1/revert/', { body: { version: 1 } })
     expect(reverted.body).toMatchObject({ b: 'x', n: '8', fresh: 'd', version: 3 })
     expect(reverted.headers.get('Takeback-Unmapped')).toBe('old, n')
-    // What was `a` has gone back already, and 7 is no text.
+    // What was `a` has gone back already, and 7 does not match the pattern.
     const undone = await server.call('POST', `/api/operations/${operationOf(patched)}/undo/`)
     expect([undone.status, undone.body.total, undone.body.skipped]).toEqual([
       200,

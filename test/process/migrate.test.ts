@@ -67,7 +67,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
         {
           effect: 'refused',
           path: 'things.c',
-          what: 'holds values of the type text and cannot become values of the type integer: declare it as it was, or choose another name',
+          what: 'holds values of the type text and cannot become values of the type integer: declare it as it was, or choose another name. To give up its data, leave it out of the declaration first, then drop it with "takeback migrate --drop things.c"',
         },
         { effect: 'aside', path: 'things.b', what: 'is kept aside' },
       ],
@@ -81,6 +81,36 @@ onEveryStoreByHand('takeback migrate', (store) => {
     expect((await run(migrate(1))).out).toEndWith(
       '0 safe, 0 kept aside, 0 refused.\n\nThe database fits the declaration.\n',
     )
+    await database.remove()
+  }, 60_000)
+
+  test('says how many rows get a default, and which rows stand against it', async () => {
+    const { database, migrate } = await prepared(
+      'a: text(), b: integer({ optional: true })',
+      'a: text(), b: integer({ default: 1 }), c: text({ default: "x" })',
+      'a: text({ min: 2 }), b: integer({ optional: true })',
+    )
+    const rows = 200
+    for (let row = 1; row <= rows; row++)
+      await database.query(
+        'INSERT INTO things (a, b, version, created_at, updated_at) VALUES ($1, $2, 1, $3, $3)',
+        'x',
+        row === 1 ? 5 : null,
+        '2026-01-01T00:00:00.000Z',
+      )
+    const { out } = await run(migrate(1))
+    expect(out).toContain('things.c is new: 200 rows get the default "x"\n')
+    expect(out).toContain('things.b is empty in what is there: 199 rows get the default 1\n')
+    const refused = JSON.parse((await run(migrate(2, '--json'))).out).lines
+    expect(refused).toHaveLength(1)
+    expect(refused[0]).toMatchObject({
+      effect: 'refused',
+      path: 'things.a',
+      rows,
+      ids: Array.from({ length: rows }, (_, at) => at + 1),
+    })
+    expect(refused[0].what).toContain('(things/1, things/2, things/3, things/4, things/5 and 195 more)')
+    expect((await run(migrate(1, '--apply'))).code).toBe(0)
     await database.remove()
   }, 60_000)
 

@@ -18,7 +18,7 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
       if (await changeColumn(old, table, former, column, draft)) converted.add(column.name)
       if (needsFill(former, filled)) {
         draft.additive = false
-        draft.do({ kind: 'fill column', table, column: filled })
+        await fillColumn(old, table, filled, draft)
       }
     }
   }
@@ -41,7 +41,8 @@ function alterWords(old: Table, table: Table, draft: Draft): void {
     const former = old.columns.find(({ name }) => name === column.name)
     if (former === undefined) {
       draft.additive = false
-      draft.do({ kind: 'add column', table, column }, `${table.name}.${words.of}`, 'can be searched now')
+      draft.do({ kind: 'add column', table, column, rows: 0 })
+      draft.safe(`${table.name}.${words.of}`, 'can be searched now')
     }
     if (former === undefined || former.aside || filled(words.of))
       draft.do({ kind: 'fill words', table, column })
@@ -73,14 +74,15 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
 
 async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
   const path = pathOf(table, column)
-  const rows = await rowsWithout(old, column, draft)
-  if (rows > 0)
+  const rows = await rowsOf(old, column, draft)
+  if (column.required && column.fill === undefined && rows > 0)
     return draft.refuse(
       path,
       `is new and required, but there are ${rows} ${old.name} already: make it optional or give it a default`,
     )
   const inObject = column.within !== undefined
-  draft.do({ kind: 'add column', table, column }, path, newColumn(column))
+  draft.do({ kind: 'add column', table, column, rows })
+  draft.safe(path, newColumn(column, rows), rows)
   // Who does not know of a reference would delete its target; who does not know what is required leaves it out.
   if (
     column.references !== undefined ||
@@ -91,19 +93,39 @@ async function addColumn(old: Table, table: Table, column: Column, draft: Draft)
   if (column.fill === undefined) return
   // Rows of those who still run with the former declaration would have nothing there.
   if (inObject || column.kind === 'presence') draft.additive = false
-  if (inObject) draft.do({ kind: 'fill column', table, column })
+  if (inObject) draft.do({ kind: 'fill column', table, column, rows })
 }
 
-function newColumn({ fill, kind, required }: Column): string {
+function newColumn({ fill, kind, required }: Column, rows: number): string {
   if (kind === 'presence') return fill === undefined ? 'is new, and may be left out' : 'may be left out now'
-  if (fill !== undefined) return `is new, ${JSON.stringify(fill)} in what is there`
+  if (fill !== undefined)
+    return `is new${rows === 0 ? ', with' : `: ${gets(rows)}`} the default ${JSON.stringify(fill)}`
   return required ? 'is new' : 'is new, and empty in what is there'
 }
 
-/** How many rows a new column that must have a value finds without one. */
-async function rowsWithout(old: Table, column: Column, draft: Draft): Promise<number> {
+function gets(rows: number): string {
+  return rows === 1 ? '1 row gets' : `${rows} rows get`
+}
+
+/** Rows that have nothing get the default. */
+async function fillColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
+  const { within, ...bare } = column
+  const isKnown = within !== undefined && old.columns.some(({ name }) => name === within)
+  const looked = isKnown ? { ...bare, within } : bare
+  const rows = column.kind === 'presence' ? 0 : (await draft.rows.empty(old.name, looked)).count
+  draft.do({ kind: 'fill column', table, column, rows })
+  if (rows > 0)
+    draft.safe(
+      pathOf(table, column),
+      `is empty in what is there: ${gets(rows)} the default ${JSON.stringify(column.fill)}`,
+      rows,
+    )
+}
+
+/** How many rows a new column finds that must have a value, or get one. */
+async function rowsOf(old: Table, column: Column, draft: Draft): Promise<number> {
   const { within } = column
-  if (!column.required || column.fill !== undefined) return 0
+  if (column.kind === 'presence' || (!column.required && column.fill === undefined)) return 0
   const known = old.columns.some(({ name }) => name === within)
   // An object that is new itself is in no row yet; one that was required until now is in all of them.
   if (within !== undefined && !known && !wasDeclared(old, within)) return 0
@@ -186,16 +208,16 @@ async function changeColumn(
       (which) =>
         `is made from ${column.derived?.from}, which ${which} have changed meanwhile: change it back first, or choose another name for the type`,
     )
+  if (former.aside && !column.secret)
+    draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
   const other = contentOf(former) !== contentOf(column)
   await refuseUnfit(table, former, column, convert, draft)
   if (draft.lines.length > before) return false
   if (other) {
     draft.additive = false
-    draft.do(
-      { kind: 'convert column', table, from: former, column },
-      path,
-      `becomes ${contentOf(column)}, from ${contentOf(former)}`,
-    )
+    const rows = await draft.rows.count(old.name, column.name)
+    draft.do({ kind: 'convert column', table, from: former, column, rows })
+    draft.safe(path, `becomes ${contentOf(column)}, from ${contentOf(former)}`, rows)
     return true
   }
   if (former.aside && column.kind === 'presence' && wasDeclared(old, column.name))

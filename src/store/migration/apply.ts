@@ -4,6 +4,8 @@ import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
+import { inOrder } from './order.ts'
+import { rejoin } from './rejoin.ts'
 import {
   type Change,
   type Ddl,
@@ -30,23 +32,6 @@ export async function apply(
   for (const table of added) await completeTable(site, table)
 }
 
-/** An index stands in the way of its column's conversion, and of values that are not unique any more. */
-const ORDER = [
-  'rename',
-  'drop index',
-  'drop column',
-  'add column',
-  'convert',
-  'fill column',
-  'fill words',
-  'add index',
-] as const
-
-function inOrder(changes: readonly Change[]): Change[] {
-  const rank = ({ kind }: Change) => ORDER.findIndex((start) => kind.startsWith(start))
-  return [...changes].sort((a, b) => rank(a) - rank(b))
-}
-
 async function carryOut(site: Site, change: Change): Promise<void> {
   const { session, structure } = site
   switch (change.kind) {
@@ -54,6 +39,10 @@ async function carryOut(site: Site, change: Change): Promise<void> {
       return addColumn(site, change.table, change.column)
     case 'fill column':
       return fillColumn(site, change.table, change.column)
+    case 'set aside':
+      return
+    case 'rejoin column':
+      return rejoin(site, change.table, change.column)
     case 'drop column':
       for (const source of structure.ddl.dropColumn(change.table, change.column)) await session.run(source)
       return

@@ -18,8 +18,9 @@ export class Draft {
     if (path !== undefined && what !== undefined) this.safe(path, what)
   }
 
-  safe(path: string, what: string): void {
-    this.lines.push({ effect: 'safe', path, what })
+  /** `rows`: how many of them change. */
+  safe(path: string, what: string, rows?: number): void {
+    this.lines.push({ effect: 'safe', path, what, ...(rows !== undefined && { rows }) })
   }
 
   refuse(path: string, what: string): void {
@@ -29,7 +30,8 @@ export class Draft {
   /** Refuses where rows were found that do not fit. */
   refuseFound(table: Table, path: string, found: Found, say: (which: string) => string): boolean {
     if (found.count === 0) return false
-    this.refuse(path, say(`${found.count} of ${table.name} (${named(table, found)})`))
+    const what = say(`${found.count} of ${table.name} (${named(table, found)})`)
+    this.lines.push({ effect: 'refused', path, what, rows: found.count, ids: found.ids })
     return true
   }
 }

@@ -5,17 +5,25 @@ import { apply } from './apply.ts'
 import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
 import { type Migration, planMigration } from './plan.ts'
 import { Rows } from './rows.ts'
+import { type MigrationStep, readSteps, recordSteps } from './steps.ts'
 import type { Line, Session, Structure } from './structure.ts'
 
 /** How many former declarations are known by their fingerprints. */
 const PAST_MAX = 1000
+
+interface Migrated {
+  readonly migration: Migration
+  readonly generation: number
+  /** What this migration and all before it did to values. */
+  readonly steps: readonly MigrationStep[]
+}
 
 /** Brings the database to these tables, or refuses with a StartError and changes nothing. */
 export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
   { back = false }: { back?: boolean } = {},
-): Promise<{ readonly migration: Migration; readonly generation: number }> {
+): Promise<Migrated> {
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
     const fingerprint = fingerprintOf(wanted)
@@ -24,9 +32,12 @@ export async function migrate(
     const migration = await planMigration(known.tables, wanted, new Rows(session, structure.dialect))
     const refused = migration.lines.filter(({ effect }) => effect === 'refused')
     if (refused.length > 0) throw new StartError(misfit(refused))
-    if (fingerprint === known.fingerprint) return { migration, generation: known.generation }
+    const site = { structure, session }
+    if (fingerprint === known.fingerprint)
+      return { migration, generation: known.generation, steps: await readSteps(site) }
     await apply(structure, session, migration.changes)
     const generation = known.generation + 1
+    await recordSteps(site, migration.changes, generation)
     await remember(session, {
       tables: migration.held,
       generation,
@@ -36,7 +47,7 @@ export async function migrate(
         .filter((one) => one !== '' && one !== fingerprint)
         .slice(-PAST_MAX),
     })
-    return { migration, generation }
+    return { migration, generation, steps: await readSteps(site) }
   })
 }
 

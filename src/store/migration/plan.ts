@@ -71,6 +71,7 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   for (const column of kept.filter((one) => !isRequired(one))) {
     const path = pathOf(table, column)
     draft.lines.push({ effect: 'aside', path, what: column.aside ? 'is kept aside' : LEAVES })
+    if (!column.aside) draft.do({ kind: 'set aside', table, column })
   }
   const { was: _, renames: __, ...plain } = table
   return {

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import { linkTableOf } from '../../declare/model.ts'
 import type { Bag, Dialect } from '../dialect.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
@@ -10,6 +11,7 @@ export interface Found {
   readonly ids: readonly number[]
 }
 
+/** Named in a sentence. */
 const NAMED = 5
 const PAGE = 10_000
 const none: Found = { count: 0, ids: [] }
@@ -85,7 +87,11 @@ export class Rows {
       for (const [rowId, text] of rows) {
         last = Number(rowId)
         const [one] = JSON.parse(String(text)) as [unknown]
-        if (!fits(one)) found = { count: found.count + 1, ids: [...found.ids, last].slice(0, NAMED) }
+        if (!fits(one))
+          found = {
+            count: found.count + 1,
+            ids: found.ids.length < budget.migrationRows ? [...found.ids, last] : found.ids,
+          }
       }
       if (rows.length < PAGE) return found
     }
@@ -99,14 +105,16 @@ export class Rows {
       sql`SELECT t."id", ${this.#column(table, from)}, ${this.#column(table, column.name)} FROM ${this.#table(table)} t ORDER BY t."id"`,
     )
     const wrong = rows.filter(([, value, made]) => value !== null && by(String(value)) !== made)
-    return { count: wrong.length, ids: wrong.slice(0, NAMED).map(([one]) => Number(one)) }
+    return { count: wrong.length, ids: wrong.slice(0, budget.migrationRows).map(([one]) => Number(one)) }
   }
 
   async #found(table: string, condition: Sql): Promise<Found> {
     const from = sql`FROM ${this.#table(table)} t WHERE ${condition}`
     const number = await this.#number(sql`SELECT count(*) ${from}`)
     if (number === 0) return none
-    const rows = await this.#session.all(sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${count(NAMED)}`)
+    const rows = await this.#session.all(
+      sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${count(budget.migrationRows)}`,
+    )
     return { count: number, ids: rows.map(([one]) => Number(one)) }
   }
 
@@ -130,6 +138,7 @@ export class Rows {
 
 /** `things/3, things/9 and 4 more` */
 export function named(table: Pick<Table, 'name'>, { count: all, ids }: Found): string {
-  const names = ids.map((one) => `${table.name}/${one}`).join(', ')
-  return all > ids.length ? `${names} and ${all - ids.length} more` : names
+  const first = ids.slice(0, NAMED)
+  const names = first.map((one) => `${table.name}/${one}`).join(', ')
+  return all > first.length ? `${names} and ${all - first.length} more` : names
 }

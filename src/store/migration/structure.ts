@@ -97,11 +97,25 @@ export type Change =
   | { readonly kind: 'rename links'; readonly from: Links; readonly to: Links }
   | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
   | { readonly kind: 'add table'; readonly table: Table }
-  | { readonly kind: 'add column'; readonly table: Table; readonly column: Column }
+  | {
+      readonly kind: 'add column' | 'fill column'
+      readonly table: Table
+      readonly column: Column
+      /** How many rows get a value by it. */
+      readonly rows: number
+    }
+  | { readonly kind: 'set aside'; readonly table: Table; readonly column: Column }
+  /** Is declared again. */
+  | { readonly kind: 'rejoin column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'drop column'; readonly table: Table; readonly column: Column }
   | { readonly kind: 'fill words'; readonly table: Table; readonly column: Column }
-  | { readonly kind: 'fill column'; readonly table: Table; readonly column: Column }
-  | { readonly kind: 'convert column'; readonly table: Table; readonly from: Column; readonly column: Column }
+  | {
+      readonly kind: 'convert column'
+      readonly table: Table
+      readonly from: Column
+      readonly column: Column
+      readonly rows: number
+    }
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
 
@@ -111,6 +125,9 @@ export interface Line {
   /** An Entity type, or a dot path in it. */
   readonly path: string
   readonly what: string
+  /** How many rows it is about, where it is about rows; and the ids of the first of those that stand against it. */
+  readonly rows?: number
+  readonly ids?: readonly number[]
 }
 
 /** Names are told apart by what they index, and stay within what every database keeps of a name. */

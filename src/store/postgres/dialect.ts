@@ -60,6 +60,8 @@ export const dialect: Dialect = {
     return sql`(${json}::json #>> ${at})::${{ parts: [castOf(kind)] }}`
   },
 
+  isAbsent: (json, path) => sql`(${json}::json #> ${jsonPath(path)}) IS NULL`,
+
   sum: (value) => sql`sum(${value})::text`,
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
   itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),

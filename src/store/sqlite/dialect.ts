@@ -37,6 +37,8 @@ export const dialect: Dialect = {
     return kind === 'decimal' ? scaled(value, scale) : value
   },
 
+  isAbsent: (json, path) => sql`json_type(${json}, ${jsonPath(path)}) IS NULL`,
+
   // Whole numbers are added up in two halves: together they could be more than 64 bits hold.
   sum: (value, kind) =>
     kind === 'number' ? sql`sum(${value})` : sql`sum(${value} >> 26) || ' ' || sum(${value} & 67108863)`,

@@ -1,0 +1,99 @@
+import { formatDecimal, parseDecimal } from '../declare/fields/number.ts'
+import { isRecord } from '../declare/record.ts'
+import type { MigrationStep, StepChange } from '../store/migration/steps.ts'
+import type { State } from './leaves.ts'
+
+/** What one migration did to an Entity. */
+export interface Migrated {
+  readonly operation: string
+  readonly at: string
+  readonly before: State
+  readonly after: State
+}
+
+/**
+ * Reads former versions of one Entity type in the form that they would have today. Two versions that lie on either side
+ * of a migration then differ by what somebody changed, and not by what the migration did.
+ */
+export class Upcaster {
+  readonly #steps: readonly MigrationStep[]
+
+  constructor(steps: readonly MigrationStep[]) {
+    this.#steps = steps
+  }
+
+  /** Whether the time of a version tells how its values are read. */
+  get fills(): boolean {
+    return this.#steps.some(({ change }) => change.kind === 'fill')
+  }
+
+  /** Leaves out what a version does not know because it came later. */
+  get ofKnown(): Upcaster {
+    return new Upcaster(this.#steps.filter(({ change }) => change.kind !== 'add'))
+  }
+
+  upcast(state: State): State {
+    return this.#steps.reduce(applied, state)
+  }
+
+  /** What migrations did to a version until the next one came, oldest first. */
+  since(state: State, until = '~'): Migrated[] {
+    const migrated: Migrated[] = []
+    let after = state
+    for (const step of this.#steps) {
+      const before = after
+      after = applied(before, step)
+      if (after === before || step.at <= String(state.updated_at) || step.at > until) continue
+      const last = migrated.at(-1)
+      if (last?.operation === step.operation) migrated[migrated.length - 1] = { ...last, after }
+      else migrated.push({ operation: step.operation, at: step.at, before, after })
+    }
+    return migrated
+  }
+}
+
+export const none = new Upcaster([])
+
+/** By the name of an Entity type. */
+export type UpcasterOf = (entity: string) => Upcaster
+
+export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
+  const known = new Map<string, MigrationStep[]>()
+  for (const step of steps) {
+    const same = known.get(step.entity)
+    if (same === undefined) known.set(step.entity, [step])
+    else same.push(step)
+  }
+  const made = new Map([...known].map(([entity, same]) => [entity, new Upcaster(same)]))
+  return (entity) => made.get(entity) ?? none
+}
+
+function applied(state: State, { path, at, change }: MigrationStep): State {
+  // Later versions may have no value again, once it may be left out.
+  if (change.kind === 'fill' && String(state.updated_at) >= at) return state
+  return changeAt(state, path.split('.'), change)
+}
+
+function changeAt(state: State, [name = '', ...rest]: readonly string[], change: StepChange): State {
+  const value = Object.hasOwn(state, name) ? state[name] : undefined
+  if (rest.length === 0) {
+    const made = changed(value, change)
+    return made === value ? state : { ...state, [name]: made }
+  }
+  // An optional object that was not there has nothing in it either.
+  if (value !== undefined && !isRecord(value)) return state
+  const before = isRecord(value) ? value : {}
+  const inner = changeAt(before, rest, change)
+  return inner === before ? state : { ...state, [name]: inner }
+}
+
+/** `undefined` is a value that a version knows nothing of. */
+function changed(value: unknown, change: StepChange): unknown {
+  if (change.kind === 'aside') return value
+  if (change.kind === 'add') return value === undefined ? change.value : value
+  if (change.kind === 'fill') return value === null ? change.value : value
+  if (value === null || value === undefined) return value
+  if (change.to === 'text') return String(value)
+  const scaled = parseDecimal(String(value), change.scale)
+  return scaled === undefined ? value : formatDecimal(scaled, change.scale)
+}

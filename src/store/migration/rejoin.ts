@@ -1,0 +1,71 @@
+import { isRecord } from '../../declare/record.ts'
+import { count, id, param, sql, word } from '../sql.ts'
+import { type Column, pathOf, type Table } from '../tables.ts'
+import type { Site } from './structure.ts'
+
+const PAGE = 500
+
+type State = Readonly<Record<string, unknown>>
+
+/**
+ * Versions that were written while a field was kept aside do not have it. Once it is declared again they get the value
+ * that it has, since nobody could change it meanwhile. Otherwise they would look as if somebody had emptied it.
+ */
+export async function rejoin(site: Site, table: Table, column: Column): Promise<void> {
+  const { dialect } = site.structure
+  const since = await asideSince(site, table, column)
+  if (since === undefined) return
+  const value = dialect.array([dialect.render(column.kind, sql`t.${id(column.name)}`, column.scale ?? 0)])
+  const page = sql`SELECT j."seq", j."data", ${value} FROM "takeback_journal" j
+    JOIN ${id(table.name)} t ON t."id" = j."entity_id" WHERE j."entity" = ${word(table.name)}
+    AND j."at" >= ${param('$since', 'datetime')} AND j."data" IS NOT NULL AND j."seq" > ${param('$seq', 'integer')}
+    ORDER BY j."seq" LIMIT ${count(PAGE)}`
+  const made = dialect.rows('$rows', [
+    { name: 'seq', kind: 'integer' },
+    { name: 'data', kind: 'text' },
+  ])
+  const write = sql`UPDATE "takeback_journal" AS j SET "data" = v."data" FROM ${made} v WHERE v."seq" = j."seq"`
+  for (let last = 0; ; ) {
+    const rows = await site.session.all(page, { $since: since, $seq: last })
+    if (rows.length === 0) return
+    last = Number(rows.at(-1)?.[0])
+    const changed = rows.flatMap(([seq, data, text]) => {
+      const [known] = JSON.parse(String(text)) as [unknown]
+      const whole = withValue(JSON.parse(String(data)) as State, column, known)
+      return whole === undefined ? [] : [[Number(seq), JSON.stringify(whole)]]
+    })
+    if (changed.length > 0) await site.session.run(write, { $rows: JSON.stringify(changed) })
+  }
+}
+
+/** When it was last set aside; undefined where that is not known. */
+async function asideSince({ structure, session }: Site, table: Table, column: Column) {
+  const at = structure.dialect.array([structure.dialect.render('datetime', sql`max("at")`, 0)])
+  const [row] = await session.all(
+    sql`SELECT ${at} FROM "takeback_migrations" WHERE "entity" = ${word(table.name)} AND "column" = ${word(column.name)} AND "change" LIKE '{"kind":"aside"%'`,
+  )
+  const [since] = JSON.parse(String(row?.[0] ?? '[]')) as (string | null)[]
+  return since ?? undefined
+}
+
+/** Undefined where the state has it already, or has no place for it. */
+function withValue(state: State, column: Column, known: unknown): State | undefined {
+  // What every Entity has stands at the end.
+  const { version, created_at, updated_at, deleted_at, ...values } = state
+  const joined = joinedAt(values, pathOf(column).split('.'), jsonOf(column, known))
+  return joined === undefined ? undefined : { ...joined, version, created_at, updated_at, deleted_at }
+}
+
+function jsonOf({ kind, references }: Column, value: unknown): unknown {
+  if (value === null) return null
+  if (kind === 'presence') return {}
+  return references === undefined ? value : { id: value }
+}
+
+function joinedAt(state: State, [name = '', ...rest]: readonly string[], value: unknown): State | undefined {
+  const isKnown = Object.hasOwn(state, name)
+  if (rest.length === 0) return isKnown ? undefined : { ...state, [name]: value }
+  const inner = isKnown ? state[name] : {}
+  const joined = isRecord(inner) ? joinedAt(inner, rest, value) : undefined
+  return joined === undefined ? undefined : { ...state, [name]: joined }
+}

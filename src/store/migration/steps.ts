@@ -1,0 +1,130 @@
+import { randomUUIDv7 } from 'bun'
+import { id, param, type Sql, sql, word } from '../sql.ts'
+import type { Column, Table } from '../tables.ts'
+import { inOrder } from './order.ts'
+import type { Change, Site } from './structure.ts'
+
+/**
+ * What a migration did to the values of a field in all rows, kept in `takeback_migrations`. Former versions in the
+ * journal are read through these steps, so that nobody has to rewrite them.
+ */
+export interface MigrationStep {
+  readonly operation: string
+  readonly at: string
+  readonly entity: string
+  /** The dot path of the field, as it is called today. */
+  readonly path: string
+  readonly change: StepChange
+}
+
+export type StepChange =
+  /** The field is new. Versions before that do not have it: they count as having this value. */
+  | { readonly kind: 'add'; readonly value: unknown }
+  /** Rows without a value got this one. */
+  | { readonly kind: 'fill'; readonly value: unknown }
+  /** The field left the API. */
+  | { readonly kind: 'aside' }
+  | { readonly kind: 'convert'; readonly to: 'text' }
+  | { readonly kind: 'convert'; readonly to: 'decimal'; readonly scale: number }
+
+interface Recorded {
+  readonly table: Table
+  readonly column: Column
+  readonly change: StepChange
+  /** How many rows have another value since. */
+  readonly rows: number
+}
+
+const TABLE = id('takeback_migrations')
+
+/** Writes down what a migration does to values: one operation of the system, with a change for each Entity type. */
+export async function recordSteps(site: Site, changes: readonly Change[], generation: number): Promise<void> {
+  const recorded = stepsIn(changes)
+  if (recorded.length === 0) return
+  const { session } = site
+  const operation = randomUUIDv7()
+  const at = await timeOf(site)
+  for (const [place, { table, column, change }] of recorded.entries())
+    await session.run(
+      sql`INSERT INTO ${TABLE} ("operation", "place", "at", "entity", "column", "change")
+        VALUES (${param('$operation')}, ${param('$place', 'integer')}, ${param('$at', 'datetime')}, ${word(table.name)}, ${word(column.name)}, ${param('$change')})`,
+      {
+        $operation: operation,
+        $place: place,
+        $at: at,
+        $change: JSON.stringify({ ...change, ...(column.references !== undefined && { reference: true }) }),
+      },
+    )
+  const visible = recorded.filter(({ rows }) => rows > 0)
+  for (const name of new Set(visible.map(({ table }) => table.name)))
+    await session.run(journalled(name), {
+      $operation: operation,
+      $at: at,
+      $generation: generation,
+    })
+}
+
+/** Of the type as a whole, which has no id. */
+function journalled(name: string): Sql {
+  return sql`INSERT INTO "takeback_journal" ("operation", "at", "actor", "entity", "entity_id", "version", "kind")
+    SELECT ${param('$operation')}, ${param('$at', 'datetime')}, 'system', ${word(name)}, 0, ${param('$generation', 'integer')}, 'migrate'`
+}
+
+/** Now, and later than all that the journal has already: every version lies on one side of it. */
+async function timeOf({ structure: { dialect }, session }: Site): Promise<string> {
+  const times = dialect.array([
+    dialect.render('datetime', dialect.now, 0),
+    dialect.render('datetime', sql`(SELECT max("at") FROM "takeback_journal")`, 0),
+  ])
+  const [row] = await session.all(sql`SELECT ${times}`, { $at: new Date().toISOString() })
+  const [now = '', last] = JSON.parse(String(row?.[0])) as (string | null)[]
+  const behind = typeof last === 'string' ? Date.parse(last) + 1 : 0
+  return new Date(Math.max(Date.parse(String(now)), behind)).toISOString()
+}
+
+/** By Entity type, oldest first. */
+export async function readSteps({ structure: { dialect }, session }: Site): Promise<MigrationStep[]> {
+  const at = dialect.array([dialect.render('datetime', sql`"at"`, 0)])
+  const rows = await session.all(
+    sql`SELECT "operation", ${at}, "entity", "column", "change" FROM ${TABLE} ORDER BY "at", "operation", "place"`,
+  )
+  return rows.map(([operation, time, entity, column, text]) => {
+    const { reference, ...change } = JSON.parse(String(text)) as StepChange & { reference?: boolean }
+    const [when] = JSON.parse(String(time)) as [string]
+    return {
+      operation: String(operation),
+      at: when,
+      entity: String(entity),
+      path: reference ? String(column).replace(/\.id$/, '') : String(column),
+      change,
+    }
+  })
+}
+
+function stepsIn(changes: readonly Change[]): Recorded[] {
+  const added = new Set<Column>()
+  return inOrder(changes).flatMap((change): Recorded[] => {
+    if (change.kind === 'set aside')
+      return [{ table: change.table, column: change.column, rows: 0, change: { kind: 'aside' } }]
+    if (change.kind !== 'add column' && change.kind !== 'fill column' && change.kind !== 'convert column')
+      return []
+    const { table, column, rows } = change
+    // The journal has neither secrets nor words; and an object that may be left out now is still there.
+    if (column.secret || column.words !== undefined || column.derived !== undefined) return []
+    if (column.kind === 'presence' && column.fill !== undefined) return []
+    if (change.kind === 'convert column') {
+      const made = conversionTo(column)
+      return made === undefined ? [] : [{ table, column, rows, change: made }]
+    }
+    if (change.kind === 'fill column')
+      return added.has(column) ? [] : [{ table, column, rows, change: { kind: 'fill', value: column.fill } }]
+    added.add(column)
+    return [{ table, column, rows, change: { kind: 'add', value: column.fill ?? null } }]
+  })
+}
+
+/** Undefined where JSON has the values as before. */
+function conversionTo({ kind, scale = 0 }: Column): StepChange | undefined {
+  if (kind === 'text') return { kind: 'convert', to: 'text' }
+  return kind === 'decimal' ? { kind: 'convert', to: 'decimal', scale } : undefined
+}

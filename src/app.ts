@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import pkg from '../package.json'
 import type { Context } from './api/context.ts'
 import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
@@ -35,6 +36,7 @@ import { compileRetention } from './plan/retention.ts'
 import { legacyOf, tablesOf } from './plan/schema.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
+import { FORMAT } from './store/own.ts'
 import * as takeback from './takeback.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
@@ -126,7 +128,7 @@ export async function openApp(
       store,
       tokens,
       identities,
-      health: new Health(store),
+      health: new Health(store, { version: pkg.version, format: FORMAT }),
       throttle: new Throttle(store),
       digestOf: accountDigest(signing),
       sessions: compileSessions(store),
@@ -211,12 +213,16 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
     log.error('Instances could not tell each other how often they are called', error),
   )
   retention.start(
-    (error) => log.error('What is old could not be cleared out', error),
+    (error) => {
+      context.health.note('retention', error)
+      log.error('What is old could not be cleared out', error)
+    },
     (doubt) =>
       log.say(
         `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
         { level: 'warning' },
       ),
+    (doubt) => context.health.note('retention', doubt === '' ? undefined : new Error(doubt)),
   )
   return {
     context,

@@ -16,6 +16,11 @@ export const budget = {
   // While the server starts.
   startWaitMs: 5000,
 
+  // How the server is.
+  healthMs: 500,
+  probeMs: 2000,
+  freeBytes: 1024 * 1024,
+
   // How often somebody calls.
   signUpsBurst: 200,
   signUpsPerMinute: 20,

@@ -113,6 +113,10 @@ export class TestServer {
     return openStore(await this.location())
   }
 
+  async databaseUrl(): Promise<string> {
+    return (await this.#open()).url
+  }
+
   /** What the running server works with. */
   get context(): Context {
     if (this.#running === undefined) throw new Error('not running')

@@ -269,6 +269,8 @@ onEveryStore('the answers', bookings, (server) => {
   test('are as the document says', async () => {
     const [all, one] = ['/api/bookings/', '/api/bookings/{id}/']
     await call('GET', '/api/health')
+    await call('GET', '/api/health/details')
+    await call('GET', '/api/health/details', '/api/health/details', { token: null })
     await call('GET', '/api/openapi.json')
     await call('POST', '/api/auth/login', '/api/auth/login', { body: ADMIN, token: null })
     await call('POST', '/api/login', '/api/login', {

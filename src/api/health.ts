@@ -1,13 +1,32 @@
+import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 
-/** Whether this server should get requests. */
+const RETRY_SOON = { 'Retry-After': '1' }
+
+/** What is known of one part of the server: since when it is so, and what went wrong. */
+interface Check {
+  readonly status: 'ok' | 'failed'
+  readonly since: string
+  readonly last: string
+  readonly message: string | null
+}
+
+export type Part = 'database' | 'retention'
+
+/** Whether this server should get requests, and how it is. */
 export class Health {
   readonly #store: Store
+  readonly #about: Readonly<Record<string, string | number>>
+  readonly #checks = new Map<Part, Check>()
   #stopping = false
+  #probe: Promise<void> = Promise.resolve()
+  #probedAt = Number.NEGATIVE_INFINITY
 
-  constructor(store: Store) {
+  /** `about` is told to admins as it is. */
+  constructor(store: Store, about: Readonly<Record<string, string | number>> = {}) {
     this.#store = store
+    this.#about = about
   }
 
   /** It serves what comes, but wants no more. */
@@ -17,7 +36,54 @@ export class Health {
 
   /** Throws where requests should go elsewhere. */
   async check(): Promise<void> {
-    if (this.#stopping) throw new Failure('stopping', { headers: { 'Retry-After': '1' } })
-    await this.#store.ping()
+    if (this.#stopping) throw new Failure('stopping', { headers: RETRY_SOON })
+    await this.#database()
   }
+
+  /** What became of a part's work; `error` where it failed. */
+  note(part: Part, error?: unknown): void {
+    const status = error === undefined ? 'ok' : 'failed'
+    const before = this.#checks.get(part)
+    const last = new Date().toISOString()
+    const since = before?.status === status ? before.since : last
+    this.#checks.set(part, { status, since, last, message: error === undefined ? null : reasonOf(error) })
+  }
+
+  /** For admins: every part, since when it is as it is, and the figures of the database. */
+  async details(): Promise<object> {
+    await this.#database().catch(() => {})
+    const figures = await this.#store.figures().catch(() => null)
+    const checks = Object.fromEntries(this.#checks)
+    const failed = Object.values(checks).some(({ status }) => status === 'failed')
+    const status = this.#stopping ? 'stopping' : failed ? 'failed' : 'ok'
+    return { status, ...this.#about, checks, store: figures }
+  }
+
+  /** However often it is asked, the database is so once in a moment, and never twice at the same time. */
+  #database(): Promise<void> {
+    if (performance.now() - this.#probedAt < budget.healthMs) return this.#probe
+    this.#probedAt = Number.POSITIVE_INFINITY
+    this.#probe = this.#ping().finally(() => {
+      this.#probedAt = performance.now()
+    })
+    this.#probe.catch(() => {})
+    return this.#probe
+  }
+
+  async #ping(): Promise<void> {
+    try {
+      await this.#store.ping()
+      this.note('database')
+    } catch (error) {
+      this.note('database', error)
+      const known = error instanceof Failure && (error.code === 'unavailable' || error.code === 'outdated')
+      throw known ? error : new Failure('unavailable', { cause: error, headers: RETRY_SOON })
+    }
+  }
+}
+
+/** What went wrong at the bottom of it. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Failure ? (error.cause ?? error) : error
+  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -48,10 +48,17 @@ export class Retention {
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /** Now and then, for as long as the server runs. `onDoubt` is told once why nothing is cleared out. */
-  start(onFailure: (error: unknown) => void, onDoubt: (doubt: string) => void): void {
+  /**
+   * Now and then, for as long as the server runs. `onDoubt` is told once why nothing is cleared out, `onPass` each time,
+   * with nothing where all is well.
+   */
+  start(
+    onFailure: (error: unknown) => void,
+    onDoubt: (doubt: string) => void,
+    onPass: (doubt: string) => void,
+  ): void {
     const run = () =>
-      this.passUnlessInDoubt(onDoubt).catch((error) => {
+      this.passUnlessInDoubt(onDoubt).then(onPass, (error) => {
         // Whoever stops the server closes the database under us.
         if (!this.#stopped) onFailure(error)
       })
@@ -66,13 +73,14 @@ export class Retention {
   }
 
   /** One wrong clock must not erase anything: where it has jumped, nothing is cleared out until somebody confirms it. */
-  async passUnlessInDoubt(onDoubt: (doubt: string) => void, now = Date.now()): Promise<void> {
+  async passUnlessInDoubt(onDoubt: (doubt: string) => void, now = Date.now()): Promise<string> {
     const doubt = await this.#doubtOf(now)
     if (doubt !== '' && !this.#doubted) onDoubt(doubt)
     this.#doubted = doubt !== ''
-    if (this.#doubted) return
+    if (this.#doubted) return doubt
     const { turn } = await this.pass(now)
     if (turn) await this.confirm(now)
+    return ''
   }
 
   /** From here on the clock is believed. */

@@ -2,6 +2,7 @@ import { batch, signUpsIn } from '../api/batch.ts'
 import type { Answer, Context } from '../api/context.ts'
 import { create } from '../api/create.ts'
 import { createMany } from '../api/create-many.ts'
+import { healthDetails } from '../api/health-details.ts'
 import { history } from '../api/history.ts'
 import { list } from '../api/list.ts'
 import { login } from '../api/login.ts'
@@ -28,7 +29,7 @@ export function routesOf(context: Context, openapi: (() => string) | undefined):
   ])
   return [
     ...authRoutes(context),
-    healthRoute(context),
+    ...healthRoutes(context),
     ...(openapi === undefined ? [] : [documentRoute(openapi)]),
     ...operationRoutes(context),
     batchRoute(context),
@@ -204,13 +205,19 @@ function authRoutes(context: Context): Route[] {
   ]
 }
 
-function healthRoute({ health }: Context): Route {
+function healthRoutes(context: Context): Route[] {
   const run: Handler['run'] = async ({ query }) => {
     query.refuseAll()
-    await health.check()
+    await context.health.check()
     return { status: 200, body: '{"status":"ok"}' }
   }
-  return { path: '/api/health', methods: { GET: { ...plain(run), unlimited: true } } }
+  return [
+    { path: '/api/health', methods: { GET: { ...plain(run), unlimited: true } } },
+    {
+      path: '/api/health/details',
+      methods: { GET: plain(({ caller, query }) => healthDetails(context, caller.actor, query)) },
+    },
+  ]
 }
 
 function documentRoute(openapi: () => string): Route {

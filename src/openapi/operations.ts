@@ -168,6 +168,17 @@ function serviceOperations(): Operation[] {
     },
     {
       ...plain,
+      open: false,
+      path: '/api/health/details',
+      id: 'getHealthDetails',
+      summary: 'How it is, for admins',
+      description:
+        'Every part with its state, since when it is so and what went wrong; sizes and connections of the database.',
+      answers: [{ status: 200, description: 'How it is.', headers: [], schema: refTo('HealthDetails') }],
+      codes: ['unauthenticated', 'forbidden'],
+    },
+    {
+      ...plain,
       path: '/api/openapi.json',
       id: 'getDocument',
       summary: 'The OpenAPI document',

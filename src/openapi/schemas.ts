@@ -33,6 +33,7 @@ export function schemasOf(model: Model): Record<string, JsonSchema> {
     ...batchSchemas,
     Summary: summarySchema,
     Health: object({ status: { const: 'ok' } }, ['status']),
+    HealthDetails: healthDetailsSchema,
     ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
   }
 }
@@ -121,6 +122,32 @@ const figures: JsonSchema = {
 }
 
 /** What is asked for is there, and nothing else. */
+const checkSchema: JsonSchema = object(
+  {
+    status: { type: 'string', enum: ['ok', 'failed'] },
+    since: { type: 'string', format: 'date-time', description: 'Since when it is so.' },
+    last: { type: 'string', format: 'date-time', description: 'When it was last looked at.' },
+    message: { type: ['string', 'null'], description: 'What went wrong.' },
+  },
+  ['status', 'since', 'last', 'message'],
+)
+
+const healthDetailsSchema: JsonSchema = object(
+  {
+    status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
+    version: { type: 'string', description: 'Of Takeback.' },
+    format: { type: 'integer', description: 'Of the database.' },
+    checks: object({ database: checkSchema, retention: checkSchema }, ['database']),
+    store: {
+      type: ['object', 'null'],
+      description: 'Sizes and connections of the database; `null` where it does not tell.',
+      properties: { kind: { type: 'string' } },
+      additionalProperties: true,
+    },
+  },
+  ['status', 'version', 'format', 'checks', 'store'],
+)
+
 const summarySchema: JsonSchema = object(
   {
     data: {

@@ -35,7 +35,9 @@ export interface Store {
    * files itself.
    */
   vacuum(): Promise<void>
-  /** Throws where the database does not answer. */
+  /** Throws where the database does not answer, or takes no writes. Leaves nothing behind. */
   ping(): Promise<void>
+  /** What an admin wants to know: sizes, connections. */
+  figures(): Promise<Readonly<Record<string, string | number | boolean>>>
   close(): Promise<void>
 }

@@ -34,8 +34,8 @@ function isStalePlan(error: unknown): boolean {
   return stateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** Connections, resources, shutdowns, cancelled and read-only: nothing that the request could have done otherwise. */
-const AWAY = /^(08|53|57|58|25006|55P03|28|3D000)/
+/** Connections, resources, shutdowns, cancelled, read-only, rights that were taken away and internal errors: nothing that the request could have done otherwise. */
+const AWAY = /^(08|53|57|58|XX|25006|25P03|42501|55P03|28|3D000)/
 
 /** PostgreSQL's own code; undefined where the connection failed and no server has said anything. */
 export function stateOf(error: unknown): string | undefined {

@@ -34,8 +34,8 @@ const SETTINGS = {
   extra_float_digits: '1',
   standard_conforming_strings: 'on',
 }
-/** A transaction that we have lost sight of must not keep its locks. */
-const IDLE_MS = 60_000
+/** A transaction of a server that is frozen or cut off must not keep its locks: others wait for them. */
+const IDLE_MS = 5000
 
 /**
  * Connections to one database. Statements share them, several under way on each, so that those which are sent together
@@ -73,6 +73,10 @@ export class Pool {
         ...this.#more,
       },
     })
+  }
+
+  get figures(): { readonly pool: number; readonly waiting: number } {
+    return { pool: this.#limits.pool, waiting: this.#waiting }
   }
 
   query(statement: Statement, bag: Bag): Promise<Result> {

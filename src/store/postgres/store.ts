@@ -10,7 +10,7 @@ import { LATE, type Outcome, type Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
-import { meaningOf } from './errors.ts'
+import { meaningOf, unavailable } from './errors.ts'
 import { type Connection, Pool, type Result } from './pool.ts'
 import { Statistics } from './statistics.ts'
 import { reason, structureOf } from './structure.ts'
@@ -198,10 +198,17 @@ export class PostgresStore implements Store {
   async ping(): Promise<void> {
     this.#refuseOutdated()
     try {
-      await this.#pool.query(statement(sql`SELECT 1`), {})
+      const [row] = await this.#pool.query(statement(WRITABLE), {})
+      if (row?.[0] === 'on')
+        throw unavailable(new Error('the database takes no writes: it is read-only, or a standby'))
     } catch (error) {
       throw failureOf(error)
     }
+  }
+
+  async figures(): Promise<Record<string, string | number>> {
+    const [row] = await this.#pool.query(statement(sql`SELECT pg_database_size(current_database())`), {})
+    return { kind: 'postgres', size_bytes: Number(row?.[0]), ...this.#pool.figures }
   }
 
   async close(): Promise<void> {
@@ -296,6 +303,8 @@ function statement(source: Sql): Statement {
 }
 
 const ABOUT = sql`SELECT version(), current_setting('server_encoding'), current_setting('synchronous_commit')`
+/** On in a standby too. */
+const WRITABLE = sql`SELECT current_setting('transaction_read_only')`
 const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)
 const BACK_TO_PART = statement(sql`ROLLBACK TO SAVEPOINT "takeback_part"`)
 const END_PART = statement(sql`RELEASE SAVEPOINT "takeback_part"`)

@@ -31,6 +31,8 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
             if (manner === 'read')
               await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
             await session.run(sql`SET LOCAL statement_timeout = 0`)
+            // It does other things in between.
+            await session.run(sql`SET LOCAL idle_in_transaction_session_timeout = '60s'`)
             if (manner !== 'read') {
               await session.run(LOCK)
               // Whoever has been reading for long is waited for, but not so that all others wait behind us.

@@ -32,7 +32,7 @@ export function meaningOf(error: unknown): Meaning {
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return { kind: 'damaged', failure: unavailable(error) }
   if (code.startsWith('SQLITE_IOERR')) return { kind: 'lost', failure: unavailable(error) }
   // A reader has no other way to say that it gave up.
-  if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY)|^unavailable$/.test(code))
+  if (/^SQLITE_(BUSY|LOCKED|CANTOPEN|READONLY|PERM|PROTOCOL|NOMEM|NOLFS|INTERRUPT)|^unavailable$/.test(code))
     return { kind: 'failure', failure: unavailable(error) }
   return { kind: 'unknown' }
 }

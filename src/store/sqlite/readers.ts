@@ -87,6 +87,11 @@ export class Readers {
     for (const reader of this.#all) this.#end(reader, new Error('the server stops'))
   }
 
+  get figures(): { readonly reading: number; readonly waiting: number } {
+    const reading = [...this.#all].filter(({ job }) => job !== undefined).length
+    return { reading, waiting: this.#waiting.length }
+  }
+
   get #isReading(): boolean {
     for (const { job } of this.#all) if (job !== undefined) return true
     return false

@@ -10,13 +10,14 @@ import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
-import { isBusy, meaningOf } from './errors.ts'
+import { isBusy, meaningOf, unavailable } from './errors.ts'
 import { lastSeq, suspect } from './files.ts'
 import { GroupCommit, type Verdict, type Waiting } from './group.ts'
 import { Mark } from './mark.ts'
 import { checkpoint, checkpointWhenLarge, closeDatabase, LOG_BYTES, openDatabase } from './open.ts'
 import { patiently } from './patience.ts'
 import { HERE, type Place, Placement } from './placement.ts'
+import { figuresOf, probeFile, probeLock } from './probe.ts'
 import { WriteQueue } from './queue.ts'
 import { Readers } from './readers.ts'
 import { keepSecret, keptSecret } from './secret.ts'
@@ -231,10 +232,22 @@ export class SqliteStore implements Store {
 
   async ping(): Promise<void> {
     if (this.#lost !== undefined) throw new Failure('unavailable', { headers: { 'Retry-After': '1' } })
+    await probeFile(this.#path).catch((error) => Promise.reject(unavailable(error)))
     await this.#whenFree(() => {
       this.#refuseOutdated()
       this.#statements.execute(anything, {})
+      probeLock(this.#database)
     })
+  }
+
+  async figures(): Promise<Record<string, string | number>> {
+    const { reading = 0, waiting = 0 } = this.#readers?.figures ?? {}
+    return {
+      kind: 'sqlite',
+      ...(await figuresOf(this.#path)),
+      reads_under_way: reading,
+      reads_waiting: waiting,
+    }
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,12 @@
+import { Failure } from '../errors.ts'
+import type { Actor } from '../plan/actor.ts'
+import { type Answer, type Context, signInFirst } from './context.ts'
+import type { Query } from './query.ts'
+
+/** How the server is, for admins. */
+export async function healthDetails({ health }: Context, actor: Actor, query: Query): Promise<Answer> {
+  if (actor.kind === 'nobody') throw signInFirst()
+  if (actor.kind === 'user' && !actor.admin) throw new Failure('forbidden')
+  query.refuseAll()
+  return { status: 200, body: JSON.stringify(await health.details()) }
+}

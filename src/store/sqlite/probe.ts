@@ -1,0 +1,43 @@
+import type { Database } from 'bun:sqlite'
+import { constants, statSync } from 'node:fs'
+import { access, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { budget } from '../../budget.ts'
+import { MEMORY } from '../location.ts'
+import { isBusy } from './errors.ts'
+
+/**
+ * Throws where the file cannot be written to: it is gone, its file system is read-only, full, or does not answer. Asked
+ * outside of this thread, so that a file system that hangs does not stop the server here.
+ */
+export async function probeFile(path: string, leastFree: number = budget.freeBytes): Promise<void> {
+  if (path === MEMORY) return
+  const late = new Error(`the file system of ${path} does not answer`)
+  const asked = Promise.all([access(path, constants.R_OK | constants.W_OK), freeBytes(path)])
+  asked.catch(() => {})
+  const [, free] = await Promise.race([asked, Bun.sleep(budget.probeMs).then(() => Promise.reject(late))])
+  if (free < leastFree) throw new Error(`the disk is full: ${free} bytes are free`)
+}
+
+async function freeBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize
+}
+
+/** Begins a write and takes it back: the journal does not notice. Whoever else writes just now proves that one can. */
+export function probeLock(database: Database): void {
+  if (database.inTransaction) return
+  try {
+    database.run('BEGIN IMMEDIATE')
+    database.run('ROLLBACK')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+  }
+}
+
+/** For admins. */
+export async function figuresOf(path: string): Promise<Record<string, number>> {
+  if (path === MEMORY) return {}
+  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return { size_bytes: sizeOf(path), log_bytes: sizeOf(`${path}-wal`), free_bytes: await freeBytes(path) }
+}

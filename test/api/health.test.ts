@@ -1,0 +1,131 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { Health } from '../../src/api/health.ts'
+import { Pool } from '../../src/store/postgres/pool.ts'
+import { probeFile } from '../../src/store/sqlite/probe.ts'
+import type { Store } from '../../src/store/store.ts'
+import { bookings } from '../declarations.ts'
+import { eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
+
+const health = async (server: TestServer) => (await server.call('GET', '/api/health', { token: null })).status
+
+onEveryStore('health', bookings, (server) => {
+  test('costs the journal and the tables nothing', async () => {
+    const rows = () => server.query('SELECT count(*) AS n, max(seq) AS last FROM takeback_journal')
+    const before = await rows()
+    for (let at = 0; at < 5; at++) expect(await health(server)).toBe(200)
+    expect(await rows()).toEqual(before)
+  })
+
+  test('asks the database once, however many ask for it at the same time', async () => {
+    let [pings, under] = [0, 0]
+    const { store } = server.context
+    const counting: Store = Object.assign(Object.create(store), {
+      async ping() {
+        pings++
+        expect(++under).toBe(1)
+        await store.ping()
+        under--
+      },
+    })
+    const counted = new Health(counting)
+    await Promise.all(Array.from({ length: 500 }, () => counted.check()))
+    expect(pings).toBe(1)
+    await eventually(async () => {
+      await counted.check()
+      return pings > 1
+    })
+  })
+
+  test('tells details to admins only', async () => {
+    const { body } = await server.call('GET', '/api/health/details')
+    expect(body).toMatchObject({
+      status: 'ok',
+      version: expect.any(String),
+      format: expect.any(Number),
+      checks: { database: { status: 'ok', message: null, since: expect.any(String) } },
+      store: { size_bytes: expect.any(Number) },
+    })
+    const { token } = await server.user('users', { email: 'u@example.com', name: 'u' })
+    expect((await server.call('GET', '/api/health/details', { token })).status).toBe(403)
+    expect((await server.call('GET', '/api/health/details', { token: null })).status).toBe(401)
+  })
+
+  test('says since when a part fails, and what went wrong', async () => {
+    const { health } = server.context
+    const check = async () => (await server.call('GET', '/api/health/details')).body.checks.retention
+    health.note('retention', new Error('no room'))
+    const first = await check()
+    expect(first).toMatchObject({ status: 'failed', message: 'no room' })
+    await Bun.sleep(5)
+    health.note('retention', new Error('no room yet'))
+    expect(await check()).toMatchObject({ since: first.since, message: 'no room yet' })
+    health.note('retention')
+    expect(await check()).toMatchObject({ status: 'ok', message: null })
+  })
+})
+
+onStore('postgres', 'health of a database that takes no writes', bookings, (server) => {
+  test('is 503, and so are writes, while reads go on', async () => {
+    const sql = new SQL(await server.databaseUrl(), { max: 1 })
+    const [{ name }] = await sql`SELECT current_database() AS name`
+    const set = async (mode: string) => {
+      await sql.unsafe(`ALTER DATABASE "${name}" SET default_transaction_read_only = ${mode}`)
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name} AND pid <> pg_backend_pid()`
+    }
+    await sql`SET default_transaction_read_only = off`
+    await set('on')
+    await eventually(async () => (await server.call('GET', '/api/rooms/')).status === 200)
+    await eventually(async () => (await health(server)) === 503)
+    const write = await server.call('POST', '/api/rooms/', { body: { title: 'x', beds: 1 } })
+    expect([write.status, write.body.code]).toEqual([503, 'unavailable'])
+    await set('off')
+    await eventually(async () => (await health(server)) === 200)
+    await sql.close()
+  })
+})
+
+onStore('sqlite', 'health of a file that is gone', bookings, (server) => {
+  test('is 503 until it is back', async () => {
+    const file = join(server.folder, 'test.db')
+    renameSync(file, `${file}.away`)
+    await eventually(async () => (await health(server)) === 503)
+    renameSync(`${file}.away`, file)
+    await eventually(async () => (await health(server)) === 200)
+  })
+})
+
+test('a disk without room is found before a write is', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'takeback-health-'))
+  const file = join(folder, 'some.db')
+  writeFileSync(file, '')
+  await probeFile(file, 1)
+  await expect(probeFile(file, Number.MAX_SAFE_INTEGER)).rejects.toThrow('the disk is full')
+  rmSync(folder, { recursive: true })
+})
+
+onStore('postgres', 'a server that is frozen within a transaction', bookings, (server) => {
+  test('stops others for seconds only', async () => {
+    const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'x', beds: 1 })
+    const limits = { pool: 1, statementMs: 10_000, connectMs: 5000 }
+    const frozen = new Pool(await server.databaseUrl(), limits)
+    const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    // It has locked what others want to change, and then nothing comes from it any more.
+    const stuck = frozen.transaction(async (connection) => {
+      await connection.query({ text: 'SELECT "id" FROM "rooms" FOR UPDATE', params: [] }, {})
+      locked.resolve()
+      await over.promise
+      return { result: undefined, commit: true }
+    })
+    await locked.promise
+    const { status } = await server.call('PATCH', `/api/rooms/${room.id}/`, { body: { beds: 2 } })
+    expect(status).toBe(200)
+    over.resolve()
+    // Nor can it go on as if nothing had been.
+    await expect(stuck).rejects.toThrow()
+    await frozen.close()
+  })
+})

@@ -98,6 +98,9 @@ export const budget = {
   namedConflicts: 20,
   /** Ids of rows that stand against a migration, for each reason. */
   migrationRows: 1000,
+
+  // What is logged.
+  logCharacters: 4 * 1024 * 1024,
 } as const
 
 /** So many at once, then so many a second. */

@@ -19,6 +19,8 @@ export const serve: Command = {
       throw new StartError(`takeback serve takes no "${given.words[0]}": its flags begin with --.`)
     const config = readConfig(flagsOf(given), process.env)
     const log = new Log(config.log)
+    // Without a listener, a reader that has ended would end the server.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
     let code = 0
     const lost = (error: unknown) => {
       code = 1

@@ -27,8 +27,9 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
     log.say('Refusals name the rules behind them (--explain-denials): for developing only', {})
   // A log that is read by programs is no place for a password.
   const pretty = config.log === 'pretty'
-  if (first !== undefined) (pretty ? process.stdout : process.stderr).write(`${first}\n`)
-  if (pretty) process.stdout.write('Press Ctrl-C to stop.\n')
+  if (first !== undefined && pretty) log.print(first)
+  if (first !== undefined && !pretty) process.stderr.write(`${first}\n`)
+  if (pretty) log.print('Press Ctrl-C to stop.')
 }
 
 /** Only where there never was one: a deleted admin is not replaced behind anybody's back. */

@@ -1,3 +1,5 @@
+import { LogOutput } from './log-output.ts'
+
 export type LogFormat = 'pretty' | 'json'
 
 /** One request, as it stands in the log. */
@@ -15,6 +17,9 @@ interface Entry {
   readonly account?: string | undefined
 }
 
+const STANDARD_OUTPUT = 1
+const CLOSE_MS = 1000
+
 /** Structured lines on standard output, gathered for a moment so that a busy server does not write for each of them. */
 export class Log {
   readonly #format: LogFormat
@@ -22,14 +27,16 @@ export class Log {
   #lines: string[] = []
   #time = { at: 0, text: '' }
 
-  constructor(
-    format: LogFormat,
-    write = (text: string, done?: () => void): void => {
-      process.stdout.write(text, done)
-    },
-  ) {
+  constructor(format: LogFormat, write?: (text: string, done?: () => void) => void) {
     this.#format = format
-    this.#write = write
+    const output = new LogOutput(STANDARD_OUTPUT, (dropped) => this.#dropped(dropped))
+    this.#write = write ?? ((text, done) => output.write(text, done))
+  }
+
+  /** Text for people, as it is. */
+  print(text: string): void {
+    this.#put(text)
+    this.flush()
   }
 
   /** Something to say that is about no request. */
@@ -51,12 +58,19 @@ export class Log {
 
   /** Something that goes on, but that somebody should mend. */
   warn(message: string): void {
+    this.#put(this.#warning(message, {}))
+  }
+
+  #warning(message: string, fields: Readonly<Record<string, number>>): string {
     const time = new Date().toISOString()
-    this.#put(
-      this.#format === 'json'
-        ? JSON.stringify({ time, level: 'warn', message })
-        : `${time.slice(11, 23)}  warning  ${message}`,
-    )
+    return this.#format === 'json'
+      ? JSON.stringify({ time, level: 'warn', message, ...fields })
+      : `${time.slice(11, 23)}  warning  ${message}`
+  }
+
+  #dropped(dropped: number): string {
+    const lines = dropped === 1 ? '1 line of the log' : `${dropped} lines of the log`
+    return `${this.#warning(`${lines} could not be written`, { dropped })}\n`
   }
 
   error(message: string, cause: unknown, requestId?: string): void {
@@ -82,10 +96,10 @@ export class Log {
     this.#write(`${lines.join('\n')}\n`)
   }
 
-  /** Resolves when everything has left. */
+  /** Resolves when everything has left, or when nobody takes it. */
   close(): Promise<void> {
     this.flush()
-    return new Promise((done) => this.#write('', done))
+    return Promise.race([new Promise<void>((done) => this.#write('', done)), Bun.sleep(CLOSE_MS)])
   }
 
   /** Many requests fall into one millisecond. */

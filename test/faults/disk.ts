@@ -64,7 +64,8 @@ export class Disk {
   }
 
   unmount(): void {
-    sh('umount', this.path)
+    for (let tries = 0; tries < 50 && Bun.spawnSync(['umount', this.path]).exitCode !== 0; tries++)
+      Bun.sleepSync(100)
   }
 
   /** As if the power were gone at once: what was not synced is lost. Nothing can be written until it is mounted again. */
@@ -95,12 +96,13 @@ export class Disk {
   }
 
   remove(): void {
+    // Whoever was killed may still be on its way out.
     for (const command of [
       ['umount', this.path],
       ['losetup', '--detach', this.#device],
       ['umount', this.#store],
     ])
-      Bun.spawnSync(command)
+      for (let tries = 0; tries < 50 && Bun.spawnSync(command).exitCode !== 0; tries++) Bun.sleepSync(100)
     rmSync(this.#folder, { recursive: true, force: true })
   }
 

@@ -98,7 +98,7 @@ onEveryStoreByHand('takeback backup', (store) => {
       const titles = await titlesIn(target)
       expect(titles.length).toBeGreaterThanOrEqual(before)
       expect(titles).toEqual(writer.acknowledged.slice(0, titles.length))
-      expect(restored.out).toMatch(new RegExp(`^ {2}rooms +${titles.length}$`, 'm'))
+      expect(restored.out).toMatch(new RegExp(`^ {2}rooms +${titles.length.toLocaleString('en')}$`, 'm'))
       await expectAgreement(target)
       const again = await serve(['--config', example, '--database', target.url])
       // The secret came along: the token is still one, and ids go on.

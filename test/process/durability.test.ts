@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { onEveryStoreByHand } from '../harness.ts'
+import { eventually, onEveryStoreByHand } from '../harness.ts'
 import { login, prepared, run, serve } from './process.ts'
 
 /** What can be done to a file, and seen in it. */
@@ -35,7 +35,8 @@ onEveryStoreByHand('the end of a server', (store) => {
           }
         }
       })
-      await Bun.sleep(100 + Math.random() * 150)
+      await eventually(() => acknowledged.size > (round + 1) * 20)
+      await Bun.sleep(Math.random() * 150)
       server.child.kill('SIGKILL')
       running = false
       await Promise.all(clients)
@@ -48,7 +49,7 @@ onEveryStoreByHand('the end of a server', (store) => {
     )
     const titles = new Map(rows.map(({ id, title }) => [id, title]))
     const lost = [...acknowledged].filter(([id, title]) => titles.get(id) !== title)
-    expect(acknowledged.size).toBeGreaterThan(100)
+    expect(acknowledged.size).toBeGreaterThan(60)
     expect(lost).toEqual([])
     expect(rows.filter(({ title, data }) => title !== JSON.parse(String(data))?.title)).toEqual([])
     expect(rows).toHaveLength(titles.size)
@@ -91,7 +92,9 @@ onEveryStoreByHand('the end of a server', (store) => {
           }
         }
       })
-      await Bun.sleep(100 + Math.random() * 150)
+      // However long that takes on a busy machine.
+      await eventually(() => answers.size > (round + 1) * 20)
+      await Bun.sleep(Math.random() * 100)
       server.child.kill('SIGKILL')
       running = false
       await Promise.all(clients)

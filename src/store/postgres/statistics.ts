@@ -4,14 +4,16 @@ import type { Connection } from './pool.ts'
 
 /**
  * Tables that have twice the pages that they had when they were last analysed, or more than a few and never were. The
- * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later.
+ * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later. That counts too:
+ * statistics that were taken while many rows were not committed yet have their pages and not their rows.
  *
  * Without statistics the planner takes `"deleted_at" IS NULL` to hold for one row in two hundred, and joins two tables
  * of some ten thousand rows by comparing each row with each.
  */
 const OUTGROWN = sql`SELECT c.relname FROM pg_class c
   WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
-  AND pg_relation_size(c.oid) / current_setting('block_size')::int >= greatest(4, 2 * c.relpages)`
+  AND (pg_relation_size(c.oid) / current_setting('block_size')::int >= greatest(4, 2 * c.relpages)
+    OR pg_stat_get_mod_since_analyze(c.oid) >= greatest(500, c.reltuples))`
 
 /** Autovacuum analyses too, but comes by once a minute: a new table can have grown large by then. */
 export class Statistics {

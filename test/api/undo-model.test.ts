@@ -103,7 +103,8 @@ class World {
   #keepCleared(thing: Thing, now: Values, changes: readonly { thing: Thing; now: Values }[]): void {
     for (const edge of this.edgesOf(thing.type)) {
       const after = targetsOf(thing, edge)
-      if (edge.list === undefined && after.length > 0) continue
+      // Only such references are emptied by a deletion, and set again by its restore.
+      if (edge.onDelete !== 'clear' || (edge.list === undefined && after.length > 0)) continue
       for (const [place, target] of (now.references[edge.path] ?? []).entries()) {
         const gone = changes.find((one) => one.thing.type === edge.to && one.thing.id === target)
         const deletion = gone?.thing.deletion ?? null

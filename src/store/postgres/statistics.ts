@@ -4,8 +4,10 @@ import type { Connection } from './pool.ts'
 
 /**
  * Tables that have twice the pages that they had when they were last analysed, or more than a few and never were. The
- * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later. That counts too:
- * statistics that were taken while many rows were not committed yet have their pages and not their rows.
+ * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later.
+ *
+ * Not while a transaction has been writing to it for a while: statistics then have all of its pages and none of its
+ * rows, and the planner takes a large table for an empty one. Where that happened all the same, the count of writes tells.
  *
  * Without statistics the planner takes `"deleted_at" IS NULL` to hold for one row in two hundred, and joins two tables
  * of some ten thousand rows by comparing each row with each.
@@ -13,7 +15,9 @@ import type { Connection } from './pool.ts'
 const OUTGROWN = sql`SELECT c.relname FROM pg_class c
   WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
   AND (pg_relation_size(c.oid) / current_setting('block_size')::int >= greatest(4, 2 * c.relpages)
-    OR pg_stat_get_mod_since_analyze(c.oid) >= greatest(500, c.reltuples))`
+    OR pg_stat_get_mod_since_analyze(c.oid) >= greatest(500, c.reltuples))
+  AND NOT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE l.relation = c.oid AND l.mode = 'RowExclusiveLock' AND a.xact_start < now() - interval '200 milliseconds')`
 
 /** Autovacuum analyses too, but comes by once a minute: a new table can have grown large by then. */
 export class Statistics {

@@ -1,6 +1,6 @@
 // Builds lib/: the JavaScript and the types behind `import … from 'takeback'` outside of Bun.
 import { spawnSync } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -8,11 +8,21 @@ const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.m
 const packs = ['pack', 'publish'].includes(process.env.npm_command ?? '')
 
 if (existsSync(tsc)) {
-  rmSync(new URL('../lib', import.meta.url), { recursive: true, force: true })
-  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.lib.json'], {
+  // Beside the old one first: somebody may be reading that.
+  const fresh = `${root}lib.${process.pid}`
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.lib.json', '--outDir', fresh], {
     cwd: root,
     stdio: 'inherit',
   })
+  if (status === 0) {
+    try {
+      rmSync(`${root}lib`, { recursive: true, force: true })
+      renameSync(fresh, `${root}lib`)
+    } catch {
+      // Another build has put the same there meanwhile.
+      rmSync(fresh, { recursive: true, force: true })
+    }
+  }
   process.exit(status ?? 1)
 }
 

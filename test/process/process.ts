@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newDatabase, type TestDatabase } from '../harness.ts'
@@ -124,8 +124,14 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. */
+/**
+ * `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. Built only where the source is newer,
+ * since test files run side by side and others may be reading it.
+ */
 export function buildLibrary(): void {
+  const built = statSync(join(root, 'lib', 'takeback.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root), 'tsconfig.lib.json', 'build/lib.js']
+  if (sources.every((file) => statSync(join(root, file)).mtimeMs < built)) return
   const { exitCode, stderr } = Bun.spawnSync(['node', join(root, 'build', 'lib.js')])
   if (exitCode !== 0) throw new Error(stderr.toString())
 }

@@ -74,13 +74,18 @@ export class Retention {
 
   /** One wrong clock must not erase anything: where it has jumped, nothing is cleared out until somebody confirms it. */
   async passUnlessInDoubt(onDoubt: (doubt: string) => void, now = Date.now()): Promise<string> {
-    const doubt = await this.#doubtOf(now)
+    const doubt = this.#erases ? await this.#doubtOf(now) : ''
     if (doubt !== '' && !this.#doubted) onDoubt(doubt)
     this.#doubted = doubt !== ''
     if (this.#doubted) return doubt
     const { turn } = await this.pass(now)
     if (turn) await this.confirm(now)
     return ''
+  }
+
+  /** Whether anything is declared to go: otherwise there are only kept answers to clear out. */
+  get #erases(): boolean {
+    return this.#trash.length > 0 || this.#plan.types.length > 0
   }
 
   /** From here on the clock is believed. */
@@ -132,7 +137,7 @@ export class Retention {
 
   /** Where everything is kept, there are only answers and interrupted purges. */
   async #anyToDo(now: number): Promise<boolean> {
-    if (this.#trash.length > 0 || this.#plan.types.length > 0) return true
+    if (this.#erases) return true
     const { store, answers, purges } = this.#context
     const found = await Promise.all([
       store.read(answers.old, expiredAt(now)),

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Actor } from '../src/plan/actor.ts'
+import type { Actor } from '../src/plan/viewer/actor.ts'
 import { valuesOf } from '../test/plans.ts'
 import { type Call, drive } from './generator.ts'
 import type { Options } from './options.ts'

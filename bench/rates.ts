@@ -1,4 +1,4 @@
-import type { Actor } from '../src/plan/actor.ts'
+import type { Actor } from '../src/plan/viewer/actor.ts'
 import { ROOMS } from './fill.ts'
 import { type Call, drive, type Load } from './generator.ts'
 import type { Options, Part } from './options.ts'

@@ -4,7 +4,7 @@ import { chunked, exchange, head, type Segment } from './raw.ts'
 
 /**
  * What Bun's server does with requests as bytes, beside anything of ours. Some of it we rely on, some of it we work
- * around. A failing test after an upgrade of Bun shows what has changed: see what that means for `src/http/`, then
+ * around. A failing test after an upgrade of Bun shows what has changed: see what that means for `src/serve/http/`, then
  * write down the new behaviour here.
  */
 

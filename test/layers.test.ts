@@ -14,41 +14,44 @@ const allowed: Record<string, readonly string[]> = {
   takeback: ['declare'],
   store: ['budget', 'declare', 'errors'],
   plan: ['budget', 'declare', 'errors', 'store'],
-  auth: ['budget', 'errors', 'plan', 'store'],
+  account: ['budget', 'errors', 'plan', 'store'],
   journal: ['budget', 'declare', 'errors', 'plan', 'store'],
-  openapi: ['auth', 'budget', 'declare', 'errors', 'http', 'plan'],
-  api: ['auth', 'budget', 'declare', 'errors', 'journal', 'plan', 'store'],
-  http: ['api', 'budget', 'errors', 'plan'],
-  config: ['budget', 'errors', 'http', 'store'],
+  openapi: ['account', 'budget', 'declare', 'errors', 'plan', 'serve'],
+  api: ['account', 'budget', 'declare', 'errors', 'journal', 'plan', 'store'],
+  serve: ['api', 'budget', 'errors', 'plan'],
+  config: ['budget', 'errors', 'serve', 'store'],
   app: [
+    'account',
     'api',
-    'auth',
     'budget',
     'config',
     'declare',
     'errors',
-    'http',
     'journal',
     'openapi',
     'plan',
+    'serve',
     'store',
     'takeback',
   ],
   cli: [
+    'account',
     'api',
     'app',
-    'auth',
     'budget',
     'config',
     'declare',
     'errors',
-    'http',
     'journal',
     'openapi',
     'plan',
+    'serve',
     'store',
   ],
 }
+
+/** The rooms of `plan/`, from the ground up: each imports from those before it alone. `compile.ts` stands above them. */
+const rooms = ['tables', 'viewer', 'condition', 'past', 'read', 'write', 'view', 'remove', 'compile.ts']
 
 const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
 
@@ -66,6 +69,18 @@ test('imports run one way', () => {
       .map((target) => `${file} imports ${target}`),
   )
   expect(files.length).toBeGreaterThan(50)
+  expect(wrong).toEqual([])
+})
+
+test('the rooms of plan/ build on each other in order', () => {
+  const roomOf = (file: string) => rooms.indexOf(file.split('/')[1] ?? '')
+  const inPlan = files.filter((file) => partOf(file) === 'plan')
+  const wrong = inPlan.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => partOf(target) === 'plan' && roomOf(target) > roomOf(file))
+      .map((target) => `${file} imports ${target}`),
+  )
+  expect(inPlan.filter((file) => roomOf(file) < 0)).toEqual([])
   expect(wrong).toEqual([])
 })
 

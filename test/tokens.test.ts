@@ -9,7 +9,7 @@ import {
   TOKEN_SECONDS,
   Tokens,
   verifySignature,
-} from '../src/auth/tokens.ts'
+} from '../src/account/tokens.ts'
 import { vectors } from './vectors.ts'
 
 interface Group {

@@ -1,6 +1,6 @@
 import { Failure, invalid } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
 import { allow, entityAnswer, type KeptAnswer, operationOf, shownTo, TRIES } from './context.ts'
 import {

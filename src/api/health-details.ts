@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
 import type { Query } from './query.ts'
 

@@ -1,9 +1,9 @@
-import { expiryOf } from '../auth/temporary.ts'
-import type { Claims, Tokens } from '../auth/tokens.ts'
+import { expiryOf } from '../account/temporary.ts'
+import type { Claims, Tokens } from '../account/tokens.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
-import { type Actor, type Caller, nobody } from '../plan/actor.ts'
 import type { Plans } from '../plan/compile.ts'
+import { type Actor, type Caller, nobody } from '../plan/viewer/actor.ts'
 import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })

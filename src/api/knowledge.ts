@@ -1,5 +1,5 @@
 import type { Field } from '../declare/model.ts'
-import type { Actor } from '../plan/actor.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { askedBy, type Context } from './context.ts'
 

@@ -1,8 +1,8 @@
 import type { Rates } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
-import { compileRates, type RatesPlan } from '../plan/rates.ts'
 import type { Store } from '../store/store.ts'
 import { RateCounter } from './rate-counter.ts'
+import { compileRates, type RatesPlan } from './rate-statements.ts'
 import { type Standing, TokenBucket } from './token-bucket.ts'
 
 const EXCHANGE_MS = 1000

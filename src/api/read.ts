@@ -1,7 +1,7 @@
 import { type Errors, invalid, note } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { AS_OF } from '../plan/past.ts'
+import { AS_OF } from '../plan/past/past.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context, entityAnswer, refuseByRule } from './context.ts'
 import { parsePast, Query } from './query.ts'
 

@@ -1,7 +1,7 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
-import { type Actor, system } from '../plan/actor.ts'
-import { LAST_ADMIN } from '../plan/admins.ts'
 import type { Plan } from '../plan/compile.ts'
+import { type Actor, system } from '../plan/viewer/actor.ts'
+import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Bag, Row } from '../store/dialect.ts'
 import {

@@ -1,5 +1,5 @@
 import { type Errors, Failure } from '../errors.ts'
-import type { Actor } from '../plan/actor.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import { type Context, operationOf, refuseByRule } from './context.ts'
 

@@ -2,7 +2,7 @@ import type { Edge, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { leavesOf } from '../journal/leaves.ts'
 import type { Reversal } from '../journal/reversal.ts'
-import type { Obstacle } from '../plan/obstacle.ts'
+import type { Obstacle } from '../plan/past/obstacle.ts'
 
 /**
  * What a rule forbids by itself, but a plain restore of another Entity would do along with it: whoever may restore that

@@ -1,5 +1,5 @@
 import type { Plan } from '../plan/compile.ts'
-import { sealedName } from '../plan/seals.ts'
+import { sealedName } from '../plan/past/seals.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bag, Bound } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'

@@ -1,9 +1,9 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { type Change, stackOf } from '../journal/stack.ts'
-import type { Actor } from '../plan/actor.ts'
 import type { Plan } from '../plan/compile.ts'
-import { mayOf } from '../plan/view.ts'
+import { mayOf } from '../plan/view/view.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
 import {

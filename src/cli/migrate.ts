@@ -1,6 +1,6 @@
 import { loadModel } from '../app.ts'
 import { StartError } from '../errors.ts'
-import { tablesOf } from '../plan/schema.ts'
+import { tablesOf } from '../plan/tables/schema.ts'
 import { describe } from '../store/location.ts'
 import { dropAside, findAside } from '../store/migration/drop.ts'
 import { migrate as carryOut, type Preview, preview } from '../store/migration/migrate.ts'

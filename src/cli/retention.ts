@@ -1,6 +1,6 @@
 import { Retention } from '../api/retention.ts'
 import { StartError } from '../errors.ts'
-import { compileRetention } from '../plan/retention.ts'
+import { compileRetention } from '../plan/past/retention.ts'
 import type { Command } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'

@@ -1,7 +1,7 @@
 import { loadModel, type Running, startApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
-import { Log } from '../http/log.ts'
+import { Log } from '../serve/http/log.ts'
 import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
 import { BackupSchedule } from './backup-schedule.ts'

@@ -1,6 +1,6 @@
 import { emailKey } from '../declare/email-key.ts'
 import { StartError } from '../errors.ts'
-import { EMAIL_KEY } from '../plan/schema.ts'
+import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, storeOptions } from './options.ts'
 import { withApp } from './past.ts'

@@ -1,6 +1,6 @@
 import type { EntityType, Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { bodyColumns, ownColumns } from '../plan/columns.ts'
+import { bodyColumns, ownColumns } from '../plan/tables/columns.ts'
 
 /** An Entity as its JSON has it. */
 export type State = Readonly<Record<string, unknown>> & { readonly [SECRETS]?: Secrets }

@@ -2,8 +2,8 @@ import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
-import { nobody } from '../plan/actor.ts'
-import { viewersOf } from '../plan/viewer.ts'
+import { nobody } from '../plan/viewer/actor.ts'
+import { viewersOf } from '../plan/viewer/viewer.ts'
 
 /** `some`: those for whom a condition holds. What it says is nobody's business: strangers read this too. */
 type Audience = 'everyone' | 'signed-in' | 'some' | 'admins'

@@ -2,8 +2,8 @@ import { no } from '../declare/cel/expression.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Field, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { nobody } from '../plan/actor.ts'
-import { viewersOf } from '../plan/viewer.ts'
+import { nobody } from '../plan/viewer/actor.ts'
+import { viewersOf } from '../plan/viewer/viewer.ts'
 import { mapSchema } from './compose.ts'
 
 /** Whether a field of a type is concealed. */

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { Code } from '../errors.ts'
-import type { Method } from '../http/route.ts'
+import type { Method } from '../serve/http/route.ts'
 import type { Parameter, SharedParameter } from './parameters.ts'
 
 /** One call of the API: all that the document and the reference page say about it. */

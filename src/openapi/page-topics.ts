@@ -1,4 +1,4 @@
-import { SESSION_SECONDS, TOKEN_SECONDS } from '../auth/tokens.ts'
+import { SESSION_SECONDS, TOKEN_SECONDS } from '../account/tokens.ts'
 import { budget } from '../budget.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'

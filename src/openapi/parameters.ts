@@ -9,11 +9,11 @@ import {
   type ValueField,
   walk,
 } from '../declare/model.ts'
-import { ownColumns } from '../plan/columns.ts'
-import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/list-query.ts'
-import { readablePaths, shapes } from '../plan/query.ts'
-import { searchedPaths } from '../plan/search.ts'
-import { NUMBERS, ORDERED } from '../plan/summary.ts'
+import { readablePaths, shapes } from '../plan/condition/query.ts'
+import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../plan/read/list-query.ts'
+import { searchedPaths } from '../plan/read/search.ts'
+import { NUMBERS, ORDERED } from '../plan/read/summary.ts'
+import { ownColumns } from '../plan/tables/columns.ts'
 
 export interface Parameter {
   readonly name: string

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
-import { system } from '../../src/plan/actor.ts'
+import { system } from '../../src/plan/viewer/actor.ts'
 import { app, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { declaration, every, nestings } from '../cel-operators.ts'
 import { onEveryStore } from '../harness.ts'

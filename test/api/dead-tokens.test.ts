@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { SignJWT } from 'jose'
-import { routesOf } from '../../src/http/routes.ts'
+import { routesOf } from '../../src/serve/http/routes.ts'
 import { bookings } from '../declarations.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { EntityDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
-import { tablesOf } from '../../src/plan/schema.ts'
+import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { migrate, preview } from '../../src/store/migration/migrate.ts'
 import {

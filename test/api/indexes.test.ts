@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { AppDeclaration, EntityDeclaration } from '../../src/declare/define.ts'
-import { system } from '../../src/plan/actor.ts'
-import type { ListQuery } from '../../src/plan/list-query.ts'
+import type { ListQuery } from '../../src/plan/read/list-query.ts'
+import { system } from '../../src/plan/viewer/actor.ts'
 import { app, choice, datetime, entity, integer, ref, text } from '../../src/takeback.ts'
 import { expectInvalid, onEveryStoreByHand, TestServer } from '../harness.ts'
 

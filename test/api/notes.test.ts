@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
-import { compileRetention } from '../../src/plan/retention.ts'
+import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
 

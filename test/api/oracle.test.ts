@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { no } from '../../src/declare/cel/expression.ts'
 import { type Field, walk } from '../../src/declare/model.ts'
-import type { Actor } from '../../src/plan/actor.ts'
-import type { View } from '../../src/plan/view.ts'
+import type { View } from '../../src/plan/view/view.ts'
+import type { Actor } from '../../src/plan/viewer/actor.ts'
 import {
   app,
   boolean,

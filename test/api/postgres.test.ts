@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { resolve } from '../../src/declare/resolve.ts'
-import { tablesOf } from '../../src/plan/schema.ts'
+import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { migrate } from '../../src/store/migration/migrate.ts'
 import { graph } from '../declarations.ts'
 import { eventually, newDatabase, type TestDatabase, TestServer } from '../harness.ts'

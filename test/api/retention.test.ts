@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Purged, Retention } from '../../src/api/retention.ts'
-import { compileRetention } from '../../src/plan/retention.ts'
+import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, ref, text } from '../../src/takeback.ts'
 import { onEveryStore } from '../harness.ts'
 

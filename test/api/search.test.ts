@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { AppDeclaration, Fields } from '../../src/declare/define.ts'
-import { compileSearch } from '../../src/plan/search.ts'
+import { compileSearch } from '../../src/plan/read/search.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { compile, sql } from '../../src/store/sql.ts'
 import { app, choice, email, entity, everyone, integer, object, text } from '../../src/takeback.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
-import { tablesOf } from '../../src/plan/schema.ts'
+import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { type Preview, preview } from '../../src/store/migration/migrate.ts'
 import {
   boolean,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { hashesMade, hashesWaiting, hashSecret, verifyInTurn } from '../../src/auth/passwords.ts'
-import { Throttle } from '../../src/auth/throttle.ts'
+import { hashesMade, hashesWaiting, hashSecret, verifyInTurn } from '../../src/account/passwords.ts'
+import { Throttle } from '../../src/account/throttle.ts'
 import { budget } from '../../src/budget.ts'
 import { app, entity, everyone, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { budget } from '../../budget.ts'
-import { viewersOf } from '../../plan/viewer.ts'
+import { viewersOf } from '../../plan/viewer/viewer.ts'
 import { app, entity, integer, list, object, ref, text } from '../../takeback.ts'
 import { resolve } from '../resolve.ts'
 import { understand } from './check.ts'

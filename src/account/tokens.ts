@@ -1,0 +1,158 @@
+import { createHmac, type Hmac, randomBytes } from 'node:crypto'
+import { compactVerify, SignJWT } from 'jose'
+import { budget } from '../budget.ts'
+import type { Session } from '../plan/viewer/actor.ts'
+
+/** What a token says. */
+export interface Claims {
+  readonly entity: string
+  readonly id: number
+  readonly session: Session
+  /** Seconds since 1970. */
+  readonly notBefore: number
+}
+
+const ALGORITHM = 'HS256'
+const PURPOSE = 'access'
+/** So that a token which something else has signed with the same secret is none of ours. */
+const ISSUER = 'takeback'
+const AUDIENCE = 'takeback'
+export const TOKEN_SECONDS = 24 * 60 * 60
+/** However often its tokens are refreshed. */
+export const SESSION_SECONDS = 30 * 24 * 60 * 60
+const CACHE_MAX = 10_000
+
+export function newSession(epoch: number): Session {
+  const started = secondsNow()
+  return { id: newName(), ...newToken(started), epoch, started }
+}
+
+/** The same session with a new token: not past the end of the session. */
+export function renew(session: Session): Session {
+  return { ...session, ...newToken(session.started) }
+}
+
+function newToken(started: number): { token: string; expires: number } {
+  return { token: newName(), expires: Math.min(secondsNow() + TOKEN_SECONDS, started + SESSION_SECONDS) }
+}
+
+function newName(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+function secondsNow(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
+/** The payload of a token that this key has signed with the one algorithm that it signs with; undefined for all others. */
+export async function verifySignature(token: string, key: Uint8Array): Promise<Uint8Array | undefined> {
+  if (token.length > budget.tokenBytes || !token.split('.').every(isBase64Url)) return undefined
+  try {
+    const { payload } = await compactVerify(token, key, { algorithms: [ALGORITHM] })
+    return payload
+  } catch {
+    return undefined
+  }
+}
+
+/** One spelling per token (RFC 7515, section 2): decoders that forgive spaces or stray bits would let one be written in many. */
+function isBase64Url(part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part
+}
+
+export class Tokens {
+  readonly #key: Uint8Array
+  readonly #accepted: readonly Uint8Array[]
+  /** By the whole token. Only the signature's check is remembered: times and the user's state are looked at each time. */
+  readonly #verified = new Map<string, Claims>()
+
+  /** Signs with the secret; what the previous one has signed is accepted too. */
+  constructor(secret: string, previous?: string) {
+    this.#key = new TextEncoder().encode(secret)
+    this.#accepted = [this.#key, ...(previous === undefined ? [] : [new TextEncoder().encode(previous)])]
+  }
+
+  async issue({
+    entity,
+    id,
+    session,
+  }: Omit<Claims, 'notBefore'>): Promise<{ token: string; expiresAt: string }> {
+    const token = await new SignJWT({
+      use: PURPOSE,
+      ses: session.id,
+      epo: session.epoch,
+      auth_time: session.started,
+    })
+      .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setJti(session.token)
+      .setSubject(`${entity}/${id}`)
+      .setIssuedAt()
+      .setExpirationTime(session.expires)
+      .sign(this.#key)
+    return { token, expiresAt: new Date(session.expires * 1000).toISOString() }
+  }
+
+  /** For a digest that only this service can make. */
+  digest(purpose: string): Hmac {
+    return createHmac('sha256', this.#key).update(`${purpose}\n`)
+  }
+
+  async verify(token: string): Promise<Claims | undefined> {
+    const claims = this.#verified.get(token) ?? (await this.#check(token))
+    if (claims === undefined) return undefined
+    const { session, notBefore } = claims
+    const ends = Math.min(session.expires, session.started + SESSION_SECONDS)
+    const now = Date.now()
+    return notBefore * 1000 <= now && now < ends * 1000 ? claims : undefined
+  }
+
+  async #check(token: string): Promise<Claims | undefined> {
+    let claims: Claims | undefined
+    for (const key of this.#accepted) {
+      const payload = await verifySignature(token, key)
+      if (payload !== undefined) claims = readClaims(payload)
+    }
+    if (claims === undefined) return undefined
+    if (this.#verified.size >= CACHE_MAX) {
+      const [oldest] = this.#verified.keys()
+      if (oldest !== undefined) this.#verified.delete(oldest)
+    }
+    this.#verified.set(token, claims)
+    return claims
+  }
+}
+
+/** Signed is not enough: it must be an access token, and say all that one says. */
+export function readClaims(payload: Uint8Array): Claims | undefined {
+  let claims: unknown
+  try {
+    claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload))
+  } catch {
+    return undefined
+  }
+  if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined
+  const { use, iss, aud, sub, jti, ses, epo, auth_time, exp, nbf } = claims as Record<string, unknown>
+  const [, entity, id] =
+    typeof sub === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(sub) ?? []) : []
+  if (use !== PURPOSE || iss !== ISSUER || !isFor(aud, AUDIENCE) || entity === undefined) return undefined
+  if (typeof ses !== 'string' || typeof jti !== 'string') return undefined
+  if (!isWhole(epo) || !isWhole(exp) || !isWhole(auth_time)) return undefined
+  if (nbf !== undefined && !(typeof nbf === 'number' && Number.isFinite(nbf))) return undefined
+  return {
+    entity,
+    id: Number(id),
+    session: { id: ses, token: jti, epoch: epo, started: auth_time, expires: exp },
+    notBefore: nbf ?? 0,
+  }
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+/** One audience, or several (RFC 7519, section 4.1.3). */
+function isFor(audience: unknown, one: string): boolean {
+  return audience === one || (Array.isArray(audience) && audience.includes(one))
+}

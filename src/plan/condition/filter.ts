@@ -1,0 +1,113 @@
+import { budget } from '../../budget.ts'
+import { understand, valueAt } from '../../declare/cel/check.ts'
+import { refuseCostly } from '../../declare/cel/cost.ts'
+import { type Expression, partsOf } from '../../declare/cel/expression.ts'
+import { hintAt } from '../../declare/cel/hint.ts'
+import { Mistake } from '../../declare/cel/parse.ts'
+import type { Scope } from '../../declare/cel/scope.ts'
+import type { EntityType } from '../../declare/model.ts'
+import { type Errors, note } from '../../errors.ts'
+import type { Bag, Dialect } from '../../store/dialect.ts'
+import { behind, behindName, literalName } from './literals.ts'
+import { parameterHint } from './parameter-hint.ts'
+import { type Comparable, parseText, shapes } from './query.ts'
+import { shapeOf } from './shape.ts'
+import { Texts } from './texts.ts'
+
+/** A condition from outside that was understood: what its statement depends on, and what it binds. */
+export interface Filter {
+  readonly expression: Expression
+  readonly shape: string
+  readonly bag: Bag
+}
+
+/** What whoever looks can say about Entities of a type. */
+export interface Filters {
+  /** `?filter=`: undefined, and a note, where it cannot be understood, or costs too much; in the past more does. */
+  parse(text: string, errors: Errors, past?: boolean): Filter | undefined
+  /** `?customer.id=5`: the same. `at` tells apart those of one request. */
+  equality(path: string, text: string, at: number, errors: Errors, besides?: Besides): Filter | undefined
+  /** The value that a dot path names; undefined where there is none that can be compared. */
+  comparable(path: string): Comparable | undefined
+  /** What to write in the place of a dot path that names no such value, as the end of a sentence. */
+  hint(path: string): string
+}
+
+/** The names of the parameters that are no values. */
+type Besides = readonly string[]
+
+/** Literals of equalities are counted from here: a filter has fewer of its own. */
+const EQUALITIES = 1000
+
+export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect): Filters {
+  // Clients send the same again and again.
+  const known = new Texts<Filter | Mistake>()
+  const comparables = new Texts<Comparable | null>()
+  const comparable = (path: string) =>
+    comparables.of(path, () => {
+      const found = valueAt(path, scope)
+      if (found?.of.op !== 'value') return null
+      const { kind, scale } = found.of
+      return { path, kind, scale, choices: found.choices, value: found.of }
+    }) ?? undefined
+  return {
+    comparable,
+    parse(text, errors, past = false) {
+      const found = known.of(text, () =>
+        unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems), dialect)),
+      )
+      const allowed =
+        past && !(found instanceof Mistake)
+          ? unlessMistaken(() => {
+              refuseCostly(found.expression, budget.filterItems, false)
+              return found
+            })
+          : found
+      return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed
+    },
+    hint: (path) => hintAt(path, scope.self),
+    equality(path, text, at, errors, besides = []) {
+      const target = comparable(path)
+      if (target === undefined)
+        return note(errors, path, () => {
+          const hint = hintAt(path, scope.self) || parameterHint(path, besides)
+          return `is not a parameter, nor a value of ${type.name}${hint}`
+        })
+      const value = parseText(text, target)
+      if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
+      if (target.choices !== undefined && !target.choices.includes(String(value)))
+        return note(errors, path, `must be one of ${target.choices.join(', ')}`)
+      if (value === null)
+        return filterOf({ op: 'there', kind: 'boolean', place: target.value.place, not: true }, dialect)
+      const { kind, scale } = target
+      const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
+      return filterOf({ op: 'compare', kind: 'boolean', how: '==', left: target.value, right }, dialect)
+    },
+  }
+}
+
+function unlessMistaken<Made>(make: () => Made): Made | Mistake {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof Mistake) return error
+    throw error
+  }
+}
+
+function filterOf(expression: Expression, dialect: Dialect): Filter {
+  const bag: Bag = {}
+  bindLiterals(expression, dialect, bag)
+  return { expression, shape: shapeOf(expression), bag }
+}
+
+/** The values that it binds. */
+function bindLiterals(expression: Expression, dialect: Dialect, bag: Bag): void {
+  if (expression.op === 'literal') {
+    const { kind, scale, value, at } = expression
+    bag[literalName(at)] = dialect.encode(kind, scale)(value)
+  }
+  if (expression.op === 'startsWith' && expression.part.op === 'literal')
+    bag[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
+  for (const part of partsOf(expression)) bindLiterals(part, dialect, bag)
+}

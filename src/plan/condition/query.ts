@@ -1,0 +1,106 @@
+import type { Expression, ValueKind } from '../../declare/cel/expression.ts'
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import { formatDecimal, parseDecimal } from '../../declare/fields/number.ts'
+import { isStorable } from '../../declare/fields/text.ts'
+import { isDate, parseInstant } from '../../declare/fields/time.ts'
+import { columnOf, type EntityType, type Field, walk } from '../../declare/model.ts'
+import type { Bound, Dialect } from '../../store/dialect.ts'
+import { ownColumns } from '../tables/columns.ts'
+
+/** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
+export interface Comparable {
+  readonly path: string
+  readonly kind: ValueKind
+  readonly scale: number
+  readonly choices: readonly string[] | undefined
+  readonly value: Extract<Expression, { op: 'value' }>
+}
+
+export interface SortKey {
+  readonly by: Comparable
+  readonly descending: boolean
+}
+
+export function readablePaths(fields: readonly Field[]): Set<string> {
+  const paths = [...walk(fields)].flatMap((field) => {
+    if (field.kind === 'value') return field.secret ? [] : [field.path]
+    return field.kind === 'reference' ? [field.path, columnOf(field)] : [field.path]
+  })
+  return new Set([...Object.keys(ownColumns), ...paths])
+}
+
+export const shapes: Record<ColumnKind, string> = {
+  text: 'a text that is a value of it',
+  integer: 'a whole number',
+  number: 'a number',
+  decimal: 'a decimal, such as 10.50',
+  boolean: 'true or false',
+  date: 'a date, such as 2026-12-31',
+  datetime: 'a time with a zone, such as 2026-12-31T18:00:00Z',
+  reference: 'a whole number',
+  json: 'a value',
+  presence: 'a value',
+}
+
+/**
+ * A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts.
+ * What counts is the type, not the field's limits: they may be narrower than what is there already.
+ */
+export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind' | 'scale'>): unknown {
+  if (kind === 'text') return isStorable(text) ? text : undefined
+  if (text === 'null') return null
+  switch (kind) {
+    case 'integer':
+    case 'reference':
+      return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'number':
+      return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
+        ? Number(text)
+        : undefined
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : undefined
+    case 'datetime':
+      return parseInstant(text)
+    case 'date':
+      return isDate(text) ? text : undefined
+    case 'decimal': {
+      const scaled = parseDecimal(text, scale)
+      return scaled === undefined ? undefined : formatDecimal(scaled, scale)
+    }
+    default:
+      return undefined
+  }
+}
+
+/** A cursor comes from outside like anything else: its values must be of their columns' types. */
+export function bindJson(value: unknown, target: Comparable, dialect: Dialect): Bound | undefined {
+  if (value === null) return target.path === 'id' ? undefined : null
+  if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
+  const normal = parseText(String(value), target)
+  return normal === undefined || normal === null
+    ? undefined
+    : dialect.encode(target.kind, target.scale)(normal)
+}
+
+/** The kinds that are a text in JSON. */
+function isText(kind: ColumnKind): boolean {
+  return ['text', 'decimal', 'date', 'datetime'].includes(kind)
+}
+
+/** Ties a cursor to its list and its sort. */
+export function signatureOf(type: EntityType, sort: readonly SortKey[]): string {
+  return `${type.name}${sort.map(({ by, descending }) => (descending ? '-' : '+') + by.path).join('')} `
+}
+
+export function openCursor(text: string, signature: string): unknown[] | undefined {
+  const opened = text.startsWith('~')
+    ? Buffer.from(text.slice(1), 'hex').toString()
+    : Buffer.from(text, 'base64url').toString()
+  if (!opened.startsWith(signature)) return undefined
+  try {
+    const values: unknown = JSON.parse(opened.slice(signature.length))
+    return Array.isArray(values) ? values : undefined
+  } catch {
+    return undefined
+  }
+}

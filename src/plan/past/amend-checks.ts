@@ -1,0 +1,87 @@
+import type { EntityType, Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { and, compile, id, join, type Sql, type Statement, sql, unionAll, word } from '../../store/sql.ts'
+import { arrowsOf } from '../tables/links.ts'
+import { uniquesOf } from '../tables/schema.ts'
+import type { Viewer } from '../viewer/viewer.ts'
+import { SheafRows } from './amend-rows.ts'
+import { amendedName, goneName, type Sheaf, typesOf } from './amendment.ts'
+import { edgeKey, uniqueKey } from './obstacle.ts'
+
+/**
+ * Statements that find everything that stands against amendments, from the data as they are. They change nothing, so
+ * one obstacle does not hide another. Each row is a text that `obstacleOf` reads, the Entity, and the other one.
+ */
+export class AmendChecks {
+  readonly #sheaves: readonly SheafRows[]
+  readonly #types: readonly EntityType[]
+  readonly #model: Model
+  readonly #dialect: Dialect
+
+  constructor(sheaves: readonly Sheaf[], model: Model, dialect: Dialect) {
+    this.#sheaves = sheaves.map((sheaf, at) => new SheafRows(sheaf, at, model, dialect))
+    this.#types = typesOf(sheaves)
+    this.#model = model
+    this.#dialect = dialect
+  }
+
+  all(viewer: Viewer): Statement[] {
+    const found = [
+      ...this.#sheaves.flatMap((one) => [one.forbidden(viewer), one.gone(), one.dead()]),
+      ...this.#types.flatMap((type) => [this.#held(type), this.#taken(type), this.#clashing(type)]),
+    ]
+    return found.filter((queries) => queries.length > 0).map((queries) => this.#compile(queries))
+  }
+
+  #compile(queries: readonly Sql[]): Statement {
+    return compile(unionAll(queries), this.#dialect.placeholder)
+  }
+
+  #amended(type: string): Sql {
+    return this.#dialect.listed(amendedName(type), 'integer')
+  }
+
+  /** Live ones that refer to what goes, and are not amended themselves: those that are say it for themselves. */
+  #held(type: EntityType): Sql[] {
+    return this.#model.edges
+      .filter(({ to }) => to === type.name)
+      .map((edge) => {
+        const { rows, target } = arrowsOf(edge)
+        return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
+          WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')}
+          AND c."deleted_at" IS NULL AND c."id" NOT IN ${this.#amended(edge.from)}`
+      })
+  }
+
+  /** The values of a set of unique columns that each will have. */
+  #next(type: EntityType, set: readonly string[]): Sql {
+    return join(
+      this.#sheaves
+        .filter((one) => one.type === type)
+        .map(
+          (one) =>
+            sql`SELECT v."$id" AS "$id", ${join(set.map((name) => sql`${one.next(name)} AS ${id(name)}`))} FROM ${one.both} WHERE ${one.willBeLive}`,
+        ),
+      sql` UNION ALL `,
+    )
+  }
+
+  /** Others that have the values which must be unique. */
+  #taken(type: EntityType): Sql[] {
+    return uniquesOf(type).map((set, at) => {
+      const same = set.map((name) => sql`h.${id(name)} = a.${id(name)}`)
+      return sql`SELECT ${word(uniqueKey('taken', type, at))}, a."$id", h."id" FROM (${this.#next(type, set)}) a
+        JOIN ${id(type.name)} h ON ${and(same)} WHERE h."deleted_at" IS NULL AND h."id" NOT IN ${this.#amended(type.name)}`
+    })
+  }
+
+  /** Two that would have the same. */
+  #clashing(type: EntityType): Sql[] {
+    return uniquesOf(type).map((set, at) => {
+      const same = set.map((name) => sql`b.${id(name)} = a.${id(name)}`)
+      const next = this.#next(type, set)
+      return sql`SELECT ${word(uniqueKey('clash', type, at))}, a."$id", b."$id" FROM (${next}) a JOIN (${next}) b ON ${and(same)}
+        WHERE a."$id" <> b."$id"`
+    })
+  }
+}

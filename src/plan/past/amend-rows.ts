@@ -1,0 +1,108 @@
+import { type Expression, yes } from '../../declare/cel/expression.ts'
+import { columnOf, type Edge, type EntityType, type Model, walk } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { id, type Sql, sql, word } from '../../store/sql.ts'
+import { Conditions } from '../condition/condition.ts'
+import { rowOf } from '../condition/ground.ts'
+import { bodyColumns } from '../tables/columns.ts'
+import type { Viewer } from '../viewer/viewer.ts'
+import { backName, goneName, HEADS, rowsName, type Sheaf } from './amendment.ts'
+import { edgeKey, ruleKey } from './obstacle.ts'
+
+/** The amendments of a sheaf as rows `v`, beside the rows `t` as they are; and what can be said about both. */
+export class SheafRows {
+  readonly type: EntityType
+  readonly rows: Sql
+  readonly #set: ReadonlySet<string>
+  readonly #model: Model
+  readonly #dialect: Dialect
+
+  constructor({ type, columns }: Sheaf, at: number, model: Model, dialect: Dialect) {
+    const known = bodyColumns(type.fields)
+    this.type = type
+    this.#set = new Set(columns)
+    this.#model = model
+    this.#dialect = dialect
+    this.rows = dialect.rows(rowsName(at), [
+      ...HEADS,
+      ...columns.map((name) => ({
+        name,
+        kind: known.find((column) => column.name === name)?.kind ?? ('text' as const),
+      })),
+    ])
+  }
+
+  get both(): Sql {
+    return sql`${this.rows} v JOIN ${id(this.type.name)} t ON t."id" = v."$id"`
+  }
+
+  /** What a column is to be. */
+  next(column: string): Sql {
+    return this.#set.has(column) ? sql`v.${id(column)}` : sql`t.${id(column)}`
+  }
+
+  /** That it will be there. */
+  get willBeLive(): Sql {
+    return sql`(v."$kind" = 'restore' OR (v."$kind" = 'update' AND t."deleted_at" IS NULL))`
+  }
+
+  /** Rules that do not hold: of what is done to each, and of every value that is set, from what it is to what it will be. */
+  forbidden(viewer: Viewer): Sql[] {
+    const { type } = this
+    const rules = new Conditions(this.#model, this.#dialect)
+    const ground = { ...rowOf(type), next: (name: string) => this.next(name) }
+    const fields = [...walk(type.fields)].filter((field) => this.#set.has(columnOf(field)))
+    const broken = (key: string, rule: Expression, when: Sql) =>
+      rule === yes
+        ? []
+        : [
+            sql`SELECT ${word(key)}, v."$id", 0 FROM ${this.both} WHERE v."$along" = 0 AND ${when} AND (${rules.of(rule, ground)}) IS NOT TRUE`,
+          ]
+    const isKind = (kind: string) => sql`v."$kind" = ${word(kind)}`
+    return [
+      ...(this.#set.size === 0
+        ? []
+        : broken(ruleKey(type, 'update'), viewer.may(type, 'update'), sql`1 = 1`)),
+      ...fields.flatMap(({ path }) =>
+        broken(ruleKey(type, 'write', path), viewer.mayField(type, path, 'change'), sql`1 = 1`),
+      ),
+      ...(['delete', 'restore'] as const).flatMap((kind) =>
+        broken(ruleKey(type, kind), viewer.may(type, kind), isKind(kind)),
+      ),
+    ]
+  }
+
+  /** What they are to refer to by an edge: rows with both in them, and the target. */
+  #wanted({ column, list }: Edge): { readonly rows: Sql; readonly target: Sql } {
+    const value = this.next(column)
+    if (list === undefined) return { rows: this.both, target: value }
+    const { rows, target } = this.#dialect.members(value)
+    return { rows: sql`${this.both} CROSS JOIN ${rows}`, target }
+  }
+
+  get #out(): Edge[] {
+    return this.#model.edges.filter(({ from }) => from === this.type.name)
+  }
+
+  /** Targets that have been purged, of references that are set. */
+  gone(): Sql[] {
+    return this.#out
+      .filter(({ column }) => this.#set.has(column))
+      .map((edge) => {
+        const { rows, target } = this.#wanted(edge)
+        return sql`SELECT ${word(edgeKey('gone', edge))}, v."$id", ${target} FROM ${rows}
+          LEFT JOIN ${id(edge.to)} d ON d."id" = ${target} WHERE ${target} IS NOT NULL AND d."id" IS NULL`
+      })
+  }
+
+  /** Targets that will be deleted, of what will be there. */
+  dead(): Sql[] {
+    return this.#out.map((edge) => {
+      const { rows, target } = this.#wanted(edge)
+      const back = this.#dialect.listed(backName(edge.to), 'integer')
+      const gone = this.#dialect.listed(goneName(edge.to), 'integer')
+      return sql`SELECT ${word(edgeKey('dead', edge))}, v."$id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+        WHERE ${this.willBeLive} AND ((d."deleted_at" IS NOT NULL AND d."id" NOT IN ${back}) OR d."id" IN ${gone})`
+    })
+  }
+}

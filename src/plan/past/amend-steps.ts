@@ -1,0 +1,189 @@
+import type { Edge, EntityType, Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { id, join, param, type Sql, sql, unionAll, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
+import { arrowsOf } from '../tables/links.ts'
+import { columnsBeside, TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
+import type { Viewer } from '../viewer/viewer.ts'
+import { SheafRows } from './amend-rows.ts'
+import { FORBIDDEN, goersName, goneName, HEADS, headsName, idsName, MOVED, type Sheaf } from './amendment.ts'
+import { journal } from './journal.ts'
+import { edgeKey } from './obstacle.ts'
+
+/** The statements that amend one sheaf. */
+export class AmendSteps {
+  readonly #type: EntityType
+  readonly #table: Sql
+  readonly #columns: readonly BodyColumn[]
+  /** Those that are made from others: the key of an e-mail, the words of texts. */
+  readonly #beside: readonly string[]
+  readonly #out: readonly Edge[]
+  readonly #into: readonly Edge[]
+  readonly #dialect: Dialect
+  readonly #sheaf: SheafRows
+  readonly #heads: Sql
+  readonly #ids: Sql
+
+  constructor(sheaf: Sheaf, at: number, model: Model, dialect: Dialect) {
+    const { type, columns } = sheaf
+    const known = bodyColumns(type.fields)
+    this.#type = type
+    this.#table = id(type.name)
+    this.#columns = columns.flatMap((name) => known.filter((column) => column.name === name))
+    this.#beside = columnsBeside(type).filter((name) => columns.includes(name))
+    this.#out = model.edges.filter(({ from }) => from === type.name)
+    this.#into = model.edges.filter(({ to }) => to === type.name)
+    this.#dialect = dialect
+    this.#sheaf = new SheafRows(sheaf, at, model, dialect)
+    // For what need not know the values: there may be many, and each statement reads them all.
+    this.#heads = dialect.rows(headsName(at), HEADS)
+    this.#ids = dialect.listed(idsName(at), 'integer')
+  }
+
+  #step(name: string, expect: Step['expect'], source: Sql): Step {
+    return step(this.#dialect, name, expect, source)
+  }
+
+  /** From here on they stay as they are; and they must be as they were found. */
+  lock(): Step[] {
+    const { lock } = this.#dialect
+    const held = sql`SELECT count(*) FROM (SELECT 1 FROM ${this.#table} h WHERE h."id" IN ${this.#ids} ORDER BY h."id"${lock?.toChange ?? sql``}) x`
+    return [
+      ...(lock === undefined ? [] : [this.#step('lock', 'any', held)]),
+      this.#step(
+        MOVED,
+        'none',
+        sql`SELECT v."$id" FROM ${this.#heads} v LEFT JOIN ${this.#table} t ON t."id" = v."$id"
+          WHERE t."id" IS NULL OR t."version" <> v."$version" LIMIT 1`,
+      ),
+    ]
+  }
+
+  refuseForbidden(viewer: Viewer): Step[] {
+    const found = this.#sheaf.forbidden(viewer)
+    return found.length === 0 ? [] : [this.#step(FORBIDDEN, 'none', sql`${unionAll(found)} LIMIT 1`)]
+  }
+
+  /** What they would refer to may have been purged. */
+  refuseGone(): Step[] {
+    const found = this.#sheaf.gone()
+    return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
+  }
+
+  /** Values may go from one to another: out of the way, nothing is unique for a moment. */
+  park(): Step[] {
+    if (uniquesOf(this.#type).length === 0) return []
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`UPDATE ${this.#table} SET "deleted_at" = "updated_at" WHERE "id" IN ${this.#ids} AND "deleted_at" IS NULL`,
+      ),
+    ]
+  }
+
+  /** What is emptied because its target goes is kept, so that a restore sets it again; what was kept of what is undone is not needed any more. */
+  keepCleared(): Step[] {
+    const ofThis = sql`"entity" = ${word(this.#type.name)}`
+    const kept = this.#out
+      .filter(({ column }) => this.#columns.some(({ name }) => name === column))
+      .map((edge) => this.#kept(edge))
+    const undone = this.#dialect.listed('$undone', 'text')
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`DELETE FROM "takeback_cleared" WHERE ${ofThis} AND "entity_id" IN ${this.#ids} AND "operation" IN ${undone}`,
+      ),
+      ...kept.map((source) => this.#step('change', 'any', source)),
+    ]
+  }
+
+  /** Under the deletion that its target is to have. From a list, whatever goes and is not to be in it any more. */
+  #kept(edge: Edge): Sql {
+    const { rows, target } = arrowsOf(edge)
+    const { column, to, list } = edge
+    const still = this.#dialect.members(sql`v.${id(column)}`)
+    const emptied =
+      list === undefined
+        ? sql`v.${id(column)} IS NULL`
+        : sql`NOT EXISTS (SELECT 1 FROM ${still.rows} WHERE ${still.target} = l."target")`
+    const goers = this.#dialect.rows(goersName(to), [
+      { name: '$id', kind: 'integer' },
+      { name: '$deletion', kind: 'text' },
+    ])
+    return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place", "version")
+      SELECT coalesce(g."$deletion", ${param('$operation')}), ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}, c."version" + 1
+      FROM ${rows} JOIN ${this.#sheaf.rows} v ON v."$id" = c."id" JOIN ${goers} g ON g."$id" = ${target} WHERE ${emptied}
+      ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
+  }
+
+  change(): Step[] {
+    const later = this.#dialect.later(sql`t."updated_at"`)
+    const names = [...this.#columns.map(({ name }) => name), ...this.#beside]
+    const isDelete = sql`v."$kind" = 'delete'`
+    const sets = [
+      ...names.map((name) => sql`${id(name)} = v.${id(name)}`),
+      sql`"deleted_at" = CASE WHEN ${isDelete} THEN ${later} WHEN v."$kind" = 'update' AND t."deletion" IS NOT NULL THEN t."deleted_at" END`,
+      sql`"deletion" = CASE WHEN ${isDelete} THEN coalesce(v."$deletion", ${param('$operation')}) WHEN v."$kind" = 'update' THEN t."deletion" END`,
+      ...(this.#type.login === undefined
+        ? []
+        : [sql`${id(TOKEN_EPOCH)} = t.${id(TOKEN_EPOCH)} + ${this.#endsSessions(isDelete)}`]),
+      sql`"version" = t."version" + 1`,
+      sql`"updated_at" = ${later}`,
+    ]
+    return [
+      this.#step(
+        'change',
+        'any',
+        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#sheaf.rows} v WHERE v."$id" = t."id"`,
+      ),
+    ]
+  }
+
+  /** A login's tokens die with it, and with its password. */
+  #endsSessions(isDelete: Sql): Sql {
+    return this.#columns.some(({ name }) => name === 'password')
+      ? sql`1`
+      : sql`CASE WHEN ${isDelete} THEN 1 ELSE 0 END`
+  }
+
+  /** Whatever is live now refers to what is live, and nothing that is live to what went. */
+  check(): Step[] {
+    const { lock } = this.#dialect
+    const live = sql`c."id" IN ${this.#ids} AND c."deleted_at" IS NULL`
+    const holds =
+      lock === undefined
+        ? []
+        : this.#out.map((edge) => {
+            const { rows, target } = arrowsOf(edge)
+            return this.#step(
+              'lock',
+              'any',
+              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(edge.to)} h WHERE h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})
+                ORDER BY h."id"${lock.toStay}) x`,
+            )
+          })
+    const dead = this.#out.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(edgeKey('dead', edge))}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
+        WHERE ${live} AND d."deleted_at" IS NOT NULL`
+    })
+    const held = this.#into.map((edge) => {
+      const { rows, target } = arrowsOf(edge)
+      return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
+        WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`
+    })
+    return [
+      ...holds,
+      ...(dead.length === 0 ? [] : [this.#step('dead', 'none', sql`${unionAll(dead)} LIMIT 1`)]),
+      ...(held.length === 0 ? [] : [this.#step('held', 'none', sql`${unionAll(held)} LIMIT 1`)]),
+    ]
+  }
+
+  writeDown(): Step[] {
+    const source = sql`${this.#table} t JOIN ${this.#heads} v ON v."$id" = t."id"`
+    return [this.#step('change', 'any', journal(this.#type, sql`v."$kind"`, this.#dialect, source))]
+  }
+}

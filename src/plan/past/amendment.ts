@@ -1,0 +1,94 @@
+import type { EntityType, Model } from '../../declare/model.ts'
+import type { Bag, Bound } from '../../store/dialect.ts'
+import type { ChangeKind } from './journal.ts'
+
+/** The step that is refused where Entities are not as they were found: to be looked at anew. */
+export const MOVED = 'moved'
+/** The step that is refused where a rule stands against an amendment. */
+export const FORBIDDEN = 'forbidden'
+
+/** What is to become of one Entity that is now at a version: other values, and whether it is there. */
+export interface Amendment {
+  readonly id: number
+  readonly version: number
+  readonly kind: Extract<ChangeKind, 'update' | 'delete' | 'restore'>
+  /** Of a delete: the operation that it is to be deleted by, as it was before; `null` for the one that does this. */
+  readonly deletion: string | null
+  /** Comes along with the restore of another one, as it would with a plain restore of that: no rule of its own is asked. */
+  readonly along: boolean
+  /** One for each column of its sheaf. */
+  readonly values: readonly Bound[]
+}
+
+/** Amendments of one type that set the same columns. */
+export interface Sheaf {
+  readonly type: EntityType
+  readonly columns: readonly string[]
+  readonly amendments: readonly Amendment[]
+}
+
+export function typesOf(sheaves: readonly Sheaf[]): EntityType[] {
+  return [...new Set(sheaves.map(({ type }) => type))]
+}
+
+/** Names in the bag, for each sheaf: all that is bound of it, the same without values, and the ids alone. */
+export const rowsName = (at: number) => `$rows ${at}`
+export const headsName = (at: number) => `$heads ${at}`
+export const idsName = (at: number) => `$ids ${at}`
+/** Of all sheaves together, by type: what goes, with the deletion that it is to have; what comes back; all of it. */
+export const goneName = (type: string) => `$gone ${type}`
+export const goersName = (type: string) => `$goers ${type}`
+export const backName = (type: string) => `$back ${type}`
+export const amendedName = (type: string) => `$amended ${type}`
+
+/** What is bound of each amendment besides its values: no declared column can be called so. */
+export const HEADS = [
+  { name: '$id', kind: 'integer' },
+  { name: '$version', kind: 'integer' },
+  { name: '$kind', kind: 'text' },
+  { name: '$deletion', kind: 'text' },
+  { name: '$along', kind: 'integer' },
+] as const
+
+export function bagOf(sheaves: readonly Sheaf[], model: Model, of: readonly string[]): Bag {
+  const bag: Bag = { $undone: JSON.stringify(of) }
+  const byType = new Map(
+    [...model.entities.keys()].map((name) => [
+      name,
+      { gone: [] as number[], goers: [] as unknown[], back: [] as number[], amended: [] as number[] },
+    ]),
+  )
+  for (const [at, { type, amendments }] of sheaves.entries()) {
+    const heads = amendments.map(({ id, version, kind, deletion, along }) => [
+      id,
+      version,
+      kind,
+      deletion,
+      along ? 1 : 0,
+    ])
+    const rows = amendments.map(({ values }, row) => [...(heads[row] ?? []), ...values])
+    bag[rowsName(at)] = `[${rows.map((row) => `[${row.map(jsonOf).join(',')}]`).join(',')}]`
+    bag[headsName(at)] = JSON.stringify(heads)
+    bag[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
+    const lists = byType.get(type.name)
+    for (const { id, kind, deletion } of amendments) {
+      lists?.amended.push(id)
+      if (kind === 'restore') lists?.back.push(id)
+      if (kind !== 'delete') continue
+      lists?.gone.push(id)
+      lists?.goers.push([id, deletion])
+    }
+  }
+  for (const [name, { gone, goers, back, amended }] of byType) {
+    bag[goneName(name)] = JSON.stringify(gone)
+    bag[goersName(name)] = JSON.stringify(goers)
+    bag[backName(name)] = JSON.stringify(back)
+    bag[amendedName(name)] = JSON.stringify(amended)
+  }
+  return bag
+}
+
+/** A scaled decimal may have more digits than a number of JavaScript. */
+function jsonOf(value: Bound): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
+}

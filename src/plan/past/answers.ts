@@ -1,0 +1,107 @@
+import { budget } from '../../budget.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { Texts } from '../condition/texts.ts'
+import { JOURNAL } from './journal.ts'
+
+const ANSWERS = id('takeback_answers')
+/** Which Entities a kept answer shows: key, Entity type, id. */
+const SHOWN = id('takeback_shown')
+
+/** How long an answer is kept for those who ask again. */
+export const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** What is known of requests that may come again. */
+export interface AnswersPlan {
+  /** Takes `$key` for `$request`, unless somebody has had it since `$expired`; waits for whoever is about to. */
+  readonly claim: readonly Step[]
+  /** Who has it: request, status, headers, body. */
+  readonly find: Statement
+  /** Puts down what came of it, and the Entities that it shows, which are also bound as `$shown`. */
+  keep(shows: readonly (readonly [entity: string, id: number])[]): readonly Step[]
+  /** Some of those from before `$expired`; refused where there are none. */
+  readonly clear: readonly Step[]
+  /** Whether there are any. */
+  readonly old: Statement
+}
+
+export function compileAnswers(dialect: Dialect): AnswersPlan {
+  const expired = param('$expired', 'datetime')
+  const one = (name: string, source: Sql) => step(dialect, name, 'some', source)
+  const texts = new Texts<readonly Step[]>()
+  const old = sql`SELECT a."key" FROM ${ANSWERS} a WHERE a."at" < ${expired} ORDER BY a."at", a."key" LIMIT ${count(budget.stepRows)}`
+  return {
+    claim: [
+      one(
+        'claim',
+        sql`INSERT INTO ${ANSWERS} ("key", "request", "at", "status", "headers") VALUES (${param('$key')}, ${param('$request')}, ${dialect.now}, 0, '')
+        ON CONFLICT ("key") DO UPDATE SET "request" = excluded."request", "at" = excluded."at", "operation" = NULL, "status" = 0, "headers" = '', "body" = NULL
+        WHERE ${ANSWERS}."at" < ${expired} RETURNING "key"`,
+      ),
+    ],
+    find: compile(
+      sql`SELECT "request", "status", "headers", "body" FROM ${ANSWERS} WHERE "key" = ${param('$key')}`,
+      dialect.placeholder,
+    ),
+    keep(shows) {
+      const types = [...new Set(shows.map(([entity]) => entity))].sort()
+      return texts.of(types.join('|'), () => keepSteps(types, dialect))
+    },
+    clear: [
+      step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),
+      one('clear', sql`DELETE FROM ${ANSWERS} WHERE ${dialect.isAmong(id('key'), old)}`),
+    ],
+    old: compile(sql`SELECT 1 FROM ${ANSWERS} WHERE "at" < ${expired} LIMIT 1`, dialect.placeholder),
+  }
+}
+
+/**
+ * What was purged before the answer is kept must not be in it. What is purged later finds the answer in SHOWN: the
+ * Entities are locked until then, so no purge comes between.
+ */
+function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
+  const shown = dialect.rows('$shown', [
+    { name: 'entity', kind: 'text' },
+    { name: 'id', kind: 'integer' },
+  ])
+  const idsOf = (type: string) => sql`(SELECT s."id" FROM ${shown} s WHERE s."entity" = ${word(type)})`
+  const gone = types.map(
+    (type) =>
+      sql`EXISTS (SELECT 1 FROM ${shown} s WHERE s."entity" = ${word(type)} AND NOT EXISTS (SELECT 1 FROM ${id(type)} t WHERE t."id" = s."id"))`,
+  )
+  const purges = sql`EXISTS (SELECT 1 FROM ${JOURNAL} j WHERE j."operation" = ${param('$operation')} AND j."kind" = 'purge')`
+  return [
+    ...types.flatMap((type) => hold(type, idsOf(type), dialect)),
+    ...(types.length === 0
+      ? []
+      : [
+          step(
+            dialect,
+            'shown',
+            'any',
+            sql`INSERT INTO ${SHOWN} ("key", "entity", "entity_id") SELECT DISTINCT ${param('$key')}, s."entity", s."id" FROM ${shown} s
+              WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+          ),
+        ]),
+    step(
+      dialect,
+      'keep',
+      'some',
+      sql`UPDATE ${ANSWERS} SET "operation" = ${param('$operation')}, "status" = ${param('$status', 'integer')}, "headers" = ${param('$headers')},
+        "body" = CASE WHEN ${join([purges, ...gone], sql` OR `)} THEN NULL ELSE ${param('$body')} END WHERE "key" = ${param('$key')}`,
+    ),
+  ]
+}
+
+function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
+  if (dialect.lock === undefined) return []
+  const held = sql`SELECT 1 FROM ${id(type)} h WHERE h."id" IN ${ids} ORDER BY h."id"${dialect.lock.toExist}`
+  return [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM (${held}) x`)]
+}
+
+/** What is erased must not be found in what was answered. That it was answered stays: it must not be done again. */
+export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql {
+  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese}`
+  return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE ${isAmong(id('key'), keys)}`
+}

@@ -1,0 +1,73 @@
+import { budget } from '../../budget.ts'
+import type { EntityType } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, count, id, param, type Statement, sql, word } from '../../store/sql.ts'
+import { fittingRows } from '../tables/bytes.ts'
+import { renderEntity } from '../tables/render.ts'
+import { JOURNAL } from './journal.ts'
+
+/** What the journal says about one Entity. */
+export interface HistoryPlan {
+  /**
+   * By `$id`, before the version `$before`, newest first: version, kind, time, actor, actor's id, operation, JSON, and how
+   * many there are up to the limit. Those that an answer has no room for do not come back.
+   */
+  page(limit: number): Statement
+  /** By `$id` and `$version`: the same. */
+  readonly version: Statement
+  /** By `$id`, from the version `$version` on, oldest first: the same, and the operation that had deleted it then. */
+  since(limit: number): Statement
+  /** By `$id`, newest first: version, kind, operation, the operation that had deleted it then. */
+  kinds(limit: number): Statement
+  /** By `$id`, behind the version `$version`, newest first: the operation of each. */
+  readonly operationsSince: Statement
+  /** By `$ids`, as they stand now: id, version, the operation that deleted it, JSON. */
+  readonly now: Statement
+}
+
+const columns = sql`j."version", j."kind", j."at", j."actor", j."actor_id", j."operation", j."data"`
+
+export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan {
+  const ofEntity = (alias: 'j' | 'k', before = sql``) => {
+    const row = { parts: [alias] }
+    return sql`FROM ${before}${JOURNAL} ${row} WHERE ${row}."entity" = ${word(type.name)} AND ${row}."entity_id" = ${param('$id')}`
+  }
+  const fitting = (limit: number) =>
+    fittingRows(
+      sql`SELECT k."version" AS "key", ${dialect.bytes(sql`k."data"`, 'text')} AS "bytes" ${ofEntity('k')}
+        AND k."version" < ${param('$before', 'integer')} ORDER BY k."version" DESC LIMIT ${count(limit)}`,
+      sql`p."key" DESC`,
+    )
+  return {
+    page: (limit) =>
+      compile(
+        sql`SELECT ${columns}, f."picked" ${ofEntity('j', sql`(${fitting(limit)}) f, `)} AND j."version" = f."key" ORDER BY j."version" DESC`,
+        dialect.placeholder,
+      ),
+    version: compile(
+      sql`SELECT ${columns} ${ofEntity('j')} AND j."version" = ${param('$version', 'integer')}`,
+      dialect.placeholder,
+    ),
+    since: (limit) =>
+      compile(
+        sql`SELECT ${columns}, j."deletion" ${ofEntity('j')} AND j."version" >= ${param('$version', 'integer')}
+          ORDER BY j."version" LIMIT ${count(limit)}`,
+        dialect.placeholder,
+      ),
+    kinds: (limit) =>
+      compile(
+        sql`SELECT j."version", j."kind", j."operation", j."deletion" ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${count(limit)}`,
+        dialect.placeholder,
+      ),
+    operationsSince: compile(
+      sql`SELECT j."operation" ${ofEntity('j')} AND j."version" > ${param('$version', 'integer')}
+        ORDER BY j."version" DESC LIMIT ${count(budget.undoOperations)}`,
+      dialect.placeholder,
+    ),
+    now: compile(
+      sql`SELECT t."id", t."version", t."deletion", ${renderEntity(type, dialect)} FROM ${id(type.name)} t
+        WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
+      dialect.placeholder,
+    ),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Edge, EntityType, Model } from '../../declare/model.ts'
+import type { Bound } from '../../store/dialect.ts'
+import { uniquesOf } from '../tables/schema.ts'
+
+/** What stands against an amendment of one Entity. */
+export type Obstacle =
+  | {
+      readonly reason: 'gone' | 'dead' | 'held' | 'taken' | 'clash'
+      readonly entity: string
+      readonly id: number
+      /** Of the reference, or those whose values are taken. */
+      readonly columns: readonly string[]
+      /** What it has to do with: its type, its id. */
+      readonly other: readonly [string, number]
+    }
+  | {
+      readonly reason: 'forbidden'
+      readonly entity: string
+      readonly id: number
+      /** The rule: an action, or `write` of a field at a dot path. */
+      readonly action: 'update' | 'delete' | 'restore' | 'write'
+      readonly path: string
+    }
+
+/** How a row of a statement that looks for obstacles says what it is about. */
+export function edgeKey(reason: 'gone' | 'dead' | 'held', { from, column }: Edge): string {
+  return `${reason} ${from} ${column}`
+}
+
+export function uniqueKey(reason: 'taken' | 'clash', type: EntityType, at: number): string {
+  return `${reason} ${type.name} ${at}`
+}
+
+export function ruleKey(type: EntityType, action: string, path = ''): string {
+  return `forbidden ${type.name} ${action} ${path}`
+}
+
+export function obstacleOf([key, one, two]: readonly Bound[], model: Model): Obstacle {
+  const [reason, from = '', what = '', path = ''] = String(key).split(' ')
+  const [id, other] = [Number(one), Number(two)]
+  if (reason === 'forbidden') {
+    const action = (['update', 'delete', 'restore'] as const).find((name) => name === what) ?? 'write'
+    return { reason, entity: from, id, action, path }
+  }
+  if (reason === 'taken' || reason === 'clash') {
+    const type = model.entities.get(from)
+    const columns = type === undefined ? [] : (uniquesOf(type)[Number(what)] ?? [])
+    return { reason, entity: from, id, columns, other: [from, other] }
+  }
+  const to = model.edges.find((edge) => edge.from === from && edge.column === what)?.to ?? ''
+  if (reason === 'held') return { reason, entity: to, id, columns: [what], other: [from, other] }
+  return {
+    reason: reason === 'gone' ? 'gone' : 'dead',
+    entity: from,
+    id,
+    columns: [what],
+    other: [to, other],
+  }
+}

@@ -1,0 +1,169 @@
+import type { Dialect } from '../../store/dialect.ts'
+import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { Texts } from '../condition/texts.ts'
+import { fittingRows } from '../tables/bytes.ts'
+import { JOURNAL } from './journal.ts'
+import { operationsOfRun } from './notes.ts'
+
+/** Which operations: all that is given must hold. */
+export interface Filter {
+  readonly actor?: { readonly name: string; readonly id: number | null } | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  /** An Entity type, or one Entity of it. */
+  readonly entity?: { readonly type: string; readonly id: number | null } | undefined
+  /** That of `Takeback-Run`. */
+  readonly run?: string | undefined
+  /** Only those behind this place. */
+  readonly before?: OperationPlace | undefined
+}
+
+/** Operations are in the order of their newest change that matches; where that is the same, of their ids. */
+export interface OperationPlace {
+  readonly at: string
+  readonly operation: string
+}
+
+/** What the journal says about operations. */
+export interface OperationsPlan {
+  /** Newest first: id, time, actor, actor's id, number of changes, time of its place. */
+  page(filter: Filter, limit: number): Statement
+  /** The same of one, by `$operation`. */
+  readonly byId: Statement
+  /** Of those in `$operations`: operation, Entity type, kind, number. */
+  readonly kinds: Statement
+  /** The ids of all that match and can be undone, newest first. */
+  matching(filter: Filter, limit: number): Statement
+  /**
+   * By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before,
+   * and how many there are up to the limit. Those that an answer has no room for do not come back.
+   */
+  changes(limit: number): Statement
+  /**
+   * The versions of Entities that `$operations` made, and the one before each, newest first within an Entity: Entity type, id,
+   * version, kind, operation, the operation that had deleted it, JSON, 1 where one of them made it and 0 elsewhere.
+   */
+  readonly touched: Statement
+  /** By `$operation`, from the place `$offset` on, by Entity: as `changes`. */
+  slice(limit: number): Statement
+  /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
+  readonly whole: Statement
+}
+
+export function compileOperations(dialect: Dialect): OperationsPlan {
+  const texts = new Texts<Statement>()
+  const made = (shape: string, make: () => Sql) => texts.of(shape, () => compile(make(), dialect.placeholder))
+  const named = dialect.listed('$operations', 'text')
+  return {
+    page: (filter, limit) =>
+      made(
+        `page ${limit} ${shapeOf(filter)}`,
+        () => sql`SELECT m."operation", ${head}, m."at" FROM (${matching(filter, limit)}) m
+          JOIN ${JOURNAL} o ON o."operation" = m."operation" GROUP BY m."at", m."operation" ORDER BY m."at" DESC, m."operation" DESC`,
+      ),
+    byId: compile(
+      sql`SELECT o."operation", ${head} FROM ${JOURNAL} o WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
+      dialect.placeholder,
+    ),
+    kinds: compile(
+      sql`SELECT j."operation", j."entity", j."kind", count(*) FROM ${JOURNAL} j WHERE j."operation" IN ${named}
+        GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
+      dialect.placeholder,
+    ),
+    matching: (filter, limit) =>
+      made(`matching ${limit} ${shapeOf(filter)}`, () =>
+        matching(filter, limit, sql` AND j."kind" <> 'migrate'`),
+      ),
+    changes: (limit) =>
+      made(`changes ${limit}`, () => {
+        const former = sql`LEFT JOIN ${JOURNAL} b
+          ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
+        const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
+        const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${former}
+          WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`
+        return sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
+          FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${former} ORDER BY j."seq"`
+      }),
+    slice: (limit) =>
+      made(
+        `slice ${limit}`,
+        () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
+          LEFT JOIN ${JOURNAL} b ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1
+          WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
+          LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
+      ),
+    whole: compile(
+      sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."data" FROM ${JOURNAL} j
+        WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"`,
+      dialect.placeholder,
+    ),
+    touched: compile(touched(named), dialect.placeholder),
+  }
+}
+
+/**
+ * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
+ * mostly have one time; where they have several, the newest that matches is its place.
+ */
+function matching(filter: Filter, limit: number, more = sql``): Sql {
+  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)}${more} GROUP BY j."at", j."operation"
+    HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
+    ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
+}
+
+/** Of an operation: time, actor, actor's id, number of changes. */
+const head = sql`min(o."at"), min(o."actor"), min(o."actor_id"), count(*)`
+
+function touched(named: Sql): Sql {
+  const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named} AND j."kind" <> 'migrate'`
+  return sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."operation", j."deletion", j."data", w."made"
+    FROM (SELECT a."entity", a."entity_id", a."version", max(a."made") AS "made" FROM (
+      ${made} UNION ALL SELECT m."entity", m."entity_id", m."version" - 1, 0 FROM (${made}) m) a
+      GROUP BY a."entity", a."entity_id", a."version") w
+    JOIN ${JOURNAL} j ON j."entity" = w."entity" AND j."entity_id" = w."entity_id" AND j."version" = w."version"
+    ORDER BY j."entity", j."entity_id", j."version" DESC`
+}
+
+function where(filter: Filter): Sql {
+  const { actor, run, before } = filter
+  const whose =
+    actor === undefined
+      ? []
+      : [
+          sql`j."actor" = ${param('$actor')}`,
+          actor.id === null ? sql`j."actor_id" IS NULL` : sql`j."actor_id" = ${param('$actor_id')}`,
+        ]
+  const at = param('$before_at', 'datetime')
+  return and([
+    each(filter, sql`j`),
+    ...whose,
+    ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
+    ...(before === undefined
+      ? []
+      : [sql`j."at" <= ${at} AND (j."at" < ${at} OR j."operation" < ${param('$before')})`]),
+  ])
+}
+
+/** What the changes of one operation need not have in common. */
+function each({ since, until, entity }: Filter, alias: Sql): Sql {
+  return and([
+    sql`1 = 1`,
+    ...(since === undefined ? [] : [sql`${alias}."at" >= ${param('$since', 'datetime')}`]),
+    ...(until === undefined ? [] : [sql`${alias}."at" < ${param('$until', 'datetime')}`]),
+    ...(entity === undefined ? [] : [isOf(entity, alias)]),
+  ])
+}
+
+/** The `||` keeps a type's own index from looking better: it is in no order of time. One Entity has few changes, and its own index. */
+function isOf({ id }: NonNullable<Filter['entity']>, alias: Sql): Sql {
+  if (id === null) return sql`${alias}."entity" || '' = ${param('$entity')}`
+  return sql`${alias}."entity" = ${param('$entity')} AND ${alias}."entity_id" = ${param('$entity_id', 'integer')}`
+}
+
+function shapeOf(filter: Filter): string {
+  return [
+    filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
+    filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',
+    ...(['since', 'until', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
+  ].join(' ')
+}

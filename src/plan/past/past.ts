@@ -1,0 +1,64 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import type { EntityType } from '../../declare/model.ts'
+import type { Bound, Dialect } from '../../store/dialect.ts'
+import type { MigrationStep } from '../../store/migration/steps.ts'
+import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { bodyColumns, ownColumns } from '../tables/columns.ts'
+import { JOURNAL } from './journal.ts'
+
+const data = sql`j."data"`
+
+/** The name in the bag of the time that is asked about. */
+export const AS_OF = '$as_of'
+
+/**
+ * A type's table as it stood at a time, read from the journal: whoever selects from it need not know. Each Entity asks
+ * for its own last change before that time.
+ */
+export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly MigrationStep[]): Sql {
+  const time = param(AS_OF, 'datetime')
+  const deleted = dialect.extract(data, 'deleted_at', 'datetime', 0)
+  const { id: _, ...own } = ownColumns
+  const columns = [
+    ...Object.entries(own).map(([name, kind]) => ({ name, kind, scale: 0 })),
+    ...bodyColumns(type.fields).filter(({ secret }) => !secret),
+  ].map((column) => sql`, ${valueAsOf(column, dialect, steps)} AS ${id(column.name)}`)
+  const before = (alias: Sql) =>
+    sql`${alias}."entity" = ${word(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
+  return sql`(SELECT e."id" AS "id"${join(columns, sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
+    FROM ${dialect.withNewest(sql`${id(type.name)} e`, JOURNAL, before)}
+    WHERE e."created_at" <= ${time} AND ${data} IS NOT NULL)`
+}
+
+interface Value {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly scale: number
+  readonly within?: string | undefined
+}
+
+/** What a version has, or what a migration between that version and the time gave to it. */
+function valueAsOf(
+  { name, kind, scale, within }: Value,
+  dialect: Dialect,
+  steps: readonly MigrationStep[],
+): Sql {
+  const value = dialect.extract(data, name, kind, scale)
+  // The last one wins: nothing is filled that has got a value before.
+  const cases = steps.flatMap(({ path, at, change }) => {
+    if (path !== name || change.kind === 'convert' || change.kind === 'aside' || change.value === null)
+      return []
+    const when = dialect.literal(word(at), 'datetime')
+    const isMissing =
+      change.kind === 'add' ? dialect.isAbsent(data, name) : sql`${value} IS NULL AND j."at" < ${when}`
+    const isThere =
+      within === undefined ? sql`` : sql` AND ${dialect.extract(data, within, 'presence', 0)} IS NOT NULL`
+    const given = dialect.literal(constant(dialect.encode(kind, scale)(change.value)), kind)
+    return [sql` WHEN ${isMissing}${isThere} AND ${when} <= ${param(AS_OF, 'datetime')} THEN ${given}`]
+  })
+  return cases.length === 0 ? value : sql`CASE${join(cases, sql``)} ELSE ${value} END`
+}
+
+function constant(value: Bound): Sql {
+  return typeof value === 'string' ? word(value) : { parts: [String(value ?? 'NULL')] }
+}

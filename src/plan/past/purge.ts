@@ -1,0 +1,109 @@
+import { budget } from '../../budget.ts'
+import type { Edge, EntityType, Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { aboutEntities } from '../../store/own.ts'
+import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import type { Legacy } from '../tables/graph.ts'
+import { eraseAnswers } from './answers.ts'
+import { JOURNAL } from './journal.ts'
+import { eraseReasons } from './notes.ts'
+
+/**
+ * A purge has two parts. First, one transaction marks all that it takes: `deletion` becomes the id of the purge, which
+ * is written down here. From then on it cannot come back. Then it is erased in steps, each a transaction of its own, so
+ * that any number can be purged; whoever finds an unfinished purge can finish it. The id is not that of the operation:
+ * a batch may delete and purge, and has one operation for both.
+ */
+const PURGES = id('takeback_purges')
+
+/** Whatever else is kept of Entities: only the journal keeps its rows. */
+const besides = aboutEntities.filter(
+  ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
+)
+
+/** How the marked Entities of one type are erased. */
+export interface ErasePlan {
+  /** Some of those that `$purge` has marked: id, version. Found by the index of deletions. */
+  readonly marked: Statement
+  /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal, and the reasons of their operations. */
+  readonly blank: readonly Step[]
+  /** Erases `$ids` themselves, and all else that is kept of them: versions behind `$after` too. */
+  readonly drop: readonly Step[]
+}
+
+/** The purges that are under way. */
+export interface PurgesPlan {
+  /** By `$purge`: its operation. */
+  readonly find: Statement
+  /** Begun before `$before`: the id of each. */
+  readonly unfinished: Statement
+  readonly finish: readonly Step[]
+}
+
+export function compilePurges(dialect: Dialect): PurgesPlan {
+  return {
+    find: compile(
+      sql`SELECT "operation" FROM ${PURGES} WHERE "purge" = ${param('$purge')}`,
+      dialect.placeholder,
+    ),
+    unfinished: compile(
+      sql`SELECT "purge" FROM ${PURGES} WHERE "at" < ${param('$before', 'datetime')} ORDER BY "purge" LIMIT ${count(budget.stepRows)}`,
+      dialect.placeholder,
+    ),
+    finish: [step(dialect, 'finish', 'any', sql`DELETE FROM ${PURGES} WHERE "purge" = ${param('$purge')}`)],
+  }
+}
+
+/** Part of the transaction that marks. */
+export function beginPurge(dialect: Dialect): Sql {
+  return sql`INSERT INTO ${PURGES} ("purge", "operation", "at") VALUES (${param('$purge')}, ${param('$operation')}, ${dialect.now})`
+}
+
+/** That `$deletion` is a deletion, and not a purge that is under way. */
+export const isNoPurge = sql`NOT EXISTS (SELECT 1 FROM ${PURGES} p WHERE p."purge" = ${param('$deletion')})`
+
+export function compileErase(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): ErasePlan {
+  const isOne = (column: Sql) => dialect.isListed(column, '$ids')
+  const table = id(type.name)
+  const ofThese = sql`"entity" = ${word(type.name)} AND ${isOne(id('entity_id'))}`
+  const between = sql`${ofThese} AND "version" > ${param('$after', 'integer')} AND "version" <= ${param('$upto', 'integer')}`
+  const into = [...model.edges, ...legacy.aside].filter(
+    ({ from, to }) => to === type.name && model.entities.has(from),
+  )
+  const held = sql`SELECT 1 FROM ${table} h WHERE ${isOne(sql`h."id"`)} ORDER BY h."id"${dialect.lock?.toChange ?? sql``}`
+  const change = (source: Sql) => step(dialect, 'change', 'any', source)
+  return {
+    marked: compile(
+      sql`SELECT "id", "version" FROM ${table} WHERE "deletion" = ${param('$purge')} ORDER BY "deletion" LIMIT ${count(budget.stepEntities)}`,
+      dialect.placeholder,
+    ),
+    blank: [
+      // The reason of the purge itself stays.
+      change(eraseReasons(sql`${between} AND "kind" <> 'purge'`, dialect)),
+      change(sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${between} AND "data" IS NOT NULL`),
+    ],
+    drop: [
+      // Whoever keeps an answer that shows one of them holds it until then.
+      ...(dialect.lock === undefined
+        ? []
+        : [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM (${held}) x`)]),
+      ...[
+        // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
+        sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
+        eraseAnswers(ofThese, dialect),
+        ...besides.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
+        ...into.map((edge) => unlink(edge, isOne)),
+        sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,
+      ].map(change),
+    ],
+  }
+}
+
+/** Whatever still refers to them is marked too, and goes later. */
+function unlink({ from, column, list }: Edge, isOne: (column: Sql) => Sql): Sql {
+  const marked = sql`"deletion" = ${param('$purge')}`
+  return list === undefined
+    ? sql`UPDATE ${id(from)} SET ${id(column)} = NULL WHERE ${isOne(id(column))} AND ${marked}`
+    : sql`DELETE FROM ${id(list.links)} WHERE ${isOne(id('target'))} AND "source" IN (SELECT "id" FROM ${id(from)} WHERE ${marked})`
+}

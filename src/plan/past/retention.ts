@@ -1,0 +1,112 @@
+import { budget } from '../../budget.ts'
+import type { EntityType, Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { Texts } from '../condition/texts.ts'
+import { JOURNAL } from './journal.ts'
+import { cutNotes } from './notes.ts'
+import { cutSeals } from './seals.ts'
+
+const META = id('takeback_meta')
+const PASSED = word('passed')
+
+/** The statements by which the server clears out what is old. */
+export interface RetentionPlan {
+  /** Takes the lease until `$until`, if nobody else has it at `$now`. `$me` is who asks. */
+  readonly takeTurn: readonly Step[]
+  /** Gives it back. */
+  readonly giveTurn: readonly Step[]
+  /** Clocks as texts, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
+  readonly clocks: Statement
+  /** Keeps `$now` as the time of the last pass. */
+  readonly keepPassed: readonly Step[]
+  /** The types whose journal is cut. */
+  readonly types: readonly EntityType[]
+  /** How far in the journal each type has come: key, place. */
+  readonly places: Statement
+  /** The last change up to `$before` among the next few behind the place `$after`; none where all of them are younger. */
+  readonly next: Statement
+  /** Cuts what the changes of these types behind `$after`, up to `$upto` and `$before`, have replaced; and keeps the place. */
+  cut(types: readonly string[]): readonly Step[]
+}
+
+/** The key of a type's place. */
+export const placeOf = (type: string) => `cut ${type}`
+
+export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
+  const texts = new Texts<readonly Step[]>()
+  return {
+    ...compileTurn(dialect, 'keeper'),
+    clocks: compile(
+      sql`SELECT ${dialect.render('datetime', dialect.now, 0)}, (SELECT "value" FROM ${META} WHERE "key" = ${PASSED}),
+        (SELECT ${dialect.render('datetime', sql`j."at"`, 0)} FROM ${JOURNAL} j ORDER BY j."seq" DESC LIMIT 1)`,
+      dialect.placeholder,
+    ),
+    keepPassed: [
+      step(
+        dialect,
+        'passed',
+        'any',
+        sql`INSERT INTO ${META} ("key", "value") VALUES (${PASSED}, ${param('$now')})
+          ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+      ),
+    ],
+    types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
+    places: compile(sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE 'cut %'`, dialect.placeholder),
+    next: compile(
+      sql`SELECT max(n."seq") FROM (SELECT j."seq", j."at" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')}
+        ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE n."at" <= ${param('$before', 'datetime')}`,
+      dialect.placeholder,
+    ),
+    cut: (types) =>
+      texts.of(types.join('|'), () =>
+        [
+          ...cutNotes(replaced(types), dialect),
+          cutSeals(replaced(types)),
+          sql`DELETE FROM ${JOURNAL} WHERE ${dialect.isAmong(id('seq'), sql`SELECT p."seq" ${replaced(types)}`)}`,
+          ...types.map(keepPlace),
+        ].map((source) => step(dialect, 'cut', 'any', source)),
+      ),
+  }
+}
+
+/**
+ * Versions `p` that an old version `k` has replaced. How an Entity stood at the time that is still kept must be known,
+ * so a version goes when the next one is old: the walk is over the next ones. All before `k` go, not just the last one:
+ * where the clock was once wrong, a version may have been passed over when it was too young.
+ */
+function replaced(types: readonly string[]): Sql {
+  return sql`FROM ${JOURNAL} k JOIN ${JOURNAL} p ON p."entity" = k."entity" AND p."entity_id" = k."entity_id" AND p."version" < k."version"
+    WHERE k."seq" > ${param('$after', 'integer')} AND k."seq" <= ${param('$upto', 'integer')} AND k."at" <= ${param('$before', 'datetime')}
+    AND k."entity" IN (${join(types.map(word))})`
+}
+
+function keepPlace(type: string): Sql {
+  return sql`INSERT INTO ${META} ("key", "value") VALUES (${word(placeOf(type))}, CAST(${param('$upto', 'integer')} AS text))
+    ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
+}
+
+/** A lease among all servers of a database, under a key. */
+export function compileTurn(dialect: Dialect, key: string): Pick<RetentionPlan, 'takeTurn' | 'giveTurn'> {
+  return {
+    takeTurn: [
+      step(
+        dialect,
+        'turn',
+        'some',
+        sql`INSERT INTO ${META} ("key", "value") VALUES (${word(key)}, ${param('$mine')})
+          ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"
+          WHERE ${META}."value" < ${param('$now')} OR ${META}."value" LIKE ${param('$me')} RETURNING "value"`,
+      ),
+    ],
+    giveTurn: [
+      step(
+        dialect,
+        'turn',
+        'any',
+        sql`UPDATE ${META} SET "value" = '' WHERE "key" = ${word(key)} AND "value" LIKE ${param('$me')}`,
+      ),
+    ],
+  }
+}

@@ -1,0 +1,70 @@
+import { type EntityType, walk } from '../../declare/model.ts'
+import { isSecret } from '../../declare/values.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+
+/**
+ * Former hashes of secrets, sealed. The journal never has them, so this is what an undo takes them from. `version` is the
+ * last one that had the value: at version 3 a secret was what the first row from 3 on says, or what it is now.
+ */
+const SEALED = id('takeback_sealed')
+
+/** Of one type that has secrets. */
+export interface SealsPlan {
+  /** The dot paths of the secrets, which are also their columns. */
+  readonly columns: readonly string[]
+  /** By `$id`, of what is live: version, then the hash of each. */
+  readonly current: Statement
+  /** By `$ids`, live or deleted: id, version, then the hash of each. */
+  readonly now: Statement
+  /** Puts down the rows that are bound as `sealedName`: id, column, version, value. */
+  readonly keep: Step
+  /** By `$ids`, oldest first: id, column, version, value. */
+  readonly former: Statement
+}
+
+/** By type: one transaction may seal secrets of several. */
+export const sealedName = (type: string) => `$sealed ${type}`
+
+export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | undefined {
+  const columns = [...walk(type.fields)].filter(isSecret).map(({ path }) => path)
+  if (columns.length === 0) return undefined
+  const values = join(columns.map((column) => sql`t.${id(column)}`))
+  const rows = dialect.rows(sealedName(type.name), [
+    { name: 'id', kind: 'integer' },
+    { name: 'column', kind: 'text' },
+    { name: 'version', kind: 'integer' },
+    { name: 'value', kind: 'text' },
+  ])
+  return {
+    columns,
+    current: compile(
+      sql`SELECT t."version", ${values} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL`,
+      dialect.placeholder,
+    ),
+    now: compile(
+      sql`SELECT t."id", t."version", ${values} FROM ${id(type.name)} t WHERE ${dialect.isListed(sql`t."id"`, '$ids')}`,
+      dialect.placeholder,
+    ),
+    // Whoever was faster has sealed the same, and the update that comes next is refused.
+    keep: step(
+      dialect,
+      'seal',
+      'any',
+      sql`INSERT INTO ${SEALED} ("entity", "entity_id", "column", "version", "value")
+        SELECT ${word(type.name)}, s."id", s."column", s."version", s."value" FROM ${rows} s WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+    ),
+    former: compile(
+      sql`SELECT s."entity_id", s."column", s."version", s."value" FROM ${SEALED} s
+        WHERE s."entity" = ${word(type.name)} AND ${dialect.isListed(sql`s."entity_id"`, '$ids')} ORDER BY s."version"`,
+      dialect.placeholder,
+    ),
+  }
+}
+
+/** Of the rows `p` of the journal that are cut. */
+export function cutSeals(cut: Sql): Sql {
+  return sql`DELETE FROM ${SEALED} WHERE EXISTS (SELECT 1 FROM (SELECT p."entity" AS "e", p."entity_id" AS "i", p."version" AS "v" ${cut}) c
+    WHERE c."e" = ${SEALED}."entity" AND c."i" = ${SEALED}."entity_id" AND c."v" = ${SEALED}."version")`
+}

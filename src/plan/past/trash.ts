@@ -1,0 +1,47 @@
+import { budget } from '../../budget.ts'
+import type { EntityType } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { JOURNAL } from './journal.ts'
+
+/** What is deleted of one type, and how it came to that. */
+export interface TrashPlan {
+  /** Deleted before `$before`, oldest first: id, when, operation, actor, actor's id. */
+  readonly before: Statement
+  /** The next few behind `$id` of the deletion `$deletion`: id, operation, when. */
+  readonly next: Statement
+}
+
+export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
+  return {
+    before: compile(
+      sql`SELECT t."id", t."deleted_at", t."deletion", j."actor", j."actor_id" FROM ${id(type.name)} t
+        LEFT JOIN ${JOURNAL} j ON ${deletionOf(type)}
+        WHERE t."deletion" IS NOT NULL AND t."deleted_at" <= ${param('$before', 'datetime')} ORDER BY t."deleted_at", t."id"`,
+      dialect.placeholder,
+    ),
+    // By the index of deletions, which are in the order of time.
+    next: compile(
+      sql`SELECT t."id", t."deletion", t."deleted_at" FROM ${id(type.name)} t WHERE t."deletion" IS NOT NULL
+        AND (t."deletion" > ${param('$deletion')} OR (t."deletion" = ${param('$deletion')} AND t."id" > ${param('$id')}))
+        ORDER BY t."deletion", t."id" LIMIT ${count(budget.stepRows)}`,
+      dialect.placeholder,
+    ),
+  }
+}
+
+/** How it came to that, as a member of its JSON; `null` for what is live. */
+export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql] {
+  const actor = sql`CASE WHEN j."actor_id" IS NULL THEN j."actor" ELSE j."actor" || '/' || CAST(j."actor_id" AS text) END`
+  const who = sql`(SELECT ${dialect.render('text', actor, 0)} FROM ${JOURNAL} j WHERE ${deletionOf(type)} LIMIT 1)`
+  const object = dialect.object([
+    ['operation', dialect.render('text', sql`t."deletion"`, 0)],
+    ['actor', who],
+  ])
+  return ['deletion', sql`CASE WHEN t."deletion" IS NOT NULL THEN ${object} END`]
+}
+
+/** The row of the journal, called `j`, in which what is deleted, called `t`, was deleted. */
+export function deletionOf(type: EntityType): Sql {
+  return sql`j."entity" = ${word(type.name)} AND j."entity_id" = t."id" AND j."operation" = t."deletion" AND j."kind" = 'delete'`
+}

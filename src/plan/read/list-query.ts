@@ -1,0 +1,95 @@
+import type { Bound } from '../../store/dialect.ts'
+import type { Filter } from '../condition/filter.ts'
+import type { SortKey } from '../condition/query.ts'
+import type { Expansion } from './expand.ts'
+import type { Figures } from './summary.ts'
+
+/** The parameters of a list's URL that are not the names of values. */
+export const LIST_PARAMETERS = [
+  'filter',
+  'limit',
+  'cursor',
+  'sort',
+  'count',
+  'fields',
+  'expand',
+  'trashed',
+  'at',
+  'search',
+] as const
+
+/** The parameters of a summary's URL that are not the names of values. */
+export const SUMMARY_PARAMETERS = [
+  'group',
+  'count',
+  'sum',
+  'avg',
+  'min',
+  'max',
+  'filter',
+  'search',
+  'trashed',
+  'at',
+  'limit',
+  'cursor',
+] as const
+
+export type Trashed = 'without' | 'only' | 'with'
+
+/** Which Entities, checked: what the statement's text depends on, and the values to bind. */
+export interface Selection {
+  readonly filters: readonly Filter[]
+  readonly trashed: Trashed
+  /** As it stood at that time; now, where there is none. */
+  readonly at: string | undefined
+  /** The words that are looked for, the last one as the beginning of one. */
+  readonly search: readonly string[] | undefined
+}
+
+/** A page of them. */
+export interface PageQuery extends Selection {
+  readonly sort: readonly SortKey[]
+  /** The sort values of the last row that the client has seen. */
+  readonly after: readonly Bound[] | undefined
+  readonly limit: number
+}
+
+/** A list as it was asked for. */
+export interface ListQuery extends PageQuery, ReadQuery {}
+
+/** What one Entity is shown as. */
+export interface ReadQuery {
+  readonly fields: ReadonlySet<string> | undefined
+  readonly expand: Expansion | undefined
+}
+
+/** What is live, by what it is: the past and the trash have no indexes, and words have one of their own. */
+export function isOfToday({ trashed, at, search }: Selection): boolean {
+  return trashed === 'without' && at === undefined && search === undefined
+}
+
+/** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
+export function shapeOf(query: ListQuery): string {
+  return `${pageShape(query)}|${shownShape(query)}`
+}
+
+export function pageShape({ filters, sort, after, trashed, limit, at, search }: PageQuery): string {
+  const conditions = filters.map(({ shape }) => shape).join('&')
+  const order = sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
+  const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
+  const words = search?.length ?? ''
+  return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
+}
+
+export function figuresShape({ group, sum, avg, min, max }: Figures): string {
+  return [group, sum, avg, min, max].map((all) => all.map(({ path }) => path).join(',')).join('|')
+}
+
+export function shownShape({ fields, expand }: ReadQuery): string {
+  const chosen = fields === undefined ? '*' : [...fields].join(',')
+  return expand === undefined ? chosen : `${chosen}+${expandShape(expand)}`
+}
+
+function expandShape(expansion: Expansion): string {
+  return [...expansion].map(([name, inner]) => `${name}(${expandShape(inner)})`).join(',')
+}

@@ -1,0 +1,119 @@
+import { budget } from '../../budget.ts'
+import { type EntityType, walk } from '../../declare/model.ts'
+import { wordsOf } from '../../declare/words.ts'
+import { type Errors, note } from '../../errors.ts'
+import type { Bag, Dialect } from '../../store/dialect.ts'
+import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { wordsColumn } from '../../store/tables.ts'
+import type { Comparable } from '../condition/query.ts'
+
+/** Stands in a sort for how well an Entity fits what is looked for. No dot path is called so. */
+export const RANK = '~rank'
+export const ranked: Comparable = {
+  path: RANK,
+  kind: 'integer',
+  scale: 0,
+  choices: undefined,
+  value: { op: 'value', kind: 'integer', scale: 0, place: { root: { of: 'self' }, hops: [], column: RANK } },
+}
+
+/** The search in the declared fields of one Entity type. Texts of SQL depend on how many words there are, not on which. */
+export interface SearchPlan {
+  /** The dot paths that are searched. */
+  readonly paths: readonly string[]
+  /** The words of a query parameter; undefined, and a note, where there are none, or too many. */
+  parse(text: string, errors: Errors): readonly string[] | undefined
+  /** That each of the words is found in any of the searched paths; the last one as the beginning of a word. */
+  condition(words: readonly string[]): Sql
+  /** How well a row fits: a whole number, the same from every database. */
+  rank(words: readonly string[]): Sql
+  bind(words: readonly string[], bag: Bag): void
+}
+
+const QUERY = '$search'
+/** A word with a space before and behind it, and with only the one before it. */
+const wholeName = (at: number) => `$whole ${at}`
+const BEGUN = '$begun'
+
+/** What comes before the last word's being found whole: nothing else does. */
+const WHOLE = 1_000_000_000
+const UNIT = 1_000_000
+/** Keeps a text of one word from being worth more than any other. */
+const LEAST_LENGTH = 100
+
+/** Nothing, where no field is searched. `sees`: of the searched paths, those that whoever searches sees of every Entity. */
+export function compileSearch(
+  type: EntityType,
+  dialect: Dialect,
+  sees: (path: string) => boolean,
+): SearchPlan | undefined {
+  const all = searchedPaths(type)
+  const paths = all.filter(sees)
+  if (paths.length === 0) return undefined
+  const columns = all.map(wordsColumn)
+  return {
+    paths,
+    parse(text, errors) {
+      const words = [...wordsOf(text)]
+      const last = words.pop()
+      if (last === undefined) return note(errors, 'search', 'must have a letter or a digit in it')
+      const found = [...new Set(words), last]
+      return found.length > budget.searchWords
+        ? note(errors, 'search', `must have at most ${budget.searchWords} words`)
+        : found
+    },
+    condition(words) {
+      const found = dialect.search.found(type.name, columns, param(QUERY))
+      if (paths.length === all.length) return found
+      // The index is one for all of them: what it found elsewhere does not count.
+      const each = marksOf(words).map((mark) => foundIn(paths.map(textOf), mark))
+      return and([found, ...each])
+    },
+    rank: (words) => rankOf(words, paths.map(textOf)),
+    bind(words, bag) {
+      bag[QUERY] = dialect.search.query(words)
+      for (const [at, word] of words.entries()) bag[wholeName(at)] = ` ${word} `
+      bag[BEGUN] = ` ${words.at(-1)}`
+    },
+  }
+}
+
+export function searchedPaths({ fields }: EntityType): string[] {
+  return [...walk(fields)].flatMap((field) => (field.kind === 'value' && field.search ? [field.path] : []))
+}
+
+function textOf(path: string): Sql {
+  return sql`coalesce(t.${id(wordsColumn(path))}, '')`
+}
+
+/** What each word must be found as. */
+function marksOf(words: readonly string[]): Sql[] {
+  return words.map((_, at) => param(at < words.length - 1 ? wholeName(at) : BEGUN))
+}
+
+function foundIn(texts: readonly Sql[], mark: Sql): Sql {
+  const found = texts.map((text) => sql`replace(${text}, ${mark}, '') <> ${text}`)
+  return found.length === 0 ? sql`1 = 0` : sql`(${join(found, sql` OR `)})`
+}
+
+/**
+ * How often the words are found, for how long the text is, added up over the fields; the last word counts once where it
+ * begins another, twice where it is one, as all others do; and whoever has it whole anywhere comes first. Whole numbers
+ * all the way, so that no database rounds otherwise than the other.
+ */
+function rankOf(words: readonly string[], texts: readonly Sql[]): Sql {
+  if (texts.length === 0) return sql`0`
+  const last = words.length - 1
+  const ofText = (text: Sql) => {
+    const times = (mark: Sql) =>
+      sql`CAST(length(${text}) - length(replace(${text}, ${mark}, '')) AS bigint) / length(${mark})`
+    const hits = words.map((_, at) =>
+      at < last
+        ? sql`2 * (${times(param(wholeName(at)))})`
+        : sql`${times(param(wholeName(at)))} + ${times(param(BEGUN))}`,
+    )
+    return sql`(${join(hits, sql` + `)}) * ${count(UNIT)} / (length(${text}) + ${count(LEAST_LENGTH)})`
+  }
+  const whole = foundIn(texts, param(wholeName(last)))
+  return sql`(CASE WHEN ${whole} THEN ${count(WHOLE)} ELSE 0 END + ${join(texts.map(ofText), sql` + `)})`
+}

@@ -1,0 +1,148 @@
+import type { Edge, EntityType } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { JOURNAL, journal } from '../past/journal.ts'
+import { next } from '../tables/columns.ts'
+import { arrowsOf, refersTo } from '../tables/links.ts'
+import type { Extent } from './extent.ts'
+
+/**
+ * What a deletion emptied, so that its restore can set it again. The journal could tell too, but not where the
+ * declaration has changed meanwhile, nor once it has been cut back.
+ */
+const CLEARED = id('takeback_cleared')
+
+/** Empties the references of one type into the extent. Runs after the stamps: what is live then is outside of it. */
+export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
+  const table = id(type.name)
+  const gone = (edge: Edge) => refersTo(edge, extent.ids(edge.to))
+  const emptied = edges.map(
+    (edge) =>
+      sql`${id(edge.column)} = CASE WHEN ${gone(edge)} THEN ${without(edge, extent, dialect)} ELSE ${id(edge.column)} END`,
+  )
+  const kept = edges.map((edge) => {
+    const { rows, target } = arrowsOf(edge)
+    const place = edge.list === undefined ? sql`NULL` : sql`l."place"`
+    return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place", "version")
+      SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}
+      WHERE c."id" IN ${extent.asideIds(type)} AND ${target} IN ${extent.ids(edge.to)}
+      ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
+  })
+  // An operation of many parts can empty a reference more than once: what stood there last is what comes back.
+  const before = edges
+    .filter(({ list }) => list === undefined)
+    .map(
+      (
+        edge,
+      ) => sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$operation')} AND "entity" = ${word(type.name)} AND "column" = ${word(edge.column)}
+        AND "entity_id" IN (SELECT t."id" FROM ${table} t WHERE t."id" IN ${extent.asideIds(type)} AND ${gone(edge)})`,
+    )
+  return [
+    ...extent.aside(
+      type,
+      sql`SELECT t."id" FROM ${table} t WHERE t."deleted_at" IS NULL AND (${join(edges.map(gone), sql` OR `)})`,
+    ),
+    ...[
+      ...before,
+      ...kept,
+      sql`UPDATE ${table} AS t SET ${join(emptied)}, ${next(dialect)} WHERE t."id" IN ${extent.asideIds(type)}`,
+      journalAside(type, extent, dialect),
+    ].map((source) => step(dialect, 'change', 'any', source)),
+  ]
+}
+
+/** What is left of a reference into the extent: nothing, or the rest of the list. */
+function without({ list, to }: Edge, extent: Extent, dialect: Dialect): Sql {
+  if (list === undefined) return sql`NULL`
+  const rest = sql`SELECT l."target", l."place" FROM ${id(list.links)} l
+    WHERE l."source" = t."id" AND l."target" NOT IN ${extent.ids(to)}`
+  return dialect.listOf(rest, sql`r."place"`)
+}
+
+/** Sets them again where they are still empty, as far as their targets come back. */
+export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
+  const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${word(type.name)}`
+  const ways = edges.map((edge) => {
+    const { column, to } = edge
+    const former = sql`FROM ${CLEARED} k WHERE ${ofThis} AND k."entity_id" = t."id" AND k."column" = ${word(column)}
+      AND k."target" IN ${extent.ids(to)}`
+    return {
+      column,
+      ...(edge.list === undefined
+        ? refill(edge, sql`${former} AND ${isUnwritten(type, column, dialect)}`)
+        : putBack(edge.list, edge, former, dialect)),
+    }
+  })
+  const set = ways.map(
+    ({ column, can, value }) => sql`${id(column)} = CASE WHEN ${can} THEN ${value} ELSE t.${id(column)} END`,
+  )
+  const can = join(
+    ways.map(({ can }) => can),
+    sql` OR `,
+  )
+  return [
+    ...extent.aside(
+      type,
+      sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN (SELECT k."entity_id" FROM ${CLEARED} k WHERE ${ofThis})
+        AND (${can})`,
+    ),
+    ...[
+      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next(dialect)} WHERE t."id" IN ${extent.asideIds(type)}`,
+      journalAside(type, extent, dialect),
+    ].map((source) => step(dialect, 'change', 'any', source)),
+  ]
+}
+
+/** Nobody has set what was cleared, called `k`, since, and emptied it again: then it is theirs. */
+function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
+  return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${word(type.name)} AND w."entity_id" = k."entity_id"
+    AND w."version" > k."version" AND ${dialect.extract(sql`w."data"`, column, 'reference', 0)} IS NOT NULL)`
+}
+
+/** Whether something of what was cleared, called `k`, has a place in the row, and what the column is then. */
+interface Way {
+  readonly can: Sql
+  readonly value: Sql
+}
+
+function refill(edge: Edge, former: Sql): Way {
+  const target = sql`(SELECT k."target" ${former})`
+  return {
+    can: sql`(t.${id(edge.column)} IS NULL AND ${isThere(edge)} AND ${target} IS NOT NULL)`,
+    value: target,
+  }
+}
+
+/**
+ * Each goes back to where it stood, as far as the list is still that long, unless it is in there again or the list has
+ * as many as it may have. One that stood at 5, behind two others that come back, goes before the fourth of the rest.
+ */
+function putBack({ links, max }: NonNullable<Edge['list']>, edge: Edge, former: Sql, dialect: Dialect): Way {
+  const own = sql`FROM ${id(links)} l WHERE l."source" = t."id"`
+  const missing = sql`${former} AND NOT EXISTS (SELECT 1 ${own} AND l."target" = k."target")`
+  const room = max === undefined ? sql`` : sql` AND (SELECT count(*) ${own}) < ${count(max)}`
+  const fits = max === undefined ? sql`` : sql` WHERE b."nth" < ${count(max)} - (SELECT count(*) ${own})`
+  const back = sql`SELECT k."target", k."place", row_number() OVER (ORDER BY k."place") - 1 AS "nth" ${missing}`
+  const all = sql`SELECT l."target", l."place" AS "before", 1 AS "stays", l."place" ${own}
+    UNION ALL SELECT b."target", b."place" - b."nth", 0, b."place" FROM (${back}) b${fits}`
+  return {
+    can: sql`(t.${id(edge.column)} IS NOT NULL AND ${isThere(edge)} AND EXISTS (SELECT 1 ${missing})${room})`,
+    value: dialect.listOf(all, sql`r."before", r."stays", r."place"`),
+  }
+}
+
+/** What stood in an object that is not there any more has nowhere to go back to. */
+function isThere({ within }: Edge): Sql {
+  return within === undefined ? sql`1 = 1` : sql`t.${id(within)} IS NOT NULL`
+}
+
+/** What was set again, or never can be any more, need not be known. Of the same deletion, others may still be to come. */
+export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
+  return sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')} AND "entity" = ${word(from)}
+    AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`
+}
+
+function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
+  return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)
+}

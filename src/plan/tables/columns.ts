@@ -1,0 +1,101 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import { columnOf, type Field } from '../../declare/model.ts'
+import { ownValues } from '../../declare/scope.ts'
+import type { Values } from '../../declare/values.ts'
+import { keptWords } from '../../declare/words.ts'
+import type { Bag, Dialect } from '../../store/dialect.ts'
+import { id, type Sql, sql } from '../../store/sql.ts'
+import { wordsColumn } from '../../store/tables.ts'
+
+/** A column that holds something of a body: a value, the id of a reference, or that an optional object is there. */
+export interface BodyColumn {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly scale: number
+  readonly field: Field
+  /** The optional object that it is in, if any: the innermost one. */
+  readonly within: string | undefined
+  readonly secret: boolean
+  /** The column that holds its words, if it is searched: set by whatever sets this one. */
+  readonly words: string | undefined
+}
+
+export function bodyColumns(fields: readonly Field[], within?: string): BodyColumn[] {
+  return fields.flatMap((field): BodyColumn[] => {
+    const name = columnOf(field)
+    if (field.kind === 'value')
+      return [
+        {
+          name,
+          kind: field.column,
+          scale: field.scale,
+          field,
+          within,
+          secret: field.secret,
+          words: field.search ? wordsColumn(name) : undefined,
+        },
+      ]
+    if (field.kind === 'reference')
+      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, words: undefined }]
+    if (field.kind === 'links')
+      return [{ name, kind: 'json', scale: 0, field, within, secret: false, words: undefined }]
+    if (!field.optional) return bodyColumns(field.fields, within)
+    return [
+      { name, kind: 'presence', scale: 0, field, within, secret: false, words: undefined },
+      ...bodyColumns(field.fields, name),
+    ]
+  })
+}
+
+/** Columns that every Entity type has, in the order in which they come back. */
+export const ownColumns = ownValues satisfies Record<string, ColumnKind>
+
+/** Puts the values of a checked body into a bag, a column each. Keys that are not there are left alone. */
+export function compileBinder(
+  fields: readonly Field[],
+  dialect: Dialect,
+): (values: Values, bag: Bag) => void {
+  const binders = fields.map((field) => ({ name: field.name, bind: bindField(field, dialect) }))
+  return (values, bag) => {
+    for (const { name, bind } of binders) if (Object.hasOwn(values, name)) bind(values[name], bag)
+  }
+}
+
+function bindField(field: Field, dialect: Dialect): (value: unknown, bag: Bag) => void {
+  const column = columnOf(field)
+  if (field.kind === 'reference')
+    return (value, bag) => {
+      bag[column] = isNothing(value) ? null : (value as { id: number }).id
+    }
+  if (field.kind === 'value' || field.kind === 'links') {
+    const encode =
+      field.kind === 'links' ? dialect.encode('json', 0) : dialect.encode(field.column, field.scale)
+    return (value, bag) => {
+      bag[column] = isNothing(value) ? null : encode(value)
+      if (field.kind === 'value' && field.search)
+        bag[wordsColumn(column)] = isNothing(value) ? null : keptWords(String(value))
+    }
+  }
+  const bindInner = compileBinder(field.fields, dialect)
+  const inner = bodyColumns(field.fields).flatMap(({ name, words = [] }) => [name].concat(words))
+  return (value, bag) => {
+    if (field.optional) bag[column] = isNothing(value) ? null : 1
+    if (isNothing(value)) for (const name of inner) bag[name] = null
+    else bindInner(value as Values, bag)
+  }
+}
+
+/** `null`, or what a failed check has left. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined
+}
+
+/** A column of the row at hand; every statement that renders calls its table `t`. */
+export function column(name: string): Sql {
+  return sql`t.${id(name)}`
+}
+
+/** A change of a row that makes a new version of it. */
+export function next(dialect: Dialect): Sql {
+  return sql`"version" = "version" + 1, "updated_at" = ${dialect.later(id('updated_at'))}`
+}

@@ -1,0 +1,101 @@
+import type { OnDelete } from '../../declare/define.ts'
+import type { Edge, EntityType, Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import type { MigrationStep } from '../../store/migration/steps.ts'
+import { count, join, sql } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { graphSlotOf } from '../../store/turns.ts'
+
+/** What a deletion of one type can reach, found once from the reference graph. */
+export interface Reach {
+  /** The type itself first, then all that cascade from it, at any depth. */
+  readonly types: readonly EntityType[]
+  /** Cascading references among them. */
+  readonly cascades: readonly Edge[]
+  /** References into them, by what they do. */
+  readonly restricts: readonly Edge[]
+  readonly clears: readonly Edge[]
+  /** Lists among those that must keep some of what they have. */
+  readonly floors: readonly Edge[]
+  /** References from them, to any type. */
+  readonly out: readonly Edge[]
+  /** All references into them, of data that are no longer declared too. */
+  readonly into: readonly Edge[]
+}
+
+/** What former declarations have left behind. */
+export interface Legacy {
+  /** References that are no longer declared, but still there. */
+  readonly aside: readonly Edge[]
+  /** Whether deletions have ever done this to whoever had this reference. */
+  did(edge: Edge, what: OnDelete): boolean
+  /** What migrations did to values. */
+  readonly steps: readonly MigrationStep[]
+}
+
+export const noLegacy: Legacy = { aside: [], did: () => false, steps: [] }
+
+/** `back` is the way of a restore or a purge: what a deletion took, it took by the declaration of its day. */
+export function reachOf(
+  type: EntityType,
+  model: Model,
+  legacy: Legacy = noLegacy,
+  way: 'there' | 'back' = 'there',
+): Reach {
+  const does = (edge: Edge, what: OnDelete) =>
+    edge.onDelete === what || (way === 'back' && legacy.did(edge, what))
+  const types = [type]
+  for (const reached of types)
+    for (const edge of model.edges.filter(({ to }) => to === reached.name)) {
+      const from = model.entities.get(edge.from)
+      if (does(edge, 'cascade') && from !== undefined && !types.includes(from)) types.push(from)
+    }
+  const names = new Set(types.map(({ name }) => name))
+  const into = model.edges.filter((edge) => names.has(edge.to))
+  return {
+    types,
+    cascades: into.filter((edge) => does(edge, 'cascade')),
+    restricts: into.filter((edge) => edge.onDelete === 'restrict'),
+    clears: into.filter((edge) => does(edge, 'clear')),
+    floors: into.filter(({ onDelete, list }) => onDelete === 'clear' && (list?.min ?? 0) > 0),
+    out: model.edges.filter((edge) => names.has(edge.from)),
+    into: [...into, ...legacy.aside.filter((edge) => names.has(edge.to))],
+  }
+}
+
+/** The edges of each type that they come from. */
+export function byType(edges: readonly Edge[], model: Model): { type: EntityType; edges: Edge[] }[] {
+  return [...model.entities.values()]
+    .map((type) => ({ type, edges: edges.filter((edge) => edge.from === type.name) }))
+    .filter(({ edges }) => edges.length > 0)
+}
+
+/**
+ * Steps by which operations that lock many rows of types that refer to each other take turns: there is no order of
+ * locks that suits a graph with circles, and to wait for each other costs far more than to go one by one.
+ */
+export function inTurn(types: readonly EntityType[], model: Model, dialect: Dialect): Step[] {
+  if (dialect.lock === undefined) return []
+  const slots = [...new Set(types.map((type) => graphSlotOf(componentOf(type, model))))].sort((a, b) => a - b)
+  return [
+    step(
+      dialect,
+      'turn',
+      'any',
+      sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${join(slots.map(count))}) ORDER BY "slot"${dialect.lock.toChange}`,
+    ),
+  ]
+}
+
+/** The types that are tied to each other by references, whichever way they point, by the name of the first. */
+function componentOf(type: EntityType, model: Model): string {
+  const names = [type.name]
+  for (const name of names)
+    for (const { from, to } of model.edges)
+      for (const [here, there] of [
+        [from, to],
+        [to, from],
+      ] as const)
+        if (here === name && !names.includes(there)) names.push(there)
+  return names.sort()[0] ?? type.name
+}

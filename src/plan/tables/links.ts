@@ -1,0 +1,31 @@
+import type { Edge } from '../../declare/model.ts'
+import { id, type Sql, sql } from '../../store/sql.ts'
+
+/** Who refers to what by an edge, whether that is a column or a list: rows to select from, in which the one that refers is called `c`. */
+export interface Arrows {
+  readonly rows: Sql
+  readonly target: Sql
+  /** Where in the list, as a text behind the edge's own name; empty where there is no list. */
+  readonly place: Sql
+}
+
+export function arrowsOf({ from, column, list }: Edge): Arrows {
+  if (list === undefined) return { rows: sql`${id(from)} c`, target: sql`c.${id(column)}`, place: sql`''` }
+  return {
+    rows: sql`${id(from)} c JOIN ${id(list.links)} l ON l."source" = c."id"`,
+    target: sql`l."target"`,
+    place: sql`' ' || CAST(l."place" AS text)`,
+  }
+}
+
+/** The dot path of a target's id, from the edge and what its `place` has told. */
+export function pathOfTarget({ path, column, list }: Edge, place: string | undefined): string {
+  return list === undefined || place === undefined ? column : `${path}.${place}.id`
+}
+
+/** That a row, called `t`, refers to one of these ids. */
+export function refersTo({ column, list }: Edge, ids: Sql): Sql {
+  return list === undefined
+    ? sql`t.${id(column)} IN ${ids}`
+    : sql`t."id" IN (SELECT l."source" FROM ${id(list.links)} l WHERE l."target" IN ${ids})`
+}

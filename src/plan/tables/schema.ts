@@ -1,0 +1,146 @@
+import { emailKey } from '../../declare/email-key.ts'
+import {
+  columnOf,
+  type Edge,
+  type EntityType,
+  type LinksField,
+  linkTableOf,
+  type Model,
+  walk,
+} from '../../declare/model.ts'
+import { checkOf, defaultOf, isRequired } from '../../declare/values.ts'
+import { keptWords } from '../../declare/words.ts'
+import type { MigrationStep } from '../../store/migration/steps.ts'
+import { type Column, type Index, pathOf, type Table } from '../../store/tables.ts'
+import { bodyColumns } from './columns.ts'
+import type { Legacy } from './graph.ts'
+
+/** What `login` adds to a table: never in a body, never rendered. */
+export const EMAIL_KEY = 'email_key'
+export const TOKEN_EPOCH = 'token_epoch'
+
+/** The tables that hold the Model: one per Entity type, a column per dot path. */
+export function tablesOf(model: Model): Table[] {
+  return [...model.entities.values()].map((type) => ({
+    name: type.name,
+    columns: [...columnsOf(type), ...wordsOf(type), ...(type.login === undefined ? [] : loginColumns)],
+    indexes: indexesOf(type),
+    renames: renamesOf(type),
+    ...(type.was !== undefined && { was: type.was }),
+  }))
+}
+
+/** Outer ones first, each within what the outer one is called by then. */
+function renamesOf(type: EntityType): (readonly [from: string, to: string])[] {
+  return [...walk(type.fields)].flatMap(({ path, name, was }) =>
+    was === undefined ? [] : [[path.slice(0, path.length - name.length) + was, path] as const],
+  )
+}
+
+const loginColumns: readonly Column[] = [
+  // Nobody can log in without it, so a type with rows cannot become one that logs in.
+  { name: EMAIL_KEY, kind: 'text', required: true, derived: { from: 'email', by: emailKey } },
+  { name: TOKEN_EPOCH, kind: 'integer', fill: 0 },
+]
+
+function columnsOf(type: EntityType): Column[] {
+  return bodyColumns(type.fields).map(({ name, kind, scale, field, within, secret }) => {
+    const required = field.kind !== 'object' && isRequired(field)
+    const column = {
+      name,
+      kind,
+      ...(kind === 'decimal' && { scale }),
+      ...(secret && { secret }),
+      ...(required && { required }),
+      ...((field.kind === 'value' || field.kind === 'links') && field.optional && { optional: true }),
+      ...(within !== undefined && { within }),
+      ...(field.kind === 'value' && !secret && { limits: field.schema, check: field.check }),
+    }
+    if (field.kind === 'reference') return { ...column, references: field.target, ever: [field.onDelete] }
+    const links = field.kind === 'links' ? linksColumn(field) : {}
+    const fill = defaultOf(field)
+    return { ...column, ...links, ...(fill !== undefined && { fill }) }
+  })
+}
+
+/** The limits are those of the list: what it may hold is what it links to. */
+function linksColumn(field: LinksField): Partial<Column> {
+  const { target, onDelete, min, max } = field
+  return {
+    links: target,
+    ever: [onDelete],
+    limits: { ...(min > 0 && { minItems: min }), ...(max !== undefined && { maxItems: max }) },
+    check: checkOf(field, 'whole'),
+  }
+}
+
+function wordsOf(type: EntityType): Column[] {
+  return bodyColumns(type.fields).flatMap(({ name, words }) =>
+    words === undefined ? [] : [{ name: words, kind: 'text', words: { of: name, cut: keptWords } }],
+  )
+}
+
+/** Columns that are made from those of a body, and are set along with them. */
+export function columnsBeside(type: EntityType): string[] {
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordsOf(type).map(({ name }) => name)]
+}
+
+/** What a database has from former declarations. */
+export function legacyOf(held: readonly Table[], model: Model, steps: readonly MigrationStep[] = []): Legacy {
+  const ever = new Map(
+    held.flatMap(({ name, columns }) =>
+      columns.map((column) => [`${name} ${column.name}`, column.ever ?? []]),
+    ),
+  )
+  return {
+    aside: asideEdges(held, model),
+    steps,
+    did: ({ from, column }, what) => ever.get(`${from} ${column}`)?.includes(what) ?? false,
+  }
+}
+
+/** References of data that are no longer declared: a purge must still not pull their targets away. */
+function asideEdges(held: readonly Table[], model: Model): Edge[] {
+  return held.flatMap(({ name, columns }) =>
+    columns.flatMap((column): Edge[] => {
+      const to = column.references ?? column.links
+      if (to === undefined || (model.entities.has(name) && !column.aside)) return []
+      const list =
+        column.links === undefined
+          ? undefined
+          : { links: linkTableOf(name, column.name).table, min: 0, max: undefined }
+      return [
+        {
+          from: name,
+          path: pathOf(column),
+          column: column.name,
+          within: undefined,
+          to,
+          onDelete: 'restrict',
+          list,
+        },
+      ]
+    }),
+  )
+}
+
+function indexesOf(type: EntityType): Index[] {
+  const uniques = uniquesOf(type).map((columns) => ({ columns, unique: true }))
+  // With the id behind it: those that refer to the same come in the order of lists, the first page without the others.
+  const references = [...walk(type.fields)]
+    .filter((field) => field.kind === 'reference')
+    .map((field) => ({ columns: [columnOf(field), 'id'], unique: false }))
+  const sorts = type.indexes.map((keys) => ({
+    columns: keys.map(({ column }) => column),
+    unique: false,
+    descending: keys.map(({ descending }) => descending),
+  }))
+  const searched = wordsOf(type).map(({ name }) => name)
+  const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]
+  return [...uniques, ...references, ...sorts, ...search]
+}
+
+/** Sets of columns that are unique among the live, the login's own included. */
+export function uniquesOf(type: EntityType): readonly (readonly string[])[] {
+  return type.login === undefined ? type.uniques : [[EMAIL_KEY], ...type.uniques]
+}

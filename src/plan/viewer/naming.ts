@@ -1,0 +1,44 @@
+import { no, yes } from '../../declare/cel/expression.ts'
+import type { Model } from '../../declare/model.ts'
+import { columnRule, fieldOf, type Viewer } from './viewer.ts'
+
+/** What may be told to some where something that is not theirs stands in their way. Types and columns go by their names. */
+export interface Naming {
+  /** Which Entity of a type it is. */
+  entity(type: string): boolean
+  /** That it has such a field: where they see some of its Entities. */
+  field(type: string, path: string): boolean
+  /** What stands in columns of one: only if they see them of every Entity. */
+  values(type: string, columns: readonly string[]): boolean
+  /**
+   * That there is a column: one that they see or set, if only of some Entities; also one that there is no more, but not
+   * in an object that is hidden.
+   */
+  column(type: string, column: string): boolean
+}
+
+export function namingFor(viewer: Viewer, { entities }: Model): Naming {
+  const known = (name: string, column: string) => {
+    const type = entities.get(name)
+    const field = type === undefined ? undefined : fieldOf(type, column)
+    if (type === undefined || field === undefined) return true
+    return (['read', 'write'] as const).some((which) => viewer.mayField(type, field.path, which) !== no)
+  }
+  const column = (name: string, path: string) =>
+    path.split('.').every((_, at, names) => known(name, names.slice(0, at + 1).join('.')))
+  return {
+    column,
+    field(name, path) {
+      const type = entities.get(name)
+      return type !== undefined && viewer.may(type, 'read') !== no && column(name, path)
+    },
+    entity(name) {
+      const type = entities.get(name)
+      return type !== undefined && viewer.may(type, 'read') === yes
+    },
+    values(name, columns) {
+      const type = entities.get(name)
+      return type !== undefined && columns.every((column) => columnRule(viewer, type, column) === yes)
+    },
+  }
+}

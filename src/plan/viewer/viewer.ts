@@ -1,0 +1,139 @@
+import { type Expression, no, yes } from '../../declare/cel/expression.ts'
+import { and } from '../../declare/cel/fold.ts'
+import type { Scope } from '../../declare/cel/scope.ts'
+import { type Action, actions } from '../../declare/define.ts'
+import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
+import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
+import { idOnly, membersOf, type Sight } from '../../declare/scope.ts'
+import { EMAIL_KEY } from '../tables/schema.ts'
+import type { Actor } from './actor.ts'
+
+/**
+ * All who meet the rules alike: nobody, the members of one login type, or those who pass every rule. What a rule says
+ * is worked out for each of them as far as it can be: `yes`, `no`, or what depends on the Entity at hand.
+ */
+export class Viewer {
+  readonly name: string
+  readonly #model: Model
+  readonly #login: EntityType | undefined
+  readonly #passes: boolean
+  readonly #actions = new Map<string, Expression>()
+  readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
+  /** What they see, for filters, sorts and expansions. */
+  readonly sight: Sight
+
+  constructor(name: string, model: Model, login: EntityType | undefined, passes: boolean) {
+    this.name = name
+    this.#model = model
+    this.#login = login
+    this.#passes = passes
+    this.sight = {
+      reaches: (type) => this.may(type, 'read') !== no,
+      sees: (field, type) => this.mayField(type, field.path, 'read') !== no,
+    }
+  }
+
+  /** What they may not read is not there for them: it is not theirs to change either. */
+  may(type: EntityType, action: Action): Expression {
+    if (this.#passes) return yes
+    const key = `${action} ${type.name}`
+    const known = this.#actions.get(key)
+    if (known !== undefined) return known
+    const made = this.#ruleOf(type, action)
+    this.#actions.set(key, made)
+    return made
+  }
+
+  #ruleOf(type: EntityType, action: Action): Expression {
+    const rule = type.access[action]
+    const own = rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
+    return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])
+  }
+
+  /** Whether there is anything that they may do with any of a type. */
+  mayAny(type: EntityType): boolean {
+    return actions.some((action) => this.may(type, action) !== no)
+  }
+
+  /** Of a field, by its dot path; `yes` for what has no rule. */
+  mayField(type: EntityType, path: string, action: FieldAction): Expression {
+    if (this.#passes) return yes
+    return this.#rulesOf(type, action).get(path) ?? yes
+  }
+
+  /** Fields that are never seen are left out, and objects in which nothing is left. */
+  seen(type: EntityType, fields: readonly Field[] = type.fields): Field[] {
+    return fields.flatMap((field): Field[] => {
+      if (this.mayField(type, field.path, 'read') === no) return []
+      if (field.kind !== 'object') return [field]
+      const inner = this.seen(type, field.fields)
+      return inner.length === 0 ? [] : [{ ...field, fields: inner }]
+    })
+  }
+
+  /** What a filter of theirs over a type can speak of. */
+  scopeOf(type: EntityType): Scope {
+    const { entities } = this.#model
+    const all = (of: EntityType) => membersOf(of, entities, this.sight)
+    const login = this.#login
+    return {
+      self: all(type),
+      me:
+        login === undefined
+          ? null
+          : { entity: login.name, userType: login.login?.userType ?? '', members: all(login) },
+      // Whoever is signed in has an id, whatever else.
+      anybody: [...(login === undefined ? [] : [all(login)]), idOnly],
+    }
+  }
+
+  #rulesOf(type: EntityType, action: FieldAction): ReadonlyMap<string, Expression> {
+    const key = `${action} ${type.name}`
+    const known = this.#fields.get(key)
+    if (known !== undefined) return known
+    const made = new Map(
+      [...rulesOf(type, action)].map(([path, rules]) => [
+        path,
+        and(rules.map(({ rule, subject }) => ruleFor(rule, subject, type, this.#login, this.#model))),
+      ]),
+    )
+    this.#fields.set(key, made)
+    return made
+  }
+}
+
+/** Who may see a column. */
+export function columnRule(viewer: Viewer, type: EntityType, column: string): Expression {
+  const field = fieldOf(type, column)
+  return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
+}
+
+/** The field whose rules hold for a column: the key of an e-mail is as open as the e-mail. */
+export function fieldOf(type: EntityType, column: string): Field | undefined {
+  return fieldIn(type, type.login !== undefined && column === EMAIL_KEY ? 'email' : column)
+}
+
+/** Who meets the rules of a Model: by actor. */
+export interface Viewers {
+  readonly all: readonly Viewer[]
+  of(actor: Actor): Viewer
+}
+
+export function viewersOf(model: Model): Viewers {
+  const admins = model.admins === undefined ? undefined : model.entities.get(model.admins)
+  const passing = new Viewer('', model, admins, true)
+  const nobody = new Viewer('nobody', model, undefined, false)
+  const users = new Map(
+    model.logins
+      .filter(({ name }) => name !== model.admins)
+      .map((login) => [login.name, new Viewer(login.name, model, login, false)]),
+  )
+  return {
+    all: [passing, nobody, ...users.values()],
+    of(actor) {
+      if (actor.kind === 'nobody') return nobody
+      if (actor.kind === 'system' || actor.admin) return passing
+      return users.get(actor.entity) ?? nobody
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { Answer } from '../../api/context.ts'
+import type { Standing } from '../../api/token-bucket.ts'
+import { catalogue, Failure, shownErrors } from '../../errors.ts'
+import type { Log } from './log.ts'
+
+/** What is not in the catalogue is our own mistake: its cause stands in the log only. */
+export function answerFailure(error: unknown, requestId: string, log: Log, explains: boolean): Answer {
+  const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
+  const { status, message } = catalogue[failure.code]
+  // That it stops was asked for.
+  if (status >= 500 && failure.code !== 'stopping') log.error(message, failure.cause ?? failure, requestId)
+  return renderFailure(failure, requestId, explains)
+}
+
+/** A failure as it is sent, and nothing about it in the log. */
+export function renderFailure(failure: Failure, requestId: string, explains = false): Answer {
+  const { status, message } = catalogue[failure.code]
+  const body = {
+    message,
+    ...(failure.errors !== undefined && { errors: shownErrors(failure.errors) }),
+    code: failure.code,
+    ...failure.more,
+    ...(status >= 500 && { request_id: requestId }),
+    ...(explains && failure.denied !== undefined && { denied_by: failure.denied }),
+  }
+  return { status, body: JSON.stringify(body), headers: { ...failure.headers } }
+}
+
+/** `If-None-Match` (RFC 9110, section 13.1.2): weak comparison, on reads only. */
+export function isUnchanged(request: Request, { status, headers }: Answer): boolean {
+  const reads = status === 200 && (request.method === 'GET' || request.method === 'HEAD')
+  const header = reads ? request.headers.get('if-none-match') : null
+  if (header === null || headers?.ETag === undefined) return false
+  return (
+    header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.ETag)
+  )
+}
+
+/** The headers that all answers have. They are copied for each, which takes less time than to make them anew. */
+const withoutBody = new Headers({
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+})
+const withBody = new Headers([...withoutBody, ['Content-Type', 'application/json']])
+
+export function responseOf({ body, headers }: Answer, status: number, requestId: string): Response {
+  const common = body === undefined ? withoutBody : withBody
+  const response = new Response(status === 304 ? null : body, { status, headers: common })
+  addTo(response.headers, headers)
+  response.headers.set('Request-Id', requestId)
+  return response
+}
+
+export function addTo(headers: Headers, more: Readonly<Record<string, string>> = {}): void {
+  for (const name in more) headers.set(name, more[name] ?? '')
+}
+
+/** Headers of the IETF's draft `ratelimit-headers`. A refusal has those of the limit that refused. */
+export function addRates(headers: Headers, standings: readonly Standing[]): void {
+  if (headers.has('RateLimit')) return
+  headers.set('RateLimit-Policy', standings.map(({ policy }) => policy).join(', '))
+  headers.set('RateLimit', standings.map(({ state }) => state).join(', '))
+}

@@ -1,0 +1,54 @@
+import { budget } from '../../budget.ts'
+import { Failure } from '../../errors.ts'
+import { isJson } from './accept.ts'
+import { parseJson } from './json.ts'
+
+/**
+ * The body as a JSON object, or a list where that is taken; every way in which it is none has its own answer. Where it is
+ * optional, none at all is an empty object.
+ */
+export async function readBody(request: Request, taken: 'object' | 'any' | 'optional'): Promise<object> {
+  if (taken === 'optional' && isLeftOut(request.headers)) return {}
+  if (!isJson(request.headers.get('content-type'))) throw new Failure('unsupported_media_type')
+  refuseCompressed(request.headers.get('content-encoding'))
+  const bytes = await readBytes(request).catch((cause) => {
+    // Cut off, or badly framed: whoever sent it, not we.
+    throw cause instanceof Failure ? cause : new Failure('malformed_json', { cause })
+  })
+  if (taken === 'optional' && bytes.length === 0) return {}
+  const value = parseJson(bytes)
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && taken !== 'any'))
+    throw new Failure('not_an_object')
+  return value
+}
+
+/** RFC 9112, section 6.3: without either header there is no body. */
+function isLeftOut(headers: Headers): boolean {
+  const length = headers.get('content-length')
+  return !headers.has('transfer-encoding') && (length === null || length === '0')
+}
+
+/**
+ * Never holds more than the limit, whatever the request says about its length. A length is believed only where it is one
+ * plain number: of two headers with the same length Bun makes `5, 5`.
+ */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const length = request.headers.get('content-length')
+  if (length !== null && /^[0-9]+$/.test(length)) {
+    if (Number(length) > budget.bodyBytes) throw new Failure('too_large')
+    return request.bytes()
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > budget.bodyBytes) throw new Failure('too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function refuseCompressed(coding: string | null): void {
+  if (coding === null || ['', 'identity'].includes(coding.trim().toLowerCase())) return
+  throw new Failure('unsupported_encoding', { headers: { 'Accept-Encoding': 'identity' } })
+}

@@ -1,0 +1,83 @@
+import type { Preconditions } from '../../api/context.ts'
+import { type Note, parseNote } from '../../api/notes.ts'
+import type { Query } from '../../api/query.ts'
+import { isTagList, TAGS_EXPECTED } from '../../api/tags.ts'
+import { parseIfMatch } from '../../api/update.ts'
+import { Failure } from '../../errors.ts'
+import type { Caller } from '../../plan/viewer/actor.ts'
+import { admitSignUps } from './admission.ts'
+import type { Call } from './route.ts'
+import type { Seen } from './seen.ts'
+import { targetOf } from './target.ts'
+
+/** A request of Bun's router. */
+export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
+
+/** A request as an operation sees it. What few operations ask for is looked up only when they do. */
+export class Incoming implements Call {
+  readonly caller: Caller
+  readonly query: Query
+  readonly body: object
+  readonly #request: BunRequest
+  readonly #seen: Seen
+
+  constructor(request: BunRequest, seen: Seen, checked: { caller: Caller; query: Query; body: object }) {
+    this.caller = checked.caller
+    this.query = checked.query
+    this.body = checked.body
+    this.#request = request
+    this.#seen = seen
+  }
+
+  get id(): string {
+    return this.#request.params?.id ?? ''
+  }
+
+  get when(): Preconditions {
+    const ifMatch = this.#request.headers.get('if-match')
+    if (ifMatch !== null && !isTagList(ifMatch))
+      throw new Failure('malformed_header', { errors: new Map([['If-Match', [TAGS_EXPECTED]]]) })
+    return { ifMatch: parseIfMatch(ifMatch) }
+  }
+
+  get note(): Note | null {
+    const { headers } = this.#request
+    return parseNote(headers.get('takeback-run'), headers.get('takeback-reason'))
+  }
+
+  get key(): string | null {
+    return this.#request.headers.get('idempotency-key')
+  }
+
+  get target(): string {
+    const { path, search } = targetOf(this.#request.url)
+    const parameters = new URLSearchParams(search)
+    parameters.delete('token')
+    parameters.sort()
+    return `${this.#request.method} ${path.replace(/\/$/, '')}?${parameters}`
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  get device(): string | null {
+    return this.#request.headers.get('takeback-device')
+  }
+
+  noteAccount(digest: string): void {
+    this.#seen.account = digest
+  }
+
+  async signUp(count: number): Promise<void> {
+    await admitSignUps(this.#seen, count)
+  }
+
+  waitLong(): void {
+    this.#seen.server.timeout(this.#request, 0)
+  }
+
+  get address(): string {
+    return this.#seen.client.network
+  }
+}

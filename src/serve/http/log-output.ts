@@ -1,0 +1,73 @@
+import { write } from 'node:fs'
+import { budget } from '../../budget.ts'
+
+const AGAIN_MS = 20
+
+/**
+ * Where the lines of the log go. What cannot be written is dropped and counted: a full disk, or a reader that has ended
+ * or hangs, is no reason to stop serving. Once lines can be written again, the first one says how many are missing.
+ */
+export class LogOutput {
+  readonly #descriptor: number
+  readonly #notice: (dropped: number) => string
+  #waiting: string[] = []
+  #characters = 0
+  #whenDone: (() => void)[] = []
+  #writes = false
+  #dropped = 0
+  /** The end of what was written is half a line. */
+  #torn = false
+
+  constructor(descriptor: number, notice: (dropped: number) => string) {
+    this.#descriptor = descriptor
+    this.#notice = notice
+  }
+
+  write(text: string, done?: () => void): void {
+    if (done !== undefined) this.#whenDone.push(done)
+    if (this.#characters + text.length > budget.logCharacters) this.#dropped += linesIn(text)
+    else if (text !== '') {
+      this.#waiting.push(text)
+      this.#characters += text.length
+    }
+    this.#next()
+  }
+
+  #next(): void {
+    if (this.#writes) return
+    const text = this.#waiting.shift()
+    if (text === undefined) {
+      for (const done of this.#whenDone.splice(0)) done()
+      return
+    }
+    this.#writes = true
+    this.#characters -= text.length
+    const dropped = this.#dropped
+    const notice = dropped > 0 ? this.#notice(dropped) : ''
+    const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${notice}${text}`)
+    this.#send(bytes, (written) => {
+      if (written === bytes.length) {
+        this.#dropped -= dropped
+        this.#torn = false
+      } else {
+        this.#dropped += linesIn(text)
+        this.#torn ||= written > 0
+      }
+      this.#writes = false
+      this.#next()
+    })
+  }
+
+  /** Writes all of it, or as much as can be: how much that was. */
+  #send(bytes: Buffer, done: (written: number) => void, from = 0): void {
+    write(this.#descriptor, bytes, from, bytes.length - from, null, (error, count) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => this.#send(bytes, done, from), AGAIN_MS)
+      else if (error !== null || from + count === bytes.length) done(from + (error === null ? count : 0))
+      else this.#send(bytes, done, from + count)
+    })
+  }
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1
+}

@@ -1,0 +1,23 @@
+import type { Server } from 'bun'
+import type { RateLimits } from '../../api/rate-limits.ts'
+import type { Standing } from '../../api/token-bucket.ts'
+import type { Caller } from '../../plan/viewer/actor.ts'
+import type { Client } from './address.ts'
+
+/** What is known of a request beside what was sent. Most of it stands in the log. */
+export interface Seen {
+  readonly path: string
+  readonly search: string
+  readonly started: number
+  readonly requestId: string
+  readonly client: Client
+  readonly rates: RateLimits
+  /** The limits that it was held against, and what they have left. */
+  standings: readonly Standing[]
+  /** How many sign-ups have been counted for it. */
+  signUps?: number
+  readonly server: Server<undefined>
+  caller?: Caller
+  /** The digest of the account, for a login. */
+  account?: string
+}

@@ -1,0 +1,139 @@
+import type { Server } from 'bun'
+import { budget } from '../../budget.ts'
+import { Failure } from '../../errors.ts'
+import { canonicalOf } from './address.ts'
+import { answerFailure, renderFailure, responseOf } from './answer.ts'
+import type { BunRequest } from './incoming.ts'
+import type { Log } from './log.ts'
+import { matchRoute } from './match.ts'
+import type { Route } from './route.ts'
+import { type Served, Service } from './service.ts'
+import { shownPath } from './shown-path.ts'
+import { targetOf } from './target.ts'
+
+interface Address {
+  readonly host: string
+  readonly port: number
+  readonly log: Log
+}
+
+/** A port that is ours. Nothing is served on it yet: until then requests wait for a while, and are answered 503 then. */
+export interface Bound {
+  readonly url: string
+  serve(served: Served, routes: readonly Route[]): Listening
+  close(): Promise<void>
+}
+
+interface Listening {
+  /** From now on every answer is the last one on its connection. */
+  endConnections(): void
+  /** Takes no more connections, answers what is under way, closes. */
+  drain(): Promise<void>
+}
+
+const DRAIN_MS = 10_000
+const HOLD_MS = 50
+
+/** Throws where the port is taken: before anything else of a start has been done. */
+export function bind({ host, port, log }: Address): Bound {
+  const { promise: ready, resolve: begin } = Promise.withResolvers<Dispatch>()
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: 30,
+    // What is larger than we take is answered by us, in our own words: see readBody.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    development: false,
+    // Without this a second server could take half of the requests of the first.
+    reusePort: false,
+    fetch: (request, server) => answerEarly(request as BunRequest, server, ready, log),
+  })
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    serve(served, routes) {
+      const service = new Service(served)
+      begin((request, server) => service.serve(matchRoute(routes, request), request, server))
+      return serve(server, service, served.log, routes)
+    },
+    close: () => server.stop(true),
+  }
+}
+
+/** From here on nothing is made, only run. */
+function serve(server: Server<undefined>, service: Service, log: Log, routes: readonly Route[]): Listening {
+  server.reload({
+    routes: Object.fromEntries(routes.flatMap((route) => bothSpellings(route, service))),
+    fetch: (request, server) => service.serve(undefined, request as BunRequest, server),
+    error: (error) => answerError(error, service.newRequestId(), log),
+  })
+  return { endConnections: () => service.endConnections(), drain: () => drain(server, service) }
+}
+
+/** What went wrong while it was answered. Where that was the log, there is an answer all the same. */
+function answerError(error: unknown, requestId: string, log: Log): Response {
+  let answer = renderFailure(new Failure('internal'), requestId)
+  try {
+    answer = answerFailure(error, requestId, log, false)
+  } catch {}
+  return responseOf(answer, answer.status, requestId)
+}
+
+/** Finds the route by itself: for requests that came before Bun's router had any. */
+type Dispatch = (request: BunRequest, server: Server<undefined>) => Promise<Response>
+
+/**
+ * Most starts take less time than a client waits, so requests wait for the server: a balancer that does not ask for its
+ * health loses none of them. Whoever asks for its health is told the truth at once.
+ */
+async function answerEarly(
+  request: BunRequest,
+  server: Server<undefined>,
+  ready: Promise<Dispatch>,
+  log: Log,
+): Promise<Response> {
+  const asksHealth = /^\/api\/health(\/|$)/.test(targetOf(request.url).path)
+  const dispatch = asksHealth ? undefined : await Promise.race([ready, Bun.sleep(budget.startWaitMs)])
+  return dispatch === undefined ? answerStarting(request, server, log) : dispatch(request, server)
+}
+
+/** While the database is brought to the declaration. */
+function answerStarting(request: Request, server: Server<undefined>, log: Log): Response {
+  const requestId = Bun.randomUUIDv7()
+  const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
+  const answer = renderFailure(failure, requestId)
+  const { path, search } = targetOf(request.url)
+  log.request({
+    method: request.method,
+    path: shownPath(path, search),
+    status: answer.status,
+    ms: 0,
+    requestId,
+    actor: null,
+    address: canonicalOf(server.requestIP(request)?.address ?? ''),
+  })
+  return responseOf(answer, answer.status, requestId)
+}
+
+/** With and without the trailing slash. */
+function bothSpellings(route: Route, service: Service) {
+  const run = (request: BunRequest, server: Server<undefined>) => service.serve(route, request, server)
+  const paths = route.path === '/' ? ['/'] : [route.path, `${route.path}/`]
+  return paths.map((path) => [path, run] as const)
+}
+
+/**
+ * Stopping closes idle connections at once. Answers are held back for a moment before, so that whoever is about to ask
+ * again has not got an answer yet, and only the truly idle are closed.
+ */
+async function drain(server: Server<undefined>, service: Service): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  service.endConnections()
+  service.holdUntil(promise)
+  await Bun.sleep(HOLD_MS)
+  const stopped = server.stop()
+  resolve()
+  const deadline = Date.now() + DRAIN_MS
+  while (service.underWay > 0 && Date.now() < deadline) await Bun.sleep(5)
+  await Promise.race([stopped, Bun.sleep(DRAIN_MS / 10)])
+  await server.stop(true)
+}

@@ -1,0 +1,192 @@
+import type { Server } from 'bun'
+import type { Answer, Context } from '../../api/context.ts'
+import { anonymous, type Identities } from '../../api/identify.ts'
+import { Query } from '../../api/query.ts'
+import { Failure, invalidAt } from '../../errors.ts'
+import { type Caller, nameOf } from '../../plan/viewer/actor.ts'
+import { admitsJson } from './accept.ts'
+import { admit, admitSignUps } from './admission.ts'
+import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
+import { readBody } from './body.ts'
+import type { Clients } from './clients.ts'
+import { type BunRequest, Incoming } from './incoming.ts'
+import type { Log } from './log.ts'
+import type { Origins } from './origins.ts'
+import type { Handler, Method, Route } from './route.ts'
+import type { Seen } from './seen.ts'
+import { shownPath } from './shown-path.ts'
+import { refuseHost, targetOf } from './target.ts'
+
+const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
+/** Of a server that is no proxy. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+const NONE_YET: Seen['standings'] = Object.freeze([])
+const NONE: object = Object.freeze({})
+const nothing = { caller: anonymous, query: Query.empty, body: NONE }
+
+/** What is served, and to whom. */
+export interface Served {
+  readonly context: Context
+  readonly clients: Clients
+  readonly origins: Origins
+  readonly log: Log
+  /** Whether `?token=` is taken. */
+  readonly queryToken: boolean
+}
+
+/** Turns requests into answers. */
+export class Service {
+  readonly #identities: Identities
+  readonly #served: Served
+  readonly #prefix = Bun.randomUUIDv7().slice(-12)
+  #count = 0
+  #underWay = 0
+  #held: Promise<void> | undefined
+  #lastAnswers = false
+
+  constructor(served: Served) {
+    this.#served = served
+    this.#identities = served.context.identities
+  }
+
+  /** How many requests have come and are not answered yet. */
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  /** From now on every answer is the last one on its connection. */
+  endConnections(): void {
+    this.#lastAnswers = true
+  }
+
+  /** From now on every answer waits for this. */
+  holdUntil(released: Promise<void>): void {
+    this.#held = released
+  }
+
+  newRequestId(): string {
+    return `${this.#prefix}-${(++this.#count).toString(36)}`
+  }
+
+  /** Whatever happens is answered, and stands in the log. */
+  async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
+    this.#underWay++
+    try {
+      const seen = this.#look(request, server)
+      let answer: Answer
+      try {
+        answer = await this.#perform(route, request, seen)
+      } catch (error) {
+        const { log, context } = this.#served
+        answer = answerFailure(error, seen.requestId, log, context.explainsDenials)
+      }
+      if (this.#held !== undefined) await this.#held
+      return this.#respond(request, answer, seen)
+    } finally {
+      this.#underWay--
+    }
+  }
+
+  #look(request: BunRequest, server: Server<undefined>): Seen {
+    const { path, search } = targetOf(request.url)
+    return {
+      path,
+      search,
+      started: performance.now(),
+      requestId: this.newRequestId(),
+      client: this.#served.clients.clientOf(request, server),
+      rates: this.#served.context.rates,
+      standings: NONE_YET,
+      server,
+    }
+  }
+
+  #respond(
+    request: BunRequest,
+    answer: Answer,
+    { path, search, started, requestId, client, caller, account, standings }: Seen,
+  ): Response {
+    const { origins, log } = this.#served
+    const { method } = request
+    const status = isUnchanged(request, answer) ? 304 : answer.status
+    const actor = caller === undefined ? null : nameOf(caller.actor)
+    const ms = performance.now() - started
+    log.request({
+      method,
+      path: shownPath(path, search),
+      status,
+      ms,
+      requestId,
+      actor,
+      address: client.address,
+      account,
+    })
+    const response = responseOf(answer, status, requestId)
+    if (standings.length > 0) addRates(response.headers, standings)
+    if (origins.any) addTo(response.headers, origins.headersFor(request))
+    // Bun takes whatever follows CONNECT for the bytes of a tunnel.
+    if (this.#lastAnswers || method === 'CONNECT') response.headers.set('Connection', 'close')
+    return response
+  }
+
+  /** The whole way of a request, top to bottom. */
+  async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
+    refuseHost(request.headers.get('host'))
+    const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
+    if (preflight) return preflight
+    const handler = handlerOf(route, request.method)
+    admit(seen, handler, request.method, 'address')
+    if (handler.page) return handler.run(new Incoming(request, seen, nothing))
+    if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
+    const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
+    const token = this.#tokenOf(request.headers.get('authorization'), parameters)
+    seen.caller = await this.#callerOf(token)
+    admit(seen, handler, request.method, 'user')
+    if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
+    refuseExpired(handler, seen.caller)
+    const body = handler.body ? await readBody(request, handler.body) : NONE
+    // A body may take its time, and the token may have died meanwhile.
+    const caller = handler.body ? await this.#callerOf(token) : seen.caller
+    refuseExpired(handler, caller)
+    const query = parameters === undefined ? Query.empty : new Query(parameters)
+    return handler.run(new Incoming(request, seen, { caller, query, body }))
+  }
+
+  #preflight(route: Route | undefined, request: BunRequest): Answer | undefined {
+    return route && this.#served.origins.preflight(request, methodsOf(route))
+  }
+
+  /** The header wins; one that is no Bearer token is a bad token, not none. */
+  #tokenOf(authorization: string | null, parameters: URLSearchParams | undefined): string | undefined {
+    if (!this.#served.queryToken && parameters?.has('token')) throw invalidAt('token', NOT_IN_ADDRESS)
+    if (authorization !== null) return bearerOf(authorization)
+    return parameters?.get('token') ?? undefined
+  }
+
+  #callerOf(token: string | undefined): Caller | Promise<Caller> {
+    if (token === undefined) return anonymous
+    return this.#identities.recall(token) ?? this.#identities.identify(token)
+  }
+}
+
+function refuseExpired(handler: Handler, { expired }: Caller): void {
+  if (expired && !handler.expired) throw new Failure('password_change_required')
+}
+
+/** Nearly everybody writes it as the standard does: a regular expression would take longer than all that follows. */
+function bearerOf(authorization: string): string {
+  if (authorization.startsWith('Bearer ') && authorization.indexOf(' ', 7) < 0) return authorization.slice(7)
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+}
+
+function handlerOf(route: Route | undefined, method: string): Handler {
+  if (method === 'CONNECT') throw new Failure('method_not_allowed', { headers: { Allow: METHODS } })
+  if (route === undefined) throw new Failure('not_found')
+  const handler = route.methods[(method === 'HEAD' ? 'GET' : method) as Method]
+  if (handler !== undefined) return handler
+  throw new Failure('method_not_allowed', { headers: { Allow: methodsOf(route).join(', ') } })
+}
+
+function methodsOf(route: Route): string[] {
+  return Object.keys(route.methods).flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
+}

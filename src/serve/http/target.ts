@@ -1,0 +1,32 @@
+import { Failure } from '../../errors.ts'
+
+interface Target {
+  readonly path: string
+  /** Without its question mark. */
+  readonly search: string
+}
+
+/**
+ * Path and query of a request's URL, as they were sent. It is not always a URL: Bun leaves the host away where that is
+ * empty or none, and gives no more than the authority for CONNECT.
+ */
+export function targetOf(url: string): Target {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  const whole = start < 0 ? url : url.slice(start)
+  const mark = whole.indexOf('?')
+  return mark < 0
+    ? { path: whole, search: '' }
+    : { path: whole.slice(0, mark), search: whole.slice(mark + 1) }
+}
+
+/** A name or an address, with or without a port (RFC 3986, section 3.2). Two headers arrive as one, with a comma. */
+const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?$/
+
+/** Throws where `Host` is there twice or is none (RFC 9112, section 3.2). Without one, it is HTTP/1.0. */
+export function refuseHost(host: string | null): void {
+  if (host === null || HOST.test(host)) return
+  throw new Failure('malformed_header', {
+    errors: new Map([['Host', ['must be there once, as a name or an address with or without a port']]]),
+    headers: { Connection: 'close' },
+  })
+}

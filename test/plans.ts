@@ -1,19 +1,19 @@
-import type { Bag, Bound } from '../src/store/dialect.ts'
+import type { Bound, Params } from '../src/store/dialect.ts'
 import type { Statement } from '../src/store/sql.ts'
 import type { Store } from '../src/store/store.ts'
 
 export interface Asked {
   readonly statement: Statement
-  readonly bag: Bag
+  readonly params: Params
 }
 
 /** What a database is asked for while something goes on. */
 export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promise<Asked[]> {
   const asked: Asked[] = []
   const { read } = store
-  store.read = (statement, bag) => {
-    asked.push({ statement, bag: { ...bag } })
-    return read.call(store, statement, bag)
+  store.read = (statement, params) => {
+    asked.push({ statement, params: { ...params } })
+    return read.call(store, statement, params)
   }
   try {
     await goOn()
@@ -23,8 +23,8 @@ export async function askedOf(store: Store, goOn: () => Promise<unknown>): Promi
   return asked
 }
 
-export function valuesOf({ statement: { params }, bag }: Asked): Bound[] {
-  return params.map((name) => bag[name] ?? null)
+export function valuesOf({ statement: { paramNames }, params }: Asked): Bound[] {
+  return paramNames.map((name) => params[name] ?? null)
 }
 
 export type Told = Record<string, unknown>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { budget } from '../budget.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -33,8 +33,8 @@ export class TemporaryPasswords {
   /** From now on this hash is the one of a temporary password. */
   async mark(entity: string, id: number, hash: string): Promise<void> {
     const until = new Date(Date.now() + budget.temporaryPasswordHours * 3_600_000).toISOString()
-    const bag: Bag = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
-    await this.#store.write(this.#mark, bag)
+    const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
+    await this.#store.write(this.#mark, params)
   }
 }
 

@@ -1,6 +1,7 @@
 import { budget } from '../budget.ts'
 import type { Dialect } from '../store/dialect.ts'
-import { compile, count, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { lockMutexes } from '../store/mutex.ts'
+import { compile, count, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
 /** What the throttle asks of a database. */
@@ -27,10 +28,13 @@ const account = sql`"account" = ${param('$account')}`
 const address = sql`"address" = ${param('$address')}`
 const mine = sql`"id" = ${param('$attempt')}`
 
+/** Transactions of one account or one address run one by one: each must see the others. */
+const mutexes = SLOTS.map((name) => param(name, 'integer'))
+
 export function compileThrottle(dialect: Dialect): ThrottleStatements {
   const steps = (...sources: readonly Sql[]): Step[] =>
     sources.map((source) => step(dialect, 'attempt', 'any', source))
-  const turn = dialect.lock === undefined ? [] : [inTurn(dialect.lock.toChange)]
+  const lock = dialect.lock === undefined ? [] : [lockMutexes(mutexes, dialect.lock.toChange)]
   const withdraw = sql`DELETE FROM "takeback_attempts" WHERE ${mine}`
   const end = (outcome: 'ok' | 'failed') =>
     sql`UPDATE "takeback_attempts" SET "outcome" = ${word(outcome)} WHERE ${mine}`
@@ -40,7 +44,7 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
       dialect.placeholder,
     ),
     begin: steps(
-      ...turn,
+      ...lock,
       sql`DELETE FROM "takeback_attempts" WHERE "at" < ${time('$day')}`,
       sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome", "place", "elsewhere")
         VALUES (${param('$attempt')}, ${time('$now')}, ${param('$account')}, ${param('$address')}, 'pending', ${param('$place')}, ${param('$elsewhere', 'integer')})`,
@@ -48,20 +52,14 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
     ),
     fail: steps(end('failed')),
     pass: steps(end('ok')),
-    remember: steps(...turn, end('ok'), ...remember),
+    remember: steps(...lock, end('ok'), ...remember),
     withdraw: steps(withdraw),
-    give: steps(...turn, withdraw, ...give),
+    give: steps(...lock, withdraw, ...give),
     forget: steps(
       sql`DELETE FROM "takeback_attempts" WHERE ${account}`,
       sql`DELETE FROM "takeback_waits" WHERE ${account}`,
     ),
   }
-}
-
-/** Where transactions run side by side, those of one account or one address go one by one: each must see the others. */
-function inTurn(lock: Sql): Sql {
-  const slots = SLOTS.map((name) => param(name, 'integer'))
-  return sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${join(slots)}) ORDER BY "slot"${lock}`
 }
 
 /** What `countsIn` reads. */

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
-import type { Bag, Row } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
+import { loginMutex } from '../store/mutex.ts'
 import type { Store } from '../store/store.ts'
-import { slotOf } from '../store/turns.ts'
 import { NotStarted } from './lanes.ts'
 import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
 import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } from './verdict.ts'
@@ -35,7 +35,7 @@ interface Passed<T> {
 }
 
 interface Entered {
-  readonly bag: Bag
+  readonly params: Params
   readonly origin: Origin
 }
 
@@ -57,7 +57,7 @@ export class Throttle {
 
   /** Runs a check of a password for an account, unless there were too many that failed. */
   async attempt<T>(trier: Trier, check: () => Promise<T | undefined>): Promise<Passed<T> | undefined> {
-    const { bag, origin } = await this.#enter(trier)
+    const { params, origin } = await this.#enter(trier)
     let found: T | undefined
     try {
       found = await check()
@@ -65,18 +65,18 @@ export class Throttle {
       // No password was looked at, so nothing was tried. All else counts: a client could make it happen on purpose.
       await this.#store.write(
         error instanceof NotStarted ? this.#statements.withdraw : this.#statements.fail,
-        bag,
+        params,
       )
       throw error
     }
     if (found === undefined) {
-      await this.#store.write(this.#statements.fail, bag)
+      await this.#store.write(this.#statements.fail, params)
       return undefined
     }
     const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
     const signedIn = trier.session !== undefined
     await this.#store.write(signedIn ? this.#statements.pass : this.#statements.remember, {
-      ...bag,
+      ...params,
       $device: placeOf('device', device),
     })
     return { found, device }
@@ -93,29 +93,29 @@ export class Throttle {
     const { origin, place } = await this.#placeOf(trier)
     for (;;) {
       const now = Date.now()
-      const bag = bagOf(trier, { place, elsewhere: origin === 'elsewhere', now })
-      const outcome = await this.#store.write(this.#statements.begin, bag)
+      const params = attemptParams(trier, { place, elsewhere: origin === 'elsewhere', now })
+      const outcome = await this.#store.write(this.#statements.begin, params)
       const verdict = judge(countsIn(outcome.rows), origin, now)
-      if (verdict === 'free') return { bag, origin }
-      await this.#refuse(bag, verdict)
+      if (verdict === 'free') return { params, origin }
+      await this.#refuse(params, verdict)
       if (verdict !== 'wait') throw tooMany(verdict.until - now)
-      if (now > until) throw await this.#postpone(bag, origin, now)
+      if (now > until) throw await this.#postpone(params, origin, now)
       await Bun.sleep(20 + Math.random() * 80)
     }
   }
 
   /** Whoever keeps attempts under way, and gives each of them up, must not keep others out: those get a time of their own. */
-  async #postpone(bag: Bag, origin: Origin, now: number): Promise<Failure> {
+  async #postpone(params: Params, origin: Origin, now: number): Promise<Failure> {
     if (origin !== 'elsewhere') return new Failure('unavailable', { headers: { 'Retry-After': '1' } })
-    await this.#refuse(bag, { until: now + waitAfter(0), gives: true })
+    await this.#refuse(params, { until: now + waitAfter(0), gives: true })
     return tooMany(waitAfter(0))
   }
 
-  async #refuse(bag: Bag, verdict: Exclude<Verdict, 'free'>): Promise<void> {
-    if (verdict === 'wait' || !verdict.gives) await this.#store.write(this.#statements.withdraw, bag)
+  async #refuse(params: Params, verdict: Exclude<Verdict, 'free'>): Promise<void> {
+    if (verdict === 'wait' || !verdict.gives) await this.#store.write(this.#statements.withdraw, params)
     else
       await this.#store.write(this.#statements.give, {
-        ...bag,
+        ...params,
         $until: new Date(verdict.until).toISOString(),
       })
   }
@@ -136,10 +136,10 @@ export class Throttle {
   }
 }
 
-function bagOf(
+function attemptParams(
   { account, address }: Trier,
   { place, elsewhere, now }: { place: string; elsewhere: boolean; now: number },
-): Bag {
+): Params {
   return {
     $attempt: Bun.randomUUIDv7(),
     $account: digest(account),
@@ -153,8 +153,8 @@ function bagOf(
     $stale: before(now, PENDING_MAX),
     $lapsed: before(now, WAIT_KEPT),
     $old: before(now, budget.knownPlaceDays * DAY),
-    [SLOTS[0]]: slotOf(account),
-    [SLOTS[1]]: slotOf(address),
+    [SLOTS[0]]: loginMutex(account),
+    [SLOTS[1]]: loginMutex(address),
   }
 }
 

@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { inTurn } from '../plan/tables/graph.ts'
+import { lockGraphs } from '../plan/tables/graph.ts'
 import { uniquesOf } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
@@ -71,7 +71,7 @@ function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void>
     ),
   )
   if (changed.size === 0 || parts.length === 1) return
-  const steps = inTurn([...changed], model, store.dialect)
+  const steps = lockGraphs([...changed], model, store.dialect)
   if (steps.length > 0) yield* write(steps, {})
 }
 

@@ -9,7 +9,7 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
-import { ME, NOW } from '../plan/condition/ground.ts'
+import { ME, NOW } from '../plan/condition/row-source.ts'
 import type { AmendPlan } from '../plan/past/amend.ts'
 import type { AnswersPlan } from '../plan/past/answers.ts'
 import type { NotesPlan } from '../plan/past/notes.ts'
@@ -18,7 +18,7 @@ import type { PurgesPlan } from '../plan/past/purge.ts'
 import { mayOf, type View } from '../plan/view/view.ts'
 import { type Actor, nameOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Bag, Row } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
 import type { Store } from '../store/store.ts'
 import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
@@ -71,8 +71,8 @@ export interface Preconditions {
   readonly ifMatch: string | null
 }
 
-/** What the rules know of whoever asks: a bag of its own, for whatever else is to be bound. */
-export function askedBy(actor: Actor): Bag {
+/** What the rules know of whoever asks: parameters of their own, beside whatever else is bound. */
+export function askedBy(actor: Actor): Params {
   return { [ME]: actor.kind === 'user' ? actor.id : null, [NOW]: instant() }
 }
 
@@ -89,12 +89,12 @@ function instant(): string {
   return text
 }
 
-/** The bag of a new operation, or of a part of one. */
+/** The parameters of a new operation, or of a part of one. */
 export function operationOf(
   actor: Actor,
   { ifMatch }: Preconditions = { ifMatch: null },
   operation: string = Bun.randomUUIDv7(),
-): Bag & { $operation: string } {
+): Params & { $operation: string } {
   const user = actor.kind === 'user' ? actor : undefined
   return {
     [ME]: user?.id ?? null,

@@ -6,7 +6,7 @@ import { uniquesOf } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { noteTakenAt } from '../plan/write/write.ts'
 import { type Act, all } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { allow, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { bindEmailKey, soundOf } from './faults.ts'
@@ -73,10 +73,10 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
   const errors: Errors = new Map()
   const first = new Map<string, number>()
   for (const [at, body] of bodies.entries()) {
-    const bag = isRecord(body) ? boundOf(plan, actor, body) : {}
+    const params = isRecord(body) ? boundOf(plan, actor, body) : {}
     for (const set of uniquesOf(plan.type)) {
-      if (set.some((name) => bag[name] == null)) continue
-      const key = JSON.stringify([set, ...set.map((name) => String(bag[name]))])
+      if (set.some((name) => params[name] == null)) continue
+      const key = JSON.stringify([set, ...set.map((name) => String(params[name]))])
       const before = first.get(key)
       if (before === undefined) first.set(key, at)
       else noteTakenAt(errors, set, `${before} of the same list`, set.length, `${at}.`)
@@ -85,10 +85,10 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
   return errors
 }
 
-function boundOf(plan: Plan, actor: Actor, body: unknown): Bag {
+function boundOf(plan: Plan, actor: Actor, body: unknown): Params {
   const errors: Errors = new Map()
-  const bag: Bag = {}
-  plan.bind(plan.view(actor).check('whole', body, errors), bag)
-  bindEmailKey(plan, bag)
-  return soundOf(plan, bag, errors)
+  const params: Params = {}
+  plan.bind(plan.view(actor).check('whole', body, errors), params)
+  bindEmailKey(plan, params)
+  return soundOf(plan, params, errors)
 }

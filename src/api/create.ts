@@ -26,26 +26,26 @@ export function* create(
   allow(plan, 'create', actor, true)
   query.refuseAll()
   const errors = new Map<string, string[]>()
-  const bag = operationOf(actor, undefined, operation)
+  const params = operationOf(actor, undefined, operation)
   const view = plan.view(actor)
   const guarded = guardedIn(view.guarded.create, body)
-  plan.bind(view.check('whole', body, errors), bag)
-  noteOwnPassword(plan, { password: bag.password, email: bag.email }, errors)
-  bindEmailKey(plan, bag)
-  bindEpoch(plan, bag)
+  plan.bind(view.check('whole', body, errors), params)
+  noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
+  bindEmailKey(plan, params)
+  bindEpoch(plan, params)
   if (errors.size > 0)
-    yield* refuseFaulty(plan, actor, { action: 'create', bag, self: 0, manner: { guarded }, errors })
-  if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
+    yield* refuseFaulty(plan, actor, { action: 'create', params, self: 0, manner: { guarded }, errors })
+  if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   for (let tries = 0; tries < TRIES; tries++) {
     // Most creates come to an end here: what they need not ask, they do not make a generator for.
-    const outcome = yield { kind: 'write', steps: view.writes.create(guarded), bag }
+    const outcome = yield { kind: 'write', steps: view.writes.create(guarded), params }
     if (outcome.done) {
       const [written] = outcome.rows
       const row = view.hides ? yield* shownTo(view, actor, written) : written
-      return entityAnswer(201, plan, row, bag.$operation)
+      return entityAnswer(201, plan, row, params.$operation)
     }
-    yield* refuseForbidden(plan, actor, { action: 'create', bag, manner: { guarded }, errors })
-    yield* noteFaults(plan, bag, 0, actor, errors)
+    yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
+    yield* noteFaults(plan, params, 0, actor, errors)
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

@@ -10,22 +10,28 @@ import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { WritePlan } from '../plan/write/write.ts'
 import { type Act, read, work } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { askedBy, refusal } from './context.ts'
 import { valueAt } from './merge.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken. */
-export function* noteFaults(plan: Plan, bag: Bag, self: number, actor: Actor, errors: Errors): Act<void> {
-  const known = { ...soundOf(plan, bag, errors), $id: self }
+export function* noteFaults(
+  plan: Plan,
+  params: Params,
+  self: number,
+  actor: Actor,
+  errors: Errors,
+): Act<void> {
+  const known = { ...soundOf(plan, params, errors), $id: self }
   const { writes } = plan.view(actor)
   writes.explain(yield* read(writes.faults(known), known), errors)
 }
 
-/** Of the bag, what failed no check. */
-export function soundOf(plan: Plan, bag: Bag, errors: Errors): Bag {
+/** The parameters that failed no check. */
+export function soundOf(plan: Plan, params: Params, errors: Errors): Params {
   if (isOverfull(errors)) return {}
-  const sound = plan.withoutFaulty(bag, errors)
-  const key = bag[EMAIL_KEY]
+  const sound = plan.withoutFaulty(params, errors)
+  const key = params[EMAIL_KEY]
   return key === undefined || errors.has('email') ? sound : { ...sound, [EMAIL_KEY]: key }
 }
 
@@ -47,11 +53,16 @@ export function takenAwayIn(guarded: readonly string[], body: unknown): readonly
 export function* refuseForbidden(
   plan: Plan,
   actor: Actor,
-  { action, bag, manner, errors }: { action: 'create' | 'update'; bag: Bag; manner: Written; errors: Errors },
+  {
+    action,
+    params,
+    manner,
+    errors,
+  }: { action: 'create' | 'update'; params: Params; manner: Written; errors: Errors },
 ): Act<void> {
   const { may, writes } = plan.view(actor)
   if (may[action] === yes && manner.guarded.length === 0) return
-  const [row] = yield* read(writes.allowed(bag, manner), bag)
+  const [row] = yield* read(writes.allowed(params, manner), params)
   if (row === undefined) return
   const [allowed, ...fields] = row
   if (Number(allowed) !== 1) throw refusal(plan, action, actor, true)
@@ -65,30 +76,34 @@ type Written = Parameters<WritePlan['allowed']>[1]
 export function* refuseFaulty(
   plan: Plan,
   actor: Actor,
-  { action, bag, self, manner, errors }: Faulty,
+  { action, params, self, manner, errors }: Faulty,
 ): Act<void> {
   if (errors.size === 0) return
   // Not all that is wrong is known by its path then, and the answer has no room for more.
   if (isOverfull(errors)) throw invalid(errors)
   // What the database knows is for those whom the rule lets: as far as the rest of the body tells.
-  if (yield* isAllowed(plan, actor, { action, bag, self, manner, errors }))
-    yield* noteFaults(plan, bag, self, actor, errors)
+  if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
+    yield* noteFaults(plan, params, self, actor, errors)
   throw invalid(errors)
 }
 
 interface Faulty {
   readonly action: 'create' | 'update'
-  readonly bag: Bag
+  readonly params: Params
   /** The Entity itself, 0 for a new one. */
   readonly self: number
   readonly manner: Written
   readonly errors: Errors
 }
 
-function* isAllowed(plan: Plan, actor: Actor, { action, bag, self, manner, errors }: Faulty): Act<boolean> {
+function* isAllowed(
+  plan: Plan,
+  actor: Actor,
+  { action, params, self, manner, errors }: Faulty,
+): Act<boolean> {
   const { may, writes } = plan.view(actor)
   if (may[action] === yes) return true
-  const sound = { ...askedBy(actor), ...soundOf(plan, bag, errors), $id: self }
+  const sound = { ...askedBy(actor), ...soundOf(plan, params, errors), $id: self }
   const [row] = yield* read(writes.allowed(sound, { ...manner, guarded: [] }), sound)
   return Number(row?.[0]) === 1
 }
@@ -114,19 +129,19 @@ export function noteOwnPassword(
 }
 
 /** What is kept beside the body's own columns: the key of an e-mail, and hashes in the place of secrets. */
-export function bindEmailKey(plan: Plan, bag: Bag): void {
-  if (plan.login !== undefined && typeof bag.email === 'string') bag[EMAIL_KEY] = emailKey(bag.email)
+export function bindEmailKey(plan: Plan, params: Params): void {
+  if (plan.login !== undefined && typeof params.email === 'string') params[EMAIL_KEY] = emailKey(params.email)
 }
 
 /** Where the epochs of a user's tokens begin: no token of whoever else had this type's name and this id is one of them. */
-export function bindEpoch(plan: Plan, bag: Bag): void {
-  if (plan.login !== undefined) bag[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
+export function bindEpoch(plan: Plan, params: Params): void {
+  if (plan.login !== undefined) params[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }
 
-export function* hashSecrets(plan: Plan, bag: Bag, lane: Lane = 'other'): Act<void> {
+export function* hashSecrets(plan: Plan, params: Params, lane: Lane = 'other'): Act<void> {
   for (const path of plan.secrets) {
-    const secret = bag[path]
+    const secret = params[path]
     if (typeof secret === 'string')
-      bag[path] = yield* work(secret, (signal) => hashSecret(secret, lane, signal))
+      params[path] = yield* work(secret, (signal) => hashSecret(secret, lane, signal))
   }
 }

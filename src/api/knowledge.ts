@@ -20,8 +20,8 @@ export function* knowledgeOf(
     const view = context.plans.get(type)?.view(actor)
     if (view === undefined) continue
     const ids = new Set(entities.filter(([name]) => name === type).map(([, id]) => id))
-    const bag = { ...askedBy(actor), $ids: JSON.stringify([...ids]) }
-    for (const row of yield* read(view.known, bag))
+    const params = { ...askedBy(actor), $ids: JSON.stringify([...ids]) }
+    for (const row of yield* read(view.known, params))
       known.set(`${type}/${row[0]}`, { history: Number(row[1]) === 1, fields: view.fieldsOf(row) })
   }
   return known

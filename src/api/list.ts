@@ -5,7 +5,7 @@ import type { Filter } from '../plan/condition/filter.ts'
 import type { ListPlan } from '../plan/read/list.ts'
 import { LIST_PARAMETERS, type ListQuery, type Selection, type Trashed } from '../plan/read/list-query.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
-import type { Bag, Bound, Row } from '../store/dialect.ts'
+import type { Bound, Params, Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
 
@@ -34,13 +34,13 @@ async function rowsOf(
   context: Context,
   lists: ListPlan,
   asked: ListQuery,
-  caller: Bag,
+  caller: Params,
 ): Promise<readonly Row[]> {
-  const { statement, bag } = lists.page(asked)
-  const rows = await context.store.read(statement, Object.assign(bag, caller))
+  const { statement, params } = lists.page(asked)
+  const rows = await context.store.read(statement, Object.assign(params, caller))
   if (rows[0]?.[0] !== null) return rows
   const cut = lists.cutPage(asked)
-  return context.store.read(cut.statement, Object.assign(cut.bag, caller))
+  return context.store.read(cut.statement, Object.assign(cut.params, caller))
 }
 
 /** The first rows, as many as an answer has room for. Where the database has left one out already, it ends there. */
@@ -61,9 +61,9 @@ function joined(rows: readonly Row[]): string {
   return text
 }
 
-async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Bag): Promise<Bound> {
-  const { statement, bag } = lists.total(asked)
-  const [row] = await context.store.read(statement, Object.assign(bag, caller))
+async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Promise<Bound> {
+  const { statement, params } = lists.total(asked)
+  const [row] = await context.store.read(statement, Object.assign(params, caller))
   return row?.[0] ?? 0
 }
 

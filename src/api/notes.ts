@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import { type Errors, invalid, note as noteError } from '../errors.ts'
 import type { Act, Aside, Ask, Single } from '../store/act.ts'
 import { read } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Context } from './context.ts'
 
@@ -72,29 +72,29 @@ function withNote(
   known: ReadonlySet<unknown>,
 ): { ask: Ask | Aside; noted?: unknown } {
   if (ask.kind === 'write') {
-    const operation = ask.bag.$operation
+    const operation = ask.params.$operation
     return operation === undefined || known.has(operation)
       ? { ask }
       : { ask: noteFirst(context, note, ask), noted: operation }
   }
   if (ask.kind !== 'together') return { ask }
-  const at = ask.asks.findIndex(({ kind, bag }) => kind === 'write' && bag.$operation !== undefined)
+  const at = ask.asks.findIndex(({ kind, params }) => kind === 'write' && params.$operation !== undefined)
   const first = ask.asks[at]
-  if (first?.kind !== 'write' || known.has(first.bag.$operation)) return { ask }
+  if (first?.kind !== 'write' || known.has(first.params.$operation)) return { ask }
   const asks = ask.asks.with(at, noteFirst(context, note, first))
-  return { ask: { ...ask, asks }, noted: first.bag.$operation }
+  return { ask: { ...ask, asks }, noted: first.params.$operation }
 }
 
 function noteFirst(
   { notes }: Context,
   { run, reason }: Note,
-  { steps, bag, ...ask }: Extract<Single, { kind: 'write' }>,
+  { steps, params, ...ask }: Extract<Single, { kind: 'write' }>,
 ): Single {
-  return { ...ask, steps: [notes.take, ...steps], bag: { ...bag, $run: run, $reason: reason } }
+  return { ...ask, steps: [notes.take, ...steps], params: { ...params, $run: run, $reason: reason } }
 }
 
 /** What `undo` binds: the operations that are taken back. */
-export function takenBag(operations: Iterable<string>): Bag {
+export function undoneParams(operations: Iterable<string>): Params {
   return { $taken: JSON.stringify([...new Set(operations)].map((operation) => [operation])) }
 }
 
@@ -115,12 +115,12 @@ export function* toldOf({ notes }: Context, operations: readonly unknown[]): Act
     told.set(String(operation), known)
     return known
   }
-  const bag = { $operations: JSON.stringify(operations) }
-  for (const [operation, run, reason] of yield* read(notes.of, bag)) {
+  const params = { $operations: JSON.stringify(operations) }
+  for (const [operation, run, reason] of yield* read(notes.of, params)) {
     if (run != null) of(operation).run = String(run)
     if (reason != null) of(operation).reason = String(reason)
   }
-  for (const [operation, by] of yield* read(notes.undone, bag)) {
+  for (const [operation, by] of yield* read(notes.undone, params)) {
     push(of(operation), 'undone_by', by)
     push(of(by), 'undoes', operation)
   }

@@ -3,7 +3,7 @@ import { Failure, invalidAt } from '../errors.ts'
 import { KEPT_MS } from '../plan/past/answers.ts'
 import { type Caller, nameOf, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
 import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
@@ -66,31 +66,31 @@ function once(
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
   return transact(
     context.store,
-    () => doOnce(context, bagOf(request, key), () => annotated(context, request.note, make())),
+    () => doOnce(context, keyParams(request, key), () => annotated(context, request.note, make())),
     request.signal,
   )
 }
 
-function* doOnce(context: Context, bag: Bag, make: () => Act<KeptAnswer>): Act<Answer> {
+function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>): Act<Answer> {
   const { claim, keep } = context.answers
   for (let tries = 0; tries < TRIES; tries++) {
-    if ((yield* write(claim, bag)).done) {
+    if ((yield* write(claim, params)).done) {
       const answer = yield* make()
-      yield* write(keep(answer.shows), { ...bag, ...recordOf(answer) })
+      yield* write(keep(answer.shows), { ...params, ...recordOf(answer) })
       return answer
     }
-    const known = yield* recall(context, bag)
+    const known = yield* recall(context, params)
     if (known !== undefined) return known
   }
   throw new Failure('busy')
 }
 
 /** The first answer; undefined where it has just been cleared out. */
-function* recall({ answers }: Context, bag: Bag): Act<Answer | undefined> {
-  const [row] = yield* read(answers.find, bag)
+function* recall({ answers }: Context, params: Params): Act<Answer | undefined> {
+  const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
-  if (request !== bag.$request) throw invalidAt(HEADER, 'was sent with another request before')
+  if (request !== params.$request) throw invalidAt(HEADER, 'was sent with another request before')
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },
@@ -100,7 +100,7 @@ function* recall({ answers }: Context, bag: Bag): Act<Answer | undefined> {
 }
 
 /** Nothing that was sent is kept: not even a weak secret could be guessed from this without the key. */
-function bagOf({ caller, target, body }: Repeatable, key: string): Bag {
+function keyParams({ caller, target, body }: Repeatable, key: string): Params {
   const whose = JSON.stringify([nameOf(caller.actor), key])
   return {
     $key: createHash('sha256').update(whose).digest('base64url'),
@@ -111,7 +111,7 @@ function bagOf({ caller, target, body }: Repeatable, key: string): Bag {
   }
 }
 
-function recordOf({ status, headers = {}, body, shows }: KeptAnswer): Bag {
+function recordOf({ status, headers = {}, body, shows }: KeptAnswer): Params {
   return {
     $status: status,
     $headers: JSON.stringify(headers),

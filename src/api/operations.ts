@@ -7,7 +7,7 @@ import type { Upcaster } from '../journal/upcast.ts'
 import type { Filter, OperationPlace } from '../plan/past/operations.ts'
 import { type Actor, actorOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Bag, Row } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
 import { type Knowledge, knowledgeOf } from './knowledge.ts'
@@ -25,8 +25,8 @@ export async function operations(context: Context, actor: Actor, query: Query): 
   const filter = { ...parseFilter(context, given, errors), before }
   const seen = visible(actor, filter)
   if (errors.size > 0) throw invalid(errors)
-  const { statement, bag } = filterBag(seen, (one) => context.operations.page(one, limit + 1))
-  const rows = await context.store.read(statement, bag)
+  const { statement, params } = filterParams(seen, (one) => context.operations.page(one, limit + 1))
+  const rows = await context.store.read(statement, params)
   const shown = rows.slice(0, limit)
   const summaries = await summariesOf(context, shown)
   const told = await perform(
@@ -157,11 +157,11 @@ function parseActor(text: string | undefined, { logins }: Context['model'], erro
 }
 
 /** A statement for a filter, and what it binds. */
-export function filterBag(
+export function filterParams(
   filter: Filter,
   make: (filter: Filter) => Statement,
-): { statement: Statement; bag: Bag } {
-  const bag: Bag = {
+): { statement: Statement; params: Params } {
+  const params: Params = {
     $actor: filter.actor?.name ?? null,
     $actor_id: filter.actor?.id ?? null,
     $since: filter.since ?? null,
@@ -172,7 +172,7 @@ export function filterBag(
     $before_at: filter.before?.at ?? null,
     $run: filter.run ?? null,
   }
-  return { statement: make(filter), bag }
+  return { statement: make(filter), params }
 }
 
 export function isOperation(text: string): boolean {

@@ -21,7 +21,7 @@ export async function perform<T>(store: Store, act: Act<T>, signal?: AbortSignal
 }
 
 function reply(store: Store, ask: Ask | Aside, signal: AbortSignal | undefined): Promise<Outcome> {
-  return ask.kind === 'write' ? store.write(ask.steps, ask.bag, signal) : replyAside(store, ask, signal)
+  return ask.kind === 'write' ? store.write(ask.steps, ask.params, signal) : replyAside(store, ask, signal)
 }
 
 async function replyAside(
@@ -29,7 +29,7 @@ async function replyAside(
   ask: Exclude<Ask | Aside, { kind: 'write' }>,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.bag) }
+  if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.params) }
   if (ask.kind === 'work') return { done: true, rows: [[await ask.run(signal)]] }
   if (ask.kind === 'together')
     ask.outcomes.push(...(await Promise.all(ask.asks.map((one) => reply(store, one, signal)))))

@@ -109,8 +109,8 @@ export class RateLimits {
     if (told.length > 0) this.#wrote = true
     await Promise.all(
       told.map(async ({ key, count }) => {
-        const bag = { $key: `${name} ${key}`, $now: now, $cost: Math.round(count * cost), $most: most }
-        const { rows } = await this.#store.write(this.#plan.add, bag)
+        const params = { $key: `${name} ${key}`, $now: now, $cost: Math.round(count * cost), $most: most }
+        const { rows } = await this.#store.write(this.#plan.add, params)
         counter.learn(key, Number(rows[0]?.[0]))
       }),
     )

@@ -15,10 +15,10 @@ export async function read(
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   const { lists } = plan.view(actor)
-  const bag = askedBy(actor)
-  bag.$id = id
+  const params = askedBy(actor)
+  params.$id = id
   if (query === Query.empty) {
-    const [row] = await context.store.read(lists.read, bag)
+    const [row] = await context.store.read(lists.read, params)
     if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
     return entityAnswer(200, plan, row)
   }
@@ -32,8 +32,8 @@ export async function read(
   if (errors.size > 0) throw invalid(errors)
   const [row] =
     at === undefined
-      ? await context.store.read(lists.readOnly({ fields, expand }), bag)
-      : await context.store.read(lists.readAsOf(fields), { ...bag, [AS_OF]: at })
+      ? await context.store.read(lists.readOnly({ fields, expand }), params)
+      : await context.store.read(lists.readAsOf(fields), { ...params, [AS_OF]: at })
   return entityAnswer(200, plan, row)
 }
 

@@ -3,7 +3,7 @@ import type { Plan } from '../plan/compile.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
-import type { Bag, Row } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
@@ -55,8 +55,8 @@ export function* remove(
   const restores = together ? restoreWithTargets : restoreEntity
   const act = purge ? purgeEntity : restore ? restores : deleteEntity
   for (let tries = 0; tries < TRIES; tries++) {
-    const bag = { ...operationOf(actor, when, operation), $id: id }
-    const answer = yield* act(context, plan, actor, bag)
+    const params = { ...operationOf(actor, when, operation), $id: id }
+    const answer = yield* act(context, plan, actor, params)
     if (plan.view(actor).removals.endsLogins) yield* after(() => context.identities.forget())
     if (answer !== undefined) return answer
   }
@@ -76,19 +76,19 @@ export async function purge(
   return { operation, entities: Number(row?.[4] ?? 0) }
 }
 
-type Operation = Bag & { $operation: string; $id: number }
+type Operation = Params & { $operation: string; $id: number }
 
 /** An Entity in whatever state: id, version, JSON, the operation that deleted it. */
 function* stateOf(
   plan: Plan,
   action: 'delete' | 'restore' | 'purge',
   actor: Actor,
-  bag: Operation,
+  params: Operation,
 ): Act<Row> {
-  const [row] = yield* read(plan.view(actor).state, bag)
+  const [row] = yield* read(plan.view(actor).state, params)
   if (row === undefined) throw new Failure('not_found')
   refuseByRule(plan, action, actor, row)
-  if (!matches(bag.$versions as string | null, row[1])) throw new Failure('stale')
+  if (!matches(params.$versions as string | null, row[1])) throw new Failure('stale')
   return row
 }
 
@@ -97,13 +97,13 @@ function* deleteEntity(
   _context: Context,
   plan: Plan,
   actor: Actor,
-  bag: Operation,
+  params: Operation,
 ): Act<KeptAnswer | undefined> {
-  const outcome = yield* write(plan.view(actor).removals.delete, bag)
-  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], bag.$operation)
+  const outcome = yield* write(plan.view(actor).removals.delete, params)
+  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], params.$operation)
   if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
   if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
-  const row = yield* stateOf(plan, 'delete', actor, bag)
+  const row = yield* stateOf(plan, 'delete', actor, params)
   return row[3] === null ? undefined : entityAnswer(200, plan, row)
 }
 
@@ -111,22 +111,22 @@ function* restoreEntity(
   context: Context,
   plan: Plan,
   actor: Actor,
-  bag: Operation,
+  params: Operation,
 ): Act<KeptAnswer | undefined> {
   const { removals } = plan.view(actor)
-  const row = yield* stateOf(plan, 'restore', actor, bag)
+  const row = yield* stateOf(plan, 'restore', actor, params)
   if (row[3] === null) return entityAnswer(200, plan, row)
-  bag.$deletion = row[3] ?? null
-  const outcome = yield* write(removals.restore, bag)
-  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], bag.$operation)
+  params.$deletion = row[3] ?? null
+  const outcome = yield* write(removals.restore, params)
+  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], params.$operation)
   const errors: Errors = new Map()
   if (outcome.step === 'dead') {
-    removals.explainDead(outcome.rows, errors, bag.$id)
+    removals.explainDead(outcome.rows, errors, params.$id)
     throw new Failure('target_deleted', { errors })
   }
   if (outcome.step === 'unique') {
-    const conflicts = yield* read(removals.conflicts, bag)
-    removals.explainConflicts(conflicts, errors, bag.$id)
+    const conflicts = yield* read(removals.conflicts, params)
+    removals.explainConflicts(conflicts, errors, params.$id)
     if (errors.size > 0) throw invalid(errors)
     removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })
@@ -140,13 +140,13 @@ function* restoreWithTargets(
   context: Context,
   plan: Plan,
   actor: Actor,
-  bag: Operation,
+  params: Operation,
 ): Act<KeptAnswer | undefined> {
-  const row = yield* stateOf(plan, 'restore', actor, bag)
+  const row = yield* stateOf(plan, 'restore', actor, params)
   if (row[3] === null) return entityAnswer(200, plan, row)
-  const { $id: id, $operation: operation } = bag
+  const { $id: id, $operation: operation } = params
   yield* restoreTogether(context, actor, { type: plan.type.name, id, operation })
-  return entityAnswer(200, plan, (yield* read(plan.view(actor).state, bag))[0], operation)
+  return entityAnswer(200, plan, (yield* read(plan.view(actor).state, params))[0], operation)
 }
 
 /**
@@ -165,18 +165,18 @@ function* purgeEntity(
   context: Context,
   plan: Plan,
   actor: Actor,
-  bag: Operation,
+  params: Operation,
 ): Act<KeptAnswer | undefined> {
-  const row = yield* stateOf(plan, 'purge', actor, bag)
+  const row = yield* stateOf(plan, 'purge', actor, params)
   if (row[3] === null) throw new Failure('not_deleted')
   const { purge, takes } = plan.view(actor).removals
-  const marks = { ...bag, $deletion: String(row[3]), $purge: Bun.randomUUIDv7() }
+  const marks = { ...params, $deletion: String(row[3]), $purge: Bun.randomUUIDv7() }
   const outcome = yield* write(purge, marks)
   if (outcome.done) {
     const plans = takes.flatMap((name) => context.plans.get(name) ?? [])
     // What was named goes last: until then, whoever repeats the purge finishes it.
     yield* erase(context, marks.$purge, plans.reverse())
-    return purged(bag.$operation)
+    return purged(params.$operation)
   }
   if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'purge')
   const begun = yield* purgeOf(context, marks.$deletion)

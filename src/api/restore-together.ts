@@ -23,18 +23,18 @@ export function* restoreTogether(
   const plan = context.plans.get(type)
   if (plan === undefined) return false
   const { removals, state } = plan.view(actor)
-  const bag = { ...operationOf(actor, undefined, operation), $id: id }
-  const [row] = yield* read(state, bag)
+  const params = { ...operationOf(actor, undefined, operation), $id: id }
+  const [row] = yield* read(state, params)
   refuseByRule(plan, 'restore', actor, row)
   if (row === undefined || row[3] === null) return false
   const within = new Set([...underWay, `${type}/${id}`])
   for (const known = new Set<string>(); ; ) {
-    const outcome = yield* write(removals.restore, { ...bag, $deletion: row[3] ?? null })
+    const outcome = yield* write(removals.restore, { ...params, $deletion: row[3] ?? null })
     if (outcome.done) return true
     const errors: Errors = new Map()
     if (outcome.step === 'unique') {
       removals.explainConflicts(
-        yield* read(removals.conflicts, { ...bag, $deletion: row[3] ?? null }),
+        yield* read(removals.conflicts, { ...params, $deletion: row[3] ?? null }),
         errors,
         id,
       )

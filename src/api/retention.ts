@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { KEPT_MS } from '../plan/past/answers.ts'
 import { placeOf, type RetentionPlan } from '../plan/past/retention.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { Context } from './context.ts'
 import { erase } from './erase.ts'
 import { perform } from './perform.ts'
@@ -177,7 +177,7 @@ export class Retention {
   async #empty(plan: Plan, now: number): Promise<number> {
     const before = new Date(now - (plan.type.retention.trash ?? 0)).toISOString()
     let purged = 0
-    for (let after: Bag = { $deletion: '', $id: 0 }; ; ) {
+    for (let after: Params = { $deletion: '', $id: 0 }; ; ) {
       const rows = await this.#context.store.read(plan.trash.next, after)
       for (const [id, , at] of rows) {
         if (String(at) > before) continue
@@ -247,10 +247,10 @@ function timeIn(text: string): number {
   return Date.parse(text.replaceAll('"', ''))
 }
 
-function expiredAt(now: number): Bag {
+function expiredAt(now: number): Params {
   return { $expired: new Date(now - KEPT_MS).toISOString() }
 }
 
-function begunBefore(now: number): Bag {
+function begunBefore(now: number): Params {
   return { $before: new Date(now - LEASE_MS).toISOString() }
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import { addSentences, type Conflicts, explainObstacle } from '../journal/conflicts.ts'
-import { revertTo, sheavesOf } from '../journal/reversal.ts'
+import { groupsOf, revertTo } from '../journal/reversal.ts'
 import { Snapshot } from '../journal/versions.ts'
 import type { Plan } from '../plan/compile.ts'
 import { FORBIDDEN, MOVED } from '../plan/past/amendment.ts'
@@ -22,7 +22,7 @@ import {
   shownTo,
   TRIES,
 } from './context.ts'
-import { takenBag } from './notes.ts'
+import { undoneParams } from './notes.ts'
 import type { Query } from './query.ts'
 import { sealReplaced, secretsOf } from './secrets.ts'
 import { refuseUnchangeable } from './update.ts'
@@ -66,32 +66,32 @@ export function* revert(
     if (reversal === undefined)
       return withUnmapped(entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row)), lost)
 
-    const sheaves = sheavesOf([reversal])
-    const { steps, bag } = context.amend.steps(sheaves, [], plan.view(actor).viewer)
+    const groups = groupsOf([reversal])
+    const { steps, params } = context.amend.steps(groups, [], plan.view(actor).viewer)
     const operation = operationOf(actor)
     const seals = sealReplaced(context, [reversal])
     const taken = yield* read(plan.history.operationsSince, { $id: id, $version: wanted })
     const outcome = yield* write([...steps, ...seals.steps, context.notes.undo], {
-      ...bag,
-      ...seals.bag,
-      ...takenBag(taken.map(([one]) => String(one))),
+      ...params,
+      ...seals.params,
+      ...undoneParams(taken.map(([one]) => String(one))),
       ...operation,
     })
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
       const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
-      const { naming } = plan.view(actor)
-      const unmapped = reversal.unmapped.filter((path) => naming.column(plan.type.name, path))
+      const { disclosure } = plan.view(actor)
+      const unmapped = reversal.unmapped.filter((path) => disclosure.column(plan.type.name, path))
       return withUnmapped(entityAnswer(200, plan, fresh, operation.$operation), [...unmapped, ...lost])
     }
     if (outcome.step === MOVED) continue
     if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
     const conflicts: Conflicts = new Map()
-    const { viewer, naming } = plan.view(actor)
-    for (const statement of context.amend.obstacles(sheaves, viewer))
-      for (const found of yield* read(statement, { ...bag, ...askedBy(actor) }))
+    const { viewer, disclosure } = plan.view(actor)
+    for (const statement of context.amend.obstacles(groups, viewer))
+      for (const found of yield* read(statement, { ...params, ...askedBy(actor) }))
         addSentences(conflicts, `${plan.type.name}/${id}`, [
-          explainObstacle(context.amend.obstacleOf(found), naming),
+          explainObstacle(context.amend.obstacleOf(found), disclosure),
         ])
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }
@@ -100,11 +100,11 @@ export function* revert(
 
 /** All of it, hidden fields too, for those who may see it and its history. */
 function* whole(plan: Plan, actor: Actor, id: number): Act<Row> {
-  const bag = { ...askedBy(actor), $id: id }
-  const [seen] = yield* read(plan.view(actor).state, bag)
+  const params = { ...askedBy(actor), $id: id }
+  const [seen] = yield* read(plan.view(actor).state, params)
   if (seen === undefined || seen[3] !== null) throw new Failure('not_found')
   refuseByRule(plan, 'history', actor, seen)
-  const [row] = yield* read(plan.view(system).state, bag)
+  const [row] = yield* read(plan.view(system).state, params)
   if (row === undefined) throw new Failure('not_found')
   return row
 }

@@ -1,7 +1,7 @@
 import type { Plan } from '../plan/compile.ts'
 import { sealedName } from '../plan/past/seals.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Bag, Bound } from '../store/dialect.ts'
+import type { Bound, Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import { type Context, matches } from './context.ts'
 
@@ -12,24 +12,24 @@ export type SealedRow = readonly [id: number, column: string, version: number, v
  * Steps to be put before an update that sets secrets, which keep what they were. What was read must still be there when
  * it is written, so the update is held to that version.
  */
-export function* sealFormer(context: Context, plan: Plan, bag: Bag): Act<readonly Step[]> {
+export function* sealFormer(context: Context, plan: Plan, params: Params): Act<readonly Step[]> {
   const { seals } = plan
-  const set = seals?.columns.filter((column) => Object.hasOwn(bag, column)) ?? []
+  const set = seals?.columns.filter((column) => Object.hasOwn(params, column)) ?? []
   if (seals === undefined || set.length === 0) return []
-  const [row] = yield* read(seals.current, bag)
+  const [row] = yield* read(seals.current, params)
   // What is not there, or not at that version, is refused by the write itself.
-  if (row === undefined || !matches(bag.$versions as string | null, row[0])) return []
+  if (row === undefined || !matches(params.$versions as string | null, row[0])) return []
   const [version, ...hashes] = row
   const rows = set.map((column) =>
     sealOne(context, {
-      id: Number(bag.$id),
+      id: Number(params.$id),
       column,
       version: Number(version),
       hash: hashes[seals.columns.indexOf(column)],
     }),
   )
-  bag.$versions = `|${version}|`
-  bag[sealedName(plan.type.name)] = JSON.stringify(rows)
+  params.$versions = `|${version}|`
+  params[sealedName(plan.type.name)] = JSON.stringify(rows)
   return [seals.keep]
 }
 

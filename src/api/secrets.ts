@@ -4,7 +4,7 @@ import type { Plan } from '../plan/compile.ts'
 import { sealedName } from '../plan/past/seals.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Context } from './context.ts'
 import { aboutOf, type SealedRow, sealOne } from './seal.ts'
@@ -72,19 +72,19 @@ export function* secretsOf(
   ids: readonly number[],
 ): Act<SecretPast | undefined> {
   if (seals === undefined) return undefined
-  const bag = { $ids: JSON.stringify(ids) }
+  const params = { $ids: JSON.stringify(ids) }
   const values = new Map<string, Former[]>()
   const add = (key: string, former: Former) => {
     const known = values.get(key)
     if (known === undefined) values.set(key, [former])
     else known.push(former)
   }
-  for (const [id, column, version, value] of yield* read(seals.former, bag)) {
+  for (const [id, column, version, value] of yield* read(seals.former, params)) {
     const about = aboutOf(Number(id), Number(version))
     const hash = value === null ? null : context.seals.open(String(value), about)
     add(`${id} ${column}`, { version: Number(version), hash })
   }
-  for (const [id, , ...hashes] of yield* read(seals.now, bag))
+  for (const [id, , ...hashes] of yield* read(seals.now, params))
     for (const [at, column] of seals.columns.entries())
       add(`${id} ${column}`, { version: Number.POSITIVE_INFINITY, hash: textOf(hashes[at]) })
   const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
@@ -96,7 +96,10 @@ function textOf(value: unknown): string | null {
 }
 
 /** Steps, and what they bind, that keep the secrets which reversals replace. To be put behind those of the amendment. */
-export function sealReplaced(context: Context, reversals: readonly Reversal[]): { steps: Step[]; bag: Bag } {
+export function sealReplaced(
+  context: Context,
+  reversals: readonly Reversal[],
+): { steps: Step[]; params: Params } {
   const rows = new Map<Plan, SealedRow[]>()
   for (const { plan, columns, now } of reversals)
     for (const column of replacedBy(plan, columns)) {
@@ -106,10 +109,10 @@ export function sealReplaced(context: Context, reversals: readonly Reversal[]): 
       known.push(sealOne(context, { id: now.id, version: now.version, column, hash }))
     }
   const steps = [...rows.keys()].flatMap(({ seals }) => (seals === undefined ? [] : [seals.keep]))
-  const bag = Object.fromEntries(
+  const params = Object.fromEntries(
     [...rows].map(([{ type }, of]) => [sealedName(type.name), JSON.stringify(of)]),
   )
-  return { steps, bag }
+  return { steps, params }
 }
 
 /** The secrets among the columns that are set. */

@@ -6,7 +6,7 @@ import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/read/login.ts'
 import { type Caller, type Session, system } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from './context.ts'
 import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
@@ -67,8 +67,8 @@ export async function refresh(
 ): Promise<Answer> {
   const self = await selfOf(context, caller, query)
   const { id, token, expires } = self.session
-  const bag = { $session: id, $token: token, $until: timeOf(expires), $now: new Date().toISOString() }
-  const replaced = await context.store.write(context.sessions.replace, bag, signal)
+  const params = { $session: id, $token: token, $until: timeOf(expires), $now: new Date().toISOString() }
+  const replaced = await context.store.write(context.sessions.replace, params, signal)
   context.identities.forget()
   if (!replaced.done) throw badToken()
   return signIn(context, self, renew(self.session))
@@ -87,8 +87,8 @@ export async function logout(
 ): Promise<Answer> {
   const { session } = await selfOf(context, caller, query)
   const until = timeOf(Date.now() / 1000 + TOKEN_SECONDS)
-  const bag = { $session: session.id, $until: until, $now: new Date().toISOString() }
-  await context.store.write(context.sessions.end, bag, signal)
+  const params = { $session: session.id, $until: until, $now: new Date().toISOString() }
+  await context.store.write(context.sessions.end, params, signal)
   context.identities.forget()
   return { status: 204 }
 }
@@ -103,11 +103,11 @@ export async function changePassword(
   request.noteAccount(context.digestOf(self.key))
   const { password, fresh } = parse(self, request.body as Record<string, unknown>)
   await confirm(context, self, password, request)
-  const bag = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
-  await perform(context.store, hashSecrets(self.plan, bag, 'login'), request.signal)
+  const params = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
+  await perform(context.store, hashSecrets(self.plan, params, 'login'), request.signal)
   const done = await perform(
     context.store,
-    annotated(context, request.note, setPassword(context, self.plan, bag)),
+    annotated(context, request.note, setPassword(context, self.plan, params)),
     request.signal,
   )
   if (!done) throw badToken()
@@ -115,16 +115,16 @@ export async function changePassword(
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
   const next = { ...self, json: String(row?.[2] ?? self.json), passwordExpiry: undefined }
   const answer = await signIn(context, next, newSession(self.session.epoch + 1))
-  return { ...answer, headers: { 'Takeback-Operation': bag.$operation } }
+  return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
 
 /** Whether nobody else has set another one since `$epoch`. Other changes of the user are not in the way. */
-function* setPassword(context: Context, plan: Plan, bag: Bag): Act<boolean> {
-  const steps = plan.view(system).writes.update(bag, { partial: true, guarded: [] })
+function* setPassword(context: Context, plan: Plan, params: Params): Act<boolean> {
+  const steps = plan.view(system).writes.update(params, { partial: true, guarded: [] })
   for (let tries = 0; tries < TRIES; tries++) {
-    bag.$versions = null
-    const seals = yield* sealFormer(context, plan, bag)
-    if ((yield* write([...seals, ...steps], bag)).done) return true
+    params.$versions = null
+    const seals = yield* sealFormer(context, plan, params)
+    if ((yield* write([...seals, ...steps], params)).done) return true
   }
   return false
 }

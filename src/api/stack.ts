@@ -19,7 +19,7 @@ import {
   signInFirst,
   TRIES,
 } from './context.ts'
-import { takenBag } from './notes.ts'
+import { undoneParams } from './notes.ts'
 import { type Repeatable, transactOnce } from './once.ts'
 import { rehearse } from './perform.ts'
 import { answerOf } from './preview.ts'
@@ -184,6 +184,6 @@ function* reverse(
     when: { ifMatch: `|${version}|` },
     operation: own.$operation,
   })
-  yield* write([context.notes.undo], { ...own, ...takenBag(operations) })
+  yield* write([context.notes.undo], { ...own, ...undoneParams(operations) })
   return { operation: own.$operation, skipped: new Map(), unmapped: new Map(), secrets: new Map() }
 }

@@ -24,8 +24,8 @@ export async function summary(context: Context, plan: Plan, actor: Actor, query:
   const after = given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors)
   if (errors.size > 0) throw invalid(errors)
 
-  const { statement, bag } = lists.summary({ ...selection, sort, after, limit }, figures)
-  const rows = await context.store.read(statement, Object.assign(bag, askedBy(actor)))
+  const { statement, params } = lists.summary({ ...selection, sort, after, limit }, figures)
+  const rows = await context.store.read(statement, Object.assign(params, askedBy(actor)))
   const shown = fitting(rows.slice(0, limit))
   const last = rows.length > shown.length ? shown.at(-1) : undefined
   const body = {

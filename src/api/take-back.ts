@@ -8,19 +8,19 @@ import {
   explainConflicts,
   explainObstacle,
 } from '../journal/conflicts.ts'
-import { isEmpty, type Now, type Reversal, reverse, sheavesOf } from '../journal/reversal.ts'
+import { groupsOf, isEmpty, type Now, type Reversal, reverse } from '../journal/reversal.ts'
 import { type Touched, touchedBy } from '../journal/versions.ts'
-import { bagOf, MOVED, type Sheaf } from '../plan/past/amendment.ts'
+import { type AmendmentGroup, amendParams, MOVED } from '../plan/past/amendment.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import type { View } from '../plan/view/view.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
-import type { Bag } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import { askedBy, type Context, operationOf, TRIES } from './context.ts'
 import { Dependents } from './dependents.ts'
 import { knowledgeOf } from './knowledge.ts'
-import { takenBag } from './notes.ts'
+import { undoneParams } from './notes.ts'
 import { restoreTogether } from './restore-together.ts'
 import { excusedBy } from './restored-along.ts'
 import { replacedBy, type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
@@ -94,8 +94,8 @@ class TakeBack {
   readonly #context: Context
   readonly #actor: Actor
   readonly #wanted: Wanted
-  readonly #view: Pick<View, 'viewer' | 'naming'>
-  readonly #operation: Bag & { $operation: string }
+  readonly #view: Pick<View, 'viewer' | 'disclosure'>
+  readonly #operation: Params & { $operation: string }
   readonly #skipped: Conflicts = new Map()
   /** Entities that come along with a restore of others. */
   #along: ReadonlySet<string> = new Set()
@@ -129,21 +129,21 @@ class TakeBack {
     )
     if (against.conflicts.size === 0 && reversals.length === 0)
       return yield* this.#done(found.reversals, this.#began)
-    const sheaves = sheavesOf(reversals)
+    const groups = groupsOf(reversals)
     if (against.conflicts.size === 0) {
-      const { steps, bag } = this.#context.amend.steps(sheaves, this.#wanted.operations, this.#view.viewer)
+      const { steps, params } = this.#context.amend.steps(groups, this.#wanted.operations, this.#view.viewer)
       const seals = sealReplaced(this.#context, reversals)
       const outcome = yield* write([...steps, ...seals.steps, this.#context.notes.undo], {
-        ...bag,
-        ...seals.bag,
-        ...takenBag(reversals.flatMap((one) => found.made.get(nameOf(one)) ?? [])),
+        ...params,
+        ...seals.params,
+        ...undoneParams(reversals.flatMap((one) => found.made.get(nameOf(one)) ?? [])),
         ...this.#operation,
       })
       if (outcome.done) return yield* this.#done(found.reversals, true)
       if (outcome.step === MOVED) return 'moved'
       if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
     }
-    return yield* this.#overcome(reversals, sheaves, against)
+    return yield* this.#overcome(reversals, groups, against)
   }
 
   *#done(reversals: readonly Reversal[], written: boolean): Act<Taken> {
@@ -154,8 +154,8 @@ class TakeBack {
     for (const one of reversals) {
       const set = replacedBy(one.plan, one.columns)
       if (set.length > 0) secrets.set(nameOf(one), set)
-      const { naming } = one.plan.view(this.#actor)
-      const paths = one.unmapped.filter((path) => naming.column(one.plan.type.name, path))
+      const { disclosure } = one.plan.view(this.#actor)
+      const paths = one.unmapped.filter((path) => disclosure.column(one.plan.type.name, path))
       if (paths.length === 0) continue
       unmapped.set(nameOf(one), paths)
       if (isEmpty(one))
@@ -250,7 +250,7 @@ class TakeBack {
       if (!isEmpty(one)) return [one]
       return one.deletedBy.size > 0 ? [{ ...one, amendment: { ...one.amendment, kind: 'restore' } }] : []
     })
-    const obstacles = yield* this.#obstacles(sheavesOf(asked))
+    const obstacles = yield* this.#obstacles(groupsOf(asked))
     const excused = excusedBy(asked, obstacles, this.#context.model)
     const forbidden = obstacles.some(
       ({ reason, entity, id }) => reason === 'forbidden' && !excused.has(`${entity}/${id}`),
@@ -311,10 +311,10 @@ class TakeBack {
   /** Finds all that stands against it, and does what it may to get round that; otherwise throws. */
   *#overcome(
     reversals: readonly Reversal[],
-    sheaves: readonly Sheaf[],
+    groups: readonly AmendmentGroup[],
     { conflicts, forbidden }: Against,
   ): Act<'moved' | 'again'> {
-    const all = yield* this.#obstacles(sheaves)
+    const all = yield* this.#obstacles(groups)
     const excused = excusedBy(reversals, all, this.#context.model)
     if ([...excused].some((name) => !this.#along.has(name))) {
       this.#along = new Set([...this.#along, ...excused])
@@ -329,19 +329,19 @@ class TakeBack {
       const name = `${obstacle.entity}/${obstacle.id}`
       if (obstacle.reason !== 'forbidden') ruled.delete(name)
       else if (!found.has(name)) ruled.add(name)
-      addSentences(found, name, [explainObstacle(obstacle, this.#view.naming)])
+      addSentences(found, name, [explainObstacle(obstacle, this.#view.disclosure)])
     }
     if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
     this.#skip(found)
     return 'again'
   }
 
-  *#obstacles(sheaves: readonly Sheaf[]): Act<Obstacle[]> {
+  *#obstacles(groups: readonly AmendmentGroup[]): Act<Obstacle[]> {
     const { amend, model } = this.#context
-    const bag = { ...bagOf(sheaves, model, this.#wanted.operations), ...askedBy(this.#actor) }
+    const params = { ...amendParams(groups, model, this.#wanted.operations), ...askedBy(this.#actor) }
     const found: Obstacle[] = []
-    for (const statement of amend.obstacles(sheaves, this.#view.viewer))
-      for (const row of yield* read(statement, bag)) found.push(amend.obstacleOf(row))
+    for (const statement of amend.obstacles(groups, this.#view.viewer))
+      for (const row of yield* read(statement, params)) found.push(amend.obstacleOf(row))
     return found
   }
 

@@ -6,7 +6,7 @@ import { type Actor, nameOf, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
 import { performOnce, type Repeatable, transactOnce } from './once.ts'
-import { filterBag, isOperation, isVisible, parseFilter, visible } from './operations.ts'
+import { filterParams, isOperation, isVisible, parseFilter, visible } from './operations.ts'
 import { rehearse } from './perform.ts'
 import { answerOf, openCursor } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
@@ -40,10 +40,10 @@ export function undoMany(context: Context, request: Repeatable, query: Query): P
   const asked = parseAsked(request.body, query, { skips: true, others: FILTERS })
   const filter = filterOf(context, request.caller.actor, request.body)
   return run(context, request, asked, function* () {
-    const { statement, bag } = filterBag(filter, (one) =>
+    const { statement, params } = filterParams(filter, (one) =>
       context.operations.matching(one, budget.undoOperations + 1),
     )
-    const rows = yield* read(statement, bag)
+    const rows = yield* read(statement, params)
     if (rows.length > budget.undoOperations)
       throw invalidAt('since', `matches more than ${budget.undoOperations} operations: say a later time`)
     return { operations: rows.map(([operation]) => String(operation)), foreign: false }

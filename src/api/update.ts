@@ -7,7 +7,7 @@ import { type Actor, system } from '../plan/viewer/actor.ts'
 import type { Sight } from '../plan/viewer/sight.ts'
 import type { Manner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
-import type { Bag, Row } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
 import {
   allow,
   askedBy,
@@ -86,35 +86,36 @@ function* change(
 ): Act<KeptAnswer | undefined> {
   const errors: Errors = new Map()
   query.take([], errors)
-  const bag: Bag & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
+  const params: Params & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors, sight)
   const { update: guardable } = view.guarded
   const guarded = [...guardedIn(guardable, values), ...takenAwayIn(guardable, values)]
   const how = { partial: manner === 'partial', guarded, sight }
-  plan.bind(values, bag)
-  if (plan.login !== undefined && bag.password !== undefined) yield* checkPassword(plan, actor, bag, errors)
-  bindEmailKey(plan, bag)
+  plan.bind(values, params)
+  if (plan.login !== undefined && params.password !== undefined)
+    yield* checkPassword(plan, actor, params, errors)
+  bindEmailKey(plan, params)
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
-  yield* refuseFaulty(plan, actor, { action: 'update', bag, self: id, manner: how, errors })
+  yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
-  if (plan.secrets.length > 0) yield* hashSecrets(plan, bag)
+  if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   const documents =
     manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   // What must be read before it is written has to be tried more often among many at once.
   const most = documents.length > 0 || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
-    bag.$versions = when.ifMatch
-    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, { bag, values, when })
-    const seals = yield* sealFormer(context, plan, bag)
-    const steps = view.writes.update(bag, how)
-    const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], bag)
+    params.$versions = when.ifMatch
+    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, { params, values, when })
+    const seals = yield* sealFormer(context, plan, params)
+    const steps = view.writes.update(params, how)
+    const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], params)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      return entityAnswer(200, plan, yield* shownTo(view, actor, outcome.rows[0]), bag.$operation)
+      return entityAnswer(200, plan, yield* shownTo(view, actor, outcome.rows[0]), params.$operation)
     }
-    yield* refuse(plan, actor, id, { bag, when, how })
+    yield* refuse(plan, actor, id, { params, when, how })
     if (sight !== undefined) break
   }
   return undefined
@@ -128,11 +129,11 @@ function* mergeDocuments(
   plan: Plan,
   actor: Actor,
   documents: readonly string[],
-  { bag, values, when }: { bag: Bag; values: Values; when: Preconditions },
+  { params, values, when }: { params: Params; values: Values; when: Preconditions },
 ): Act<void> {
-  const [, version] = yield* live(plan, actor, Number(bag.$id))
+  const [, version] = yield* live(plan, actor, Number(params.$id))
   if (!matches(when.ifMatch, version)) throw new Failure('stale')
-  const [row] = yield* read(plan.view(system).lists.read, bag)
+  const [row] = yield* read(plan.view(system).lists.read, params)
   if (row === undefined) throw new Failure('not_found')
   const current: unknown = JSON.parse(String(row[2]))
   const merged = documents.reduce(
@@ -140,8 +141,8 @@ function* mergeDocuments(
     {},
   )
   refuseLong(merged, documents)
-  plan.bind(merged as Values, bag)
-  bag.$versions = `|${row[1]}|`
+  plan.bind(merged as Values, params)
+  params.$versions = `|${row[1]}|`
 }
 
 /** A document may be made by many requests, but what it has become must still be what one could send. */
@@ -154,12 +155,12 @@ function refuseLong(merged: object, documents: readonly string[]): void {
 }
 
 /** Whoever has a token but not the password must not get the account for good. */
-function* checkPassword(plan: Plan, actor: Actor, bag: Bag, errors: Errors): Act<void> {
+function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
   const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
   if (!admin) return note(errors, 'password', 'is changed through /api/auth/password')
-  const [row] = bag.email === undefined ? yield* read(plan.view(system).lists.read, bag) : []
-  const { email } = row === undefined ? bag : (JSON.parse(String(row[2])) as { email: string })
-  noteOwnPassword(plan, { password: bag.password, email }, errors)
+  const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
+  const { email } = row === undefined ? params : (JSON.parse(String(row[2])) as { email: string })
+  noteOwnPassword(plan, { password: params.password, email }, errors)
 }
 
 /** Nothing was sent, so nothing is written. */
@@ -192,18 +193,18 @@ function* refuse(
   plan: Plan,
   actor: Actor,
   id: number,
-  { bag, when, how }: { bag: Bag; when: Preconditions; how: Manner },
+  { params, when, how }: { params: Params; when: Preconditions; how: Manner },
 ): Act<void> {
   const row = yield* live(plan, actor, id)
   if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
   const errors: Errors = new Map()
-  yield* refuseForbidden(plan, actor, { action: 'update', bag, manner: how, errors })
+  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
   const current: unknown = JSON.parse(String(row[2]))
   // An object that is made by this write must have what it must have.
   for (const { path, within, column } of plan.view(actor).writes.needed)
-    if (bag[within] === 1 && !Object.hasOwn(bag, column) && !isRecord(valueAt(current, within)))
+    if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
-  yield* noteFaults(plan, bag, id, actor, errors)
+  yield* noteFaults(plan, params, id, actor, errors)
   if (errors.size > 0) throw invalid(errors)
 }
 

@@ -4,7 +4,7 @@ import type { Plan } from '../plan/compile.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import { actorOf } from '../plan/viewer/actor.ts'
-import type { Naming } from '../plan/viewer/naming.ts'
+import type { Disclosure } from '../plan/viewer/disclosure.ts'
 import type { Row } from '../store/dialect.ts'
 import { isEqual, leavesOf } from './leaves.ts'
 import type { Conflict } from './reversal.ts'
@@ -102,10 +102,11 @@ function changesIn(
 }
 
 /** The sentence for an obstacle, without what those who ask may not know. */
-export function explainObstacle(obstacle: Obstacle, naming: Naming): string {
+export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): string {
   if (obstacle.reason === 'forbidden') {
     const { action, path, entity } = obstacle
-    if (action === 'write' && naming.field(entity, path)) return `has a value in ${path} that you may not set`
+    if (action === 'write' && disclosure.field(entity, path))
+      return `has a value in ${path} that you may not set`
     const done = { update: 'change', delete: 'delete', restore: 'restore', write: 'change' }[action]
     return `is not yours to ${done}`
   }
@@ -116,9 +117,10 @@ export function explainObstacle(obstacle: Obstacle, naming: Naming): string {
     other: [type, otherId],
   } = obstacle
   const whose = reason === 'held' ? type : entity
-  const seen = columns.filter((column) => naming.field(whose, column)).map(pathOf)
+  const seen = columns.filter((column) => disclosure.field(whose, column)).map(pathOf)
   const place = seen.length === 0 ? '' : ` in ${seen.join('+')}`
-  const other = naming.entity(type) && naming.values(whose, columns) ? `${type}/${otherId}` : 'something'
+  const other =
+    disclosure.entity(type) && disclosure.values(whose, columns) ? `${type}/${otherId}` : 'something'
   return {
     gone: `refers to ${other}${place}, which was purged`,
     dead: `refers to ${other}${place}, which is deleted`,

@@ -2,9 +2,9 @@ import { emailKey } from '../declare/email-key.ts'
 import { checkOf, isRequired } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Amendment, Sheaf } from '../plan/past/amendment.ts'
+import type { Amendment, AmendmentGroup } from '../plan/past/amendment.ts'
 import { columnsBeside, EMAIL_KEY } from '../plan/tables/schema.ts'
-import type { Bag, Bound } from '../store/dialect.ts'
+import type { Bound, Params } from '../store/dialect.ts'
 import { wordsColumn } from '../store/tables.ts'
 import { bodyOf, isEqual, type Leaf, leavesOf, type State, strayPaths } from './leaves.ts'
 import { DELETED, type Snapshot, type Version } from './versions.ts'
@@ -240,29 +240,29 @@ function bind(
   set: readonly (readonly [Leaf, unknown])[],
 ): { readonly columns: string[]; readonly values: Bound[] } {
   if (set.length === 0) return { columns: [], values: [] }
-  const bag: Bag = {}
-  plan.bind(bodyOf(set), bag)
+  const params: Params = {}
+  plan.bind(bodyOf(set), params)
   const names = new Set(set.map(([leaf]) => leaf.column))
-  if (plan.login !== undefined && names.has('email') && typeof bag.email === 'string')
-    bag[EMAIL_KEY] = emailKey(bag.email)
+  if (plan.login !== undefined && names.has('email') && typeof params.email === 'string')
+    params[EMAIL_KEY] = emailKey(params.email)
   const beside = columnsBeside(plan.type).filter((name) =>
     name === EMAIL_KEY ? names.has('email') : [...names].some((one) => wordsColumn(one) === name),
   )
   // What is inside an object that goes is emptied with it.
   const columns = [...names, ...beside]
-  return { columns, values: columns.map((name) => bag[name] ?? null) }
+  return { columns, values: columns.map((name) => params[name] ?? null) }
 }
 
 /** Together where they set the same columns of the same type. */
-export function sheavesOf(reversals: readonly Reversal[]): Sheaf[] {
-  const sheaves = new Map<string, Reversal[]>()
+export function groupsOf(reversals: readonly Reversal[]): AmendmentGroup[] {
+  const groups = new Map<string, Reversal[]>()
   for (const reversal of reversals) {
     const key = `${reversal.plan.type.name}|${reversal.columns.join('|')}`
-    const known = sheaves.get(key)
-    if (known === undefined) sheaves.set(key, [reversal])
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, [reversal])
     else known.push(reversal)
   }
-  return [...sheaves.values()].flatMap((group) => {
+  return [...groups.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined) return []
     const amendments = group.map(({ amendment }) => amendment)

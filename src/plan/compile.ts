@@ -1,7 +1,7 @@
 import { type EntityType, type Model, walk } from '../declare/model.ts'
 import { isSecret, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
-import type { Bag, Dialect } from '../store/dialect.ts'
+import type { Dialect, Params } from '../store/dialect.ts'
 import { compileHistory, type HistoryPlan } from './past/history.ts'
 import { compileErase, type ErasePlan } from './past/purge.ts'
 import { compileSeals, type SealsPlan } from './past/seals.ts'
@@ -19,13 +19,13 @@ export interface Plan {
   readonly type: EntityType
   /** What an actor sees of it, and may do with it. */
   view(actor: Actor): PlanView
-  bind(values: Values, bag: Bag): void
+  bind(values: Values, params: Params): void
   /** The dot paths of any JSON, which a PATCH merges into. */
   readonly documents: readonly string[]
   /** The dot paths of secret columns, whose values are hashed before they are bound. */
   readonly secrets: readonly string[]
-  /** Columns of a bag that failed a check are taken out, so that the rest can still be looked at. */
-  withoutFaulty(bag: Bag, errors: Errors): Bag
+  /** Columns that failed a check are taken out, so that the rest can still be looked at. */
+  withoutFaulty(params: Params, errors: Errors): Params
   readonly history: HistoryPlan
   readonly trash: TrashPlan
   readonly erase: ErasePlan
@@ -93,10 +93,10 @@ function compilePlan(
       .filter((field) => field.kind === 'value' && field.type === 'json')
       .map(({ path }) => path),
     secrets: [...walk(type.fields)].filter(isSecret).map(({ path }) => path),
-    withoutFaulty(bag: Bag, errors: Errors) {
-      const faulty = (name: string) => errors.has(name) || bag[name] === undefined
+    withoutFaulty(params: Params, errors: Errors) {
+      const faulty = (name: string) => errors.has(name) || params[name] === undefined
       return Object.fromEntries(
-        columns.filter((name) => !faulty(name)).map((name) => [name, bag[name] ?? null]),
+        columns.filter((name) => !faulty(name)).map((name) => [name, params[name] ?? null]),
       )
     },
     history: compileHistory(type, dialect),

@@ -1,11 +1,11 @@
-import type { Bag, Row } from './dialect.ts'
+import type { Params, Row } from './dialect.ts'
 import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
 /** What is asked of the Store: to read, or to write as one transaction. */
 export type Single =
-  | { readonly kind: 'read'; readonly statement: Statement; readonly bag: Bag }
-  | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly bag: Bag }
+  | { readonly kind: 'read'; readonly statement: Statement; readonly params: Params }
+  | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly params: Params }
 
 /** `together`: several that need not wait for each other, and whose outcomes are put in order where they say. */
 export type Ask =
@@ -33,13 +33,13 @@ export type Act<T> = Generator<Ask | Aside, T, Outcome>
 /** The same, as a Store takes it. */
 export type Work<T> = Generator<Ask, T, Outcome>
 
-export function* read(statement: Statement, bag: Bag): Act<readonly Row[]> {
-  const { rows } = yield { kind: 'read', statement, bag }
+export function* read(statement: Statement, params: Params): Act<readonly Row[]> {
+  const { rows } = yield { kind: 'read', statement, params }
   return rows
 }
 
-export function* write(steps: readonly Step[], bag: Bag): Act<Outcome> {
-  return yield { kind: 'write', steps, bag }
+export function* write(steps: readonly Step[], params: Params): Act<Outcome> {
+  return yield { kind: 'write', steps, params }
 }
 
 export function* pause(ms: number): Act<void> {

@@ -9,7 +9,7 @@ export type Row = readonly Bound[]
  * The values of one transaction by name: dot paths for an Entity's own, `$…` for the rest.
  * `$at` is the Store's to fill in, when the transaction runs.
  */
-export type Bag = Record<string, Bound>
+export type Params = Record<string, Bound>
 
 /** One way on from what was reached: rows of `table` whose `column`, or whose `links`, point at a reached row of type `from`. */
 export interface Arm {

@@ -27,7 +27,7 @@ const kinds: Readonly<Record<string, ParamKind>> = {
 /** What is prepared: the text, and the names of the values to bind, in the order of the placeholders. */
 export interface Statement {
   readonly text: string
-  readonly params: readonly string[]
+  readonly paramNames: readonly string[]
   /** Whether it looks at no more rows than it gives, but for a few: its page is what it costs. */
   readonly bounded?: boolean
 }
@@ -121,11 +121,11 @@ export function compile(
   placeholder: (position: number, kind: ParamKind) => string,
   bounded = false,
 ): Statement {
-  const params: string[] = []
+  const paramNames: string[] = []
   const text = source.parts.map((part) => {
     if (typeof part === 'string') return part
-    const known = params.indexOf(part.param)
-    return placeholder(known >= 0 ? known + 1 : params.push(part.param), part.kind)
+    const known = paramNames.indexOf(part.param)
+    return placeholder(known >= 0 ? known + 1 : paramNames.push(part.param), part.kind)
   })
-  return Object.freeze({ text: text.join(''), params: Object.freeze(params), bounded })
+  return Object.freeze({ text: text.join(''), paramNames: Object.freeze(paramNames), bounded })
 }

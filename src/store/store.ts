@@ -1,5 +1,5 @@
 import type { Work } from './act.ts'
-import type { Bag, Dialect, Row } from './dialect.ts'
+import type { Dialect, Params, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
 import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
@@ -16,12 +16,12 @@ export interface Store {
   keepSecret(given?: string): Promise<string>
   /** The same, where there is one already; asked before anything is made, too. */
   secret(): Promise<string | undefined>
-  read(statement: Statement, bag: Bag): Promise<readonly Row[]>
+  read(statement: Statement, params: Params): Promise<readonly Row[]>
   /**
    * One transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written where the signal is
    * aborted before it begins, which is at least one turn of the event loop later.
    */
-  write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome>
+  write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome>
   /**
    * All that it asks for in one transaction, which nobody sees half of. A write of it that is refused leaves nothing
    * behind, and it goes on; where it throws, nothing of it stays. It may be made and run more than once. The signal is

@@ -117,7 +117,7 @@ onStore('postgres', 'a server that is frozen within a transaction', bookings, (s
     const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     // It has locked what others want to change, and then nothing comes from it any more.
     const stuck = frozen.transaction(async (connection) => {
-      await connection.query({ text: 'SELECT "id" FROM "rooms" FOR UPDATE', params: [] }, {})
+      await connection.query({ text: 'SELECT "id" FROM "rooms" FOR UPDATE', paramNames: [] }, {})
       locked.resolve()
       await over.promise
       return { result: undefined, commit: true }

@@ -80,8 +80,8 @@ onEveryStoreByHand('declared indexes', (store) => {
       search: undefined,
     }
     expect(errors.size).toBe(0)
-    const { statement, bag } = lists.page(asked)
-    const values = statement.params.map((name) => bag[name] as string | number | null)
+    const { statement, params } = lists.page(asked)
+    const values = statement.paramNames.map((name) => params[name] as string | number | null)
     const rows = await server.query(`${explained} ${statement.text}`, ...values)
     return rows.map((row) => Object.values(row).join(' ')).join('\n')
   }

@@ -137,13 +137,13 @@ function recorded(server: TestServer): Set<string> {
   const noteAll = (steps: readonly Step[]) => {
     for (const { statement } of steps) texts.add(statement.text)
   }
-  store.read = (statement, bag) => {
+  store.read = (statement, params) => {
     texts.add(statement.text)
-    return read.call(store, statement, bag)
+    return read.call(store, statement, params)
   }
-  store.write = (steps, bag) => {
+  store.write = (steps, params) => {
     noteAll(steps)
-    return write.call(store, steps, bag)
+    return write.call(store, steps, params)
   }
   store.transact = (make) =>
     transact.call(store, function* () {

@@ -255,7 +255,7 @@ describe('beside others on postgres', () => {
     await server.restart()
     const opened = await server.openStore()
     const shown = await opened.read(
-      { text: "SELECT 0.1::float8 + 0.2::float8, current_setting('synchronous_commit')", params: [] },
+      { text: "SELECT 0.1::float8 + 0.2::float8, current_setting('synchronous_commit')", paramNames: [] },
       {},
     )
     expect(shown).toEqual([[0.30000000000000004, 'on']])

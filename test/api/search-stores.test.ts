@@ -148,7 +148,7 @@ onEveryStoreByHand('search in many', (store) => {
   test('is by the index', async () => {
     const lists = server.context.plans.get('pages')?.view(system).lists
     if (lists === undefined) throw new Error('no lists')
-    const { statement, bag } = lists.page({
+    const { statement, params } = lists.page({
       filters: [],
       sort: lists.byRank,
       after: undefined,
@@ -159,7 +159,7 @@ onEveryStoreByHand('search in many', (store) => {
       at: undefined,
       search: ['page', 'w77'],
     })
-    const values = statement.params.map((name) => bag[name] as string | number | null)
+    const values = statement.paramNames.map((name) => params[name] as string | number | null)
     const rows = await server.query(
       `${store === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'} ${statement.text}`,
       ...values,

@@ -231,9 +231,9 @@ onEveryStore('search', books, (server) => {
       if (search === undefined) return []
       const parsed = search.parse(words, new Map()) ?? []
       const found = sql`SELECT t."id", ${search.rank(parsed)} FROM "books" t WHERE ${search.condition(parsed)} ORDER BY 2 DESC`
-      const bag = {}
-      search.bind(parsed, bag)
-      return (await store.read(compile(found, store.dialect.placeholder), bag)).map(([id]) => Number(id))
+      const params = {}
+      search.bind(parsed, params)
+      return (await store.read(compile(found, store.dialect.placeholder), params)).map(([id]) => Number(id))
     }
     expect(await within('egret ibis', ['title'])).toEqual([both, title])
     expect(await within('egret ibis', ['press.name'])).toEqual([])

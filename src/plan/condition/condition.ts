@@ -13,9 +13,9 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, once, param, type Sql, sql, word } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
-import { type Ground, ME, NOW, rowOf } from './ground.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { eachOf } from './quantifier.ts'
+import { ME, NOW, type RowSource, rowOf } from './row-source.ts'
 
 /** Turns expressions into SQL. */
 export class Conditions {
@@ -31,13 +31,13 @@ export class Conditions {
   }
 
   /** What says yes or no, as a condition. */
-  of(expression: Expression, ground: Ground): Sql {
-    return new Writer(this.#model, this.#dialect, this.#viewer, ground).write(expression, true)
+  of(expression: Expression, rowSource: RowSource): Sql {
+    return new Writer(this.#model, this.#dialect, this.#viewer, rowSource).write(expression, true)
   }
 
   /** A value, as something to sort by or to add up. */
-  value(expression: Expression, ground: Ground): Sql {
-    return new Writer(this.#model, this.#dialect, this.#viewer, ground).write(expression, false)
+  value(expression: Expression, rowSource: RowSource): Sql {
+    return new Writer(this.#model, this.#dialect, this.#viewer, rowSource).write(expression, false)
   }
 }
 
@@ -49,7 +49,7 @@ class Writer {
   readonly #model: Model
   readonly #dialect: Dialect
   readonly #viewer: Viewer | undefined
-  readonly #ground: Ground
+  readonly #rowSource: RowSource
   readonly #lists = new Map<number, ListPlace>()
   /** How many names there are, those of the rules within included: each speaks of rows that have one outside of it. */
   readonly #aliases: { count: number }
@@ -58,13 +58,13 @@ class Writer {
     model: Model,
     dialect: Dialect,
     viewer: Viewer | undefined,
-    ground: Ground,
+    rowSource: RowSource,
     aliases = { count: 0 },
   ) {
     this.#model = model
     this.#dialect = dialect
     this.#viewer = viewer
-    this.#ground = ground
+    this.#rowSource = rowSource
     this.#aliases = aliases
   }
 
@@ -217,8 +217,8 @@ class Writer {
     if (root.of === 'item' && hops.length === 0)
       return this.#item(root.depth, column, as?.kind ?? 'json', as?.scale ?? 0)
     if (hops.length === 0) {
-      if (root.of === 'next') return this.#ground.next?.(column) ?? this.#ground.self(column)
-      return this.#seen(column, this.#ground)
+      if (root.of === 'next') return this.#rowSource.next?.(column) ?? this.#rowSource.self(column)
+      return this.#seen(column, this.#rowSource)
     }
     const [first] = hops
     const way = this.#way(hops)
@@ -273,8 +273,8 @@ class Writer {
     }
   }
 
-  #rule(rule: Expression, ground: Ground): Sql {
-    return new Writer(this.#model, this.#dialect, undefined, ground, this.#aliases).write(rule, true)
+  #rule(rule: Expression, rowSource: RowSource): Sql {
+    return new Writer(this.#model, this.#dialect, undefined, rowSource, this.#aliases).write(rule, true)
   }
 
   #column(alias: Sql, type: EntityType | undefined, column: string): Sql {
@@ -282,12 +282,12 @@ class Writer {
   }
 
   /** A column whose field only some may see, and not of every Entity, is empty elsewhere. */
-  #seen(column: string, ground: Ground): Sql {
-    const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, ground.type, column)
-    if (rule === yes) return ground.self(column)
+  #seen(column: string, rowSource: RowSource): Sql {
+    const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, rowSource.type, column)
+    if (rule === yes) return rowSource.self(column)
     return rule === no
       ? sql`NULL`
-      : sql`CASE WHEN ${this.#rule(rule, ground)} THEN ${ground.self(column)} END`
+      : sql`CASE WHEN ${this.#rule(rule, rowSource)} THEN ${rowSource.self(column)} END`
   }
 
   #member(value: Expression, list: ListPlace, holds: boolean): Sql {
@@ -320,7 +320,7 @@ class Writer {
   /** Whether whoever looks sees that field of every Entity. */
   #isSeen({ root, hops, column }: Place): boolean {
     if (this.#viewer === undefined) return true
-    const name = hops.at(-1)?.to ?? (root.of === 'me' ? root.entity : this.#ground.type.name)
+    const name = hops.at(-1)?.to ?? (root.of === 'me' ? root.entity : this.#rowSource.type.name)
     const type = this.#model.entities.get(name)
     return type === undefined || columnRule(this.#viewer, type, column) === yes
   }
@@ -354,7 +354,7 @@ class Writer {
   /** Whether the rows of a list of references are in their table already. */
   #isStored({ place }: ListPlace): boolean {
     return (
-      place.hops.length > 0 || place.root.of === 'me' || (place.root.of === 'self' && this.#ground.stored)
+      place.hops.length > 0 || place.root.of === 'me' || (place.root.of === 'self' && this.#rowSource.stored)
     )
   }
 

@@ -7,18 +7,18 @@ import { Mistake } from '../../declare/cel/parse.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { type Errors, note } from '../../errors.ts'
-import type { Bag, Dialect } from '../../store/dialect.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { parameterHint } from './parameter-hint.ts'
 import { type Comparable, parseText, shapes } from './query.ts'
 import { shapeOf } from './shape.ts'
-import { Texts } from './texts.ts'
+import { ShapeCache } from './shape-cache.ts'
 
 /** A condition from outside that was understood: what its statement depends on, and what it binds. */
 export interface Filter {
   readonly expression: Expression
   readonly shape: string
-  readonly bag: Bag
+  readonly params: Params
 }
 
 /** What whoever looks can say about Entities of a type. */
@@ -41,8 +41,8 @@ const EQUALITIES = 1000
 
 export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect): Filters {
   // Clients send the same again and again.
-  const known = new Texts<Filter | Mistake>()
-  const comparables = new Texts<Comparable | null>()
+  const known = new ShapeCache<Filter | Mistake>()
+  const comparables = new ShapeCache<Comparable | null>()
   const comparable = (path: string) =>
     comparables.of(path, () => {
       const found = valueAt(path, scope)
@@ -96,18 +96,18 @@ function unlessMistaken<Made>(make: () => Made): Made | Mistake {
 }
 
 function filterOf(expression: Expression, dialect: Dialect): Filter {
-  const bag: Bag = {}
-  bindLiterals(expression, dialect, bag)
-  return { expression, shape: shapeOf(expression), bag }
+  const params: Params = {}
+  bindLiterals(expression, dialect, params)
+  return { expression, shape: shapeOf(expression), params }
 }
 
 /** The values that it binds. */
-function bindLiterals(expression: Expression, dialect: Dialect, bag: Bag): void {
+function bindLiterals(expression: Expression, dialect: Dialect, params: Params): void {
   if (expression.op === 'literal') {
     const { kind, scale, value, at } = expression
-    bag[literalName(at)] = dialect.encode(kind, scale)(value)
+    params[literalName(at)] = dialect.encode(kind, scale)(value)
   }
   if (expression.op === 'startsWith' && expression.part.op === 'literal')
-    bag[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
-  for (const part of partsOf(expression)) bindLiterals(part, dialect, bag)
+    params[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
+  for (const part of partsOf(expression)) bindLiterals(part, dialect, params)
 }

@@ -4,8 +4,8 @@ import { and, compile, id, join, type Sql, type Statement, sql, unionAll, word }
 import { arrowsOf } from '../tables/links.ts'
 import { uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
-import { SheafRows } from './amend-rows.ts'
-import { amendedName, goneName, type Sheaf, typesOf } from './amendment.ts'
+import { AmendmentRows } from './amend-rows.ts'
+import { type AmendmentGroup, amendedName, goneName, typesOf } from './amendment.ts'
 import { edgeKey, uniqueKey } from './obstacle.ts'
 
 /**
@@ -13,21 +13,21 @@ import { edgeKey, uniqueKey } from './obstacle.ts'
  * one obstacle does not hide another. Each row is a text that `obstacleOf` reads, the Entity, and the other one.
  */
 export class AmendChecks {
-  readonly #sheaves: readonly SheafRows[]
+  readonly #groups: readonly AmendmentRows[]
   readonly #types: readonly EntityType[]
   readonly #model: Model
   readonly #dialect: Dialect
 
-  constructor(sheaves: readonly Sheaf[], model: Model, dialect: Dialect) {
-    this.#sheaves = sheaves.map((sheaf, at) => new SheafRows(sheaf, at, model, dialect))
-    this.#types = typesOf(sheaves)
+  constructor(groups: readonly AmendmentGroup[], model: Model, dialect: Dialect) {
+    this.#groups = groups.map((group, at) => new AmendmentRows(group, at, model, dialect))
+    this.#types = typesOf(groups)
     this.#model = model
     this.#dialect = dialect
   }
 
   all(viewer: Viewer): Statement[] {
     const found = [
-      ...this.#sheaves.flatMap((one) => [one.forbidden(viewer), one.gone(), one.dead()]),
+      ...this.#groups.flatMap((one) => [one.forbidden(viewer), one.gone(), one.dead()]),
       ...this.#types.flatMap((type) => [this.#held(type), this.#taken(type), this.#clashing(type)]),
     ]
     return found.filter((queries) => queries.length > 0).map((queries) => this.#compile(queries))
@@ -56,7 +56,7 @@ export class AmendChecks {
   /** The values of a set of unique columns that each will have. */
   #next(type: EntityType, set: readonly string[]): Sql {
     return join(
-      this.#sheaves
+      this.#groups
         .filter((one) => one.type === type)
         .map(
           (one) =>

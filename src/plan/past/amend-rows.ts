@@ -3,21 +3,21 @@ import { columnOf, type Edge, type EntityType, type Model, walk } from '../../de
 import type { Dialect } from '../../store/dialect.ts'
 import { id, type Sql, sql, word } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
-import { rowOf } from '../condition/ground.ts'
+import { rowOf } from '../condition/row-source.ts'
 import { bodyColumns } from '../tables/columns.ts'
 import type { Viewer } from '../viewer/viewer.ts'
-import { backName, goneName, HEADS, rowsName, type Sheaf } from './amendment.ts'
+import { type AmendmentGroup, backName, goneName, HEADS, rowsName } from './amendment.ts'
 import { edgeKey, ruleKey } from './obstacle.ts'
 
-/** The amendments of a sheaf as rows `v`, beside the rows `t` as they are; and what can be said about both. */
-export class SheafRows {
+/** The amendments of a group as rows `v`, beside the rows `t` as they are; and what can be said about both. */
+export class AmendmentRows {
   readonly type: EntityType
   readonly rows: Sql
   readonly #set: ReadonlySet<string>
   readonly #model: Model
   readonly #dialect: Dialect
 
-  constructor({ type, columns }: Sheaf, at: number, model: Model, dialect: Dialect) {
+  constructor({ type, columns }: AmendmentGroup, at: number, model: Model, dialect: Dialect) {
     const known = bodyColumns(type.fields)
     this.type = type
     this.#set = new Set(columns)
@@ -50,13 +50,13 @@ export class SheafRows {
   forbidden(viewer: Viewer): Sql[] {
     const { type } = this
     const rules = new Conditions(this.#model, this.#dialect)
-    const ground = { ...rowOf(type), next: (name: string) => this.next(name) }
+    const rowSource = { ...rowOf(type), next: (name: string) => this.next(name) }
     const fields = [...walk(type.fields)].filter((field) => this.#set.has(columnOf(field)))
     const broken = (key: string, rule: Expression, when: Sql) =>
       rule === yes
         ? []
         : [
-            sql`SELECT ${word(key)}, v."$id", 0 FROM ${this.both} WHERE v."$along" = 0 AND ${when} AND (${rules.of(rule, ground)}) IS NOT TRUE`,
+            sql`SELECT ${word(key)}, v."$id", 0 FROM ${this.both} WHERE v."$along" = 0 AND ${when} AND (${rules.of(rule, rowSource)}) IS NOT TRUE`,
           ]
     const isKind = (kind: string) => sql`v."$kind" = ${word(kind)}`
     return [

@@ -6,12 +6,21 @@ import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
 import { arrowsOf } from '../tables/links.ts'
 import { columnsBeside, TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
-import { SheafRows } from './amend-rows.ts'
-import { FORBIDDEN, goersName, goneName, HEADS, headsName, idsName, MOVED, type Sheaf } from './amendment.ts'
+import { AmendmentRows } from './amend-rows.ts'
+import {
+  type AmendmentGroup,
+  FORBIDDEN,
+  goersName,
+  goneName,
+  HEADS,
+  headsName,
+  idsName,
+  MOVED,
+} from './amendment.ts'
 import { journal } from './journal.ts'
 import { edgeKey } from './obstacle.ts'
 
-/** The statements that amend one sheaf. */
+/** The statements that amend one group. */
 export class AmendSteps {
   readonly #type: EntityType
   readonly #table: Sql
@@ -21,12 +30,12 @@ export class AmendSteps {
   readonly #out: readonly Edge[]
   readonly #into: readonly Edge[]
   readonly #dialect: Dialect
-  readonly #sheaf: SheafRows
+  readonly #group: AmendmentRows
   readonly #heads: Sql
   readonly #ids: Sql
 
-  constructor(sheaf: Sheaf, at: number, model: Model, dialect: Dialect) {
-    const { type, columns } = sheaf
+  constructor(group: AmendmentGroup, at: number, model: Model, dialect: Dialect) {
+    const { type, columns } = group
     const known = bodyColumns(type.fields)
     this.#type = type
     this.#table = id(type.name)
@@ -35,7 +44,7 @@ export class AmendSteps {
     this.#out = model.edges.filter(({ from }) => from === type.name)
     this.#into = model.edges.filter(({ to }) => to === type.name)
     this.#dialect = dialect
-    this.#sheaf = new SheafRows(sheaf, at, model, dialect)
+    this.#group = new AmendmentRows(group, at, model, dialect)
     // For what need not know the values: there may be many, and each statement reads them all.
     this.#heads = dialect.rows(headsName(at), HEADS)
     this.#ids = dialect.listed(idsName(at), 'integer')
@@ -61,13 +70,13 @@ export class AmendSteps {
   }
 
   refuseForbidden(viewer: Viewer): Step[] {
-    const found = this.#sheaf.forbidden(viewer)
+    const found = this.#group.forbidden(viewer)
     return found.length === 0 ? [] : [this.#step(FORBIDDEN, 'none', sql`${unionAll(found)} LIMIT 1`)]
   }
 
   /** What they would refer to may have been purged. */
   refuseGone(): Step[] {
-    const found = this.#sheaf.gone()
+    const found = this.#group.gone()
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
   }
 
@@ -115,7 +124,7 @@ export class AmendSteps {
     ])
     return sql`INSERT INTO "takeback_cleared" ("operation", "entity", "entity_id", "column", "target", "place", "version")
       SELECT coalesce(g."$deletion", ${param('$operation')}), ${word(this.#type.name)}, c."id", ${word(column)}, ${target}, ${list === undefined ? sql`NULL` : sql`l."place"`}, c."version" + 1
-      FROM ${rows} JOIN ${this.#sheaf.rows} v ON v."$id" = c."id" JOIN ${goers} g ON g."$id" = ${target} WHERE ${emptied}
+      FROM ${rows} JOIN ${this.#group.rows} v ON v."$id" = c."id" JOIN ${goers} g ON g."$id" = ${target} WHERE ${emptied}
       ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   }
 
@@ -137,7 +146,7 @@ export class AmendSteps {
       this.#step(
         'change',
         'any',
-        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#sheaf.rows} v WHERE v."$id" = t."id"`,
+        sql`UPDATE ${this.#table} AS t SET ${join(sets)} FROM ${this.#group.rows} v WHERE v."$id" = t."id"`,
       ),
     ]
   }

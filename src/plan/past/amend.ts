@@ -1,14 +1,14 @@
 import type { Model } from '../../declare/model.ts'
-import type { Bag, Bound, Dialect } from '../../store/dialect.ts'
+import type { Bound, Dialect, Params } from '../../store/dialect.ts'
 import { type Statement, sql } from '../../store/sql.ts'
 import type { Step } from '../../store/step.ts'
-import { Texts } from '../condition/texts.ts'
-import { inTurn } from '../tables/graph.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
+import { lockGraphs } from '../tables/graph.ts'
 import { keepAnAdmin } from '../viewer/admins.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { AmendChecks } from './amend-checks.ts'
 import { AmendSteps } from './amend-steps.ts'
-import { bagOf, goneName, type Sheaf, typesOf } from './amendment.ts'
+import { type AmendmentGroup, amendParams, goneName, typesOf } from './amendment.ts'
 import { type Obstacle, obstacleOf } from './obstacle.ts'
 
 export interface AmendPlan {
@@ -16,42 +16,50 @@ export interface AmendPlan {
    * The steps of one operation that brings many Entities to given states, whole tables at a time, and the values that
    * they bind. `of` are the operations that are thereby taken back, `viewer` who must meet the rules.
    */
-  steps(sheaves: readonly Sheaf[], of: readonly string[], viewer: Viewer): { steps: Step[]; bag: Bag }
+  steps(
+    groups: readonly AmendmentGroup[],
+    of: readonly string[],
+    viewer: Viewer,
+  ): { steps: Step[]; params: Params }
   /** All that stands against it, from the data as they are: none of it is changed for that. */
-  obstacles(sheaves: readonly Sheaf[], viewer: Viewer): Statement[]
+  obstacles(groups: readonly AmendmentGroup[], viewer: Viewer): Statement[]
   obstacleOf(row: readonly Bound[]): Obstacle
 }
 
 /** Compiled for each type and set of columns when they are first needed. */
 export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
-  const texts = new Texts<readonly Step[]>()
-  const all = (name: string, sheaves: readonly Sheaf[], make: (steps: AmendSteps) => readonly Step[]) =>
-    sheaves.flatMap((sheaf, at) =>
-      texts.of(`${name}|${at}|${sheaf.type.name}|${sheaf.columns.join('|')}`, () =>
-        make(new AmendSteps(sheaf, at, model, dialect)),
+  const cache = new ShapeCache<readonly Step[]>()
+  const all = (
+    name: string,
+    groups: readonly AmendmentGroup[],
+    make: (steps: AmendSteps) => readonly Step[],
+  ) =>
+    groups.flatMap((group, at) =>
+      cache.of(`${name}|${at}|${group.type.name}|${group.columns.join('|')}`, () =>
+        make(new AmendSteps(group, at, model, dialect)),
       ),
     )
   // What goes by an undo need not have that for its deletion.
   const isGone = (admins: string) => sql`"id" IN ${dialect.listed(goneName(admins), 'integer')}`
   return {
-    steps(sheaves, of, viewer) {
-      const types = typesOf(sheaves)
+    steps(groups, of, viewer) {
+      const types = typesOf(groups)
       const names = types.map(({ name }) => name).join('|')
       const steps = [
-        ...texts.of(`turn|${names}`, () => inTurn(types, model, dialect)),
-        ...all('lock', sheaves, (one) => one.lock()),
-        ...all(`may ${viewer.name}`, sheaves, (one) => one.refuseForbidden(viewer)),
-        ...all('gone', sheaves, (one) => one.refuseGone()),
-        ...all('park', sheaves, (one) => one.park()),
-        ...all('clear', sheaves, (one) => one.keepCleared()),
-        ...all('change', sheaves, (one) => one.change()),
-        ...texts.of(`admins|${names}`, () => keepAnAdmin(types, model, dialect, isGone)),
-        ...all('check', sheaves, (one) => one.check()),
-        ...all('write', sheaves, (one) => one.writeDown()),
+        ...cache.of(`turn|${names}`, () => lockGraphs(types, model, dialect)),
+        ...all('lock', groups, (one) => one.lock()),
+        ...all(`may ${viewer.name}`, groups, (one) => one.refuseForbidden(viewer)),
+        ...all('gone', groups, (one) => one.refuseGone()),
+        ...all('park', groups, (one) => one.park()),
+        ...all('clear', groups, (one) => one.keepCleared()),
+        ...all('change', groups, (one) => one.change()),
+        ...cache.of(`admins|${names}`, () => keepAnAdmin(types, model, dialect, isGone)),
+        ...all('check', groups, (one) => one.check()),
+        ...all('write', groups, (one) => one.writeDown()),
       ]
-      return { steps, bag: bagOf(sheaves, model, of) }
+      return { steps, params: amendParams(groups, model, of) }
     },
-    obstacles: (sheaves, viewer) => new AmendChecks(sheaves, model, dialect).all(viewer),
+    obstacles: (groups, viewer) => new AmendChecks(groups, model, dialect).all(viewer),
     obstacleOf: (row) => obstacleOf(row, model),
   }
 }

@@ -1,5 +1,5 @@
 import type { EntityType, Model } from '../../declare/model.ts'
-import type { Bag, Bound } from '../../store/dialect.ts'
+import type { Bound, Params } from '../../store/dialect.ts'
 import type { ChangeKind } from './journal.ts'
 
 /** The step that is refused where Entities are not as they were found: to be looked at anew. */
@@ -16,26 +16,26 @@ export interface Amendment {
   readonly deletion: string | null
   /** Comes along with the restore of another one, as it would with a plain restore of that: no rule of its own is asked. */
   readonly along: boolean
-  /** One for each column of its sheaf. */
+  /** One for each column of its group. */
   readonly values: readonly Bound[]
 }
 
 /** Amendments of one type that set the same columns. */
-export interface Sheaf {
+export interface AmendmentGroup {
   readonly type: EntityType
   readonly columns: readonly string[]
   readonly amendments: readonly Amendment[]
 }
 
-export function typesOf(sheaves: readonly Sheaf[]): EntityType[] {
-  return [...new Set(sheaves.map(({ type }) => type))]
+export function typesOf(groups: readonly AmendmentGroup[]): EntityType[] {
+  return [...new Set(groups.map(({ type }) => type))]
 }
 
-/** Names in the bag, for each sheaf: all that is bound of it, the same without values, and the ids alone. */
+/** Parameters of each group: all that is bound of it, the same without values, and the ids alone. */
 export const rowsName = (at: number) => `$rows ${at}`
 export const headsName = (at: number) => `$heads ${at}`
 export const idsName = (at: number) => `$ids ${at}`
-/** Of all sheaves together, by type: what goes, with the deletion that it is to have; what comes back; all of it. */
+/** Of all groups together, by type: what goes, with the deletion that it is to have; what comes back; all of it. */
 export const goneName = (type: string) => `$gone ${type}`
 export const goersName = (type: string) => `$goers ${type}`
 export const backName = (type: string) => `$back ${type}`
@@ -50,15 +50,15 @@ export const HEADS = [
   { name: '$along', kind: 'integer' },
 ] as const
 
-export function bagOf(sheaves: readonly Sheaf[], model: Model, of: readonly string[]): Bag {
-  const bag: Bag = { $undone: JSON.stringify(of) }
+export function amendParams(groups: readonly AmendmentGroup[], model: Model, of: readonly string[]): Params {
+  const params: Params = { $undone: JSON.stringify(of) }
   const byType = new Map(
     [...model.entities.keys()].map((name) => [
       name,
       { gone: [] as number[], goers: [] as unknown[], back: [] as number[], amended: [] as number[] },
     ]),
   )
-  for (const [at, { type, amendments }] of sheaves.entries()) {
+  for (const [at, { type, amendments }] of groups.entries()) {
     const heads = amendments.map(({ id, version, kind, deletion, along }) => [
       id,
       version,
@@ -67,9 +67,9 @@ export function bagOf(sheaves: readonly Sheaf[], model: Model, of: readonly stri
       along ? 1 : 0,
     ])
     const rows = amendments.map(({ values }, row) => [...(heads[row] ?? []), ...values])
-    bag[rowsName(at)] = `[${rows.map((row) => `[${row.map(jsonOf).join(',')}]`).join(',')}]`
-    bag[headsName(at)] = JSON.stringify(heads)
-    bag[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
+    params[rowsName(at)] = `[${rows.map((row) => `[${row.map(jsonOf).join(',')}]`).join(',')}]`
+    params[headsName(at)] = JSON.stringify(heads)
+    params[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
     const lists = byType.get(type.name)
     for (const { id, kind, deletion } of amendments) {
       lists?.amended.push(id)
@@ -80,12 +80,12 @@ export function bagOf(sheaves: readonly Sheaf[], model: Model, of: readonly stri
     }
   }
   for (const [name, { gone, goers, back, amended }] of byType) {
-    bag[goneName(name)] = JSON.stringify(gone)
-    bag[goersName(name)] = JSON.stringify(goers)
-    bag[backName(name)] = JSON.stringify(back)
-    bag[amendedName(name)] = JSON.stringify(amended)
+    params[goneName(name)] = JSON.stringify(gone)
+    params[goersName(name)] = JSON.stringify(goers)
+    params[backName(name)] = JSON.stringify(back)
+    params[amendedName(name)] = JSON.stringify(amended)
   }
-  return bag
+  return params
 }
 
 /** A scaled decimal may have more digits than a number of JavaScript. */

@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import { Texts } from '../condition/texts.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { JOURNAL } from './journal.ts'
 
 const ANSWERS = id('takeback_answers')
@@ -29,7 +29,7 @@ export interface AnswersPlan {
 export function compileAnswers(dialect: Dialect): AnswersPlan {
   const expired = param('$expired', 'datetime')
   const one = (name: string, source: Sql) => step(dialect, name, 'some', source)
-  const texts = new Texts<readonly Step[]>()
+  const cache = new ShapeCache<readonly Step[]>()
   const old = sql`SELECT a."key" FROM ${ANSWERS} a WHERE a."at" < ${expired} ORDER BY a."at", a."key" LIMIT ${count(budget.stepRows)}`
   return {
     claim: [
@@ -46,7 +46,7 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
     ),
     keep(shows) {
       const types = [...new Set(shows.map(([entity]) => entity))].sort()
-      return texts.of(types.join('|'), () => keepSteps(types, dialect))
+      return cache.of(types.join('|'), () => keepSteps(types, dialect))
     },
     clear: [
       step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
-import { Texts } from '../condition/texts.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
@@ -51,8 +51,8 @@ export interface OperationsPlan {
 }
 
 export function compileOperations(dialect: Dialect): OperationsPlan {
-  const texts = new Texts<Statement>()
-  const made = (shape: string, make: () => Sql) => texts.of(shape, () => compile(make(), dialect.placeholder))
+  const cache = new ShapeCache<Statement>()
+  const made = (shape: string, make: () => Sql) => cache.of(shape, () => compile(make(), dialect.placeholder))
   const named = dialect.listed('$operations', 'text')
   return {
     page: (filter, limit) =>

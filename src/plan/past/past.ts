@@ -8,7 +8,7 @@ import { JOURNAL } from './journal.ts'
 
 const data = sql`j."data"`
 
-/** The name in the bag of the time that is asked about. */
+/** The parameter with the time that is asked about. */
 export const AS_OF = '$as_of'
 
 /**

@@ -3,7 +3,7 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import { Texts } from '../condition/texts.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { JOURNAL } from './journal.ts'
 import { cutNotes } from './notes.ts'
 import { cutSeals } from './seals.ts'
@@ -17,7 +17,7 @@ export interface RetentionPlan {
   readonly takeTurn: readonly Step[]
   /** Gives it back. */
   readonly giveTurn: readonly Step[]
-  /** Clocks as texts, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
+  /** Clocks as cache, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
   readonly clocks: Statement
   /** Keeps `$now` as the time of the last pass. */
   readonly keepPassed: readonly Step[]
@@ -35,7 +35,7 @@ export interface RetentionPlan {
 export const placeOf = (type: string) => `cut ${type}`
 
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
-  const texts = new Texts<readonly Step[]>()
+  const cache = new ShapeCache<readonly Step[]>()
   return {
     ...compileTurn(dialect, 'keeper'),
     clocks: compile(
@@ -60,7 +60,7 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
       dialect.placeholder,
     ),
     cut: (types) =>
-      texts.of(types.join('|'), () =>
+      cache.of(types.join('|'), () =>
         [
           ...cutNotes(replaced(types), dialect),
           cutSeals(replaced(types)),

@@ -3,13 +3,12 @@ import type { Expression } from '../../declare/cel/expression.ts'
 import { withId } from '../../declare/indexes.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { type Errors, invalidAt, note } from '../../errors.ts'
-import type { Bag, Bound, Dialect } from '../../store/dialect.ts'
+import type { Bound, Dialect, Params } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 import { ordered } from '../../store/order.ts'
 import { and, compile, count, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import type { Conditions } from '../condition/condition.ts'
 import type { Filters } from '../condition/filter.ts'
-import { type Ground, rowOf } from '../condition/ground.ts'
 import {
   bindJson,
   type Comparable,
@@ -18,7 +17,8 @@ import {
   type SortKey,
   signatureOf,
 } from '../condition/query.ts'
-import { Texts } from '../condition/texts.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { AS_OF, tableAsOf } from '../past/past.ts'
 import { renderDeletion } from '../past/trash.ts'
 import { boundedPage, bytesOf, cutPage, wholePage } from '../tables/bytes.ts'
@@ -43,12 +43,12 @@ import { type Figures, selectSummary } from './summary.ts'
 
 export interface ListPlan extends Filters {
   /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. No JSON where all of it would be too much. */
-  page(query: ListQuery): { statement: Statement; bag: Bag }
+  page(query: ListQuery): { statement: Statement; params: Params }
   /** The same with as much JSON as fits into an answer. */
-  cutPage(query: ListQuery): { statement: Statement; bag: Bag }
-  total(query: ListQuery): { statement: Statement; bag: Bag }
+  cutPage(query: ListQuery): { statement: Statement; params: Params }
+  total(query: ListQuery): { statement: Statement; params: Params }
   /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
-  summary(query: PageQuery, figures: Figures): { statement: Statement; bag: Bag }
+  summary(query: PageQuery, figures: Figures): { statement: Statement; params: Params }
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
   readOnly(query: ReadQuery): Statement
@@ -86,17 +86,17 @@ export interface Seen {
   /** The rule of reading. */
   readonly asked: Expression
   /** What a rule asks of the Entity; undefined where it asks for nothing. */
-  rule(action: 'read' | 'restore' | 'history', ground: Ground): Sql | undefined
+  rule(action: 'read' | 'restore' | 'history', rowSource: RowSource): Sql | undefined
   /** The rule of reading, each side of its `||` by itself; none where it has but one. */
-  sides(ground: Ground): readonly Sql[]
+  sides(rowSource: RowSource): readonly Sql[]
 }
 
 export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): ListPlan {
   const { shown, expansions, filters, conditions } = seen
   const readable = readablePaths(shown.fields ?? type.fields)
-  const texts = new Texts<Statement>()
+  const cache = new ShapeCache<Statement>()
   const compiled = (shape: string, make: () => Sql, bounded = false) =>
-    texts.of(shape, () => refuseLong(compile(make(), dialect.placeholder, bounded)))
+    cache.of(shape, () => refuseLong(compile(make(), dialect.placeholder, bounded)))
   /** What a request adds to the statement that the declaration makes by itself. */
   function refuseLong(statement: Statement): Statement {
     const added = Buffer.byteLength(statement.text) - Buffer.byteLength(first.text)
@@ -108,7 +108,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
   const past = tableAsOf(type, dialect, seen.steps)
   const table = ({ at }: Pick<ListQuery, 'at'>) => (at === undefined ? id(type.name) : past)
-  const ground = (at: string | undefined): Ground => ({ ...rowOf(type), stored: at === undefined })
+  const rowSource = (at: string | undefined): RowSource => ({ ...rowOf(type), stored: at === undefined })
   const whole = renderEntity(type, dialect, shown)
   const full = new Set([...neverEmpty(type, seen.always), RANK])
   const search = compileSearch(type, dialect, seen.always)
@@ -125,7 +125,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
 
   function where({ filters: asked, trashed, at, search: words }: Selection, side?: Sql): Sql[] {
-    const here = ground(at)
+    const here = rowSource(at)
     const rule = side ?? seen.rule('read', here)
     const restore = trashed === 'without' ? undefined : seen.rule('restore', here)
     const history = at === undefined ? undefined : seen.rule('history', here)
@@ -147,7 +147,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   const sortedBy = ({ by }: SortKey, { search: words, at }: PageQuery): Sql =>
     by.path === RANK && search !== undefined && words !== undefined
       ? search.rank(words)
-      : conditions.value(by.value, ground(at))
+      : conditions.value(by.value, rowSource(at))
 
   /** Of the live: an index has no others, and the past has none. */
   function hasIndex(query: ListQuery): boolean {
@@ -161,7 +161,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
 
   /** Whether it costs what its page does: all of the live, in an order that is there already. */
   function isBounded(query: ListQuery): boolean {
-    const all = query.filters.length === 0 && seen.rule('read', ground(query.at)) === undefined
+    const all = query.filters.length === 0 && seen.rule('read', rowSource(query.at)) === undefined
     return all && isOfToday(query) && (isById(query) || hasIndex(query))
   }
 
@@ -188,7 +188,7 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
     const limit = count(query.limit + 1)
     const from = sql`FROM ${table(query)} t`
     const shownAs = json(query, query.limit, query.at, query.trashed !== 'without' && query.at === undefined)
-    const sides = isOfToday(query) ? seen.sides(ground(query.at)) : []
+    const sides = isOfToday(query) ? seen.sides(rowSource(query.at)) : []
     // A page of each side, which may have an index of its own: in an order, no database puts two of them together.
     const pages = sides.map((side, at) => {
       const met = parts(query, side).condition
@@ -217,18 +217,18 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
 
   function readOf(query: ReadQuery, at?: string): Sql {
     const rules = [
-      seen.rule('read', ground(at)),
-      at === undefined ? undefined : seen.rule('history', ground(at)),
+      seen.rule('read', rowSource(at)),
+      at === undefined ? undefined : seen.rule('history', rowSource(at)),
     ]
     const guards = rules.flatMap((one) => (one === undefined ? [] : [sql` AND ${one}`]))
     return sql`SELECT t."id", t."version", ${json(query, 1, at)} FROM ${table({ at })} t
       WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL${join(guards, sql``)}`
   }
 
-  const bagOf = (query: PageQuery) => {
-    const bag = boundOf(query)
-    if (query.search !== undefined) search?.bind(query.search, bag)
-    return bag
+  const paramsOf = (query: PageQuery) => {
+    const params = boundOf(query)
+    if (query.search !== undefined) search?.bind(query.search, params)
+    return params
   }
   const cursorAt = (sort: readonly SortKey[], values: string) =>
     Buffer.from(`${signatureOf(type, sort)}${values}`).toString('base64url')
@@ -258,13 +258,13 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   return {
     ...filters,
     page(query) {
-      if (query === plain) return { statement: first, bag: {} }
+      if (query === plain) return { statement: first, params: {} }
       const key = `page|${shapeOf(query)}`
-      return { statement: compiled(key, () => select(query), isBounded(query)), bag: bagOf(query) }
+      return { statement: compiled(key, () => select(query), isBounded(query)), params: paramsOf(query) }
     },
     cutPage(query) {
       const key = `cut|${shapeOf(query)}`
-      return { statement: compiled(key, () => select(query, true)), bag: bagOf(query) }
+      return { statement: compiled(key, () => select(query, true)), params: paramsOf(query) }
     },
     total(query) {
       const key = `total|${shapeOf({ ...query, after: undefined, fields: undefined, expand: undefined, sort: [], limit: 0 })}`
@@ -279,17 +279,17 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
         query.at === undefined &&
         seen.rule('read', rowOf(type)) === undefined
       const make = () => (all ? live() : counted(and(where(query))))
-      return { statement: compiled(key, make), bag: bagOf(query) }
+      return { statement: compiled(key, make), params: paramsOf(query) }
     },
     summary(query, figures) {
       const key = `summary|${pageShape(query)}|${figuresShape(figures)}`
       const make = () => {
         const { condition } = parts(query)
-        const value = (by: Comparable) => conditions.value(by.value, ground(query.at))
+        const value = (by: Comparable) => conditions.value(by.value, rowSource(query.at))
         const rows = { from: sql`${table(query)} t`, where: condition, limit: query.limit, value }
         return selectSummary(figures, rows, dialect)
       }
-      return { statement: compiled(key, make), bag: bagOf(query) }
+      return { statement: compiled(key, make), params: paramsOf(query) }
     },
     read: compile(readOf({ fields: undefined, expand: undefined }), dialect.placeholder),
     readOnly: (query) => compiled(`read|${shownShape(query)}`, () => readOf(query)),
@@ -345,11 +345,11 @@ export function compileLists(type: EntityType, dialect: Dialect, seen: Seen): Li
   }
 }
 
-function boundOf({ filters, after, at }: PageQuery): Bag {
-  const bag: Bag = at === undefined ? {} : { [AS_OF]: at }
-  for (const { bag: bound } of filters) Object.assign(bag, bound)
-  for (const [place, value] of (after ?? []).entries()) bag[`>${place}`] = value
-  return bag
+function boundOf({ filters, after, at }: PageQuery): Params {
+  const params: Params = at === undefined ? {} : { [AS_OF]: at }
+  for (const { params: bound } of filters) Object.assign(params, bound)
+  for (const [place, value] of (after ?? []).entries()) params[`>${place}`] = value
+  return params
 }
 
 /** The column that is sorted by; undefined where it is that of another Entity. */

@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { type EntityType, walk } from '../../declare/model.ts'
 import { wordsOf } from '../../declare/words.ts'
 import { type Errors, note } from '../../errors.ts'
-import type { Bag, Dialect } from '../../store/dialect.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
 import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
 import type { Comparable } from '../condition/query.ts'
@@ -27,7 +27,7 @@ export interface SearchPlan {
   condition(words: readonly string[]): Sql
   /** How well a row fits: a whole number, the same from every database. */
   rank(words: readonly string[]): Sql
-  bind(words: readonly string[], bag: Bag): void
+  bind(words: readonly string[], params: Params): void
 }
 
 const QUERY = '$search'
@@ -70,10 +70,10 @@ export function compileSearch(
       return and([found, ...each])
     },
     rank: (words) => rankOf(words, paths.map(textOf)),
-    bind(words, bag) {
-      bag[QUERY] = dialect.search.query(words)
-      for (const [at, word] of words.entries()) bag[wholeName(at)] = ` ${word} `
-      bag[BEGUN] = ` ${words.at(-1)}`
+    bind(words, params) {
+      params[QUERY] = dialect.search.query(words)
+      for (const [at, word] of words.entries()) params[wholeName(at)] = ` ${word} `
+      params[BEGUN] = ` ${words.at(-1)}`
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { LATE, type Step, step } from '../../store/step.ts'
 import { type ChangeKind, journal } from '../past/journal.ts'
-import { inTurn, type Reach } from '../tables/graph.ts'
+import { lockGraphs, type Reach } from '../tables/graph.ts'
 import { arrowsOf } from '../tables/links.ts'
 
 /**
@@ -95,7 +95,7 @@ export function extentOf(reach: Reach, model: Model, dialect: Dialect): Extent {
       ]
       if (lock === undefined) return noting
       return [
-        ...inTurn(reach.types, model, dialect),
+        ...lockGraphs(reach.types, model, dialect),
         step(dialect, 'root', 'some', held),
         ...noting,
         ...reach.types.map((type) => hold(type.name, members(type.name), lock.toChange)),

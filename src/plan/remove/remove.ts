@@ -15,16 +15,16 @@ import {
   word,
 } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import { rowOf } from '../condition/ground.ts'
+import { rowOf } from '../condition/row-source.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
 import { next } from '../tables/columns.ts'
-import { byType, inTurn, type Legacy, type Reach, reachOf } from '../tables/graph.ts'
+import { byType, type Legacy, lockGraphs, type Reach, reachOf } from '../tables/graph.ts'
 import { pathOfTarget } from '../tables/links.ts'
 import { renderEntity } from '../tables/render.ts'
 import { TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
 import type { View } from '../view/view.ts'
 import { keepAnAdmin } from '../viewer/admins.ts'
-import type { Naming } from '../viewer/naming.ts'
+import type { Disclosure } from '../viewer/disclosure.ts'
 import { isVersion, noteTaken } from '../write/write.ts'
 import { clear, forgetCleared, setAgain } from './clear.ts'
 import { type Extent, extentOf } from './extent.ts'
@@ -58,7 +58,7 @@ export function compileRemovals(
   model: Model,
   legacy: Legacy,
   dialect: Dialect,
-  { shown, rule, naming }: Pick<View, 'shown' | 'rule' | 'naming'>,
+  { shown, rule, disclosure }: Pick<View, 'shown' | 'rule' | 'disclosure'>,
 ): RemovePlan {
   const reach = reachOf(type, model, legacy)
   const extent = extentOf(reach, model, dialect)
@@ -86,7 +86,7 @@ export function compileRemovals(
   return {
     delete: [
       // Two admins who delete each other must see each other.
-      ...(type.name === model.admins ? inTurn([type], model, dialect) : []),
+      ...(type.name === model.admins ? lockGraphs([type], model, dialect) : []),
       ...find(extent, 'delete', sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
       ...check('held', [
         ...reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
@@ -131,7 +131,7 @@ export function compileRemovals(
         ${unionAll(conflicts)} LIMIT ${count(budget.namedObstacles)}`,
       dialect.placeholder,
     ),
-    ...explanations(reach, back, model, naming),
+    ...explanations(reach, back, model, disclosure),
   }
 }
 
@@ -163,7 +163,7 @@ function explanations(
   reach: Reach,
   back: Reach,
   model: Model,
-  naming: Naming,
+  disclosure: Disclosure,
 ): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'deadTargets' | 'explainSetAgain' | 'explainConflicts'> {
   const [self] = reach.types
   const prefix = (type: string, member: unknown, own: number) =>
@@ -180,7 +180,7 @@ function explanations(
           action === 'delete' && reach.floors.includes(edge)
             ? `, and must keep at least ${edge.list?.min} there`
             : ''
-        const place = naming.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
+        const place = disclosure.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
         note(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
       }
     },
@@ -190,7 +190,7 @@ function explanations(
         const edge = back.out[Number(which)]
         if (edge === undefined) continue
         const at = prefix(edge.from, member, own)
-        if (naming.values(edge.from, [edge.column]))
+        if (disclosure.values(edge.from, [edge.column]))
           note(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
         else note(errors, at.slice(0, -1), 'refers to something that is deleted')
       }
@@ -204,7 +204,7 @@ function explanations(
       for (const { type, edges } of byType(back.clears, model))
         for (const set of uniquesOf(type))
           if (edges.some(({ column }) => set.includes(column))) {
-            const named = set.filter((column) => naming.column(type.name, column))
+            const named = set.filter((column) => disclosure.column(type.name, column))
             const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
             note(errors, place, 'would no longer be unique if it were set again')
           }
@@ -215,7 +215,7 @@ function explanations(
         const type = back.types[code ?? 0]
         if (type === undefined) continue
         const set = uniquesOf(type)[at ?? 0] ?? []
-        noteTaken(errors, type.name, set, Number(holder), naming, prefix(type.name, member, own))
+        noteTaken(errors, type.name, set, Number(holder), disclosure, prefix(type.name, member, own))
       }
     },
   }

@@ -3,7 +3,7 @@ import { columnOf, type Field } from '../../declare/model.ts'
 import { ownValues } from '../../declare/scope.ts'
 import type { Values } from '../../declare/values.ts'
 import { keptWords } from '../../declare/words.ts'
-import type { Bag, Dialect } from '../../store/dialect.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
 
@@ -50,38 +50,38 @@ export function bodyColumns(fields: readonly Field[], within?: string): BodyColu
 /** Columns that every Entity type has, in the order in which they come back. */
 export const ownColumns = ownValues satisfies Record<string, ColumnKind>
 
-/** Puts the values of a checked body into a bag, a column each. Keys that are not there are left alone. */
+/** Puts the values of a checked body into the parameters, a column each. Keys that are not there are left alone. */
 export function compileBinder(
   fields: readonly Field[],
   dialect: Dialect,
-): (values: Values, bag: Bag) => void {
+): (values: Values, params: Params) => void {
   const binders = fields.map((field) => ({ name: field.name, bind: bindField(field, dialect) }))
-  return (values, bag) => {
-    for (const { name, bind } of binders) if (Object.hasOwn(values, name)) bind(values[name], bag)
+  return (values, params) => {
+    for (const { name, bind } of binders) if (Object.hasOwn(values, name)) bind(values[name], params)
   }
 }
 
-function bindField(field: Field, dialect: Dialect): (value: unknown, bag: Bag) => void {
+function bindField(field: Field, dialect: Dialect): (value: unknown, params: Params) => void {
   const column = columnOf(field)
   if (field.kind === 'reference')
-    return (value, bag) => {
-      bag[column] = isNothing(value) ? null : (value as { id: number }).id
+    return (value, params) => {
+      params[column] = isNothing(value) ? null : (value as { id: number }).id
     }
   if (field.kind === 'value' || field.kind === 'links') {
     const encode =
       field.kind === 'links' ? dialect.encode('json', 0) : dialect.encode(field.column, field.scale)
-    return (value, bag) => {
-      bag[column] = isNothing(value) ? null : encode(value)
+    return (value, params) => {
+      params[column] = isNothing(value) ? null : encode(value)
       if (field.kind === 'value' && field.search)
-        bag[wordsColumn(column)] = isNothing(value) ? null : keptWords(String(value))
+        params[wordsColumn(column)] = isNothing(value) ? null : keptWords(String(value))
     }
   }
   const bindInner = compileBinder(field.fields, dialect)
   const inner = bodyColumns(field.fields).flatMap(({ name, words = [] }) => [name].concat(words))
-  return (value, bag) => {
-    if (field.optional) bag[column] = isNothing(value) ? null : 1
-    if (isNothing(value)) for (const name of inner) bag[name] = null
-    else bindInner(value as Values, bag)
+  return (value, params) => {
+    if (field.optional) params[column] = isNothing(value) ? null : 1
+    if (isNothing(value)) for (const name of inner) params[name] = null
+    else bindInner(value as Values, params)
   }
 }
 

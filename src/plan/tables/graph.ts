@@ -2,9 +2,9 @@ import type { OnDelete } from '../../declare/define.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
-import { count, join, sql } from '../../store/sql.ts'
+import { graphMutex, lockMutexes } from '../../store/mutex.ts'
+import { count } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import { graphSlotOf } from '../../store/turns.ts'
 
 /** What a deletion of one type can reach, found once from the reference graph. */
 export interface Reach {
@@ -71,20 +71,15 @@ export function byType(edges: readonly Edge[], model: Model): { type: EntityType
 }
 
 /**
- * Steps by which operations that lock many rows of types that refer to each other take turns: there is no order of
- * locks that suits a graph with circles, and to wait for each other costs far more than to go one by one.
+ * Steps by which operations that lock many rows of types that refer to each other run one by one: no order of locks
+ * suits a graph with circles, and deadlocks cost far more than waiting.
  */
-export function inTurn(types: readonly EntityType[], model: Model, dialect: Dialect): Step[] {
+export function lockGraphs(types: readonly EntityType[], model: Model, dialect: Dialect): Step[] {
   if (dialect.lock === undefined) return []
-  const slots = [...new Set(types.map((type) => graphSlotOf(componentOf(type, model))))].sort((a, b) => a - b)
-  return [
-    step(
-      dialect,
-      'turn',
-      'any',
-      sql`SELECT "slot" FROM "takeback_turns" WHERE "slot" IN (${join(slots.map(count))}) ORDER BY "slot"${dialect.lock.toChange}`,
-    ),
-  ]
+  const mutexes = [...new Set(types.map((type) => graphMutex(componentOf(type, model))))].sort(
+    (a, b) => a - b,
+  )
+  return [step(dialect, 'mutex', 'any', lockMutexes(mutexes.map(count), dialect.lock.toChange))]
 }
 
 /** The types that are tied to each other by references, whichever way they point, by the name of the first. */

@@ -11,14 +11,14 @@ import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
 import { compileFilters } from '../condition/filter.ts'
-import { type Ground, rowOf } from '../condition/ground.ts'
-import { Texts } from '../condition/texts.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { compileExpansions } from '../read/expand.ts'
 import { compileLists, type ListPlan } from '../read/list.ts'
 import { ownColumns } from '../tables/columns.ts'
 import type { Legacy } from '../tables/graph.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
-import { type Naming, namingFor } from '../viewer/naming.ts'
+import { type Disclosure, disclosureFor } from '../viewer/disclosure.ts'
 import { type Sight, type Sights, sightsOf } from '../viewer/sight.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { compileWrites, type WritePlan } from '../write/write.ts'
@@ -26,11 +26,11 @@ import { compileWrites, type WritePlan } from '../write/write.ts'
 /** What some of those who meet the rules alike can see of a type, and do with it. */
 export interface View {
   readonly viewer: Viewer
-  readonly naming: Naming
+  readonly disclosure: Disclosure
   /** What a rule says: `yes`, `no`, or what depends on the Entity. */
   readonly may: Readonly<Record<Action, Expression>>
   /** What a rule asks of an Entity; undefined where it asks for nothing. */
-  rule(action: Action, ground: Ground): Sql | undefined
+  rule(action: Action, rowSource: RowSource): Sql | undefined
   /** Fields that they see of every Entity. */
   readonly fields: readonly Field[]
   /** Whether there are others. */
@@ -77,9 +77,9 @@ export function compileView(
     Action,
     Expression
   >
-  const rule = (action: Action, ground: Ground) => ruleSql(may[action], ground)
-  function ruleSql(expression: Expression, ground: Ground): Sql | undefined {
-    return expression === yes ? undefined : rules.of(expression, ground)
+  const rule = (action: Action, rowSource: RowSource) => ruleSql(may[action], rowSource)
+  function ruleSql(expression: Expression, rowSource: RowSource): Sql | undefined {
+    return expression === yes ? undefined : rules.of(expression, rowSource)
   }
 
   /** What they see of a row of any type, and whether they see it at all. */
@@ -88,16 +88,16 @@ export function compileView(
     row: (column: string) => Sql,
     stored = true,
   ): { shown: Shown; condition: Sql } {
-    const ground: Ground = { type: of, stored, self: row }
+    const rowSource: RowSource = { type: of, stored, self: row }
     const guards = new Map(
       [...walk(of.fields)].flatMap((field): [string, Sql][] => {
         const guard = viewer.mayField(of, field.path, 'read')
-        return guard === yes || guard === no ? [] : [[field.path, rules.of(guard, ground)]]
+        return guard === yes || guard === no ? [] : [[field.path, rules.of(guard, rowSource)]]
       }),
     )
     return {
       shown: { row, fields: viewer.seen(of), guard: (path) => guards.get(path) },
-      condition: ruleSql(viewer.may(of, 'read'), ground) ?? sql`1 = 1`,
+      condition: ruleSql(viewer.may(of, 'read'), rowSource) ?? sql`1 = 1`,
     }
   }
 
@@ -112,7 +112,7 @@ export function compileView(
     steps: legacy.steps.filter(({ entity }) => entity === type.name),
     always: (path) => viewer.mayField(type, path, 'read') === yes,
     asked: may.read,
-    sides: (ground) => (may.read.op === 'or' ? may.read.of.map((one) => rules.of(one, ground)) : []),
+    sides: (rowSource) => (may.read.op === 'or' ? may.read.of.map((one) => rules.of(one, rowSource)) : []),
     rule,
   })
   const answers = actions
@@ -127,7 +127,7 @@ export function compileView(
   const depending = (action: FieldAction) =>
     paths.filter((path) => ![yes, no].includes(viewer.mayField(type, path, action)))
   const sights = sightsOf(type, viewer)
-  const naming = namingFor(viewer, model)
+  const disclosure = disclosureFor(viewer, model)
   function tell(asked: readonly Expression[]): Statement {
     const told = asked.map((one) => sql`CASE WHEN ${rules.of(one, rowOf(type))} THEN 1 ELSE 0 END`)
     return compile(
@@ -138,7 +138,7 @@ export function compileView(
   const changeable = withoutNext(may.update)
   return {
     viewer,
-    naming,
+    disclosure,
     may,
     rule,
     fields: seenFields(type.fields, (path) => read.get(path) === yes),
@@ -150,11 +150,11 @@ export function compileView(
     shown,
     lists,
     writes: compileWrites(type, dialect, {
-      create: (ground) => rule('create', ground),
-      update: (ground) => rule('update', ground),
-      field: (path, ground, action) => ruleSql(viewer.mayField(type, path, action), ground),
-      sights: (ground) => sights.rules.map((one) => rules.of(one, ground)),
-      naming,
+      create: (rowSource) => rule('create', rowSource),
+      update: (rowSource) => rule('update', rowSource),
+      field: (path, rowSource, action) => ruleSql(viewer.mayField(type, path, action), rowSource),
+      sights: (rowSource) => sights.rules.map((one) => rules.of(one, rowSource)),
+      disclosure,
     }),
     ...compileKnown(type, read, dialect, {
       guard: (expression) => rules.of(expression, rowOf(type)),
@@ -230,7 +230,7 @@ function checks(type: EntityType, sights: Sights): View['check'] {
   }
   const of = (mode: Mode, sight?: Sight) => objectCheck(type.fields, mode, unknown, refusalsOf(mode, sight))
   const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
-  const bySight = new Texts<Check>()
+  const bySight = new ShapeCache<Check>()
   return (mode, body, errors, sight) => {
     const check = sight === undefined ? made[mode] : bySight.of(`${mode} ${sight}`, () => of(mode, sight))
     return check(body, '', errors) as Values

@@ -3,7 +3,7 @@ import { type EntityType, isPointing } from '../../declare/model.ts'
 import { isRequired, noteReference, defaultOf as standardOf } from '../../declare/values.ts'
 import { keptWords } from '../../declare/words.ts'
 import { type Errors, note } from '../../errors.ts'
-import type { Bag, Dialect, Row } from '../../store/dialect.ts'
+import type { Dialect, Params, Row } from '../../store/dialect.ts'
 import {
   and,
   compile,
@@ -17,26 +17,26 @@ import {
   unionAll,
 } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import { type Ground, rowOf } from '../condition/ground.ts'
-import { Texts } from '../condition/texts.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
 import { journalAndReturn } from '../past/journal.ts'
 import { type BodyColumn, bodyColumns, next, ownColumns } from '../tables/columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
-import type { Naming } from '../viewer/naming.ts'
+import type { Disclosure } from '../viewer/disclosure.ts'
 import type { Sight } from '../viewer/sight.ts'
 
 /** The steps that create and update Entities of one type, and the statement that says why they were refused. */
 export interface WritePlan {
   /** `guarded` are the dot paths that were sent and that a rule of their own guards. */
   create(guarded?: readonly string[]): readonly Step[]
-  /** For the columns that stand in the bag; the text for a set of columns is made once. */
-  update(bag: Bag, manner: Manner): readonly Step[]
+  /** For the columns among the parameters; the text for a set of columns is made once. */
+  update(params: Params, manner: Manner): readonly Step[]
   /** After a refusal: whether the rule holds, and that of each guarded path; nothing where there is no such Entity. */
-  allowed(bag: Bag, manner: Manner | { readonly guarded: readonly string[] }): Statement
+  allowed(params: Params, manner: Manner | { readonly guarded: readonly string[] }): Statement
   /** Columns that must have a value where the optional object that they are in is there. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
-  /** What of the bag refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
-  faults(bag: Bag): Statement
+  /** Which of the parameters refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
+  faults(params: Params): Statement
   explain(rows: readonly Row[], errors: Errors): void
 }
 
@@ -50,12 +50,12 @@ export interface Manner {
 
 /** What the rules ask of what is written; undefined where they ask for nothing. */
 export interface WriteRules {
-  create(ground: Ground): Sql | undefined
-  update(ground: Ground): Sql | undefined
-  field(path: string, ground: Ground, action: 'write' | 'change'): Sql | undefined
+  create(rowSource: RowSource): Sql | undefined
+  update(rowSource: RowSource): Sql | undefined
+  field(path: string, rowSource: RowSource, action: 'write' | 'change'): Sql | undefined
   /** The conditions behind a `Sight`. */
-  sights(ground: Ground): readonly Sql[]
-  readonly naming: Naming
+  sights(rowSource: RowSource): readonly Sql[]
+  readonly disclosure: Disclosure
 }
 
 export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRules): WritePlan {
@@ -65,38 +65,38 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     dialect
       .journalled(change, type.name, which, (source) => journalAndReturn(type, kind, dialect, source))
       .map((source) => step(dialect, 'change', 'some', source))
-  const texts = new Texts<readonly Step[]>()
-  const sentIn = (bag: Bag) => columns.filter(({ name }) => Object.hasOwn(bag, name))
+  const cache = new ShapeCache<readonly Step[]>()
+  const sentIn = (params: Params) => columns.filter(({ name }) => Object.hasOwn(params, name))
   // What is made has neither id nor times yet: there is nothing bound for them, but it must be of their kind.
   const kinds = new Map<string, ColumnKind>([
     ...Object.entries(ownColumns),
     ...columns.map(({ name, kind }) => [name, kind] as const),
   ])
-  const made: Ground = { type, stored: false, self: (column) => param(column, kinds.get(column)) }
-  const asked = (rule: Sql | undefined, guarded: readonly string[], ground: Ground) => {
-    const action = ground === made ? 'write' : 'change'
-    return [rule, ...guarded.map((path) => rules.field(path, ground, action))]
+  const made: RowSource = { type, stored: false, self: (column) => param(column, kinds.get(column)) }
+  const asked = (rule: Sql | undefined, guarded: readonly string[], rowSource: RowSource) => {
+    const action = rowSource === made ? 'write' : 'change'
+    return [rule, ...guarded.map((path) => rules.field(path, rowSource, action))]
   }
   const isThere = (one: Sql | undefined) => one !== undefined
   const creation = (guarded: readonly string[]) => {
     const guards = asked(rules.create(made), guarded, made).filter(isThere)
     return steps(insert(type, columns, dialect, guards), 'last', 'create')
   }
-  const stillSeen = (sight: Sight, ground: Ground) =>
-    rules.sights(ground).map((one, at) => (sight[at] ? one : sql`(${one}) IS NOT TRUE`))
+  const stillSeen = (sight: Sight, rowSource: RowSource) =>
+    rules.sights(rowSource).map((one, at) => (sight[at] ? one : sql`(${one}) IS NOT TRUE`))
   const plain = creation([])
-  const looks = new Texts<Statement>()
+  const looks = new ShapeCache<Statement>()
   return {
     create: (guarded = []) =>
-      guarded.length === 0 ? plain : texts.of(`create|${guarded.join('|')}`, () => creation(guarded)),
-    update(bag, { partial, guarded, sight = [] }) {
-      const sent = sentIn(bag)
-      if (partial) Object.assign(bag, defaults)
-      return texts.of(`${shapeOf(sent, partial)}|?${guarded.join('|')}|${sight}`, () => {
-        const ground = changed(type, columns, sent, partial)
+      guarded.length === 0 ? plain : cache.of(`create|${guarded.join('|')}`, () => creation(guarded)),
+    update(params, { partial, guarded, sight = [] }) {
+      const sent = sentIn(params)
+      if (partial) Object.assign(params, defaults)
+      return cache.of(`${shapeOf(sent, partial)}|?${guarded.join('|')}|${sight}`, () => {
+        const rowSource = changed(type, columns, sent, partial)
         const more = [
-          ...asked(rules.update(ground), guarded, ground).filter(isThere),
-          ...(sight.length === 0 ? [] : stillSeen(sight, ground)),
+          ...asked(rules.update(rowSource), guarded, rowSource).filter(isThere),
+          ...(sight.length === 0 ? [] : stillSeen(sight, rowSource)),
         ]
         return steps(
           updateOf(type, columns, sent, partial, dialect, more),
@@ -105,15 +105,15 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
         )
       })
     },
-    allowed(bag, manner) {
+    allowed(params, manner) {
       const { guarded } = manner
-      const sent = sentIn(bag)
+      const sent = sentIn(params)
       const partial = 'partial' in manner ? manner.partial : undefined
       const isCreate = partial === undefined
       return looks.of(`${isCreate ? 'create' : shapeOf(sent, partial)}|?${guarded.join('|')}`, () => {
-        const ground = isCreate ? made : changed(type, columns, sent, partial)
-        const rule = isCreate ? rules.create(ground) : rules.update(ground)
-        const told = asked(rule, guarded, ground).map((one) =>
+        const rowSource = isCreate ? made : changed(type, columns, sent, partial)
+        const rule = isCreate ? rules.create(rowSource) : rules.update(rowSource)
+        const told = asked(rule, guarded, rowSource).map((one) =>
           one === undefined ? sql`1` : sql`CASE WHEN ${one} THEN 1 ELSE 0 END`,
         )
         const from = isCreate ? sql`` : sql` FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
@@ -123,7 +123,7 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
     ),
-    ...compileFaults(type, columns, dialect, rules.naming),
+    ...compileFaults(type, columns, dialect, rules.disclosure),
   }
 }
 
@@ -134,15 +134,15 @@ function shapeOf(sent: readonly BodyColumn[], partial: boolean): string {
 /** Bound under names of their own, for objects that a merge makes. */
 const defaultOf = (name: string) => `$default ${name}`
 
-function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Bag {
-  const bag: Bag = {}
+function defaultsOf(columns: readonly BodyColumn[], dialect: Dialect): Params {
+  const params: Params = {}
   for (const { name, kind, scale, field, within, words } of columns) {
     if (within === undefined) continue
     const value = standardOf(field)
-    bag[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
-    if (words !== undefined) bag[defaultOf(words)] = value === undefined ? null : keptWords(String(value))
+    params[defaultOf(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
+    if (words !== undefined) params[defaultOf(words)] = value === undefined ? null : keptWords(String(value))
   }
-  return bag
+  return params
 }
 
 /** A new row, where every target is live. */
@@ -239,7 +239,7 @@ function changed(
   columns: readonly BodyColumn[],
   sent: readonly BodyColumn[],
   partial: boolean,
-): Ground {
+): RowSource {
   const names = new Set(sent.map(({ name }) => name))
   const next = (name: string) => {
     const column = columns.find((one) => one.name === name)
@@ -272,15 +272,17 @@ function compileFaults(
   type: EntityType,
   columns: readonly BodyColumn[],
   dialect: Dialect,
-  naming: Naming,
+  disclosure: Disclosure,
 ): Pick<WritePlan, 'faults' | 'explain'> {
   const references = columns.filter(refers)
   const uniques = uniquesOf(type)
   return {
-    faults(bag) {
-      const dead = references.flatMap((one, at) => (bag[one.name] == null ? [] : [deadOf(one, at, dialect)]))
+    faults(params) {
+      const dead = references.flatMap((one, at) =>
+        params[one.name] == null ? [] : [deadOf(one, at, dialect)],
+      )
       const taken = uniques.flatMap((set, at) =>
-        set.some((name) => Object.hasOwn(bag, name)) ? [holderOf(type, columns, set, at, bag)] : [],
+        set.some((name) => Object.hasOwn(params, name)) ? [holderOf(type, columns, set, at, params)] : [],
       )
       return compile(unionAll([...dead, ...taken]), dialect.placeholder)
     },
@@ -289,7 +291,7 @@ function compileFaults(
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
         const place = field?.kind === 'links' ? `.${holder}` : ''
         if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
-        else noteTaken(errors, type.name, uniques[Number(at)] ?? [], Number(holder), naming)
+        else noteTaken(errors, type.name, uniques[Number(at)] ?? [], Number(holder), disclosure)
       }
     },
   }
@@ -305,18 +307,18 @@ function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
     AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
 }
 
-/** Who else has these values. Those that the bag does not say are the Entity's own. */
+/** Who else has these values. Those that are not among the parameters are the Entity's own. */
 function holderOf(
   type: EntityType,
   columns: readonly BodyColumn[],
   set: readonly string[],
   at: number,
-  bag: Bag,
+  params: Params,
 ): Sql {
   const same = set.map((name) => {
     const kind = columns.find((column) => column.name === name)?.kind
     const own = sql`(SELECT own.${id(name)} FROM ${id(type.name)} own WHERE own."id" = ${param('$id')})`
-    return sql`t.${id(name)} = ${Object.hasOwn(bag, name) ? param(name, kind) : own}`
+    return sql`t.${id(name)} = ${Object.hasOwn(params, name) ? param(name, kind) : own}`
   })
   return sql`SELECT 'unique', ${count(at)}, t."id" FROM ${id(type.name)} t
     WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`
@@ -331,11 +333,11 @@ export function noteTaken(
   type: string,
   set: readonly string[],
   holder: number,
-  naming: Naming,
+  disclosure: Disclosure,
   prefix = '',
 ): void {
-  const by = naming.entity(type) && naming.values(type, set) ? `${type}/${holder}` : undefined
-  const named = set.filter((name) => naming.column(type, name))
+  const by = disclosure.entity(type) && disclosure.values(type, set) ? `${type}/${holder}` : undefined
+  const named = set.filter((name) => disclosure.column(type, name))
   if (named.length > 0) noteTakenAt(errors, named, by, set.length, prefix)
   else note(errors, prefix.slice(0, -1), 'has a value that is taken')
 }

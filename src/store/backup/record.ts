@@ -1,4 +1,4 @@
-import { shelvesOf } from '../copy/shelves.ts'
+import { copiedTables } from '../copy/tables.ts'
 import { BACKUP, type Memory, tell } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { id, sql, word } from '../sql.ts'
@@ -64,7 +64,7 @@ export async function countRows(
 ): Promise<Record<string, number>> {
   const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))
   const rows: Record<string, number> = {}
-  for (const { name } of shelvesOf(memory)) {
+  for (const { name } of copiedTables(memory)) {
     if (!held.has(name)) continue
     const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
     rows[name] = Number(row?.[0])

@@ -1,4 +1,4 @@
-import type { Bag, Row } from '../dialect.ts'
+import type { Params, Row } from '../dialect.ts'
 import type { Memory } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { count, type Sql, sql } from '../sql.ts'
@@ -26,7 +26,7 @@ export async function findRows(
   { session }: Checked,
   source: Sql,
   finding: (row: Row) => Finding,
-  bag: Bag = {},
+  params: Params = {},
 ): Promise<Finding[]> {
-  return (await session.all(sql`${source} LIMIT ${count(NAMED_MAX)}`, bag)).map(finding)
+  return (await session.all(sql`${source} LIMIT ${count(NAMED_MAX)}`, params)).map(finding)
 }

@@ -14,7 +14,7 @@ import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'
-import { type Shelf, shelvesOf } from './shelves.ts'
+import { type CopiedTable, copiedTables } from './tables.ts'
 
 /** How far a copy has come. */
 export interface Progress {
@@ -51,30 +51,30 @@ export async function copyData(
     if (memory === undefined)
       throw new StartError(`There is nothing in ${source.place} that could be copied.`)
     const held = new Set((await session.all(source.ddl.tables)).map(([name]) => String(name)))
-    const shelves = shelvesOf(memory).filter(({ name }) => held.has(name))
-    const total = await countAll(session, shelves)
+    const tables = copiedTables(memory).filter(({ name }) => held.has(name))
+    const total = await countAll(session, tables)
     await prepare(target, memory)
     const tallies = new Map<string, string>()
     let rows = 0
-    for (const shelf of shelves) {
+    for (const table of tables) {
       const tally = new Tally()
       // While one page is being written, the next one is read.
       let written: Promise<unknown> = Promise.resolve()
-      for await (const page of pagesOf(session, source.dialect, shelf)) {
+      for await (const page of pagesOf(session, source.dialect, table)) {
         await written
-        written = target.insert(shelf.name, shelf.columns, page)
+        written = target.insert(table.name, table.columns, page)
         written.catch(() => {})
         tally.add(page)
         rows += page.length
-        report({ doing: 'copying', table: shelf.name, rows, of: total })
+        report({ doing: 'copying', table: table.name, rows, of: total })
       }
       await written
-      tallies.set(shelf.name, tally.sum())
+      tallies.set(table.name, tally.sum())
     }
-    const numbers = await numbersOf(source, session, shelves)
-    return { memory, shelves, tallies, numbers, rows, last: await lastChange(session) }
+    const numbers = await numbersOf(source, session, tables)
+    return { memory, tables, tallies, numbers, rows, last: await lastChange(session) }
   })
-  await check(target, copied.shelves, copied.tallies, copied.rows, report)
+  await check(target, copied.tables, copied.tallies, copied.rows, report)
   await beforeEnd()
   await complete(target, copied.memory, copied.numbers)
   const missed = await source.transact('read', (session) => changesSince(session, copied.last))
@@ -90,9 +90,9 @@ async function copySecret(from: Store, to: Store): Promise<void> {
     )
 }
 
-async function countAll(session: Session, shelves: readonly Shelf[]): Promise<number> {
+async function countAll(session: Session, tables: readonly CopiedTable[]): Promise<number> {
   let sum = 0
-  for (const { name } of shelves) {
+  for (const { name } of tables) {
     const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
     sum += Number(row?.[0])
   }
@@ -132,23 +132,23 @@ async function clearHalf(target: Structure, session: Session): Promise<void> {
 /** Reads it all back: what is there must be what was sent. */
 async function check(
   target: Structure,
-  shelves: readonly Shelf[],
+  tables: readonly CopiedTable[],
   tallies: ReadonlyMap<string, string>,
   of: number,
   report: (progress: Progress) => void,
 ): Promise<void> {
   await target.transact('read', async (session) => {
     let rows = 0
-    for (const shelf of shelves) {
+    for (const table of tables) {
       const tally = new Tally()
-      for await (const page of pagesOf(session, target.dialect, shelf)) {
+      for await (const page of pagesOf(session, target.dialect, table)) {
         tally.add(page)
         rows += page.length
-        report({ doing: 'checking', table: shelf.name, rows, of })
+        report({ doing: 'checking', table: table.name, rows, of })
       }
-      if (tally.sum() !== tallies.get(shelf.name))
+      if (tally.sum() !== tallies.get(table.name))
         throw new StartError(
-          `${shelf.name} has not arrived in ${target.place} as it was: the copy is not used. Run it again.`,
+          `${table.name} has not arrived in ${target.place} as it was: the copy is not used. Run it again.`,
         )
     }
   })
@@ -161,9 +161,13 @@ interface Given {
 }
 
 /** The numbers that the tables have given last: those of purged Entities are not given again either. */
-async function numbersOf({ ddl }: Structure, session: Session, shelves: readonly Shelf[]): Promise<Given[]> {
+async function numbersOf(
+  { ddl }: Structure,
+  session: Session,
+  tables: readonly CopiedTable[],
+): Promise<Given[]> {
   const numbers: Given[] = []
-  for (const { name, numbered } of shelves) {
+  for (const { name, numbered } of tables) {
     if (numbered === undefined) continue
     const [row] = await session.all(ddl.lastGiven(name, numbered))
     numbers.push({ table: name, column: numbered, last: Number(row?.[0] ?? 0) })

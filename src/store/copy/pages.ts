@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Bag, Dialect } from '../dialect.ts'
+import type { Dialect, Params } from '../dialect.ts'
 import type { Session } from '../migration/structure.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
-import type { Shelf } from './shelves.ts'
+import type { CopiedTable } from './tables.ts'
 
 export type Page = readonly (readonly unknown[])[]
 
@@ -12,14 +12,14 @@ const FIRST_ROWS = 100
 const ROWS_MAX = 5000
 
 /** All rows of a table in the order of its key, as JSON has their values: the same from every database. */
-export async function* pagesOf(session: Session, dialect: Dialect, shelf: Shelf): AsyncGenerator<Page> {
-  const { name, columns, key } = shelf
+export async function* pagesOf(session: Session, dialect: Dialect, table: CopiedTable): AsyncGenerator<Page> {
+  const { name, columns, key } = table
   const column = (path: string) => sql`t.${id(path)}`
   const values = columns.map(({ name: path, kind, scale = 0 }) => dialect.render(kind, column(path), scale))
   const order = join(key.map(column))
-  let last: Bag | undefined
+  let last: Params | undefined
   for (let limit = FIRST_ROWS; ; ) {
-    const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehind(shelf)}`
+    const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehind(table)}`
     const rows = await session.all(
       sql`SELECT ${dialect.array(values)} FROM ${id(name)} t${behind} ORDER BY ${order} LIMIT ${count(limit)}`,
       last,
@@ -27,14 +27,14 @@ export async function* pagesOf(session: Session, dialect: Dialect, shelf: Shelf)
     const page = rows.map(([json]) => JSON.parse(String(json)) as unknown[])
     if (page.length > 0) yield page
     if (page.length < limit) return
-    last = placeOf(shelf, page.at(-1) ?? [])
+    last = placeOf(table, page.at(-1) ?? [])
     const bytes = rows.reduce((sum, [json]) => sum + String(json).length, 0)
     limit = Math.min(ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)))
   }
 }
 
 /** Greater in the first part of the key, or the same there and greater in the next, and so on. */
-function isBehind({ columns, key }: Shelf): Sql {
+function isBehind({ columns, key }: CopiedTable): Sql {
   const kindOf = (path: string) => columns.find(({ name }) => name === path)?.kind ?? 'text'
   const part = (path: string, compare: Sql) =>
     sql`t.${id(path)} ${compare} ${param(`>${path}`, kindOf(path))}`
@@ -47,12 +47,12 @@ function isBehind({ columns, key }: Shelf): Sql {
   )
 }
 
-function placeOf({ columns, key }: Shelf, row: readonly unknown[]): Bag {
+function placeOf({ columns, key }: CopiedTable, row: readonly unknown[]): Params {
   const at = (path: string) => row[columns.findIndex(({ name }) => name === path)]
   return Object.fromEntries(key.map((path) => [`>${path}`, at(path) as string | number]))
 }
 
-/** What there is on a shelf, in a few bytes: the same for the same rows. */
+/** What there is on a table, in a few bytes: the same for the same rows. */
 export class Tally {
   readonly #hash = createHash('sha256')
   #rows = 0

@@ -1,5 +1,5 @@
 import { StartError } from '../../errors.ts'
-import type { Bag } from '../dialect.ts'
+import type { Params } from '../dialect.ts'
 import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
 import { param, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
@@ -80,11 +80,11 @@ async function readMeta(session: Session): Promise<Map<string, string>> {
 }
 
 export async function tell(session: Session, key: string, value: string): Promise<void> {
-  const bag: Bag = { $key: key, $value: value }
+  const params: Params = { $key: key, $value: value }
   await session.run(
     sql`INSERT INTO "takeback_meta" ("key", "value") VALUES (${param('$key')}, ${param('$value')})
       ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
-    bag,
+    params,
   )
 }
 

@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { linkTableOf } from '../../declare/model.ts'
-import type { Bag, Dialect } from '../dialect.ts'
+import type { Dialect, Params } from '../dialect.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { Session } from './structure.ts'
@@ -118,8 +118,8 @@ export class Rows {
     return { count: number, ids: rows.map(([one]) => Number(one)) }
   }
 
-  async #number(source: Sql, bag?: Bag): Promise<number> {
-    const [row] = await this.#session.all(source, bag)
+  async #number(source: Sql, params?: Params): Promise<number> {
+    const [row] = await this.#session.all(source, params)
     return Number(row?.[0])
   }
 

@@ -1,11 +1,11 @@
-import type { Bag, Dialect, Row } from '../dialect.ts'
+import type { Dialect, Params, Row } from '../dialect.ts'
 import type { Sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 
 /** One transaction on the structure of a database. */
 export interface Session {
-  all(source: Sql, bag?: Bag): Promise<readonly Row[]>
-  run(source: Sql, bag?: Bag): Promise<void>
+  all(source: Sql, params?: Params): Promise<readonly Row[]>
+  run(source: Sql, params?: Params): Promise<void>
 }
 
 /** What differs between databases in the statements that change their structure. */

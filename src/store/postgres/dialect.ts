@@ -116,7 +116,7 @@ export const dialect: Dialect = {
       SELECT "type", "id" FROM "takeback_reached"`
   },
 
-  // Kept by the Store, in the bag: a scratch table would be written to disk, and not every engine has them.
+  // Kept by the Store, among the parameters: a scratch table would be written to disk, and not every engine has them.
   forget: [],
   note: (rows) => sql`SELECT n."type", array_agg(n."id")::text FROM (${rows}) n GROUP BY n."type"`,
   noted: (type) => sql`(SELECT unnest(${param(notedAs(type), 'ids')}))`,
@@ -169,7 +169,7 @@ export function jsonPath(path: string): Sql {
   )
 }
 
-/** The name in the bag under which the noted ids of a type are bound. */
+/** The parameter under which the noted ids of a type are bound. */
 export function notedAs(type: unknown): string {
   return `$noted ${type}`
 }

@@ -1,6 +1,6 @@
 import { type ReservedSQL, SQL } from 'bun'
 import { Failure } from '../../errors.ts'
-import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Bound, Params, Row } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import type { Statement } from '../sql.ts'
 import { unavailable } from './errors.ts'
@@ -12,7 +12,7 @@ export interface Result extends ReadonlyArray<Row> {
 
 /** A connection within a transaction. What is asked of it before an answer has come goes out at once. */
 export interface Connection {
-  query(statement: Statement, bag: Bag): Promise<Result>
+  query(statement: Statement, params: Params): Promise<Result>
 }
 
 /** What a transaction comes to, and whether it is to be kept. */
@@ -79,9 +79,9 @@ export class Pool {
     return { pool: this.#limits.pool, waiting: this.#waiting }
   }
 
-  query(statement: Statement, bag: Bag): Promise<Result> {
+  query(statement: Statement, params: Params): Promise<Result> {
     const sql = this.#sql
-    return this.#inTime(sql, this.#limits.statementMs, () => run(sql, statement, bag))
+    return this.#inTime(sql, this.#limits.statementMs, () => run(sql, statement, params))
   }
 
   /** All of it, or nothing. `patience` is how long each of its statements may take. */
@@ -99,8 +99,8 @@ export class Pool {
       // Each has its time from when the one before was answered: they are sent together, but run one by one.
       let before: Promise<unknown> = Promise.resolve()
       const { result, commit } = await work({
-        query: (statement, bag) => {
-          const answer = run(held, statement, bag)
+        query: (statement, params) => {
+          const answer = run(held, statement, params)
           answer.catch(() => {})
           const turn = before
           const inTurn = turn.then(() => this.#inTime(sql, patience, () => answer))
@@ -178,8 +178,8 @@ async function end(held: ReservedSQL, commit: boolean): Promise<void> {
   if (commit && command !== 'COMMIT') throw unavailable(new Error(`the transaction ended with ${command}`))
 }
 
-async function run(sql: SQL | ReservedSQL, { text, params }: Statement, bag: Bag): Promise<Result> {
-  const values = params.map((name) => textOf(bag[name] ?? null))
+async function run(sql: SQL | ReservedSQL, { text, paramNames }: Statement, params: Params): Promise<Result> {
+  const values = paramNames.map((name) => textOf(params[name] ?? null))
   // With nothing to bind, `unsafe` would not prepare it: it would be planned anew each time.
   const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
   const found = (await asked.values()) as unknown as Rows

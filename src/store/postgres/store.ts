@@ -1,7 +1,7 @@
 import { Failure, outdated, StartError } from '../../errors.ts'
 import { nextTurn, refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Single, type Work } from '../act.ts'
-import type { Bag, Row } from '../dialect.ts'
+import type { Params, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
@@ -86,23 +86,23 @@ export class PostgresStore implements Store {
     return String(row?.[0])
   }
 
-  async read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+  async read(statement: Statement, params: Params): Promise<readonly Row[]> {
     this.#refuseOutdated()
     for (let tries = 1; ; tries++)
       try {
-        return await this.#pool.query(statement, bag)
+        return await this.#pool.query(statement, params)
       } catch (error) {
         if (meaningOf(error).kind !== 'again' || tries === TRIES) throw failureOf(error)
       }
   }
 
-  async write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome> {
+  async write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome> {
     this.#refuseOutdated()
     if (signal !== undefined) await nextTurn()
     for (let tries = 1; ; tries++) {
       try {
         refuseAbandoned(signal)
-        const outcome = await this.#attempt(steps, { ...bag, $generation: this.#generation }, signal)
+        const outcome = await this.#attempt(steps, { ...params, $generation: this.#generation }, signal)
         if (outcome.done) return outcome
         // What is refused may be so because of the fence.
         await this.#look()
@@ -118,12 +118,12 @@ export class PostgresStore implements Store {
     }
   }
 
-  #attempt(steps: readonly Step[], bag: Bag, signal: AbortSignal | undefined): Promise<Outcome> {
+  #attempt(steps: readonly Step[], params: Params, signal: AbortSignal | undefined): Promise<Outcome> {
     const [only, ...more] = steps
     if (only !== undefined && more.length === 0)
-      return this.#pool.query(only.statement, bag).then((result) => outcomeOf(only, result))
+      return this.#pool.query(only.statement, params).then((result) => outcomeOf(only, result))
     return this.#pool.transaction<Outcome>(async (connection) => {
-      const result = await runAll(steps, bag, connection)
+      const result = await runAll(steps, params, connection)
       refuseAbandoned(signal)
       return { result, commit: result.done }
     })
@@ -155,14 +155,14 @@ export class PostgresStore implements Store {
   }
 
   async #reply(ask: Ask, connection: Connection): Promise<Outcome> {
-    if (ask.kind === 'read') return { done: true, rows: await connection.query(ask.statement, ask.bag) }
+    if (ask.kind === 'read') return { done: true, rows: await connection.query(ask.statement, ask.params) }
     if (ask.kind === 'together') {
       ask.outcomes.push(...(await this.#replyTogether(ask.asks, connection)))
       return NOTHING
     }
     for (let tries = 1; ; tries++) {
-      const bag = { ...ask.bag, $generation: this.#generation }
-      const outcome = await runWithin(ask.steps, bag, connection)
+      const params = { ...ask.params, $generation: this.#generation }
+      const outcome = await runWithin(ask.steps, params, connection)
       if (outcome.done) return outcome
       // On this very connection: all others may be taken by those who wait for one, as we would.
       await this.#look(connection)
@@ -217,16 +217,18 @@ export class PostgresStore implements Store {
   }
 }
 
-async function runAll(steps: readonly Step[], bag: Bag, connection: Connection): Promise<Outcome> {
+async function runAll(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
   let last: Outcome = { done: true, rows: [] }
   for (const flight of flightsOf(steps)) {
     // All of a flight is sent before the first answer. What went wrong first is what counts.
-    const answers = await Promise.allSettled(flight.map(({ statement }) => connection.query(statement, bag)))
+    const answers = await Promise.allSettled(
+      flight.map(({ statement }) => connection.query(statement, params)),
+    )
     for (const [at, answer] of answers.entries()) {
       const step = flight[at]
       if (step === undefined) continue
       if (answer.status === 'rejected') throw answer.reason
-      if (step.notes) for (const [type, ids] of answer.value) bag[notedAs(type)] = ids ?? null
+      if (step.notes) for (const [type, ids] of answer.value) params[notedAs(type)] = ids ?? null
       last = outcomeOf(step, answer.value)
       if (!last.done) return last
     }
@@ -235,10 +237,10 @@ async function runAll(steps: readonly Step[], bag: Bag, connection: Connection):
 }
 
 /** Of a transaction that goes on, whatever comes of this part of it. */
-async function runWithin(steps: readonly Step[], bag: Bag, connection: Connection): Promise<Outcome> {
+async function runWithin(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
   // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
   connection.query(BEGIN_PART, {}).catch(() => {})
-  const outcome = await runAll(steps, bag, connection).catch((error): Outcome => {
+  const outcome = await runAll(steps, params, connection).catch((error): Outcome => {
     if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
     throw error
   })
@@ -249,21 +251,23 @@ async function runWithin(steps: readonly Step[], bag: Bag, connection: Connectio
 
 interface Sent {
   readonly step: Step
-  readonly bag: Bag
+  readonly params: Params
 }
 
 /** What is asked, where it is one statement. */
-function onlyStepOf(ask: Single, more: Bag): Sent | undefined {
+function onlyStepOf(ask: Single, more: Params): Sent | undefined {
   if (ask.kind === 'read')
-    return { step: { name: 'read', statement: ask.statement, expect: 'any' }, bag: ask.bag }
+    return { step: { name: 'read', statement: ask.statement, expect: 'any' }, params: ask.params }
   const [step, ...others] = ask.steps
-  return step === undefined || others.length > 0 ? undefined : { step, bag: { ...ask.bag, ...more } }
+  return step === undefined || others.length > 0 ? undefined : { step, params: { ...ask.params, ...more } }
 }
 
 /** Undefined where one of them is taken. Nothing of them stays unless all of them are done. */
 async function sendTogether(sent: readonly Sent[], connection: Connection): Promise<Outcome[] | undefined> {
   connection.query(BEGIN_PART, {}).catch(() => {})
-  const answers = await Promise.allSettled(sent.map(({ step, bag }) => connection.query(step.statement, bag)))
+  const answers = await Promise.allSettled(
+    sent.map(({ step, params }) => connection.query(step.statement, params)),
+  )
   const failed = answers.find((answer) => answer.status === 'rejected')
   if (failed !== undefined && meaningOf(failed.reason).kind !== 'unique') throw failed.reason
   const outcomes = answers.flatMap((answer, at) => {

@@ -81,9 +81,9 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
 
 function sessionOf(connection: Connection): Session {
   return {
-    all: (source, bag = {}) => connection.query(statement(source), bag),
-    async run(source, bag = {}) {
-      await connection.query(statement(source), bag)
+    all: (source, params = {}) => connection.query(statement(source), params),
+    async run(source, params = {}) {
+      await connection.query(statement(source), params)
     },
   }
 }

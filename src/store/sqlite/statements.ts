@@ -1,5 +1,5 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
-import type { Bag, Bound, Row } from '../dialect.ts'
+import type { Bound, Params, Row } from '../dialect.ts'
 import type { Statement } from '../sql.ts'
 import { beginMatching } from './matches.ts'
 
@@ -21,10 +21,10 @@ export class Statements {
     this.#database = database
   }
 
-  execute(statement: Statement, bag: Bag): { rows: readonly Row[]; any: boolean } {
+  execute(statement: Statement, params: Params): { rows: readonly Row[]; any: boolean } {
     const { run, returns, matches } = this.#prepare(statement.text)
     if (matches) beginMatching()
-    const values = bind(statement.params, bag)
+    const values = bind(statement.paramNames, params)
     if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
     const rows = run.values(...values) as Bound[][]
     return { rows, any: rows.length > 0 }
@@ -57,6 +57,6 @@ export class Statements {
   }
 }
 
-export function bind(params: readonly string[], bag: Bag): Bound[] {
-  return params.map((name) => bag[name] ?? null)
+export function bind(paramNames: readonly string[], params: Params): Bound[] {
+  return paramNames.map((name) => params[name] ?? null)
 }

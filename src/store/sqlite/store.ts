@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { Failure, outdated } from '../../errors.ts'
 import { refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
-import type { Bag, Row } from '../dialect.ts'
+import type { Params, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
@@ -127,22 +127,23 @@ export class SqliteStore implements Store {
     return keepSecret(this.#path, given)
   }
 
-  read(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+  read(statement: Statement, params: Params): Promise<readonly Row[]> {
     try {
-      return this.#readNow(statement, bag)
+      return this.#readNow(statement, params)
     } catch (error) {
-      if (isBusy(error)) return this.#whenFree(() => this.#readNow(statement, bag))
+      if (isBusy(error)) return this.#whenFree(() => this.#readNow(statement, params))
       return Promise.reject(this.#failed(error))
     }
   }
 
-  #readNow(statement: Statement, bag: Bag): Promise<readonly Row[]> {
+  #readNow(statement: Statement, params: Params): Promise<readonly Row[]> {
     this.#refuseOutdated()
     const place = this.#placement.of(statement)
-    if (place === HERE) return Promise.resolve(this.#statements.execute(statement, bag).rows)
-    if (place.away && this.#readers !== undefined) return this.#readAway(this.#readers, place, statement, bag)
+    if (place === HERE) return Promise.resolve(this.#statements.execute(statement, params).rows)
+    if (place.away && this.#readers !== undefined)
+      return this.#readAway(this.#readers, place, statement, params)
     const began = performance.now()
-    const { rows } = this.#statements.execute(statement, bag)
+    const { rows } = this.#statements.execute(statement, params)
     place.took(performance.now() - began)
     return Promise.resolve(rows)
   }
@@ -159,11 +160,11 @@ export class SqliteStore implements Store {
   async #readAway(
     readers: Readers,
     place: Place,
-    { text, params }: Statement,
-    bag: Bag,
+    { text, paramNames }: Statement,
+    params: Params,
   ): Promise<readonly Row[]> {
     try {
-      const { rows, ms } = await readers.read(text, bind(params, bag))
+      const { rows, ms } = await readers.read(text, bind(paramNames, params))
       place.took(ms)
       return rows
     } catch (error) {
@@ -175,12 +176,12 @@ export class SqliteStore implements Store {
     }
   }
 
-  write(steps: readonly Step[], bag: Bag, signal?: AbortSignal): Promise<Outcome> {
+  write(steps: readonly Step[], params: Params, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const run = (at: string) => {
         // From here to the answer no byte is read, so nothing can come between.
         refuseAbandoned(signal)
-        const outcome = this.#run(steps, bag, at)
+        const outcome = this.#run(steps, params, at)
         return { keep: outcome.done, tell: () => resolve(outcome) }
       }
       this.#queue.add({ run, reject })
@@ -330,35 +331,35 @@ export class SqliteStore implements Store {
   }
 
   #reply(ask: Ask, at: string): Outcome {
-    if (ask.kind === 'write') return this.#runWithin(ask.steps, ask.bag, at)
+    if (ask.kind === 'write') return this.#runWithin(ask.steps, ask.params, at)
     if (ask.kind === 'read')
-      return { done: true, rows: this.#statements.execute(ask.statement, ask.bag).rows }
+      return { done: true, rows: this.#statements.execute(ask.statement, ask.params).rows }
     for (const one of ask.asks) ask.outcomes.push(this.#reply(one, at))
     return NOTHING
   }
 
   /** Of a transaction that goes on, whatever comes of this part of it. */
-  #runWithin(steps: readonly Step[], bag: Bag, at: string): Outcome {
+  #runWithin(steps: readonly Step[], params: Params, at: string): Outcome {
     this.#statements.run('SAVEPOINT part')
-    const outcome = this.#run(steps, bag, at)
+    const outcome = this.#run(steps, params, at)
     this.#statements.end('part', outcome.done)
     return outcome
   }
 
-  #run(steps: readonly Step[], bag: Bag, at: string): Outcome {
-    bag.$at = at
+  #run(steps: readonly Step[], params: Params, at: string): Outcome {
+    params.$at = at
     try {
-      return this.#runAll(steps, bag)
+      return this.#runAll(steps, params)
     } catch (error) {
       if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
       throw error
     }
   }
 
-  #runAll(steps: readonly Step[], bag: Bag): Outcome {
+  #runAll(steps: readonly Step[], params: Params): Outcome {
     let rows: readonly Row[] = []
     for (const { name, statement, expect } of steps) {
-      const found = this.#statements.execute(statement, bag)
+      const found = this.#statements.execute(statement, params)
       rows = found.rows
       if (expect !== 'any' && found.any !== (expect === 'some')) return { done: false, step: name, rows }
     }
@@ -383,15 +384,15 @@ export class SqliteStore implements Store {
 
 const since: Statement = {
   text: `SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`,
-  params: [],
+  paramNames: [],
 }
-const dataVersion: Statement = { text: 'PRAGMA data_version', params: [] }
-const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', params: [] }
+const dataVersion: Statement = { text: 'PRAGMA data_version', paramNames: [] }
+const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', paramNames: [] }
 const journalEnd: Statement = {
   text: 'SELECT "seq" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
-  params: [],
+  paramNames: [],
 }
 const lastAt: Statement = {
   text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
-  params: [],
+  paramNames: [],
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import type { ColumnKind } from '../../declare/fields/field.ts'
-import type { Bag, Bound } from '../dialect.ts'
+import type { Bound, Params } from '../dialect.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
 import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
@@ -23,13 +23,13 @@ const unwatched: Watch = { committed() {}, failed() {} }
 
 export function structureOf(database: Database, watch: Watch = unwatched): Structure {
   const session: Session = {
-    async all(source, bag = {}) {
-      const { text, values } = bound(source, bag)
+    async all(source, params = {}) {
+      const { text, values } = bound(source, params)
       using statement = database.prepare(text)
       return statement.values(...values) as Bound[][]
     },
-    async run(source, bag = {}) {
-      const { text, values } = bound(source, bag)
+    async run(source, params = {}) {
+      const { text, values } = bound(source, params)
       // A connection with a statement that is not finalized does not close.
       using statement = database.prepare(text)
       statement.run(...values)
@@ -90,9 +90,9 @@ async function beginAlone(database: Database): Promise<void> {
   await patiently(() => database.run('BEGIN IMMEDIATE'), PATIENCE_MS)
 }
 
-function bound(source: Sql, bag: Bag): { text: string; values: Bound[] } {
-  const { text, params } = compile(source, dialect.placeholder)
-  return { text, values: params.map((name) => bag[name] ?? null) }
+function bound(source: Sql, params: Params): { text: string; values: Bound[] } {
+  const { text, paramNames } = compile(source, dialect.placeholder)
+  return { text, values: paramNames.map((name) => params[name] ?? null) }
 }
 
 const types: Record<ColumnKind, string> = {

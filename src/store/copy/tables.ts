@@ -4,7 +4,7 @@ import { columnsIn, tablesIn } from '../own.ts'
 import type { Column } from '../tables.ts'
 
 /** A table as a copy sees it: all of its columns, and those that put its rows in an order. */
-export interface Shelf {
+export interface CopiedTable {
   readonly name: string
   readonly columns: readonly Column[]
   readonly key: readonly string[]
@@ -12,8 +12,11 @@ export interface Shelf {
   readonly numbered: string | undefined
 }
 
-/** Link tables are not among them: they are made from the lists. Entity types with all that is kept of them, what is aside and what is secret included; and Takeback's own. */
-export function shelvesOf({ tables, format }: Pick<Memory, 'tables' | 'format'>): Shelf[] {
+/**
+ * Entity types with all that is kept of them, what is aside and what is secret included; and Takeback's own tables. Link
+ * tables are not among them: they are made from the lists.
+ */
+export function copiedTables({ tables, format }: Pick<Memory, 'tables' | 'format'>): CopiedTable[] {
   return [
     ...tables.map(({ name, columns }) => ({
       name,

@@ -2,9 +2,9 @@ import { no, yes } from '../../declare/cel/expression.ts'
 import type { Model } from '../../declare/model.ts'
 import { columnRule, fieldOf, type Viewer } from './viewer.ts'
 
-/** What may be told to some where something that is not theirs stands in their way. Types and columns go by their names. */
-export interface Naming {
-  /** Which Entity of a type it is. */
+/** What a conflict may disclose to a viewer about data that are not theirs. Types and columns go by their names. */
+export interface Disclosure {
+  /** Which Entity of a type it is: only if they see all of them. */
   entity(type: string): boolean
   /** That it has such a field: where they see some of its Entities. */
   field(type: string, path: string): boolean
@@ -17,7 +17,7 @@ export interface Naming {
   column(type: string, column: string): boolean
 }
 
-export function namingFor(viewer: Viewer, { entities }: Model): Naming {
+export function disclosureFor(viewer: Viewer, { entities }: Model): Disclosure {
   const known = (name: string, column: string) => {
     const type = entities.get(name)
     const field = type === undefined ? undefined : fieldOf(type, column)

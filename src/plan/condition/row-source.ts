@@ -1,18 +1,19 @@
 import type { EntityType } from '../../declare/model.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 
-/** Where the names of an expression are to be found in a statement. */
-export interface Ground {
+/** Where a condition finds the columns of the Entity it is about: in a row of its table, in bound values, or in both. */
+export interface RowSource {
   readonly type: EntityType
-  /** A column of the Entity at hand, and of the same as it would be. */
+  /** A column of the Entity as it is. */
   self(column: string): Sql
+  /** The same column as a write would leave it. */
   next?(column: string): Sql
-  /** Whether the Entity at hand stands in its table, and so the rows of its lists in theirs. */
+  /** Whether the Entity stands in its table, and so its list members in theirs. */
   readonly stored: boolean
 }
 
 /** The row called `t`, or otherwise. */
-export function rowOf(type: EntityType, alias = sql`t`): Ground {
+export function rowOf(type: EntityType, alias = sql`t`): RowSource {
   return { type, stored: true, self: (column) => sql`${alias}.${id(column)}` }
 }
 

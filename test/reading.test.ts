@@ -1,0 +1,92 @@
+import { expect, test } from 'bun:test'
+import { functionsIn, parseSources } from './syntax.ts'
+
+/** What a reader can hold in one view. */
+const LINES_MAX = 40
+/** More arguments than that are told apart by names, in an object. */
+const PARAMETERS_MAX = 4
+
+const sources = await parseSources()
+const functions = [...sources].flatMap(([path, source]) => functionsIn(path, source))
+
+test('functions stay within what a reader can hold', () => {
+  expect(functions.length).toBeGreaterThan(1000)
+  const long = functions.filter(({ lines }) => lines > LINES_MAX).map(({ name }) => name)
+  expect(long.filter((name) => !stillLong.includes(name))).toEqual([])
+})
+
+test('no call has arguments that only their place tells apart', () => {
+  const many = functions.filter(({ parameters }) => parameters > PARAMETERS_MAX).map(({ name }) => name)
+  expect(many.filter((name) => !stillPositional.includes(name))).toEqual([])
+})
+
+/** These lists may only become shorter. */
+const stillLong: readonly string[] = [
+  'api/revert.ts revert',
+  'api/update.ts change',
+  'app.ts openApp',
+  'app.ts serveOn',
+  'declare/resolve-references.ts resolveLinks',
+  'declare/resolve.ts resolveApp',
+  'declare/resolve.ts resolveEntity',
+  'openapi/operations.ts serviceOperations',
+  'openapi/operations.ts tokenOperations',
+  'openapi/page-past.ts pastSection',
+  'openapi/page-topics.ts listParameters',
+  'openapi/past-operations.ts pastOperations',
+  'plan/condition/condition.ts write',
+  'plan/condition/shape.ts shapeOf',
+  'plan/read/expand.ts compileExpansions',
+  'plan/read/list.ts compileLists',
+  'plan/remove/extent.ts extentOf',
+  'plan/remove/remove.ts compileRemovals',
+  'plan/view/view.ts compileView',
+  'store/check/own-tables.ts checkAbout',
+  'store/migration/alter.ts changeColumn',
+  'store/postgres/structure.ts structureOf',
+]
+const stillPositional: readonly string[] = [
+  'api/create.ts create',
+  'api/faults.ts noteFaults',
+  'api/history.ts history',
+  'api/list.ts parseSelection',
+  'api/read.ts read',
+  'api/references.ts fillIn',
+  'api/references.ts fillInText',
+  'api/stack.ts step',
+  'api/update.ts change',
+  'cli/serve.ts stopOn',
+  'declare/cel/compare.ts between',
+  'declare/cel/compare.ts compareDays',
+  'declare/cel/compare.ts compareFound',
+  'declare/cel/compare.ts compareLiteral',
+  'declare/cel/compare.ts compareLiterals',
+  'declare/cel/compare.ts compareValues',
+  'declare/place.ts checkValue',
+  'declare/resolve-fields.ts resolveValue',
+  'declare/resolve-references.ts resolveLinks',
+  'declare/resolve.ts resolveEntity',
+  'declare/rules.ts ruleFor',
+  'declare/rules.ts scopeOf',
+  'declare/scope.ts fieldMembers',
+  'declare/scope.ts listMember',
+  'declare/scope.ts memberOf',
+  'journal/reversal.ts undoValues',
+  'plan/compile.ts compileFor',
+  'plan/condition/condition.ts Writer',
+  'plan/condition/filter.ts equality',
+  'plan/read/expand.ts compileExpansions',
+  'plan/remove/remove.ts compileRemovals',
+  'plan/view/view.ts compileView',
+  'plan/write/write.ts holderOf',
+  'plan/write/write.ts noteTaken',
+  'plan/write/write.ts noteTakenAt',
+  'plan/write/write.ts updateOf',
+  'store/backup/make.ts describeFile',
+  'store/copy/copy.ts check',
+  'store/migration/alter.ts changeColumn',
+  'store/migration/alter.ts refuseEmptied',
+  'store/migration/alter.ts refuseUnfit',
+  'store/sqlite/wal.ts sum',
+  'store/step.ts step',
+]

@@ -1,14 +1,10 @@
-import { type ReservedSQL, SQL } from 'bun'
 import { Failure } from '../../errors.ts'
-import type { Bound, Params, Row } from '../dialect.ts'
+import type { Params } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import type { Statement } from '../sql.ts'
 import { unavailable } from './errors.ts'
-
-/** Rows, and how many were changed. */
-export interface Result extends ReadonlyArray<Row> {
-  readonly changed: number
-}
+import { Lookout } from './lookout.ts'
+import { GRACE_MS, PooledConnection, type Result, type Target } from './pooled-connection.ts'
 
 /** A connection within a transaction. What is asked of it before an answer has come goes out at once. */
 export interface Connection {
@@ -21,13 +17,25 @@ export interface Ending<T> {
   readonly commit: boolean
 }
 
-/** How much longer than the server's own limit we wait for its word that it was reached. */
-const GRACE_MS = 1000
+/** What kind of connection, and when it comes too late. */
+interface Wish {
+  readonly exclusive: boolean
+  readonly until: number
+}
+
+/** Somebody who waits for a connection. */
+interface Waiter extends Wish {
+  take(connection: PooledConnection): void
+  fail(error: unknown): void
+}
+
 /** How many may wait for each connection; past that, the answer would come too late anyway. */
 const WAITING_MAX = 200
-/** So many answers that did not come, one soon after the other, while others did: a connection is stuck. */
-const MISSED_MAX = 3
-const MISSED_MS = 60_000
+/** How often answers are looked for that did not come in time. */
+const SWEEP_MS = 100
+const LONG_MS = 20
+/** After an attempt to connect that failed while others are open. */
+const PAUSE_MS = 1000
 /** What a user or a database may have been given other defaults for, and what we say depends on. */
 const SETTINGS = {
   default_transaction_isolation: 'read committed',
@@ -36,180 +44,241 @@ const SETTINGS = {
 }
 /** A transaction of a server that is frozen or cut off must not keep its locks: others wait for them. */
 const IDLE_MS = 5000
+const PING: Statement = { text: 'SELECT 1', paramNames: [] }
 
 /**
  * Connections to one database. Statements share them, several under way on each, so that those which are sent together
- * share a round trip. What is cut off never says so: once answers fail to come, all connections are given up for new ones.
+ * share a round trip; a transaction has one for itself. One that does not answer in time is given up, and counts for as
+ * long as the server holds it (`lookout.ts`): the server never has more of ours than the pool may have.
  */
 export class Pool {
-  readonly #url: string
   readonly #limits: Limits
-  readonly #more: Readonly<Record<string, string>>
-  #sql: SQL
+  readonly #target: Target
+  readonly #connections = new Set<PooledConnection>()
+  readonly #lookout: Lookout
+  #queue: Waiter[] = []
+  readonly #opening = new Set<PooledConnection>()
+  #pausedUntil = 0
   #waiting = 0
-  #answeredAt = Date.now()
-  #missed = 0
-  #missedAt = 0
+  #sweep: Timer | undefined
+  #sweptAt = 0
+  #closed = false
 
   /** `more` are settings of every connection. */
   constructor(url: string, limits: Limits, more: Readonly<Record<string, string>> = {}) {
-    this.#url = url
     this.#limits = limits
-    this.#more = more
-    this.#sql = this.#connect()
-  }
-
-  #connect(): SQL {
-    const { pool, statementMs, connectMs } = this.#limits
-    return new SQL({
-      url: this.#url,
-      max: pool,
-      connectionTimeout: connectMs / 1000,
-      connection: {
+    this.#target = {
+      url,
+      limits,
+      settings: {
         application_name: 'takeback',
-        statement_timeout: statementMs,
+        statement_timeout: limits.statementMs,
         idle_in_transaction_session_timeout: IDLE_MS,
         ...SETTINGS,
-        ...this.#more,
+        ...more,
       },
-    })
+    }
+    this.#lookout = new Lookout(this.#target, () => this.#serveWaiting())
   }
 
-  get figures(): { readonly pool: number; readonly waiting: number } {
-    return { pool: this.#limits.pool, waiting: this.#waiting }
+  get figures(): { readonly pool: number; readonly waiting: number; readonly given_up: number } {
+    return { pool: this.#limits.pool, waiting: this.#waiting, given_up: this.#lookout.size }
   }
 
   query(statement: Statement, params: Params): Promise<Result> {
-    const sql = this.#sql
-    return this.#inTime(sql, this.#limits.statementMs, () => run(sql, statement, params))
+    const { statementMs } = this.#limits
+    const until = performance.now() + statementMs + GRACE_MS
+    return this.#with({ exclusive: false, until }, (connection) =>
+      connection.ask(statementMs, () => connection.run(statement, params), until),
+    )
   }
 
   /** All of it, or nothing. `patience` is how long each of its statements may take. */
-  async transaction<T>(
+  transaction<T>(
     work: (connection: Connection) => Promise<Ending<T>>,
     patience = this.#limits.statementMs,
   ): Promise<T> {
-    const sql = this.#sql
-    const signal = AbortSignal.timeout(this.#limits.statementMs)
-    const held = await this.#inTime(sql, this.#limits.statementMs, () => reserve(sql, signal))
+    const until = performance.now() + this.#limits.statementMs
+    return this.#with({ exclusive: true, until }, async (connection) => {
+      try {
+        await connection.idle(until)
+        return await this.#transact(connection, work, patience)
+      } finally {
+        connection.held = false
+        this.#serveWaiting()
+      }
+    })
+  }
+
+  async #transact<T>(
+    connection: PooledConnection,
+    work: (connection: Connection) => Promise<Ending<T>>,
+    patience: number,
+  ): Promise<T> {
+    const ask = <R>(send: () => Promise<R>) => connection.ask(patience, send)
     try {
       // Whatever the database's default is: what was locked must be looked at as it is by then, not as it was before.
       // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
-      held`BEGIN ISOLATION LEVEL READ COMMITTED`.catch(() => {})
-      // Each has its time from when the one before was answered: they are sent together, but run one by one.
-      let before: Promise<unknown> = Promise.resolve()
+      ask(() => connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')).catch(() => {})
       const { result, commit } = await work({
-        query: (statement, params) => {
-          const answer = run(held, statement, params)
-          answer.catch(() => {})
-          const turn = before
-          const inTurn = turn.then(() => this.#inTime(sql, patience, () => answer))
-          before = inTurn.catch((error) => {
-            if (error instanceof Failure) throw error
-          })
-          before.catch(() => {})
-          return inTurn
-        },
+        query: (statement, params) => ask(() => connection.run(statement, params)),
       })
-      await this.#inTime(sql, patience, () => end(held, commit))
+      await ask(() => end(connection, commit))
       return result
     } catch (error) {
       // Nothing of it stays, whatever it was; and where that cannot be said any more, the connection is not used again.
-      await this.#inTime(sql, GRACE_MS, () => end(held, false)).catch(() => {})
+      await connection.ask(0, () => end(connection, false)).catch(() => this.#giveUp(connection))
       throw error
-    } finally {
-      await held.release().catch(() => {})
     }
   }
 
-  async #inTime<T>(sql: SQL, patience: number, ask: () => PromiseLike<T>): Promise<T> {
+  /** Uses a connection, at once where there is one. An exclusive one is nobody else's from here on. */
+  async #with<T>(wish: Wish, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#limits.pool * WAITING_MAX) throw unavailable(new Error('too many wait'))
+    if (this.#sweep === undefined) this.#startSweeping()
     this.#waiting++
-    let timer: Timer | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#miss()
-        this.#giveUpCutOff(sql)
-        reject(unavailable(new Error(`no answer from the database within ${patience + GRACE_MS} ms`)))
-      }, patience + GRACE_MS)
-    })
     try {
-      const answer = await Promise.race([ask(), late])
-      this.#answeredAt = Date.now()
-      return answer
+      const connection = this.#find(wish)
+      return await (connection === undefined ? this.#wait(wish, use) : use(connection))
     } finally {
       this.#waiting--
-      clearTimeout(timer)
     }
   }
 
-  #miss(): void {
-    const now = Date.now()
-    if (now - this.#missedAt > MISSED_MS) this.#missed = 0
-    this.#missed++
-    this.#missedAt = now
+  #find({ exclusive }: Wish): PooledConnection | undefined {
+    const now = performance.now()
+    let [best, least]: [PooledConnection | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+    for (const one of this.#connections) {
+      if (one.held || one.load >= least) continue
+      // What has taken long may wait for a lock, and all that is sent behind it waits along.
+      const load = one.busyFor(now) > LONG_MS ? one.load + WAITING_MAX : one.load
+      if (load < least) [best, least] = [one, load]
+    }
+    if (least > 0) this.#grow()
+    if (best === undefined || (least > 0 && this.#opening.size > 0)) return undefined
+    best.held = exclusive
+    return best
   }
 
-  #giveUpCutOff(sql: SQL): void {
-    const silent = Date.now() - this.#answeredAt > this.#limits.statementMs
-    if (this.#sql !== sql || !(silent || this.#missed >= MISSED_MAX)) return
-    this.#missed = 0
-    this.#sql = this.#connect()
-    sql.close({ timeout: 0 }).catch(() => {})
+  #wait<T>(wish: Wish, use: (connection: PooledConnection) => Promise<T>): Promise<T> {
+    if (this.#connections.size + this.#opening.size === 0) throw unavailable(this.#whyNone())
+    return new Promise((resolve, fail) => {
+      const take = (connection: PooledConnection) => void use(connection).then(resolve, fail)
+      this.#queue.push({ ...wish, take, fail })
+    })
+  }
+
+  #whyNone(): Error {
+    if (this.#closed) return new Error('the pool is closed')
+    return this.#lookout.size > 0
+      ? new Error(`the database holds ${this.#lookout.size} connections that it does not answer on`)
+      : new Error('no answer from the database')
+  }
+
+  /** One more connection, where there is room for it. */
+  #grow(): void {
+    const used = this.#connections.size + this.#opening.size + this.#lookout.size
+    if (used >= this.#limits.pool || this.#lookout.isAway || this.#closed) return
+    if (this.#connections.size > 0 && performance.now() < this.#pausedUntil) return
+    this.#open().catch(() => {})
+  }
+
+  async #open(): Promise<void> {
+    const connection = new PooledConnection(this.#target, {
+      onClose: () => this.#remove(connection),
+      onIdle: () => this.#serveWaiting(),
+    })
+    this.#opening.add(connection)
+    try {
+      await connection.ask(this.#limits.connectMs, () => connection.open())
+      if (this.#closed) throw new Error('the pool is closed')
+      this.#connections.add(connection)
+    } catch (error) {
+      this.#pausedUntil = performance.now() + PAUSE_MS
+      if (isTimeout(error)) this.#lookout.waitForServer()
+      this.#abandon(connection)
+      if (this.#connections.size + this.#opening.size === 1) this.#failWaiting(error)
+    } finally {
+      this.#opening.delete(connection)
+      this.#serveWaiting()
+    }
+  }
+
+  #serveWaiting(): void {
+    for (;;) {
+      const [first] = this.#queue
+      if (first === undefined) return
+      const connection = this.#find(first)
+      if (connection === undefined) break
+      this.#queue.shift()
+      first.take(connection)
+    }
+    if (this.#connections.size + this.#opening.size === 0) this.#failWaiting(unavailable(this.#whyNone()))
+  }
+
+  #failWaiting(error: unknown): void {
+    const waiting = this.#queue
+    this.#queue = []
+    for (const { fail } of waiting) fail(error)
+  }
+
+  /** The server has closed it. */
+  #remove(connection: PooledConnection): void {
+    if (this.#connections.delete(connection)) this.#serveWaiting()
+  }
+
+  /** It did not answer. The others may be cut off too: those that have nothing to do are asked. */
+  #giveUp(connection: PooledConnection): void {
+    if (!this.#connections.delete(connection)) return
+    this.#abandon(connection)
+    for (const other of this.#connections)
+      if (other.load === 0 && !other.held) other.ask(0, () => other.run(PING, {})).catch(() => {})
+    this.#serveWaiting()
+  }
+
+  #abandon(connection: PooledConnection): void {
+    const { isClosed, backend } = connection
+    if (!isClosed && backend !== undefined) this.#lookout.watch(backend)
+    connection.giveUp()
+  }
+
+  #startSweeping(): void {
+    this.#sweptAt = performance.now()
+    this.#sweep = setInterval(() => this.#sweepLate(), SWEEP_MS)
+    this.#sweep.unref()
+  }
+
+  #sweepLate(): void {
+    const now = performance.now()
+    // We were held up ourselves: answers may have come meanwhile, and are taken first.
+    const heldUp = now - this.#sweptAt > 5 * SWEEP_MS
+    this.#sweptAt = now
+    if (heldUp) return
+    for (const connection of this.#opening) if (connection.isStuck(now)) connection.giveUp()
+    for (const connection of this.#connections) if (connection.isStuck(now)) this.#giveUp(connection)
+    const late = this.#queue.filter(({ until }) => now > until)
+    if (late.length === 0) return
+    this.#queue = this.#queue.filter(({ until }) => now <= until)
+    for (const { fail } of late) fail(unavailable(new Error('no connection was free in time')))
   }
 
   async close(): Promise<void> {
-    await this.#sql.close({ timeout: GRACE_MS / 1000 }).catch(() => {})
+    this.#closed = true
+    clearInterval(this.#sweep)
+    const open = [...this.#connections]
+    this.#connections.clear()
+    this.#failWaiting(unavailable(this.#whyNone()))
+    await Promise.all([...open.map((connection) => connection.close()), this.#lookout.close()])
   }
 }
 
-/** All connections may be taken for longer than anybody wants to wait. */
-async function reserve(sql: SQL, signal: AbortSignal): Promise<ReservedSQL> {
-  try {
-    return await sql.reserve({ signal })
-  } catch (error) {
-    throw signal.aborted ? unavailable(error) : error
-  }
+/** An attempt to connect that nobody answered; whether a server has taken it up cannot be known. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Failure || (error as { code?: string }).code === 'ERR_POSTGRES_CONNECTION_TIMEOUT'
 }
 
 /** A transaction that failed in between ends without an error, but not as it was told to. */
-async function end(held: ReservedSQL, commit: boolean): Promise<void> {
-  const { command } = (await (commit ? held`COMMIT` : held`ROLLBACK`)) as { command?: string }
+async function end(connection: PooledConnection, commit: boolean): Promise<void> {
+  const command = await connection.command(commit ? 'COMMIT' : 'ROLLBACK')
   if (commit && command !== 'COMMIT') throw unavailable(new Error(`the transaction ended with ${command}`))
-}
-
-async function run(sql: SQL | ReservedSQL, { text, paramNames }: Statement, params: Params): Promise<Result> {
-  const values = paramNames.map((name) => textOf(params[name] ?? null))
-  // With nothing to bind, `unsafe` would not prepare it: it would be planned anew each time.
-  const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
-  const found = (await asked.values()) as unknown as Rows
-  const rows: Row[] = []
-  for (const row of found) rows.push(decode(row))
-  return Object.assign(rows, { changed: found.count })
-}
-
-const TEMPLATES_MAX = 1000
-const templates = new Map<string, TemplateStringsArray>()
-
-/** A text as if it stood in the source. */
-function templateOf(text: string): TemplateStringsArray {
-  const known = templates.get(text)
-  if (known !== undefined) return known
-  if (templates.size >= TEMPLATES_MAX) templates.clear()
-  const made = Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray
-  templates.set(text, made)
-  return made
-}
-
-type Rows = unknown[][] & { readonly count: number }
-
-/** One type for everything that is bound: so there is one prepared statement for each text. */
-function textOf(value: Bound): string | null {
-  return value === null ? null : String(value)
-}
-
-/** In place: the row is ours. */
-function decode(row: unknown[]): Row {
-  for (const [at, value] of row.entries()) if (value instanceof Date) row[at] = value.toISOString()
-  return row as Bound[]
 }

@@ -1,0 +1,214 @@
+import { type ReservedSQL, SQL } from 'bun'
+import type { Bound, Params, Row } from '../dialect.ts'
+import type { Limits } from '../location.ts'
+import type { Statement } from '../sql.ts'
+import { unavailable } from './errors.ts'
+
+/** Rows, and how many were changed. */
+export interface Result extends ReadonlyArray<Row> {
+  readonly changed: number
+}
+
+/** Where to connect to, and how. */
+export interface Target {
+  readonly url: string
+  readonly limits: Limits
+  /** Settings of every connection. */
+  readonly settings: Readonly<Record<string, string | number>>
+}
+
+/** How much longer than the server's own limit we wait for its word that it was reached. */
+export const GRACE_MS = 1000
+
+/** The server's process behind a connection, on any server and at any time: a pid alone is used again. */
+export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start)::text`
+const OWN_BACKEND = `SELECT ${BACKEND} FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`
+
+/** What its pool is told. */
+export interface Events {
+  onClose?(): void
+  /** Everything is answered, and nobody has waited for that. */
+  onIdle?(): void
+}
+
+/** A statement that was sent, and has no answer yet. */
+interface Flight {
+  /** How long the server may take for it, once those before it are done. */
+  readonly patience: number
+  /** When its caller stops waiting, whatever becomes of it. */
+  readonly until: number
+  fail(error: unknown): void
+}
+
+/**
+ * One connection. What is asked of it before an answer has come goes out at once; the server answers in that order.
+ * The driver does not connect it again behind our back: once it is closed it stays so.
+ */
+export class PooledConnection {
+  /** Whether a transaction has it for itself, or waits for that. */
+  held = false
+  #backend: string | undefined
+  readonly #sql: SQL
+  #handle: ReservedSQL | undefined
+  #closed = false
+  readonly #flights: Flight[] = []
+  /** Since when the server works on the first of them. */
+  #since = 0
+  readonly #events: Events
+  /** The transaction that waits until everything before it is answered. */
+  #next: { readonly until: number; take(): void; fail(error: unknown): void } | undefined
+
+  constructor({ url, limits, settings }: Target, events: Events = {}) {
+    this.#events = events
+    this.#sql = new SQL({
+      url,
+      max: 1,
+      connectionTimeout: limits.connectMs / 1000,
+      connection: { ...settings },
+      onclose: () => {
+        if (this.#closed) return
+        this.#closed = true
+        this.#next?.fail(closed())
+        events.onClose?.()
+      },
+    })
+  }
+
+  /** The process that serves it; undefined where it never came that far. */
+  get backend(): string | undefined {
+    return this.#backend
+  }
+
+  /** How many statements are under way. */
+  get load(): number {
+    return this.#flights.length
+  }
+
+  /** How long the server has worked on what it works on. */
+  busyFor(now: number): number {
+    return this.#flights.length === 0 ? 0 : now - this.#since
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  async open(): Promise<void> {
+    this.#handle = await this.#sql.reserve()
+    const [row] = await this.run({ text: OWN_BACKEND, paramNames: [] }, {})
+    this.#backend = String(row?.[0])
+  }
+
+  run(statement: Statement, params: Params): Promise<Result> {
+    return this.#handle === undefined ? Promise.reject(closed()) : run(this.#handle, statement, params)
+  }
+
+  /** A statement without rows: what the server says that it has done. */
+  async command(text: string): Promise<string | undefined> {
+    if (this.#handle === undefined) throw closed()
+    const { command } = (await this.#handle(templateOf(text))) as { command?: string }
+    return command
+  }
+
+  ask<T>(patience: number, send: () => Promise<T>, until = Number.POSITIVE_INFINITY): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const flight: Flight = { patience, until, fail: reject }
+      if (this.#flights.length === 0) this.#since = performance.now()
+      this.#flights.push(flight)
+      const landed = () => {
+        this.#since = performance.now()
+        this.#flights.splice(this.#flights.indexOf(flight), 1)
+        if (this.#flights.length > 0) return
+        if (this.#next === undefined) this.#events.onIdle?.()
+        else this.#next.take()
+      }
+      send().then(
+        (answer) => {
+          landed()
+          resolve(answer)
+        },
+        (error) => {
+          landed()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** When everything that was asked before is answered. */
+  async idle(until: number): Promise<void> {
+    if (this.#closed) throw closed()
+    if (this.#flights.length === 0) return
+    try {
+      await new Promise<void>((take, fail) => {
+        this.#next = { until, take, fail }
+      })
+    } finally {
+      this.#next = undefined
+    }
+  }
+
+  /** Answers whoever has waited long enough; true where the server should have said something long ago. */
+  isStuck(now: number): boolean {
+    const waiting = this.#next === undefined ? this.#flights : [...this.#flights, this.#next]
+    for (const { until, fail } of waiting)
+      if (now > until) fail(unavailable(new Error('no answer from the database in time')))
+    const [first] = this.#flights
+    return first !== undefined && this.busyFor(now) > first.patience + GRACE_MS
+  }
+
+  /** Without another word to the server, which may go on with what it does. */
+  giveUp(): void {
+    this.#closed = true
+    const error = unavailable(new Error('no answer from the database in time, its connection was given up'))
+    for (const { fail } of this.#flights) fail(error)
+    this.#next?.fail(error)
+    this.#sql.close({ timeout: 0 }).catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#handle?.release().catch(() => {})
+    await this.#sql.close({ timeout: GRACE_MS / 1000 }).catch(() => {})
+  }
+}
+
+function closed(): Error {
+  return unavailable(new Error('the connection is closed'))
+}
+
+async function run(sql: ReservedSQL, { text, paramNames }: Statement, params: Params): Promise<Result> {
+  const values = paramNames.map((name) => textOf(params[name] ?? null))
+  // With nothing to bind, `unsafe` would not prepare it: it would be planned anew each time.
+  const asked = values.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values)
+  const found = (await asked.values()) as unknown as Rows
+  const rows: Row[] = []
+  for (const row of found) rows.push(decode(row))
+  return Object.assign(rows, { changed: found.count })
+}
+
+const TEMPLATES_MAX = 1000
+const templates = new Map<string, TemplateStringsArray>()
+
+/** A text as if it stood in the source. */
+function templateOf(text: string): TemplateStringsArray {
+  const known = templates.get(text)
+  if (known !== undefined) return known
+  if (templates.size >= TEMPLATES_MAX) templates.clear()
+  const made = Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray
+  templates.set(text, made)
+  return made
+}
+
+type Rows = unknown[][] & { readonly count: number }
+
+/** One type for everything that is bound: so there is one prepared statement for each text. */
+function textOf(value: Bound): string | null {
+  return value === null ? null : String(value)
+}
+
+/** In place: the row is ours. */
+function decode(row: unknown[]): Row {
+  for (const [at, value] of row.entries()) if (value instanceof Date) row[at] = value.toISOString()
+  return row as Bound[]
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { graph } from '../declarations.ts'
+import { eventually, newDatabase, type TestDatabase, TestServer } from '../harness.ts'
+import { startPostgres } from '../postgres.ts'
+import { newFolder } from '../process/process.ts'
+import { Wire } from '../wire.ts'
+
+const POOL = 4
+/** One more looks after those that were given up. */
+const BUDGET = POOL + 1
+
+/** Counts the server's connections from the side, until told to stop: the most that there were at once. */
+function countConnections(url: string): { readonly most: () => number; stop(): Promise<void> } {
+  const sql = new SQL(url, { max: 1 })
+  let [most, running] = [0, true]
+  const counting = (async () => {
+    while (running) {
+      const [row] = await sql`SELECT count(*)::int AS n FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'takeback'`
+      most = Math.max(most, row.n)
+      await Bun.sleep(20)
+    }
+  })()
+  return {
+    most: () => most,
+    async stop() {
+      running = false
+      await counting
+      await sql.close()
+    },
+  }
+}
+
+/** Clients that create companies until told to stop, and how they were answered. */
+class Clients {
+  readonly acknowledged: string[] = []
+  readonly statuses: number[] = []
+  /** When each of them was answered last, and how long that took. */
+  slowest = 0
+  #running = true
+  readonly #server: TestServer
+  readonly #all: Promise<void>[]
+
+  constructor(server: TestServer, what: string) {
+    this.#server = server
+    this.#all = Array.from({ length: 12 }, (_, who) => this.#run(`${what} ${who}`))
+  }
+
+  async #run(who: string): Promise<void> {
+    for (let serial = 0; this.#running; serial++) {
+      const name = `${who} ${serial}`
+      const began = performance.now()
+      const { status } = await this.#server.call('POST', '/api/companies/', { body: { name } })
+      this.slowest = Math.max(this.slowest, performance.now() - began)
+      this.statuses.push(status)
+      if (status === 201) this.acknowledged.push(name)
+      else await Bun.sleep(20)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false
+    await Promise.all(this.#all)
+  }
+}
+
+describe('connections that were given up, on postgres', () => {
+  let database: TestDatabase
+  let server: TestServer
+  let wire: Wire
+  beforeAll(async () => {
+    await startPostgres()
+    database = await newDatabase('postgres', newFolder())
+    const url = new URL(database.url)
+    wire = new Wire(url.hostname, Number(url.port))
+    url.port = String(await wire.listen())
+    const flags = { pool: String(POOL), 'statement-timeout': '0.5', 'connect-timeout': '1' }
+    server = new TestServer('postgres', graph, flags, { ...database, url: url.href })
+    await server.start()
+  }, 60_000)
+  afterAll(async () => {
+    await server.remove()
+    wire.close()
+  })
+
+  /** All that was acknowledged is there, once. */
+  async function expectKept(acknowledged: readonly string[]): Promise<void> {
+    const rows = await database.query('SELECT name, count(*) AS n FROM companies GROUP BY name')
+    const counts = new Map(rows.map(({ name, n }) => [name, n]))
+    expect(acknowledged.filter((name) => counts.get(name) !== 1)).toEqual([])
+  }
+
+  test('commits that hang hold no more connections than the pool may have', async () => {
+    // No limit of a statement ends what a commit waits for.
+    await database.query(`CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$`)
+    await database.query(`CREATE CONSTRAINT TRIGGER hang AFTER INSERT ON companies
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hang()`)
+    const holder = new SQL(database.url, { max: 1 })
+    await holder`SELECT pg_advisory_lock(1)`
+    const count = countConnections(database.url)
+    const clients = new Clients(server, 'hang')
+    await eventually(() => clients.statuses.length > 60)
+    expect([...new Set(clients.statuses)]).toEqual([503])
+    expect(count.most()).toBeLessThanOrEqual(BUDGET)
+    await holder.close()
+    await eventually(() => clients.acknowledged.length > 50)
+    await clients.stop()
+    await count.stop()
+    expect(count.most()).toBeLessThanOrEqual(BUDGET)
+    expect([...new Set(clients.statuses)].sort()).toEqual([201, 503])
+    await expectKept(clients.acknowledged)
+    await database.query('DROP TRIGGER hang ON companies')
+  })
+
+  test('connections that fell silent are ended before new ones take their place', async () => {
+    const count = countConnections(database.url)
+    for (let round = 0; round < 3; round++) {
+      const clients = new Clients(server, `silence ${round}`)
+      await eventually(() => clients.acknowledged.length > 50)
+      wire.silence()
+      await eventually(() => clients.statuses.includes(503))
+      const prompt = clients.statuses.length
+      await eventually(() => clients.statuses.length > prompt + 200)
+      expect((await server.call('GET', '/api/health')).status).toBe(503)
+      const before = clients.acknowledged.length
+      wire.heal()
+      await eventually(() => clients.acknowledged.length > before + 50)
+      await clients.stop()
+      expect([...new Set(clients.statuses)].sort()).toEqual([201, 503])
+      await expectKept(clients.acknowledged)
+    }
+    await count.stop()
+    expect(count.most()).toBeLessThanOrEqual(BUDGET)
+    expect((await server.call('GET', '/api/health')).status).toBe(200)
+  })
+})

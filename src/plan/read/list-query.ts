@@ -1,7 +1,7 @@
 import type { Bound } from '../../store/dialect.ts'
 import type { Filter } from '../condition/filter.ts'
 import type { SortKey } from '../condition/query.ts'
-import type { Expansion } from './expand.ts'
+import type { Expansion } from './expandable.ts'
 import type { Figures } from './summary.ts'
 
 /** The parameters of a list's URL that are not the names of values. */
@@ -69,7 +69,7 @@ export function isOfToday({ trashed, at, search }: Selection): boolean {
 }
 
 /** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
-export function shapeOf(query: ListQuery): string {
+export function listShape(query: ListQuery): string {
   return `${pageShape(query)}|${shownShape(query)}`
 }
 

@@ -35,7 +35,7 @@ export function fittingRows(rows: Sql, order: Sql): Sql {
 }
 
 /** A page, and what it is made of: rows called `t`. */
-interface Page {
+export interface Page {
   readonly table: Sql
   /** A query of the ids of its rows, and of a few more where it has several parts. */
   readonly ids: Sql

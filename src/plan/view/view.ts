@@ -106,12 +106,12 @@ export function compileView(
   const lists = compileLists(type, dialect, {
     shown,
     shownThen: shownTo(type, row, false).shown,
-    expansions: compileExpansions(type, viewer, model, dialect, shownTo),
+    expansions: compileExpansions({ type, viewer, model, dialect, shownTo }),
     filters: compileFilters(type, viewer.scopeOf(type), dialect),
     conditions: new Conditions(model, dialect, viewer),
     steps: legacy.steps.filter(({ entity }) => entity === type.name),
     always: (path) => viewer.mayField(type, path, 'read') === yes,
-    asked: may.read,
+    readRule: may.read,
     sides: (rowSource) => (may.read.op === 'or' ? may.read.of.map((one) => rules.of(one, rowSource)) : []),
     rule,
   })

@@ -1,0 +1,68 @@
+import { no } from '../../declare/cel/expression.ts'
+import {
+  type EntityType,
+  type Field,
+  isPointing,
+  type Model,
+  type Reverse,
+  reversesOf,
+  walk,
+} from '../../declare/model.ts'
+import type { Viewer } from '../viewer/viewer.ts'
+
+/** What comes along, by dot path of the reference or by the name of those that refer to it. */
+export type Expansion = ReadonlyMap<string, Expansion>
+
+/** What can be expanded, for a viewer: references that they see, and those that refer back, to types that they can read. */
+export class Expandable {
+  readonly #viewer: Viewer
+  readonly #model: Model
+
+  constructor(viewer: Viewer, model: Model) {
+    this.#viewer = viewer
+    this.#model = model
+  }
+
+  /** The references to a type from others, by the names that these have there. */
+  reverses({ name }: EntityType): Reverse[] {
+    return reversesOf(this.#model, name).filter(
+      ({ from, field }) => this.#viewer.mayField(from, field.path, 'read') !== no,
+    )
+  }
+
+  /** The type that a path leads to; undefined where it cannot be expanded. */
+  target(type: EntityType, path: string): EntityType | undefined {
+    const field = [...walk(this.#viewer.seen(type))].find((one) => one.path === path)
+    const target =
+      field !== undefined && isPointing(field)
+        ? this.#model.entities.get(field.target)
+        : this.reverses(type).find(({ name }) => name === path)?.from
+    return target !== undefined && this.#viewer.sight.reaches(target) ? target : undefined
+  }
+
+  paths(type: EntityType): string[] {
+    return [...walk(this.#viewer.seen(type)), ...this.reverses(type).map(({ name }) => ({ path: name }))]
+      .map(({ path }) => path)
+      .filter((path) => this.target(type, path) !== undefined)
+  }
+
+  /** The longest beginning of the names that can be expanded, where it leads, and the names behind it. */
+  hop(type: EntityType, names: readonly string[]): Hop | undefined {
+    for (let length = names.length; length > 0; length--) {
+      const path = names.slice(0, length).join('.')
+      const target = this.target(type, path)
+      if (target !== undefined) return { path, target, rest: names.slice(length) }
+    }
+    return undefined
+  }
+}
+
+interface Hop {
+  readonly path: string
+  readonly target: EntityType
+  readonly rest: readonly string[]
+}
+
+export function fieldAt({ fields }: EntityType, path: string): Field | undefined {
+  return [...walk(fields)].find((one) => one.path === path)
+}

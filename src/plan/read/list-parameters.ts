@@ -1,0 +1,94 @@
+import { budget } from '../../budget.ts'
+import { withId } from '../../declare/indexes.ts'
+import type { EntityType } from '../../declare/model.ts'
+import { type Errors, note } from '../../errors.ts'
+import type { Bound, Dialect } from '../../store/dialect.ts'
+import type { Filters } from '../condition/filter.ts'
+import { bindJson, openCursor, readablePaths, type SortKey, signatureOf } from '../condition/query.ts'
+import type { ListParts } from './list-parts.ts'
+
+/** Reads the parameters `sort`, `fields` and `cursor` of a list, and writes its cursors. */
+export class ListParameters {
+  readonly #type: EntityType
+  readonly #dialect: Dialect
+  readonly #filters: Filters
+  readonly #readable: ReadonlySet<string>
+
+  constructor({ type, dialect, access, fields }: ListParts) {
+    this.#type = type
+    this.#dialect = dialect
+    this.#filters = access.filters
+    this.#readable = readablePaths(fields)
+  }
+
+  /** The sort by id alone. */
+  byId(descending: boolean): SortKey[] {
+    const by = this.#filters.comparable('id')
+    return by === undefined ? [] : [{ by, descending }]
+  }
+
+  /** `?sort=status,-starts_at` */
+  sort(text: string, errors: Errors): readonly SortKey[] {
+    const parts = text.split(',')
+    if (parts.length > budget.sortKeys) {
+      note(errors, 'sort', `names more than ${budget.sortKeys} values`)
+      return this.byId(false)
+    }
+    const keys = parts.flatMap((part) => this.#sortKey(part, errors))
+    if (new Set(keys.map(({ by }) => by.path)).size < keys.length) note(errors, 'sort', 'names a value twice')
+    return withId(
+      keys,
+      ({ by }) => by.path === 'id',
+      (descending) => this.byId(descending),
+    )
+  }
+
+  #sortKey(part: string, errors: Errors): SortKey[] {
+    const descending = part.startsWith('-')
+    const path = descending ? part.slice(1) : part
+    const by = this.#filters.comparable(path)
+    if (by !== undefined) return [{ by, descending }]
+    note(
+      errors,
+      'sort',
+      () => `"${path}" is not a value of ${this.#type.name} that can be sorted by${this.#sortHint(path)}`,
+    )
+    return []
+  }
+
+  /** Others write `title desc`, `title:asc` or `+title`, whose `+` is a space in a URL. */
+  #sortHint(path: string): string {
+    const [, name = '', way = ''] = /^[ +]?([\w.]+)(?:[ :]+(asc|desc))?$/i.exec(path) ?? []
+    if (this.#filters.comparable(name) === undefined) return this.#filters.hint(path)
+    return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
+  }
+
+  /** `?fields=title,room` */
+  fields(text: string, errors: Errors): ReadonlySet<string> {
+    const chosen = new Set(text.split(','))
+    for (const path of chosen)
+      if (!this.#readable.has(path))
+        note(
+          errors,
+          'fields',
+          () => `"${path}" is not a field of ${this.#type.name}${this.#filters.hint(path)}`,
+        )
+    return chosen
+  }
+
+  /** The sort values in a cursor; undefined, and a note, where it is not one of this list and this sort. */
+  cursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined {
+    const values = openCursor(text, signatureOf(this.#type, sort))
+    const bound = values?.map((value, at) => {
+      const by = sort[at]?.by
+      return by === undefined ? undefined : bindJson(value, by, this.#dialect)
+    })
+    if (bound?.length === sort.length && !bound.includes(undefined)) return bound as Bound[]
+    return note(errors, 'cursor', 'is not a cursor of this list with this sort')
+  }
+
+  /** The cursor that goes on behind these sort values, given as JSON. */
+  cursorAt(sort: readonly SortKey[], values: string): string {
+    return Buffer.from(`${signatureOf(this.#type, sort)}${values}`).toString('base64url')
+  }
+}

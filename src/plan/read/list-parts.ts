@@ -1,0 +1,188 @@
+import type { Expression } from '../../declare/cel/expression.ts'
+import type { EntityType, Field } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import type { MigrationStep } from '../../store/migration/steps.ts'
+import { ordered } from '../../store/order.ts'
+import { id, join, type Sql, sql } from '../../store/sql.ts'
+import type { Conditions } from '../condition/condition.ts'
+import type { Filters } from '../condition/filter.ts'
+import type { Comparable, SortKey } from '../condition/query.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { tableAsOf } from '../past/past.ts'
+import { renderDeletion } from '../past/trash.ts'
+import { renderEntity, type Shown } from '../tables/render.ts'
+import { isBehind, type Key } from './behind.ts'
+import type { Expansions } from './expand.ts'
+import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
+import { compileSearch, RANK, type SearchPlan } from './search.ts'
+import { heldIn, isServed, neverEmpty } from './served.ts'
+
+/** Which Entities of a type a viewer may see, and what of them. */
+export interface ReadAccess {
+  readonly shown: Shown
+  /** The same of a row of the past. */
+  readonly shownThen: Shown
+  readonly expansions: Expansions
+  readonly filters: Filters
+  readonly conditions: Conditions
+  /** What migrations did to values of the type. */
+  readonly steps: readonly MigrationStep[]
+  /** Whether they see a field of every Entity, by its dot path. */
+  always(path: string): boolean
+  /** The rule of reading. */
+  readonly readRule: Expression
+  /** What a rule asks of the Entity; undefined where it asks for nothing. */
+  rule(action: 'read' | 'restore' | 'history', rowSource: RowSource): Sql | undefined
+  /** The rule of reading, each side of its `||` by itself; none where it has but one. */
+  sides(rowSource: RowSource): readonly Sql[]
+}
+
+/** The parts that the statements of lists are made of: FROM, WHERE, ORDER BY, and the JSON. All call their row `t`. */
+export class ListParts {
+  readonly type: EntityType
+  readonly dialect: Dialect
+  readonly access: ReadAccess
+  /** Undefined where nothing is searched that the viewer sees. */
+  readonly search: SearchPlan | undefined
+  readonly #past: Sql
+  readonly #wholeJson: Sql
+  readonly #neverEmpty: ReadonlySet<string>
+
+  constructor(type: EntityType, dialect: Dialect, access: ReadAccess) {
+    this.type = type
+    this.dialect = dialect
+    this.access = access
+    this.search = compileSearch(type, dialect, access.always)
+    this.#past = tableAsOf(type, dialect, access.steps)
+    this.#wholeJson = renderEntity(type, dialect, access.shown)
+    this.#neverEmpty = new Set([...neverEmpty(type, access.always), RANK])
+  }
+
+  get fields(): readonly Field[] {
+    return this.access.shown.fields ?? this.type.fields
+  }
+
+  /** The table as it is, or as it was at a time. */
+  table(at: string | undefined): Sql {
+    return at === undefined ? id(this.type.name) : this.#past
+  }
+
+  rowSource(at: string | undefined): RowSource {
+    return { ...rowOf(this.type), stored: at === undefined }
+  }
+
+  value(by: Comparable, at: string | undefined): Sql {
+    return this.access.conditions.value(by.value, this.rowSource(at))
+  }
+
+  /** The JSON of a row. In the trash it says how the row came there. */
+  json({ fields, expand }: ReadQuery, { rows, at, trashed = false }: JsonManner): Sql {
+    if (fields === undefined && expand === undefined && !trashed && at === undefined) return this.#wholeJson
+    const { type, dialect } = this
+    const { shown, shownThen, expansions } = this.access
+    const plain = at === undefined ? shown : shownThen
+    const all = expand === undefined ? plain : expansions.shown(type, expand, rowOf(type).self, rows)
+    const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
+    // What is expanded comes along, whatever else is asked for.
+    const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
+    return renderEntity(type, dialect, { ...all, chosen, more: [...(all.more ?? []), ...deletion] })
+  }
+
+  /** The conditions of a selection. `side` stands in the place of the rule of reading: one side of its `||`. */
+  where({ filters, trashed, at, search: words }: Selection, side?: Sql): Sql[] {
+    const rowSource = this.rowSource(at)
+    const { conditions } = this.access
+    return [
+      this.#isInState(trashed, rowSource),
+      ...present([side ?? this.access.rule('read', rowSource), this.#historyRule(at)]),
+      ...filters.map(({ expression }) => conditions.of(expression, rowSource)),
+      ...(words === undefined || this.search === undefined ? [] : [this.search.condition(words)]),
+    ]
+  }
+
+  /** The rules for reading one Entity. */
+  readRules(at: string | undefined): Sql[] {
+    return present([this.access.rule('read', this.rowSource(at)), this.#historyRule(at)])
+  }
+
+  #historyRule(at: string | undefined): Sql | undefined {
+    return at === undefined ? undefined : this.access.rule('history', this.rowSource(at))
+  }
+
+  /** Live, deleted, or either; the deleted are seen by whoever may restore them. */
+  #isInState(trashed: Selection['trashed'], rowSource: RowSource): Sql {
+    if (trashed === 'without') return sql`t."deleted_at" IS NULL`
+    const restore = this.access.rule('restore', rowSource)
+    if (trashed === 'only')
+      return restore === undefined
+        ? sql`t."deletion" IS NOT NULL`
+        : sql`t."deletion" IS NOT NULL AND ${restore}`
+    return restore === undefined ? sql`1 = 1` : sql`(t."deleted_at" IS NULL OR ${restore})`
+  }
+
+  /** What a page is sorted by: values, or how well a row fits the search. */
+  sortKeys({ sort, search: words, at }: PageQuery): Key[] {
+    return sort.map((key) => ({
+      ...key,
+      sql:
+        key.by.path === RANK && this.search !== undefined && words !== undefined
+          ? this.search.rank(words)
+          : this.value(key.by, at),
+      mayBeEmpty: at !== undefined || !this.#neverEmpty.has(columnOf(key) ?? ''),
+    }))
+  }
+
+  /** The conditions of a page: those of its selection, and that its rows come behind the last one that was seen. */
+  pageConditions(query: PageQuery, keys: readonly Key[], side?: Sql): Sql[] {
+    const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
+    return [...this.where(query, side), ...behind]
+  }
+
+  order(keys: readonly Key[]): Sql {
+    return join(keys.map((key) => ordered(key.sql, columnOf(key) ?? '', key.descending)))
+  }
+
+  /** A row's place in the sort, for the cursor behind it. */
+  place(keys: readonly Key[]): Sql {
+    const { dialect } = this
+    return dialect.array(keys.map(({ by, sql: value }) => dialect.render(by.kind, value, by.scale)))
+  }
+
+  /** Whether a declared index has the rows in the order of the sort. Indexes have the live of today only. */
+  hasIndex(query: ListQuery): boolean {
+    const { filters, sort } = query
+    const held = heldIn([this.access.readRule, ...filters.map(({ expression }) => expression)])
+    const keys = sort.flatMap((key) => ({ column: columnOf(key) ?? '', descending: key.descending }))
+    return isOfToday(query) && isServed(this.type, keys, held)
+  }
+
+  /** Whether it has all of the live, whatever is in them. */
+  hasAllLive(query: Selection): boolean {
+    const { filters, at } = query
+    return (
+      filters.length === 0 && isOfToday(query) && this.access.rule('read', this.rowSource(at)) === undefined
+    )
+  }
+}
+
+/** How many rows there can be, of which time, and whether they are in the trash. */
+interface JsonManner {
+  readonly rows: number
+  readonly at: string | undefined
+  readonly trashed?: boolean
+}
+
+/** Whether the only sort is by id. */
+export function isById({ sort }: PageQuery): boolean {
+  return sort.length === 1 && sort[0]?.by.path === 'id'
+}
+
+/** The column that is sorted by; undefined where it is that of another Entity. */
+function columnOf({ by }: SortKey): string | undefined {
+  const { hops, column } = by.value.place
+  return hops.length === 0 ? column : undefined
+}
+
+function present(conditions: readonly (Sql | undefined)[]): Sql[] {
+  return conditions.filter((one) => one !== undefined)
+}

@@ -1,0 +1,87 @@
+import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { boundedPage, bytesOf, cutPage, type Page, wholePage } from '../tables/bytes.ts'
+import { UNWEIGHED } from './allotment.ts'
+import type { Key } from './behind.ts'
+import { isById, type ListParts } from './list-parts.ts'
+import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
+import { type Figures, selectSummary } from './summary.ts'
+
+/** Rows of (JSON, place in the sort) of a page. `cuts`: of a large one, only as much JSON as fits into an answer. */
+export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql {
+  const keys = list.sortKeys(query)
+  const order = list.order(keys)
+  const limit = count(query.limit + 1)
+  const table = list.table(query.at)
+  const inPlace = sql`FROM ${table} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${order} LIMIT ${limit}`
+  const trashed = query.trashed !== 'without' && query.at === undefined
+  const shown = list.json(query, { rows: query.limit, at: query.at, trashed })
+  const place = isById(query) ? sql`t."id"` : list.place(keys)
+  const sides = isOfToday(query) ? list.access.sides(list.rowSource(query.at)) : []
+  const ids = sides.length > 0 ? idsOfSides(list, query, keys, sides) : idsOf(list, query, keys)
+  if (query.limit > UNWEIGHED)
+    return selectLarge(list, query, { table, ids, inPlace, order, limit, shown, place }, cuts)
+  // Most lists: the order of the live is that of the table, or of an index.
+  if (sides.length === 0 && isInOrder(list, query)) return sql`SELECT ${shown}, ${place} ${inPlace}`
+  // Otherwise the page is picked first: JSON is made for it, not for everything that had to be sorted.
+  return sql`SELECT ${shown}, ${place} FROM ${table} t WHERE t."id" IN (${ids}) ORDER BY ${order} LIMIT ${limit}`
+}
+
+/** Whether the rows stand in the order of the sort already. */
+function isInOrder(list: ListParts, query: ListQuery): boolean {
+  return (isById(query) && query.trashed !== 'only') || list.hasIndex(query)
+}
+
+/** Whether a page costs what it has: all of the live, in an order that is there already. */
+export function isBounded(list: ListParts, query: ListQuery): boolean {
+  return list.hasAllLive(query) && (isById(query) || list.hasIndex(query))
+}
+
+function idsOf(list: ListParts, query: ListQuery, keys: readonly Key[]): Sql {
+  const order = list.order(keys)
+  // The `+` keeps a walk over the whole table from looking cheaper than the index of the deleted.
+  const picked = isById(query) && !isInOrder(list, query) ? sql`+${order}` : order
+  return sql`SELECT t."id" FROM ${list.table(query.at)} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${picked} LIMIT ${count(query.limit + 1)}`
+}
+
+/** A page of each side of the rule, which may have an index of its own: no database merges two of them in an order. */
+function idsOfSides(list: ListParts, query: ListQuery, keys: readonly Key[], sides: readonly Sql[]): Sql {
+  const order = list.order(keys)
+  const pages = sides.map((side, at) => {
+    const condition = and(list.pageConditions(query, keys, side))
+    return sql`SELECT s${count(at)}."id" FROM (SELECT t."id" FROM ${list.table(query.at)} t WHERE ${condition} ORDER BY ${order} LIMIT ${count(query.limit + 1)}) s${count(at)}`
+  })
+  return join(pages, sql` UNION ALL `)
+}
+
+/** A page that may be too large for an answer: its bytes are added up before its JSON is made. */
+function selectLarge(list: ListParts, query: ListQuery, unweighed: Omit<Page, 'bytes'>, cuts: boolean): Sql {
+  const page = { ...unweighed, bytes: bytesOf(list.fields, list.dialect, list.rowSource(undefined).self) }
+  if (cuts) return cutPage(page)
+  return isBounded(list, query) && query.expand === undefined ? boundedPage(page) : wholePage(page)
+}
+
+/** How many there are. */
+export function selectTotal(list: ListParts, query: Selection): Sql {
+  const counted = (condition: Sql) => sql`SELECT count(*) FROM ${list.table(query.at)} t WHERE ${condition}`
+  if (!list.hasAllLive(query)) return counted(and(list.where(query)))
+  // All but the deleted, of which there is an index: not a look at every row.
+  return sql`SELECT (SELECT count(*) FROM ${id(list.type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
+}
+
+/** Rows of one group each, as `summaryOf` takes them. */
+export function selectGroups(list: ListParts, query: PageQuery, figures: Figures): Sql {
+  const rows = {
+    from: sql`${list.table(query.at)} t`,
+    where: and(list.pageConditions(query, list.sortKeys(query))),
+    limit: query.limit,
+    value: (by: Figures['group'][number]) => list.value(by, query.at),
+  }
+  return selectSummary(figures, rows, list.dialect)
+}
+
+/** One Entity by `$id`, live: id, version, JSON. */
+export function selectOne(list: ListParts, query: ReadQuery, at?: string): Sql {
+  const guards = list.readRules(at).map((rule) => sql` AND ${rule}`)
+  return sql`SELECT t."id", t."version", ${list.json(query, { rows: 1, at })} FROM ${list.table(at)} t
+      WHERE t."id" = ${param('$id')} AND t."deleted_at" IS NULL${join(guards, sql``)}`
+}

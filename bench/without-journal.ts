@@ -3,11 +3,12 @@
 import { join } from 'node:path'
 import { loadModel, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
+import { logOf } from '../src/observe/log.ts'
+import { Observer } from '../src/observe/observer.ts'
 import { bodyColumns } from '../src/plan/tables/columns.ts'
 import { renderEntity } from '../src/plan/tables/render.ts'
 import { system } from '../src/plan/viewer/actor.ts'
 import { insert } from '../src/plan/write/write.ts'
-import { Log } from '../src/serve/http/log.ts'
 import { sql } from '../src/store/sql.ts'
 import { step } from '../src/store/step.ts'
 
@@ -15,8 +16,9 @@ const config = readConfig(
   { database: process.argv[2] ?? '', host: '127.0.0.1', port: '0', log: 'json' },
   process.env,
 )
-const log = new Log('json')
-const running = await startApp(config, await loadModel(join(import.meta.dir, 'takeback.config.ts')), log)
+const observer = new Observer()
+const log = logOf(observer, 'json')
+const running = await startApp(config, await loadModel(join(import.meta.dir, 'takeback.config.ts')), observer)
 const { dialect } = running.context.store
 const plan = running.context.plans.get('bookings')
 if (plan === undefined) throw new Error('There are no bookings.')
@@ -36,4 +38,4 @@ process.on('SIGTERM', async () => {
   await running.close()
   process.exit(0)
 })
-log.say(`ready at ${running.url}`, {})
+log.print(`ready at ${running.url}`)

@@ -16,6 +16,7 @@ import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
 import { upcastersOf } from './journal/upcast.ts'
+import { Observer } from './observe/observer.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { scriptHash } from './openapi/page-script.ts'
@@ -28,7 +29,6 @@ import { compilePurges } from './plan/past/purge.ts'
 import { compileRetention } from './plan/past/retention.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
-import type { Log } from './serve/http/log.ts'
 import { Origins } from './serve/http/origins.ts'
 import { htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
@@ -101,6 +101,8 @@ export interface App {
 }
 
 interface Opening {
+  /** Whom it tells what happens; nobody if left out. */
+  readonly observer?: Observer
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
@@ -110,7 +112,7 @@ interface Opening {
 export async function openApp(
   config: Config,
   model: Model,
-  { onLost, back = false }: Opening = {},
+  { observer = new Observer(), onLost, back = false }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   try {
@@ -126,9 +128,10 @@ export async function openApp(
       model,
       plans,
       store,
+      observer,
       tokens,
       identities,
-      health: new Health(store, { version: pkg.version, format: FORMAT }),
+      health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer }),
       throttle: new Throttle(store),
       digestOf: accountDigest(signing),
       sessions: compileSessions(store),
@@ -160,41 +163,30 @@ export interface Running extends App {
 export async function startApp(
   config: Config,
   model: Model,
-  log: Log,
-  opening: Opening = {},
+  observer: Observer,
+  opening: Omit<Opening, 'observer'> = {},
 ): Promise<Running> {
-  const bound = bindTo(config, log)
+  const bound = bindTo(config, observer)
   try {
-    return serveOn(bound, config, await openApp(config, model, opening), log)
+    return serveOn(bound, config, await openApp(config, model, { ...opening, observer }))
   } catch (error) {
     await bound.close()
     throw error
   }
 }
 
-function bindTo(config: Config, log: Log): Bound {
+function bindTo(config: Config, observer: Observer): Bound {
   try {
-    return bind({ host: config.host, port: config.port, log })
+    return bind({ host: config.host, port: config.port, observer })
   } catch (error) {
     throw new StartError(refusal(error, config))
   }
 }
 
-function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
+function serveOn(bound: Bound, config: Config, app: App): Running {
   const { context } = app
-  const { model } = context
-  const retention = new Retention(
-    context,
-    compileRetention(model, context.store.dialect),
-    ({ entity, id, entities, operation }) =>
-      log.say(`Purged by retention: ${entity}/${id}${entities > 1 ? `, ${entities} Entities in all` : ''}`, {
-        actor: 'system',
-        entity,
-        id: String(id),
-        entities: String(entities),
-        operation,
-      }),
-  )
+  const { model, observer } = context
+  const retention = new Retention(context, compileRetention(model, context.store.dialect))
   const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
   const routes = config.docs
     ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]
@@ -202,28 +194,15 @@ function serveOn(bound: Bound, config: Config, app: App, log: Log): Running {
   const server = bound.serve(
     {
       context,
-      clients: new Clients({ host: config.host, trusted: config.trustedProxies, log }),
+      clients: new Clients({ host: config.host, trusted: config.trustedProxies, observer }),
       origins: new Origins(config.allowedOrigins),
-      log,
+      observer,
       queryToken: config.queryToken,
     },
     routes,
   )
-  context.rates.start((error) =>
-    log.error('Instances could not tell each other how often they are called', error),
-  )
-  retention.start(
-    (error) => {
-      context.health.note('retention', error)
-      log.error('What is old could not be cleared out', error)
-    },
-    (doubt) =>
-      log.say(
-        `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
-        { level: 'warning' },
-      ),
-    (doubt) => context.health.note('retention', doubt === '' ? undefined : new Error(doubt)),
-  )
+  context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
+  retention.start()
   return {
     context,
     url: bound.url,

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { defaultRates, type Rate, type Rates } from './budget.ts'
 import { StartError } from './errors.ts'
-import type { LogFormat } from './serve/http/log.ts'
+import type { LogFormat } from './observe/log.ts'
 import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
 import { faultOfSecret } from './store/secret.ts'
 

@@ -9,7 +9,8 @@ import { addUser } from '../src/cli/user.ts'
 import { readConfig } from '../src/config.ts'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { resolve } from '../src/declare/resolve.ts'
-import { Log } from '../src/serve/http/log.ts'
+import { logOf } from '../src/observe/log.ts'
+import { Observer } from '../src/observe/observer.ts'
 import type { Location } from '../src/store/location.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
@@ -136,11 +137,12 @@ export class TestServer {
   async start({ back = true } = {}): Promise<void> {
     const { url: database } = await this.#open()
     const config = readConfig({ port: '0', log: 'json', database, ...this.#flags }, {})
-    const log = new Log('json', (text, done) => {
+    const observer = new Observer()
+    logOf(observer, 'json', (text, done) => {
       this.logged.push(text)
       done?.()
     })
-    this.#running = await startApp(config, resolve(this.#declaration), log, { back })
+    this.#running = await startApp(config, resolve(this.#declaration), observer, { back })
     const { admins } = this.#declaration
     if (admins === undefined || this.adminToken !== '') return
     await addUser(this.#running, admins, ADMIN)

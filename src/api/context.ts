@@ -8,6 +8,7 @@ import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
+import type { Observer } from '../observe/observer.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
 import type { AmendPlan } from '../plan/past/amend.ts'
@@ -29,6 +30,7 @@ export interface Context {
   readonly model: Model
   readonly plans: Plans
   readonly store: Store
+  readonly observer: Observer
   readonly tokens: Tokens
   readonly identities: Identities
   readonly health: Health

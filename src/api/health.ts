@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
+import { Observer } from '../observe/observer.ts'
 import type { Store } from '../store/store.ts'
 
 const RETRY_SOON = { 'Retry-After': '1' }
@@ -12,21 +13,28 @@ interface Check {
   readonly message: string | null
 }
 
+type About = Readonly<Record<string, string | number>>
+
 export type Part = 'database' | 'retention'
 
 /** Whether this server should get requests, and how it is. */
 export class Health {
   readonly #store: Store
-  readonly #about: Readonly<Record<string, string | number>>
+  readonly #about: About
+  readonly #observer: Observer
   readonly #checks = new Map<Part, Check>()
   #stopping = false
   #probe: Promise<void> = Promise.resolve()
   #probedAt = Number.NEGATIVE_INFINITY
 
   /** `about` is told to admins as it is. */
-  constructor(store: Store, about: Readonly<Record<string, string | number>> = {}) {
+  constructor(
+    store: Store,
+    { about = {}, observer = new Observer() }: { about?: About; observer?: Observer } = {},
+  ) {
     this.#store = store
     this.#about = about
+    this.#observer = observer
   }
 
   /** It serves what comes, but wants no more. */
@@ -46,7 +54,10 @@ export class Health {
     const before = this.#checks.get(part)
     const last = new Date().toISOString()
     const since = before?.status === status ? before.since : last
-    this.#checks.set(part, { status, since, last, message: error === undefined ? null : reasonOf(error) })
+    const message = error === undefined ? null : reasonOf(error)
+    this.#checks.set(part, { status, since, last, message })
+    if ((before?.status ?? 'ok') !== status)
+      this.#observer.emit({ kind: 'check_changed', part, status, message })
   }
 
   /** For admins: every part, since when it is as it is, and the figures of the database. */

@@ -20,20 +20,10 @@ const PAUSE_MS = 20
 const APART_MS = 60 * 60_000
 const JUMP_MS = 7 * 24 * 60 * 60_000
 
-/** What retention has erased from the trash. */
-export interface Purged {
-  readonly entity: string
-  readonly id: number
-  /** The Entity and all that went with it. */
-  readonly entities: number
-  readonly operation: string
-}
-
 /** Clears out what is older than it is to be kept: by one server at a time, in small steps. */
 export class Retention {
   readonly #context: Context
   readonly #plan: RetentionPlan
-  readonly #report: (purged: Purged) => void
   readonly #me = randomUUID()
   readonly #trash: readonly Plan[]
   #timer: Timer | undefined
@@ -41,27 +31,25 @@ export class Retention {
   #underWay = false
   #doubted = false
 
-  constructor(context: Context, plan: RetentionPlan, report: (purged: Purged) => void = () => {}) {
+  constructor(context: Context, plan: RetentionPlan) {
     this.#context = context
     this.#plan = plan
-    this.#report = report
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /**
-   * Now and then, for as long as the server runs. `onDoubt` is told once why nothing is cleared out, `onPass` each time,
-   * with nothing where all is well.
-   */
-  start(
-    onFailure: (error: unknown) => void,
-    onDoubt: (doubt: string) => void,
-    onPass: (doubt: string) => void,
-  ): void {
+  /** Now and then, for as long as the server runs. */
+  start(): void {
+    const { health, observer } = this.#context
     const run = () =>
-      this.passUnlessInDoubt(onDoubt).then(onPass, (error) => {
-        // Whoever stops the server closes the database under us.
-        if (!this.#stopped) onFailure(error)
-      })
+      this.passUnlessInDoubt().then(
+        (doubt) => health.note('retention', doubt === '' ? undefined : new Error(doubt)),
+        (error) => {
+          // Whoever stops the server closes the database under us.
+          if (this.#stopped) return
+          health.note('retention', error)
+          observer.emit({ kind: 'work_failed', work: 'retention', error })
+        },
+      )
     this.#timer = setInterval(run, EVERY_MS)
     this.#timer.unref()
     setTimeout(run, PAUSE_MS).unref()
@@ -73,9 +61,9 @@ export class Retention {
   }
 
   /** One wrong clock must not erase anything: where it has jumped, nothing is cleared out until somebody confirms it. */
-  async passUnlessInDoubt(onDoubt: (doubt: string) => void, now = Date.now()): Promise<string> {
+  async passUnlessInDoubt(now = Date.now()): Promise<string> {
     const doubt = this.#erases ? await this.#doubtOf(now) : ''
-    if (doubt !== '' && !this.#doubted) onDoubt(doubt)
+    if (doubt !== '' && !this.#doubted) this.#context.observer.emit({ kind: 'clock_doubted', doubt })
     this.#doubted = doubt !== ''
     if (this.#doubted) return doubt
     const { turn } = await this.pass(now)
@@ -194,7 +182,7 @@ export class Retention {
   async #purge(plan: Plan, id: number): Promise<boolean> {
     try {
       const { operation, entities } = await purge(this.#context, plan, id)
-      this.#report({ entity: plan.type.name, id, entities, operation })
+      this.#context.observer.emit({ kind: 'purged', entity: plan.type.name, id, entities, operation })
       return true
     } catch (error) {
       // Others still refer to it, or it went with another one: perhaps the next time.

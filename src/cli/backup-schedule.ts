@@ -3,8 +3,8 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { BackupPlan, Config } from '../config.ts'
 import { StartError } from '../errors.ts'
+import type { Observer } from '../observe/observer.ts'
 import { compileTurn } from '../plan/past/retention.ts'
-import type { Log } from '../serve/http/log.ts'
 import { dropBackups } from '../store/backup/keep.ts'
 import { type Backup, discardUnfinished } from '../store/backup/make.ts'
 import { addressOf, isMemory } from '../store/location.ts'
@@ -28,7 +28,7 @@ const MADE = `${BACKUP} made`
 export class BackupSchedule {
   readonly #store: Store
   readonly #config: Config
-  readonly #log: Log
+  readonly #observer: Observer
   readonly #me = randomUUID()
   #timer: Timer | undefined
   #child: Bun.Subprocess | undefined
@@ -36,12 +36,12 @@ export class BackupSchedule {
   #failedAt: number | undefined
   #stopped = false
 
-  constructor(store: Store, config: Config, log: Log) {
+  constructor(store: Store, config: Config, observer: Observer) {
     if (config.backups !== undefined && isMemory(config.database))
       throw new StartError('--backup-every needs a database that is kept: one in memory has no backups.')
     this.#store = store
     this.#config = config
-    this.#log = log
+    this.#observer = observer
   }
 
   start(): void {
@@ -51,7 +51,7 @@ export class BackupSchedule {
       this.#running ??= this.#makeWhenDue(plan)
         .catch((error) => {
           this.#failedAt = performance.now()
-          if (!this.#stopped) this.#log.error('The backup failed', error)
+          if (!this.#stopped) this.#observer.emit({ kind: 'work_failed', work: 'backup', error })
         })
         .finally(() => {
           this.#running = undefined
@@ -117,15 +117,10 @@ export class BackupSchedule {
     const ms = Math.round(performance.now() - began)
     this.#failedAt = undefined
     await this.#store.write([this.#noteMade()], { $value: now.toISOString() })
-    this.#log.say(`Backed up to ${made.file}: ${made.bytes} bytes, ${made.rows} rows`, {
-      file: made.file,
-      bytes: String(made.bytes),
-      rows: String(made.rows),
-      last_change: String(made.lastChange?.seq ?? 0),
-      ms: String(ms),
-    })
-    for (const file of await dropBackups(plan.folder, plan.keep, made.file))
-      this.#log.say(`Removed the old backup ${file}`, { file })
+    const { file, bytes, rows, lastChange } = made
+    this.#observer.emit({ kind: 'backup_made', file, bytes, rows, lastChange: lastChange?.seq ?? 0, ms })
+    for (const old of await dropBackups(plan.folder, plan.keep, file))
+      this.#observer.emit({ kind: 'backup_removed', file: old })
   }
 
   #noteMade() {

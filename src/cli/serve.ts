@@ -1,7 +1,8 @@
 import { loadModel, type Running, startApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
-import { Log } from '../serve/http/log.ts'
+import { type Log, logOf } from '../observe/log.ts'
+import { Observer } from '../observe/observer.ts'
 import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
 import { BackupSchedule } from './backup-schedule.ts'
@@ -18,22 +19,19 @@ export const serve: Command = {
     if (given.words.length > 0)
       throw new StartError(`takeback serve takes no "${given.words[0]}": its flags begin with --.`)
     const config = readConfig(flagsOf(given), process.env)
-    const log = new Log(config.log)
+    const observer = new Observer()
+    const log = logOf(observer, config.log)
     // Without a listener, a reader that has ended would end the server.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
     let code = 0
     const lost = (error: unknown) => {
       code = 1
-      log.error(
-        'The database could not be written to: Takeback stops, and reads what is on disk at the next start',
-        error,
-      )
-      log.flush()
+      observer.emit({ kind: 'database_lost', error })
       // Long enough for the answers that say so, too short for anything else.
       setTimeout(() => endProcess(1), 100)
     }
-    const running = await startApp(config, await loadModel(config.file), log, { onLost: lost })
-    const backups = new BackupSchedule(running.context.store, config, log)
+    const running = await startApp(config, await loadModel(config.file), observer, { onLost: lost })
+    const backups = new BackupSchedule(running.context.store, config, observer)
     backups.start()
     stopOn(running, backups, config, log, () => code)
     await welcome(running, config, log)
@@ -56,6 +54,7 @@ function stopOn(
   log: Log,
   codeOf: () => number,
 ): void {
+  const { observer } = running.context
   let since: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, async () => {
@@ -66,12 +65,12 @@ function stopOn(
       since = Date.now()
       const drainMs = drainFor(signal, config)
       if (drainMs > 0) {
-        log.say(`Takeback stops in ${drainMs / 1000} s: /api/health answers 503`, {})
+        observer.emit({ kind: 'stopping', ms: drainMs })
         await running.drain(drainMs)
       }
       await backups.stop()
       await running.close()
-      log.say('Takeback has stopped', {})
+      observer.emit({ kind: 'stopped' })
       await log.close()
       endProcess(codeOf())
     })

@@ -4,9 +4,9 @@ import type { Running } from '../app.ts'
 import { budget } from '../budget.ts'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
 import { system } from '../plan/viewer/actor.ts'
-import type { Log } from '../serve/http/log.ts'
-import { exposureOf } from '../store/exposure.ts'
+import { exposedFiles } from '../store/exposure.ts'
 import { describe } from '../store/location.ts'
 import { tourOf } from './tour.ts'
 import { addUser } from './user.ts'
@@ -14,17 +14,12 @@ import { addUser } from './user.ts'
 /** Says where it listens; at the first start also makes an admin, and shows the way round. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const first = await makeFirstAdmin(running, config)
-  const { url } = running
-  const place = describe(config.database)
-  const reference = config.docs ? ` Its reference: ${url}/docs` : ''
-  log.say(`Takeback is ready at ${url}, with the data in ${place}.${reference}`, {
-    url,
-    database: place,
-  })
-  const exposed = exposureOf(config.database)
-  if (exposed !== undefined) log.say(exposed, {})
-  if (config.explainDenials)
-    log.say('Refusals name the rules behind them (--explain-denials): for developing only', {})
+  const { url, context } = running
+  const docs = config.docs ? `${url}/docs` : undefined
+  context.observer.emit({ kind: 'ready', url, database: describe(config.database), docs })
+  const files = exposedFiles(config.database)
+  if (files.length > 0) context.observer.emit({ kind: 'database_exposed', files })
+  if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })
   // A log that is read by programs is no place for a password.
   const pretty = config.log === 'pretty'
   if (first !== undefined && pretty) log.print(first)

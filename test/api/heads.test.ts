@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { resolve } from '../../src/declare/resolve.ts'
-import { Log } from '../../src/serve/http/log.ts'
+import { Observer } from '../../src/observe/observer.ts'
 import { bookings } from '../declarations.ts'
 import { eventually, expectInvalid, onEveryStore } from '../harness.ts'
 import { exchange, head } from '../raw.ts'
@@ -187,16 +187,11 @@ test('an error while answering leaves no request under way', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
   const config = readConfig({ port: '0', log: 'json', database: `sqlite:${join(folder, 'test.db')}` }, {})
   /** A log that cannot be written to. */
-  class Failing extends Log {
-    override request(): void {
-      throw new Error('no log')
-    }
-
-    override error(): void {
-      throw new Error('no log')
-    }
-  }
-  const running = await startApp(config, resolve(bookings), new Failing('json', () => {}))
+  const observer = new Observer()
+  observer.subscribe(() => {
+    throw new Error('no log')
+  })
+  const running = await startApp(config, resolve(bookings), observer)
   const get = (path: string) => fetch(running.url + path, { headers: { Accept: '*/*' } })
   for (const path of ['/api/health', '/api/nothing', '/api/rooms/'])
     expect((await get(path)).status).toBe(500)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, text } from '../../src/takeback.ts'
-import { onEveryStore } from '../harness.ts'
+import { onEveryStore, type TestServer } from '../harness.ts'
 
 const DAY = 86_400_000
 
@@ -16,14 +16,23 @@ const declaration = app({
   },
 })
 
+/** Why the clock was doubted meanwhile. */
+async function doubtsDuring({ context }: TestServer, work: () => Promise<unknown>): Promise<string[]> {
+  const doubts: string[] = []
+  const end = context.observer.subscribe((event) => {
+    if (event.kind === 'clock_doubted') doubts.push(event.doubt)
+  })
+  await work()
+  end()
+  return doubts
+}
+
 onEveryStore('retention by a wrong clock', declaration, (server) => {
   const retention = () =>
     new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
   /** A pass by a clock that is so many days ahead: what it was told. */
   async function passAhead(days: number, one = retention()): Promise<string[]> {
-    const doubts: string[] = []
-    await one.passUnlessInDoubt((doubt) => doubts.push(doubt), Date.now() + days * DAY)
-    return doubts
+    return doubtsDuring(server, () => one.passUnlessInDoubt(Date.now() + days * DAY))
   }
   const kept = async () => [await server.rows('notes'), await server.rows('takeback_journal')]
 
@@ -65,10 +74,8 @@ const keepsAll = app({
 onEveryStore('retention where everything is kept', keepsAll, (server) => {
   test('has nothing to erase, so it need not believe the clock', async () => {
     const { model, store } = server.context
-    const doubts: string[] = []
     const retention = new Retention(server.context, compileRetention(model, store.dialect))
     await retention.confirm(Date.now() - 400 * DAY)
-    await retention.passUnlessInDoubt((doubt) => doubts.push(doubt))
-    expect(doubts).toEqual([])
+    expect(await doubtsDuring(server, () => retention.passUnlessInDoubt())).toEqual([])
   })
 })

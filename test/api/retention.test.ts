@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Purged, Retention } from '../../src/api/retention.ts'
+import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, ref, text } from '../../src/takeback.ts'
 import { onEveryStore } from '../harness.ts'
@@ -18,12 +18,8 @@ const declaration = app({
 })
 
 onEveryStore('what is old', declaration, (server) => {
-  const keeper = (report?: (purged: Purged) => void) =>
-    new Retention(
-      server.context,
-      compileRetention(server.context.model, server.context.store.dialect),
-      report,
-    )
+  const keeper = () =>
+    new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
   const note = async (body: object, type = 'notes') =>
     (await server.expect(201, 'POST', `/api/${type}/`, body)).id as number
   const versions = async (type: string, id: number) =>
@@ -70,13 +66,15 @@ onEveryStore('what is old', declaration, (server) => {
     await deletedAgo('notes', old, 31)
     await deletedAgo('notes', young, 29)
     await deletedAgo('papers', paper, 31)
-    const reported: Purged[] = []
-    expect(await keeper((one) => reported.push(one)).pass()).toEqual({ purged: 1, turn: true })
+    const told: unknown[] = []
+    const end = server.context.observer.subscribe((event) => told.push(event))
+    expect(await keeper().pass()).toEqual({ purged: 1, turn: true })
+    end()
     const [journalled] = await server.query(
       "SELECT operation FROM takeback_journal WHERE entity = 'notes' AND kind = 'purge'",
     )
     const { operation } = journalled as { operation: string }
-    expect(reported).toEqual([{ entity: 'notes', id: old, entities: 1, operation }])
+    expect(told).toEqual([{ kind: 'purged', entity: 'notes', id: old, entities: 1, operation }])
     const left = await server.query('SELECT id FROM notes ORDER BY id')
     expect(left.map(({ id }) => id)).not.toContain(old)
     expect(left.map(({ id }) => id)).toContain(young)
@@ -191,12 +189,13 @@ onEveryStore('what is old', declaration, (server) => {
     const id = await note({ text: '1' })
     await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text: '2' })
     const now = Date.now() + 200 * DAY
-    const failing = keeper(() => {
-      throw new Error('the log is full')
-    })
     const trashed = await note({ text: 'trashed' })
     await server.expect(200, 'DELETE', `/api/notes/${trashed}/`)
-    await expect(failing.pass(now)).rejects.toThrow('the log is full')
+    const end = server.context.observer.subscribe(() => {
+      throw new Error('the log is full')
+    })
+    await expect(keeper().pass(now)).rejects.toThrow('the log is full')
+    end()
     expect((await keeper().pass(now)).turn).toBe(true)
     expect(await versions('notes', id)).toEqual([2])
     expect((await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length).toBe(0)

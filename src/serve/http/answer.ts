@@ -1,14 +1,20 @@
 import type { Answer } from '../../api/context.ts'
 import type { Standing } from '../../api/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../../errors.ts'
-import type { Log } from './log.ts'
+import type { Observer } from '../../observe/observer.ts'
 
 /** What is not in the catalogue is our own mistake: its cause stands in the log only. */
-export function answerFailure(error: unknown, requestId: string, log: Log, explains: boolean): Answer {
+export function answerFailure(
+  error: unknown,
+  requestId: string,
+  observer: Observer,
+  explains: boolean,
+): Answer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
   // That it stops was asked for.
-  if (status >= 500 && failure.code !== 'stopping') log.error(message, failure.cause ?? failure, requestId)
+  if (status >= 500 && failure.code !== 'stopping')
+    observer.emit({ kind: 'request_failed', message, error: failure.cause ?? failure, requestId })
   return renderFailure(failure, requestId, explains)
 }
 

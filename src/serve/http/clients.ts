@@ -1,20 +1,20 @@
 import { isIP } from 'node:net'
 import type { Server } from 'bun'
+import type { Observer } from '../../observe/observer.ts'
 import { type Client, canonicalOf, isLocal, Proxies } from './address.ts'
-import type { Log } from './log.ts'
 
 /** Who sent a request, as far as that can be known. */
 export class Clients {
   readonly #proxies: Proxies
-  readonly #log: Log
+  readonly #observer: Observer
   /** Who listens on a loopback address is called from there only: Bun need not be asked, which takes a microsecond. */
   readonly #peer: string | undefined
   #warned = false
 
-  constructor({ host, trusted, log }: { host: string; trusted: readonly string[]; log: Log }) {
+  constructor({ host, trusted, observer }: { host: string; trusted: readonly string[]; observer: Observer }) {
     const address = canonicalOf(host)
     this.#proxies = new Proxies(trusted)
-    this.#log = log
+    this.#observer = observer
     this.#peer = isIP(address) !== 0 && isLocal(address) ? address : undefined
   }
 
@@ -29,8 +29,6 @@ export class Clients {
   #warn(peer: string): void {
     if (this.#warned) return
     this.#warned = true
-    this.#log.warn(
-      `A request has X-Forwarded-For, but no proxy is trusted: everybody behind a proxy counts as one address. If ${canonicalOf(peer)} is your proxy, start with --trusted-proxies ${canonicalOf(peer)}.`,
-    )
+    this.#observer.emit({ kind: 'proxy_not_trusted', peer: canonicalOf(peer) })
   }
 }

@@ -1,10 +1,10 @@
 import type { Server } from 'bun'
 import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
+import type { Observer } from '../../observe/observer.ts'
 import { canonicalOf } from './address.ts'
 import { answerFailure, renderFailure, responseOf } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
-import type { Log } from './log.ts'
 import { matchRoute } from './match.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
@@ -14,7 +14,7 @@ import { targetOf } from './target.ts'
 interface Address {
   readonly host: string
   readonly port: number
-  readonly log: Log
+  readonly observer: Observer
 }
 
 /** A port that is ours. Nothing is served on it yet: until then requests wait for a while, and are answered 503 then. */
@@ -35,7 +35,7 @@ const DRAIN_MS = 10_000
 const HOLD_MS = 50
 
 /** Throws where the port is taken: before anything else of a start has been done. */
-export function bind({ host, port, log }: Address): Bound {
+export function bind({ host, port, observer }: Address): Bound {
   const { promise: ready, resolve: begin } = Promise.withResolvers<Dispatch>()
   const server = Bun.serve({
     hostname: host,
@@ -46,34 +46,39 @@ export function bind({ host, port, log }: Address): Bound {
     development: false,
     // Without this a second server could take half of the requests of the first.
     reusePort: false,
-    fetch: (request, server) => answerEarly(request as BunRequest, server, ready, log),
+    fetch: (request, server) => answerEarly(request as BunRequest, server, ready, observer),
   })
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     serve(served, routes) {
       const service = new Service(served)
       begin((request, server) => service.serve(matchRoute(routes, request), request, server))
-      return serve(server, service, served.log, routes)
+      return serve(server, service, served.observer, routes)
     },
     close: () => server.stop(true),
   }
 }
 
 /** From here on nothing is made, only run. */
-function serve(server: Server<undefined>, service: Service, log: Log, routes: readonly Route[]): Listening {
+function serve(
+  server: Server<undefined>,
+  service: Service,
+  observer: Observer,
+  routes: readonly Route[],
+): Listening {
   server.reload({
     routes: Object.fromEntries(routes.flatMap((route) => bothSpellings(route, service))),
     fetch: (request, server) => service.serve(undefined, request as BunRequest, server),
-    error: (error) => answerError(error, service.newRequestId(), log),
+    error: (error) => answerError(error, service.newRequestId(), observer),
   })
   return { endConnections: () => service.endConnections(), drain: () => drain(server, service) }
 }
 
 /** What went wrong while it was answered. Where that was the log, there is an answer all the same. */
-function answerError(error: unknown, requestId: string, log: Log): Response {
+function answerError(error: unknown, requestId: string, observer: Observer): Response {
   let answer = renderFailure(new Failure('internal'), requestId)
   try {
-    answer = answerFailure(error, requestId, log, false)
+    answer = answerFailure(error, requestId, observer, false)
   } catch {}
   return responseOf(answer, answer.status, requestId)
 }
@@ -89,20 +94,21 @@ async function answerEarly(
   request: BunRequest,
   server: Server<undefined>,
   ready: Promise<Dispatch>,
-  log: Log,
+  observer: Observer,
 ): Promise<Response> {
   const asksHealth = /^\/api\/health(\/|$)/.test(targetOf(request.url).path)
   const dispatch = asksHealth ? undefined : await Promise.race([ready, Bun.sleep(budget.startWaitMs)])
-  return dispatch === undefined ? answerStarting(request, server, log) : dispatch(request, server)
+  return dispatch === undefined ? answerStarting(request, server, observer) : dispatch(request, server)
 }
 
 /** While the database is brought to the declaration. */
-function answerStarting(request: Request, server: Server<undefined>, log: Log): Response {
+function answerStarting(request: Request, server: Server<undefined>, observer: Observer): Response {
   const requestId = Bun.randomUUIDv7()
   const failure = new Failure('starting', { headers: { 'Retry-After': '1' } })
   const answer = renderFailure(failure, requestId)
   const { path, search } = targetOf(request.url)
-  log.request({
+  observer.emit({
+    kind: 'request_answered',
     method: request.method,
     path: shownPath(path, search),
     status: answer.status,

@@ -3,6 +3,7 @@ import type { Answer, Context } from '../../api/context.ts'
 import { anonymous, type Identities } from '../../api/identify.ts'
 import { Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
+import type { Observer } from '../../observe/observer.ts'
 import { type Caller, nameOf } from '../../plan/viewer/actor.ts'
 import { admitsJson } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
@@ -10,7 +11,6 @@ import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answe
 import { readBody } from './body.ts'
 import type { Clients } from './clients.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
-import type { Log } from './log.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Method, Route } from './route.ts'
 import type { Seen } from './seen.ts'
@@ -29,7 +29,7 @@ export interface Served {
   readonly context: Context
   readonly clients: Clients
   readonly origins: Origins
-  readonly log: Log
+  readonly observer: Observer
   /** Whether `?token=` is taken. */
   readonly queryToken: boolean
 }
@@ -77,8 +77,8 @@ export class Service {
       try {
         answer = await this.#perform(route, request, seen)
       } catch (error) {
-        const { log, context } = this.#served
-        answer = answerFailure(error, seen.requestId, log, context.explainsDenials)
+        const { observer, context } = this.#served
+        answer = answerFailure(error, seen.requestId, observer, context.explainsDenials)
       }
       if (this.#held !== undefined) await this.#held
       return this.#respond(request, answer, seen)
@@ -106,12 +106,13 @@ export class Service {
     answer: Answer,
     { path, search, started, requestId, client, caller, account, standings }: Seen,
   ): Response {
-    const { origins, log } = this.#served
+    const { origins, observer } = this.#served
     const { method } = request
     const status = isUnchanged(request, answer) ? 304 : answer.status
     const actor = caller === undefined ? null : nameOf(caller.actor)
     const ms = performance.now() - started
-    log.request({
+    observer.emit({
+      kind: 'request_answered',
       method,
       path: shownPath(path, search),
       status,

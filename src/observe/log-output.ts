@@ -1,7 +1,14 @@
 import { write } from 'node:fs'
-import { budget } from '../../budget.ts'
+import { budget } from '../budget.ts'
 
 const AGAIN_MS = 20
+
+interface Watch {
+  /** Told at once, each time. */
+  dropped(lines: number): void
+  /** The line that says how many are missing, once lines can be written again. */
+  notice(dropped: number): string
+}
 
 /**
  * Where the lines of the log go. What cannot be written is dropped and counted: a full disk, or a reader that has ended
@@ -9,7 +16,7 @@ const AGAIN_MS = 20
  */
 export class LogOutput {
   readonly #descriptor: number
-  readonly #notice: (dropped: number) => string
+  readonly #watch: Watch
   #waiting: string[] = []
   #characters = 0
   #whenDone: (() => void)[] = []
@@ -18,19 +25,25 @@ export class LogOutput {
   /** The end of what was written is half a line. */
   #torn = false
 
-  constructor(descriptor: number, notice: (dropped: number) => string) {
+  constructor(descriptor: number, watch: Watch) {
     this.#descriptor = descriptor
-    this.#notice = notice
+    this.#watch = watch
   }
 
   write(text: string, done?: () => void): void {
     if (done !== undefined) this.#whenDone.push(done)
-    if (this.#characters + text.length > budget.logCharacters) this.#dropped += linesIn(text)
+    if (this.#characters + text.length > budget.logCharacters) this.#drop(text)
     else if (text !== '') {
       this.#waiting.push(text)
       this.#characters += text.length
     }
     this.#next()
+  }
+
+  #drop(text: string): void {
+    const lines = linesIn(text)
+    this.#dropped += lines
+    this.#watch.dropped(lines)
   }
 
   #next(): void {
@@ -43,14 +56,14 @@ export class LogOutput {
     this.#writes = true
     this.#characters -= text.length
     const dropped = this.#dropped
-    const notice = dropped > 0 ? this.#notice(dropped) : ''
+    const notice = dropped > 0 ? this.#watch.notice(dropped) : ''
     const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${notice}${text}`)
     this.#send(bytes, (written) => {
       if (written === bytes.length) {
         this.#dropped -= dropped
         this.#torn = false
       } else {
-        this.#dropped += linesIn(text)
+        this.#drop(text)
         this.#torn ||= written > 0
       }
       this.#writes = false

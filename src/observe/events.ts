@@ -1,0 +1,70 @@
+/**
+ * Everything that the server tells about itself, by its kind: plain values, no text for people. Whoever wants to know
+ * subscribes to an Observer. A new kind is a member here, and its line of the log is one in `lines.ts`.
+ */
+export interface Events {
+  /** A request, and what was answered. */
+  request_answered: {
+    readonly method: string
+    /** With its query, but never with a token. */
+    readonly path: string
+    readonly status: number
+    readonly ms: number
+    readonly requestId: string
+    readonly actor: string | null
+    /** Of the client, in one spelling. */
+    readonly address: string
+    /** For a login: the digest of the account. */
+    readonly account?: string | undefined
+  }
+  /** Our own mistake, or a database that is away. The client is never sent the `error`. */
+  request_failed: { readonly message: string; readonly error: unknown; readonly requestId: string }
+  /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */
+  proxy_not_trusted: { readonly peer: string }
+
+  /** `docs` is the address of the reference, if it is served. */
+  ready: { readonly url: string; readonly database: string; readonly docs: string | undefined }
+  /** Others on this machine can open these files of the database. */
+  database_exposed: { readonly files: readonly string[] }
+  /** Refusals name the rules behind them. */
+  denials_explained: object
+  /** It goes on serving for so long. */
+  stopping: { readonly ms: number }
+  stopped: object
+  /** The database could not be written to: the process is about to end. */
+  database_lost: { readonly error: unknown }
+  /** A part of the server began to fail, or works again. `message` says what went wrong. */
+  check_changed: {
+    readonly part: string
+    readonly status: 'ok' | 'failed'
+    readonly message: string | null
+  }
+
+  /** Background work of this name has failed. */
+  work_failed: { readonly work: string; readonly error: unknown }
+  /** Retention has erased an Entity from the trash, and all that went with it: so many Entities. */
+  purged: {
+    readonly entity: string
+    readonly id: number
+    readonly entities: number
+    readonly operation: string
+  }
+  /** Retention erases nothing: the clock may be wrong. */
+  clock_doubted: { readonly doubt: string }
+  /** `lastChange` is the place in the journal of the last change in it. */
+  backup_made: {
+    readonly file: string
+    readonly bytes: number
+    readonly rows: number
+    readonly lastChange: number
+    readonly ms: number
+  }
+  backup_removed: { readonly file: string }
+  /** Instances could not tell each other how often they are called. */
+  rates_not_exchanged: { readonly error: unknown }
+  /** Lines of the log that could not be written. */
+  log_lines_dropped: { readonly lines: number }
+}
+
+/** One of them. */
+export type ServerEvent = { [Kind in keyof Events]: { readonly kind: Kind } & Events[Kind] }[keyof Events]

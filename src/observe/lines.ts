@@ -1,0 +1,106 @@
+import type { Events } from './events.ts'
+
+/** A line of the log that is about no answer. */
+export type Line =
+  /** What people should know, with fields for programs. */
+  | {
+      readonly level: 'info'
+      readonly message: string
+      readonly fields?: Readonly<Record<string, string>>
+    }
+  /** What goes on, but should be mended. */
+  | {
+      readonly level: 'warning'
+      readonly message: string
+      readonly fields?: Readonly<Record<string, number>>
+    }
+  | {
+      readonly level: 'error'
+      readonly message: string
+      readonly error: unknown
+      readonly requestId?: string
+      /** Whether the process is about to end. */
+      readonly last?: boolean
+    }
+
+/** What has a line of its own form. */
+type Plain = Omit<Events, 'request_answered'>
+
+/** What people read of an event; undefined where they read nothing. */
+export function lineOf<Kind extends keyof Plain>(kind: Kind, event: Plain[Kind]): Line | undefined {
+  return lines[kind](event)
+}
+
+const info = (message: string, fields?: Readonly<Record<string, string>>): Line =>
+  fields === undefined ? { level: 'info', message } : { level: 'info', message, fields }
+
+const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | undefined } = {
+  request_failed: (event) => ({ level: 'error', ...event }),
+  proxy_not_trusted: ({ peer }) => ({
+    level: 'warning',
+    message: `A request has X-Forwarded-For, but no proxy is trusted: everybody behind a proxy counts as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,
+  }),
+
+  ready({ url, database, docs }) {
+    const reference = docs === undefined ? '' : ` Its reference: ${docs}`
+    return info(`Takeback is ready at ${url}, with the data in ${database}.${reference}`, { url, database })
+  },
+  database_exposed: ({ files }) =>
+    info(`Others on this machine can open the database: run "chmod 600 ${files.join(' ')}"`),
+  denials_explained: () =>
+    info('Refusals name the rules behind them (--explain-denials): for developing only'),
+  stopping: ({ ms }) => info(`Takeback stops in ${ms / 1000} s: /api/health answers 503`),
+  stopped: () => info('Takeback has stopped'),
+  database_lost: ({ error }) => ({
+    level: 'error',
+    message:
+      'The database could not be written to: Takeback stops, and reads what is on disk at the next start',
+    error,
+    last: true,
+  }),
+  // Whoever asks for the health sees it, and so does everybody whose request fails because of it.
+  check_changed: () => undefined,
+
+  work_failed: ({ work, error }) => ({
+    level: 'error',
+    message: failures[work] ?? `The work "${work}" failed`,
+    error,
+  }),
+  purged({ entity, id, entities, operation }) {
+    const all = entities > 1 ? `, ${entities} Entities in all` : ''
+    return info(`Purged by retention: ${entity}/${id}${all}`, {
+      actor: 'system',
+      entity,
+      id: String(id),
+      entities: String(entities),
+      operation,
+    })
+  },
+  clock_doubted: ({ doubt }) =>
+    info(
+      `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
+      { level: 'warning' },
+    ),
+  backup_made: ({ file, bytes, rows, lastChange, ms }) =>
+    info(`Backed up to ${file}: ${bytes} bytes, ${rows} rows`, {
+      file,
+      bytes: String(bytes),
+      rows: String(rows),
+      last_change: String(lastChange),
+      ms: String(ms),
+    }),
+  backup_removed: ({ file }) => info(`Removed the old backup ${file}`, { file }),
+  rates_not_exchanged: ({ error }) => ({
+    level: 'error',
+    message: 'Instances could not tell each other how often they are called',
+    error,
+  }),
+  // The log says so itself, once it can write again.
+  log_lines_dropped: () => undefined,
+}
+
+/** What is said where background work of this name has failed. */
+const failures: Readonly<Record<string, string>> = {
+  retention: 'What is old could not be cleared out',
+  backup: 'The backup failed',
+}

@@ -161,4 +161,15 @@ describe('an observer', () => {
     observer.emit({ kind: 'stopping', ms: 1 })
     expect(heard).toEqual(['a stopped', 'b stopped', 'b stopping'])
   })
+
+  test('lets one that fails stop nobody', () => {
+    const observer = new Observer()
+    const heard: string[] = []
+    observer.subscribe(() => {
+      throw new Error('no log')
+    })
+    observer.subscribe(({ kind }) => heard.push(kind))
+    observer.emit({ kind: 'stopped' })
+    expect(heard).toEqual(['stopped'])
+  })
 })

@@ -14,8 +14,13 @@ export class Observer {
     }
   }
 
-  /** All subscribers have it when this returns. What one of them throws is thrown here. */
+  /** All subscribers have it when this returns. What one of them throws stops neither the others nor the server. */
   emit(event: ServerEvent): void {
-    for (const subscriber of this.#subscribers) subscriber(event)
+    for (const subscriber of this.#subscribers)
+      try {
+        subscriber(event)
+      } catch {
+        // There is nobody left to tell.
+      }
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { resolve } from '../../src/declare/resolve.ts'
+import { Failure } from '../../src/errors.ts'
 import { Observer } from '../../src/observe/observer.ts'
 import { bookings } from '../declarations.ts'
 import { eventually, expectInvalid, onEveryStore } from '../harness.ts'
@@ -186,18 +187,18 @@ onEveryStore('what stands before a body', bookings, (server) => {
 test('an error while answering leaves no request under way', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
   const config = readConfig({ port: '0', log: 'json', database: `sqlite:${join(folder, 'test.db')}` }, {})
-  /** A log that cannot be written to. */
   const observer = new Observer()
-  observer.subscribe(() => {
-    throw new Error('no log')
+  const failed: string[] = []
+  observer.subscribe((event) => {
+    if (event.kind === 'request_failed') failed.push(String(event.error))
   })
   const running = await startApp(config, resolve(bookings), observer)
-  const get = (path: string) => fetch(running.url + path, { headers: { Accept: '*/*' } })
-  for (const path of ['/api/health', '/api/nothing', '/api/rooms/'])
-    expect((await get(path)).status).toBe(500)
-  // From here on it has errors to write down, too.
-  await running.context.store.close()
-  expect((await get('/api/health')).status).toBe(500)
+  // What no header can hold.
+  const check = () => Promise.reject(new Failure('not_found', { headers: { 'Retry-After': 'a\nb' } }))
+  Object.assign(running.context.health, { check })
+  for (let at = 0; at < 3; at++)
+    expect((await fetch(`${running.url}/api/health`, { headers: { Accept: '*/*' } })).status).toBe(500)
+  expect(failed).toHaveLength(3)
   const started = performance.now()
   await running.close().catch(() => {})
   // What is under way is waited for up to ten seconds.

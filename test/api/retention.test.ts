@@ -191,11 +191,9 @@ onEveryStore('what is old', declaration, (server) => {
     const now = Date.now() + 200 * DAY
     const trashed = await note({ text: 'trashed' })
     await server.expect(200, 'DELETE', `/api/notes/${trashed}/`)
-    const end = server.context.observer.subscribe(() => {
-      throw new Error('the log is full')
-    })
-    await expect(keeper().pass(now)).rejects.toThrow('the log is full')
-    end()
+    await server.query('ALTER TABLE takeback_shown RENAME TO takeback_hidden')
+    await expect(keeper().pass(now)).rejects.toThrow()
+    await server.query('ALTER TABLE takeback_hidden RENAME TO takeback_shown')
     expect((await keeper().pass(now)).turn).toBe(true)
     expect(await versions('notes', id)).toEqual([2])
     expect((await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length).toBe(0)

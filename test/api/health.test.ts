@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { Health } from '../../src/api/health.ts'
 import { Pool } from '../../src/store/postgres/pool.ts'
+import { aboutOf, sessionSettings } from '../../src/store/postgres/session-settings.ts'
 import { probeFile } from '../../src/store/sqlite/probe.ts'
 import type { Store } from '../../src/store/store.ts'
 import { bookings } from '../declarations.ts'
@@ -113,7 +114,7 @@ onStore('postgres', 'a server that is frozen within a transaction', bookings, (s
   test('stops others for seconds only', async () => {
     const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'x', beds: 1 })
     const limits = { pool: 1, statementMs: 10_000, connectMs: 5000 }
-    const frozen = new Pool(await server.databaseUrl(), limits)
+    const frozen = new Pool(await server.databaseUrl(), limits, sessionSettings(limits, aboutOf(undefined)))
     const [locked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     // It has locked what others want to change, and then nothing comes from it any more.
     const stuck = frozen.transaction(async (connection) => {

@@ -36,14 +36,6 @@ const SWEEP_MS = 100
 const LONG_MS = 20
 /** After an attempt to connect that failed while others are open. */
 const PAUSE_MS = 1000
-/** What a user or a database may have been given other defaults for, and what we say depends on. */
-const SETTINGS = {
-  default_transaction_isolation: 'read committed',
-  extra_float_digits: '1',
-  standard_conforming_strings: 'on',
-}
-/** A transaction of a server that is frozen or cut off must not keep its locks: others wait for them. */
-const IDLE_MS = 5000
 const PING: Statement = { text: 'SELECT 1', paramNames: [] }
 
 /**
@@ -64,20 +56,10 @@ export class Pool {
   #sweptAt = 0
   #closed = false
 
-  /** `more` are settings of every connection. */
-  constructor(url: string, limits: Limits, more: Readonly<Record<string, string>> = {}) {
+  /** `settings` are those of every connection. */
+  constructor(url: string, limits: Limits, settings: Readonly<Record<string, string | number>>) {
     this.#limits = limits
-    this.#target = {
-      url,
-      limits,
-      settings: {
-        application_name: 'takeback',
-        statement_timeout: limits.statementMs,
-        idle_in_transaction_session_timeout: IDLE_MS,
-        ...SETTINGS,
-        ...more,
-      },
-    }
+    this.#target = { url, limits, settings }
     this.#lookout = new Lookout(this.#target, () => this.#serveWaiting())
   }
 

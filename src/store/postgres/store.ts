@@ -13,6 +13,15 @@ import { dialect, notedAs } from './dialect.ts'
 import { meaningOf, unavailable } from './errors.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Result } from './pooled-connection.ts'
+import {
+  ABOUT,
+  type About,
+  APPLICATION,
+  aboutOf,
+  migrationLimits,
+  sessionSettings,
+  stricter,
+} from './session-settings.ts'
 import { Statistics } from './statistics.ts'
 import { reason, structureOf } from './structure.ts'
 
@@ -32,28 +41,23 @@ export class PostgresStore implements Store {
   readonly #statistics: Statistics
   #watch: Timer | undefined
 
-  private constructor(pool: Pool, place: string, version: string) {
+  private constructor(pool: Pool, place: string, { version, theirs }: About) {
     this.#pool = pool
     this.#statistics = new Statistics(pool)
-    this.structure = structureOf(pool, place, ddlOf({ bytewise: /CockroachDB/.test(version) }))
+    const ddl = ddlOf({ bytewise: /CockroachDB/.test(version) })
+    this.structure = structureOf({ pool, place, ddl, limits: migrationLimits(theirs) })
   }
 
   static async open({ url, ...limits }: { readonly url: string } & Limits): Promise<PostgresStore> {
     const place = hidePassword(url)
-    let pool: Pool | undefined
     try {
-      pool = new Pool(url, limits)
-      const [row] = await pool.query(statement(ABOUT), {})
-      const [version, encoding, durable] = (row ?? []).map(String)
+      const about = await lookAt(url, limits)
+      const { encoding, theirs } = about
       if (encoding !== 'UTF8') throw new StartError(`it is encoded in ${encoding}, and must be in UTF8`)
-      if (durable === 'off') {
-        await pool.close()
-        // An answer means that it is on disk.
-        pool = new Pool(url, limits, { synchronous_commit: 'on' })
-      }
-      return new PostgresStore(pool, place, version ?? '')
+      const statementMs = stricter(limits.statementMs, theirs.statement)
+      const pool = new Pool(url, { ...limits, statementMs }, sessionSettings(limits, about))
+      return new PostgresStore(pool, place, about)
     } catch (error) {
-      await pool?.close()
       throw new StartError(`The database ${place} cannot be used: ${reason(error)}`)
     }
   }
@@ -218,6 +222,17 @@ export class PostgresStore implements Store {
   }
 }
 
+/** Over a connection that has no settings of ours yet. */
+async function lookAt(url: string, limits: Limits): Promise<About> {
+  const pool = new Pool(url, limits, APPLICATION)
+  try {
+    const [row] = await pool.query(statement(ABOUT), {})
+    return aboutOf(row)
+  } finally {
+    await pool.close()
+  }
+}
+
 async function runAll(steps: readonly Step[], params: Params, connection: Connection): Promise<Outcome> {
   let last: Outcome = { done: true, rows: [] }
   for (const flight of flightsOf(steps)) {
@@ -307,7 +322,6 @@ function statement(source: Sql): Statement {
   return compile(source, dialect.placeholder)
 }
 
-const ABOUT = sql`SELECT version(), current_setting('server_encoding'), current_setting('synchronous_commit')`
 /** On in a standby too. */
 const WRITABLE = sql`SELECT current_setting('transaction_read_only')`
 const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)

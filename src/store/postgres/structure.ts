@@ -1,12 +1,13 @@
 import { Failure, StartError } from '../../errors.ts'
 import { refuseForeign } from '../migration/memory.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
-import { compile, type Sql, type Statement, sql } from '../sql.ts'
+import { compile, count, type Sql, type Statement, sql } from '../sql.ts'
 import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf, stateOf } from './errors.ts'
 import { inspect } from './inspect.ts'
 import type { Connection, Pool } from './pool.ts'
+import type { TimeLimits } from './session-settings.ts'
 
 /** How long a migration may take, and how often it is tried where long readers stand in its way. */
 const PATIENCE_MS = 24 * 60 * 60 * 1000
@@ -14,7 +15,14 @@ const LOCK_TRIES = 60
 
 const LOCK = sql`SELECT "key" FROM "takeback_meta" WHERE "key" = 'lock' FOR UPDATE`
 
-export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
+interface Parts {
+  readonly pool: Pool
+  readonly place: string
+  readonly ddl: Ddl
+  readonly limits: TimeLimits
+}
+
+export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
   const structure: Structure = {
     place,
     dialect,
@@ -30,13 +38,13 @@ export function structureOf(pool: Pool, place: string, ddl: Ddl): Structure {
             const session = sessionOf(connection)
             if (manner === 'read')
               await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
-            await session.run(sql`SET LOCAL statement_timeout = 0`)
-            // It does other things in between.
-            await session.run(sql`SET LOCAL idle_in_transaction_session_timeout = '60s'`)
+            await session.run(sql`SET LOCAL statement_timeout = ${count(limits.statement)}`)
+            await session.run(
+              sql`SET LOCAL idle_in_transaction_session_timeout = ${count(limits.idleInTransaction)}`,
+            )
             if (manner !== 'read') {
               await session.run(LOCK)
-              // Whoever has been reading for long is waited for, but not so that all others wait behind us.
-              await session.run(sql`SET LOCAL lock_timeout = '2s'`)
+              await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
             }
             return { result: await work(session), commit: manner !== 'read' }
           }, PATIENCE_MS)
@@ -93,6 +101,10 @@ function startErrorOf(error: unknown, place: string): unknown {
   if (stateOf(error) === '55P03')
     return new StartError(
       `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
+    )
+  if (stateOf(error) === '57014')
+    return new StartError(
+      `The database ${place} cannot be used: a statement took longer than the statement_timeout that is set for the user or the database.`,
     )
   return stateOf(error) === undefined && meaningOf(error).kind === 'unknown'
     ? error

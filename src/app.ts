@@ -37,6 +37,7 @@ import { type Bound, bind } from './serve/http/server.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import { FORMAT } from './store/own.ts'
+import { ServiceTime } from './store/service-time.ts'
 import * as takeback from './takeback.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
@@ -122,6 +123,7 @@ export async function openApp(
     store.serve(generation)
     const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model, steps))
     const signing = secret ?? (await store.keepSecret())
+    const serviceTime = await ServiceTime.open(store)
     const tokens = new Tokens(signing, config.previousSecret)
     const identities = new Identities(model, plans, store, tokens)
     const context = {
@@ -132,7 +134,8 @@ export async function openApp(
       tokens,
       identities,
       health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer }),
-      throttle: new Throttle(store),
+      serviceTime,
+      throttle: new Throttle(store, serviceTime),
       digestOf: accountDigest(signing),
       sessions: compileSessions(store),
       temporary: new TemporaryPasswords(store),
@@ -158,6 +161,9 @@ export interface Running extends App {
   /** Goes on serving for so long, but tells balancers to send requests elsewhere. */
   drain(ms: number): Promise<void>
 }
+
+/** How long a database that does not answer may put off the end. */
+const KEEP_MS = 1000
 
 /** The whole service. Binds first: a start that fails must leave the database as it was. */
 export async function startApp(
@@ -215,6 +221,7 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
       retention.stop()
       context.rates.stop()
       await server.drain()
+      await Promise.race([context.serviceTime.keep().catch(() => {}), Bun.sleep(KEEP_MS)])
       await app.close()
     },
   }

@@ -9,16 +9,17 @@ const files = [...new Glob('**/*.ts').scanSync(src)].filter((file) => !file.ends
 /** What each part may import from. Whatever is not listed here it may not. */
 const allowed: Record<string, readonly string[]> = {
   budget: [],
+  clock: [],
   errors: ['budget'],
   observe: ['budget', 'errors'],
   declare: ['budget', 'errors'],
   takeback: ['declare'],
-  store: ['budget', 'declare', 'errors', 'observe'],
+  store: ['budget', 'clock', 'declare', 'errors', 'observe'],
   plan: ['budget', 'declare', 'errors', 'observe', 'store'],
-  account: ['budget', 'errors', 'observe', 'plan', 'store'],
+  account: ['budget', 'clock', 'errors', 'observe', 'plan', 'store'],
   journal: ['budget', 'declare', 'errors', 'observe', 'plan', 'store'],
-  openapi: ['account', 'budget', 'declare', 'errors', 'plan', 'serve'],
-  api: ['account', 'budget', 'declare', 'errors', 'journal', 'observe', 'plan', 'store'],
+  openapi: ['account', 'budget', 'clock', 'declare', 'errors', 'plan', 'serve'],
+  api: ['account', 'budget', 'clock', 'declare', 'errors', 'journal', 'observe', 'plan', 'store'],
   serve: ['api', 'budget', 'errors', 'observe', 'plan'],
   config: ['budget', 'errors', 'observe', 'store'],
   app: [

@@ -1,6 +1,7 @@
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { TOKEN_SECONDS } from './tokens.ts'
 
 export interface SessionSteps {
   /** Ends a session, with all of its tokens. */
@@ -8,6 +9,12 @@ export interface SessionSteps {
   /** Ends one token, unless it or its session has ended already. */
   readonly replace: readonly Step[]
 }
+
+/**
+ * How long what has ended is known, in service time. A token lives for a day by the wall clock: a week more, so that none
+ * comes back to life where that clock is set back.
+ */
+export const ENDED_MS = TOKEN_SECONDS * 1000 + 7 * 24 * 60 * 60 * 1000
 
 /** What ended so long ago that none of its tokens can be valid need not be known any more. */
 export function compileSessions({ dialect }: Store): SessionSteps {

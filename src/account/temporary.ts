@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { budget } from '../budget.ts'
+import { hasPassed } from '../clock.ts'
 import type { Params } from '../store/dialect.ts'
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+
+const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
 
 /**
  * Passwords that were printed, and so seen by whoever reads along. Each is good for a day; then its account can do
@@ -32,7 +35,7 @@ export class TemporaryPasswords {
 
   /** From now on this hash is the one of a temporary password. */
   async mark(entity: string, id: number, hash: string): Promise<void> {
-    const until = new Date(Date.now() + budget.temporaryPasswordHours * 3_600_000).toISOString()
+    const until = new Date(Date.now() + GOOD_MS).toISOString()
     const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
     await this.#store.write(this.#mark, params)
   }
@@ -42,6 +45,10 @@ export class TemporaryPasswords {
 export function expiryOf(hash: unknown, digest: unknown, until: unknown): string | undefined {
   if (digest == null || digestOf(String(hash)) !== digest) return undefined
   return new Date(String(until)).toISOString()
+}
+
+export function isExpired(expiry: string): boolean {
+  return hasPassed(Date.parse(expiry), GOOD_MS)
 }
 
 function digestOf(hash: string): string {

@@ -1,10 +1,11 @@
 import { budget } from '../budget.ts'
+import { SKEW_MS } from '../clock.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { lockMutexes } from '../store/mutex.ts'
 import { compile, count, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
-/** What the throttle asks of a database. */
+/** What the throttle asks of a database. Times are by `dialect.clock`, but for known places: these are by service time. */
 export interface ThrottleStatements {
   /** Which of an address and a device the account has signed in from. */
   readonly known: Statement
@@ -22,6 +23,14 @@ export interface ThrottleStatements {
 }
 
 export const SLOTS = ['$slot_1', '$slot_2'] as const
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+/** A check that has not ended by then never will: its process is gone, and it counts as failed. */
+const PENDING_MAX = 30_000
+/** How long a wait can be used once it has ended. */
+const WAIT_KEPT = 60 * MINUTE
+const LONGEST_WAIT = budget.loginWaitSeconds * 1000
 
 const time = (name: string) => param(name, 'datetime')
 const account = sql`"account" = ${param('$account')}`
@@ -45,16 +54,16 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
     ),
     begin: steps(
       ...lock,
-      sql`DELETE FROM "takeback_attempts" WHERE "at" < ${time('$day')}`,
+      ...clear(dialect),
       sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome", "place", "elsewhere")
-        VALUES (${param('$attempt')}, ${time('$now')}, ${param('$account')}, ${param('$address')}, 'pending', ${param('$place')}, ${param('$elsewhere', 'integer')})`,
-      counts,
+        VALUES (${param('$attempt')}, ${dialect.clock}, ${param('$account')}, ${param('$address')}, 'pending', ${param('$place')}, ${param('$elsewhere', 'integer')})`,
+      counts(dialect),
     ),
     fail: steps(end('failed')),
     pass: steps(end('ok')),
     remember: steps(...lock, end('ok'), ...remember),
     withdraw: steps(withdraw),
-    give: steps(...lock, withdraw, ...give),
+    give: steps(...lock, withdraw, ...give(dialect)),
     forget: steps(
       sql`DELETE FROM "takeback_attempts" WHERE ${account}`,
       sql`DELETE FROM "takeback_waits" WHERE ${account}`,
@@ -62,24 +71,34 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
   }
 }
 
+/** What is old, and what a wrong clock has written down for a time to come: it would lock people out until then. */
+function clear({ clock, shift }: Dialect): Sql[] {
+  return [
+    sql`DELETE FROM "takeback_attempts" WHERE "at" < ${shift(clock, -DAY)}`,
+    sql`DELETE FROM "takeback_attempts" WHERE "at" > ${shift(clock, SKEW_MS)}`,
+    sql`DELETE FROM "takeback_waits" WHERE "until" > ${shift(clock, LONGEST_WAIT + SKEW_MS)}`,
+  ]
+}
+
 /** What `countsIn` reads. */
-const counts = (() => {
-  const stale = time('$stale')
+function counts({ clock, shift }: Dialect): Sql {
+  const stale = shift(clock, -PENDING_MAX)
   const failed = sql`("outcome" = 'failed' OR ("outcome" = 'pending' AND "at" < ${stale}))`
   const pending = sql`("outcome" = 'pending' AND "at" >= ${stale} AND "id" <> ${param('$attempt')})`
   const of = (name: string, which: Sql) =>
     sql`SELECT ${word(name)}, count(CASE WHEN ${failed} THEN 1 END), count(CASE WHEN ${pending} THEN 1 END),
       min(CASE WHEN ${failed} THEN "at" END), max(CASE WHEN ${failed} THEN "at" END)
       FROM "takeback_attempts" WHERE ${which}`
-  const minute = sql`"at" > ${time('$minute')}`
+  const minute = sql`"at" > ${shift(clock, -MINUTE)}`
   // A wait is used up by the first attempt after it has ended.
   const used = sql`SELECT 1 FROM "takeback_attempts" a WHERE a.${account} AND a.${address} AND a."at" >= w."until" AND a.${sql`"id" <> ${param('$attempt')}`}`
   return sql`${of('place', sql`${account} AND "place" = ${param('$place')} AND ${minute}`)}
     UNION ALL ${of('address', sql`${address} AND ${minute}`)}
-    UNION ALL ${of('elsewhere', sql`${account} AND "elsewhere" = 1 AND "at" > ${time('$day')}`)}
+    UNION ALL ${of('elsewhere', sql`${account} AND "elsewhere" = 1 AND "at" > ${shift(clock, -DAY)}`)}
     UNION ALL SELECT 'until', 0, 0, w."until", w."until" FROM "takeback_waits" w
-      WHERE w.${account} AND w.${address} AND w."until" > ${time('$lapsed')} AND NOT EXISTS (${used})`
-})()
+      WHERE w.${account} AND w.${address} AND w."until" > ${shift(clock, -WAIT_KEPT)} AND NOT EXISTS (${used})
+    UNION ALL SELECT 'now', 0, 0, ${clock}, ${clock}`
+}
 
 const upsertPlace = (place: string) =>
   sql`INSERT INTO "takeback_known_places" ("account", "place", "at") VALUES (${param('$account')}, ${param(place)}, ${time('$now')})
@@ -93,10 +112,12 @@ const remember = [
     (SELECT "place" FROM "takeback_known_places" WHERE ${account} ORDER BY "at" DESC, "place" LIMIT ${count(budget.knownPlaces)})`,
 ]
 
-const give = [
-  sql`DELETE FROM "takeback_waits" WHERE "until" < ${time('$lapsed')}`,
-  sql`DELETE FROM "takeback_waits" WHERE ${account} AND ${address}`,
-  sql`INSERT INTO "takeback_waits" ("account", "address", "until")
-    SELECT ${param('$account')}, ${param('$address')}, ${time('$until')}
-    WHERE (SELECT count(*) FROM "takeback_waits" WHERE ${account}) < ${count(budget.loginWaits)}`,
-]
+function give({ clock, shift }: Dialect): Sql[] {
+  return [
+    sql`DELETE FROM "takeback_waits" WHERE "until" < ${shift(clock, -WAIT_KEPT)}`,
+    sql`DELETE FROM "takeback_waits" WHERE ${account} AND ${address}`,
+    sql`INSERT INTO "takeback_waits" ("account", "address", "until")
+      SELECT ${param('$account')}, ${param('$address')}, ${time('$until')}
+      WHERE (SELECT count(*) FROM "takeback_waits" WHERE ${account}) < ${count(budget.loginWaits)}`,
+  ]
+}

@@ -3,18 +3,14 @@ import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import type { Params, Row } from '../store/dialect.ts'
 import { loginMutex } from '../store/mutex.ts'
+import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
 import { NotStarted } from './lanes.ts'
 import { compileThrottle, SLOTS, type ThrottleStatements } from './throttle-statements.ts'
 import { type Count, type Counts, judge, type Origin, type Verdict, waitAfter } from './verdict.ts'
 
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
-/** A check that has not ended by then never will: its process is gone, and it counts as failed. */
-const PENDING_MAX = 30_000
 const PATIENCE = 10_000
-/** How long a wait can be used once it has ended. */
-const WAIT_KEPT = 60 * MINUTE
+const PLACE_MS = budget.knownPlaceDays * 24 * 60 * 60_000
 
 /** Who tries a password, and from where. */
 export interface Trier {
@@ -46,11 +42,13 @@ interface Entered {
  */
 export class Throttle {
   readonly #store: Store
+  readonly #serviceTime: ServiceTime
   readonly #statements: ThrottleStatements
   readonly #patience: number
 
-  constructor(store: Store, patience = PATIENCE) {
+  constructor(store: Store, serviceTime: ServiceTime, patience = PATIENCE) {
     this.#store = store
+    this.#serviceTime = serviceTime
     this.#patience = patience
     this.#statements = compileThrottle(store.dialect)
   }
@@ -89,17 +87,18 @@ export class Throttle {
 
   /** Waits where attempts that are still under way decide whether this one may be. */
   async #enter(trier: Trier): Promise<Entered> {
-    const until = Date.now() + this.#patience
+    const until = performance.now() + this.#patience
     const { origin, place } = await this.#placeOf(trier)
     for (;;) {
-      const now = Date.now()
-      const params = attemptParams(trier, { place, elsewhere: origin === 'elsewhere', now })
+      const params = { ...attemptParams(trier, place, origin), ...this.#placeTimes }
       const outcome = await this.#store.write(this.#statements.begin, params)
-      const verdict = judge(countsIn(outcome.rows), origin, now)
+      const counts = countsIn(outcome.rows)
+      const { now } = counts
+      const verdict = judge(counts, origin)
       if (verdict === 'free') return { params, origin }
       await this.#refuse(params, verdict)
       if (verdict !== 'wait') throw tooMany(verdict.until - now)
-      if (now > until) throw await this.#postpone(params, origin, now)
+      if (performance.now() > until) throw await this.#postpone(params, origin, now)
       await Bun.sleep(20 + Math.random() * 80)
     }
   }
@@ -128,38 +127,30 @@ export class Throttle {
       $account: digest(account),
       $place: places.address,
       $device: places.device,
-      $old: before(Date.now(), budget.knownPlaceDays * DAY),
+      ...this.#placeTimes,
     })
     const known = new Set(rows.map(([place]) => String(place)))
     if (device !== null && known.has(places.device)) return { origin: 'device', place: places.device }
     return { origin: known.has(places.address) ? 'address' : 'elsewhere', place: places.address }
   }
-}
 
-function attemptParams(
-  { account, address }: Trier,
-  { place, elsewhere, now }: { place: string; elsewhere: boolean; now: number },
-): Params {
-  return {
-    $attempt: Bun.randomUUIDv7(),
-    $account: digest(account),
-    $now: new Date(now).toISOString(),
-    $address: address,
-    $place: place,
-    $from: placeOf('address', address),
-    $elsewhere: elsewhere ? 1 : 0,
-    $minute: before(now, MINUTE),
-    $day: before(now, DAY),
-    $stale: before(now, PENDING_MAX),
-    $lapsed: before(now, WAIT_KEPT),
-    $old: before(now, budget.knownPlaceDays * DAY),
-    [SLOTS[0]]: loginMutex(account),
-    [SLOTS[1]]: loginMutex(address),
+  /** Now, and since when places are known. */
+  get #placeTimes(): Params {
+    return { $now: this.#serviceTime.text(), $old: this.#serviceTime.text(-PLACE_MS) }
   }
 }
 
-function before(now: number, ms: number): string {
-  return new Date(now - ms).toISOString()
+function attemptParams({ account, address }: Trier, place: string, origin: Origin): Params {
+  return {
+    $attempt: Bun.randomUUIDv7(),
+    $account: digest(account),
+    $address: address,
+    $place: place,
+    $from: placeOf('address', address),
+    $elsewhere: origin === 'elsewhere' ? 1 : 0,
+    [SLOTS[0]]: loginMutex(account),
+    [SLOTS[1]]: loginMutex(address),
+  }
 }
 
 /** One row each: its name, failures, attempts under way, the first and the last failure. */
@@ -169,7 +160,9 @@ function countsIn(rows: readonly Row[]): Counts {
     return { failed: Number(failed), pending: Number(pending), first: timeOf(first), last: timeOf(last) }
   }
   const [, , , until] = rows.find(([one]) => one === 'until') ?? []
+  const [, , , now] = rows.find(([one]) => one === 'now') ?? []
   return {
+    now: timeOf(now),
     place: of('place'),
     address: of('address'),
     elsewhere: of('elsewhere'),

@@ -1,6 +1,7 @@
 import { createHmac, type Hmac, randomBytes } from 'node:crypto'
 import { compactVerify, SignJWT } from 'jose'
 import { budget } from '../budget.ts'
+import { hasPassed } from '../clock.ts'
 import type { Session } from '../plan/viewer/actor.ts'
 
 /** What a token says. */
@@ -105,7 +106,7 @@ export class Tokens {
     const { session, notBefore } = claims
     const ends = Math.min(session.expires, session.started + SESSION_SECONDS)
     const now = Date.now()
-    return notBefore * 1000 <= now && now < ends * 1000 ? claims : undefined
+    return notBefore * 1000 <= now && !hasPassed(ends * 1000, TOKEN_SECONDS * 1000, now) ? claims : undefined
   }
 
   async #check(token: string): Promise<Claims | undefined> {

@@ -13,6 +13,8 @@ export interface Count {
 }
 
 export interface Counts {
+  /** When they were counted, in milliseconds, by the clock that all of these times are by. */
+  readonly now: number
   /** Of this account from this place, in a minute. */
   readonly place: Count
   /** From this address, in a minute. */
@@ -32,11 +34,12 @@ const MINUTE = 60_000
  * Whether an attempt may be made. A known device counts by itself alone: nobody else's wrong guesses reach it. Elsewhere
  * the wait grows with each failure of the account. Whoever was told a time is let in then, whatever others did meanwhile.
  */
-export function judge(counts: Counts, origin: Origin, now: number): Verdict {
+export function judge(counts: Counts, origin: Origin): Verdict {
+  const { now } = counts
   const verdicts = [
     judgeMinute(counts.place, budget.failuresPerPlace, now),
     ...(origin === 'device' ? [] : [judgeMinute(counts.address, budget.failuresPerAddress, now)]),
-    ...(origin === 'elsewhere' ? [judgeElsewhere(counts, now)] : []),
+    ...(origin === 'elsewhere' ? [judgeElsewhere(counts)] : []),
   ]
   const refused = verdicts.filter((one) => typeof one === 'object')
   const [worst] = refused.sort((a, b) => b.until - a.until)
@@ -44,12 +47,16 @@ export function judge(counts: Counts, origin: Origin, now: number): Verdict {
 }
 
 function judgeMinute({ failed, pending, first }: Count, most: number, now: number): Verdict {
-  if (failed >= most) return { until: Math.max(now, first + MINUTE), gives: false }
+  // A failure may lie a little ahead: nobody waits longer for that.
+  if (failed >= most) return { until: Math.max(now, Math.min(first, now) + MINUTE), gives: false }
   return failed + pending >= most ? 'wait' : 'free'
 }
 
-function judgeElsewhere({ elsewhere: { failed, pending, last }, until }: Counts, now: number): Verdict {
-  if (until !== undefined) return until <= now ? 'free' : { until, gives: false }
+function judgeElsewhere({ elsewhere, until, now }: Counts): Verdict {
+  const { failed, pending } = elsewhere
+  const last = Math.min(elsewhere.last, now)
+  const longest = now + budget.loginWaitSeconds * 1000
+  if (until !== undefined) return until <= now ? 'free' : { until: Math.min(until, longest), gives: false }
   const most = budget.failuresElsewhere
   if (failed < most) return failed + pending < most ? 'free' : 'wait'
   if (last + waitAfter(failed) > now) return { until: last + waitAfter(failed), gives: true }

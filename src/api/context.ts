@@ -20,6 +20,7 @@ import { mayOf, type View } from '../plan/view/view.ts'
 import { type Actor, nameOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params, Row } from '../store/dialect.ts'
+import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
 import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
@@ -39,6 +40,8 @@ export interface Context {
   digestOf(account: string): string
   readonly sessions: SessionSteps
   readonly temporary: TemporaryPasswords
+  /** For what is kept for days. */
+  readonly serviceTime: ServiceTime
   readonly operations: OperationsPlan
   /** How former versions of a type are read. */
   readonly upcasterOf: UpcasterOf

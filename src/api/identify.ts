@@ -1,4 +1,4 @@
-import { expiryOf } from '../account/temporary.ts'
+import { expiryOf, isExpired } from '../account/temporary.ts'
 import type { Claims, Tokens } from '../account/tokens.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
@@ -15,6 +15,7 @@ const KNOWN_MAX = 10_000
 interface Known {
   readonly caller: Caller
   readonly age: number
+  /** By `performance.now()`. */
   readonly until: number
 }
 
@@ -42,7 +43,7 @@ export class Identities {
   recall(token: string): Caller | undefined {
     const known = this.#known.get(token)
     if (known === undefined) return undefined
-    if (known.age === this.#age && known.until > Date.now()) return known.caller
+    if (known.age === this.#age && known.until > performance.now()) return known.caller
     this.#known.delete(token)
     return undefined
   }
@@ -59,7 +60,7 @@ export class Identities {
 
   async identify(token: string): Promise<Caller> {
     const age = this.#age
-    const looked = Date.now()
+    const looked = performance.now()
     const claims = await this.#tokens.verify(token)
     const state = claims === undefined ? undefined : await this.#stateOf(claims)
     if (claims === undefined || state === undefined) throw badToken()
@@ -68,7 +69,8 @@ export class Identities {
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
     const caller = Object.freeze({ actor, session, expired: state.expired })
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(token, { caller, age, until: Math.min(looked + RELIED_MS, session.expires * 1000) })
+    const left = session.expires * 1000 - Date.now()
+    this.#known.set(token, { caller, age, until: looked + Math.min(RELIED_MS, left) })
     return caller
   }
 
@@ -90,7 +92,7 @@ export class Identities {
     })
     if (row === undefined || Number(row[0]) !== session.epoch || row[1] !== null) return undefined
     const expiry = expiryOf(row[2], row[3], row[4])
-    return { expired: expiry !== undefined && new Date(expiry).getTime() <= Date.now() }
+    return { expired: expiry !== undefined && isExpired(expiry) }
   }
 }
 

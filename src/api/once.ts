@@ -1,6 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
 import { Failure, invalidAt } from '../errors.ts'
-import { KEPT_MS } from '../plan/past/answers.ts'
 import { type Caller, nameOf, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
@@ -9,6 +8,8 @@ import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
 
 const HEADER = 'Idempotency-Key'
+/** How long an answer is kept for those who ask again. */
+const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** A request that may come again, if it has a key. */
 export interface Repeatable {
@@ -66,7 +67,10 @@ function once(
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
   return transact(
     context.store,
-    () => doOnce(context, keyParams(request, key), () => annotated(context, request.note, make())),
+    () =>
+      doOnce(context, { ...keyParams(request, key), ...keptNow(context) }, () =>
+        annotated(context, request.note, make()),
+      ),
     request.signal,
   )
 }
@@ -107,8 +111,12 @@ function keyParams({ caller, target, body }: Repeatable, key: string): Params {
     $request: createHmac('sha256', key)
       .update(`${target}\n${JSON.stringify(body)}`)
       .digest('base64url'),
-    $expired: new Date(Date.now() - KEPT_MS).toISOString(),
   }
+}
+
+/** By service time, so that no jump of a clock frees a key. */
+export function keptNow({ serviceTime }: Context): Params {
+  return { $now: serviceTime.text(), $expired: serviceTime.text(-KEPT_MS) }
 }
 
 function recordOf({ status, headers = {}, body, shows }: KeptAnswer): Params {

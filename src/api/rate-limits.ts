@@ -28,8 +28,8 @@ export class RateLimits {
   readonly #signUps: TokenBucket | undefined
   readonly #counters: Readonly<Record<'reads' | 'writes', Counters | undefined>>
   #timer: Timer | undefined
-  #exchangedAt = Date.now()
-  #clearedAt = Date.now()
+  #exchangedAt = performance.now()
+  #clearedAt = performance.now()
   #wrote = false
 
   constructor(store: Store, { signUps, writes, reads }: Rates) {
@@ -48,7 +48,7 @@ export class RateLimits {
 
   /** Counts a request. Throws where nothing is left; undefined where there is no such limit. */
   count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
-    return this.#counters[kind]?.[whose].take(key, Date.now())
+    return this.#counters[kind]?.[whose].take(key, performance.now())
   }
 
   /** Counts sign-ups from an address, all of them or none, but for those that were counted before. */
@@ -61,20 +61,17 @@ export class RateLimits {
     if (all > bucket.burst)
       throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are taken in one go`)
     const count = all - counted
-    const now = Date.now()
     const key = `${bucket.name} ${address}`
     const cost = Math.round(count * bucket.cost)
-    const most = now + Math.round(bucket.window)
     const outcome = await this.#store.write(this.#plan.take, {
       $key: key,
-      $now: now,
       $cost: cost,
-      $most: most,
+      $most: Math.round(bucket.window),
     })
     this.#wrote = true
-    if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), now)
+    if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
     const [row] = await this.#store.read(this.#plan.find, { $key: key })
-    throw bucket.refusal(Number(row?.[0] ?? now), now, count)
+    throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
   }
 
   start(failed: (error: unknown) => void): void {
@@ -87,31 +84,31 @@ export class RateLimits {
   }
 
   async #tick(): Promise<void> {
-    const now = Date.now()
+    const now = performance.now()
     const ms = now - this.#exchangedAt
     this.#exchangedAt = now
     const counters = Object.values(this.#counters).flatMap((one) =>
       one === undefined ? [] : [one.address, one.user],
     )
-    await Promise.all(counters.map((counter) => this.#exchange(counter, ms, now)))
+    await Promise.all(counters.map((counter) => this.#exchange(counter, ms)))
     if (!this.#wrote || now - this.#clearedAt < CLEAR_MS) return
     this.#clearedAt = now
     this.#wrote = false
-    await this.#store.write(this.#plan.clear, { $now: now })
+    await this.#store.write(this.#plan.clear, {})
   }
 
   /** Tells what was taken here, and learns what was taken everywhere. */
-  async #exchange(counter: RateCounter, ms: number, now: number): Promise<void> {
+  async #exchange(counter: RateCounter, ms: number): Promise<void> {
     const { name, cost, window } = counter.bucket
     // Instances may have given more than there was before they heard of each other. That is a debt, but not for long.
-    const most = now + Math.round(DEBT * window)
+    const most = Math.round(DEBT * window)
     const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
     if (told.length > 0) this.#wrote = true
     await Promise.all(
       told.map(async ({ key, count }) => {
-        const params = { $key: `${name} ${key}`, $now: now, $cost: Math.round(count * cost), $most: most }
+        const params = { $key: `${name} ${key}`, $cost: Math.round(count * cost), $most: most }
         const { rows } = await this.#store.write(this.#plan.add, params)
-        counter.learn(key, Number(rows[0]?.[0]))
+        counter.learn(key, performance.now() + Number(rows[0]?.[0]))
       }),
     )
   }

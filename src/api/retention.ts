@@ -1,18 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { KEPT_MS } from '../plan/past/answers.ts'
 import { placeOf, type RetentionPlan } from '../plan/past/retention.ts'
 import type { Params } from '../store/dialect.ts'
+import { Lease } from '../store/lease.ts'
 import type { Context } from './context.ts'
 import { erase } from './erase.ts'
+import { keptNow } from './once.ts'
 import { perform } from './perform.ts'
 import { purge } from './remove.ts'
 
 const EVERY_MS = 10 * 60_000
-/** How long a lease lasts that is not renewed: its server is gone then. */
-const LEASE_MS = 60_000
-const RENEW_MS = 15_000
+/** A purge that was begun so long ago is not under way any more: its server is gone. */
+const PURGE_MS = 60_000
 /** Between two steps, in which others have their turn. */
 const PAUSE_MS = 20
 
@@ -24,7 +23,7 @@ const JUMP_MS = 7 * 24 * 60 * 60_000
 export class Retention {
   readonly #context: Context
   readonly #plan: RetentionPlan
-  readonly #me = randomUUID()
+  readonly #lease: Lease
   readonly #trash: readonly Plan[]
   #timer: Timer | undefined
   #stopped = false
@@ -34,22 +33,25 @@ export class Retention {
   constructor(context: Context, plan: RetentionPlan) {
     this.#context = context
     this.#plan = plan
+    this.#lease = new Lease(context.store, 'keeper')
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
   /** Now and then, for as long as the server runs. */
   start(): void {
-    const { health, observer } = this.#context
-    const run = () =>
-      this.passUnlessInDoubt().then(
-        (doubt) => health.note('retention', doubt === '' ? undefined : new Error(doubt)),
-        (error) => {
-          // Whoever stops the server closes the database under us.
-          if (this.#stopped) return
-          health.note('retention', error)
-          observer.emit({ kind: 'work_failed', work: 'retention', error })
-        },
-      )
+    const { health, observer, serviceTime } = this.#context
+    const run = async () => {
+      try {
+        await serviceTime.keep()
+        const doubt = await this.passUnlessInDoubt()
+        health.note('retention', doubt === '' ? undefined : new Error(doubt))
+      } catch (error) {
+        // Whoever stops the server closes the database under us.
+        if (this.#stopped) return
+        health.note('retention', error)
+        observer.emit({ kind: 'work_failed', work: 'retention', error })
+      }
+    }
     this.#timer = setInterval(run, EVERY_MS)
     this.#timer.unref()
     setTimeout(run, PAUSE_MS).unref()
@@ -98,7 +100,7 @@ export class Retention {
     if (this.#underWay || this.#stopped) return { purged: 0, turn: false }
     this.#underWay = true
     // A step may take longer than the lease lasts.
-    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), RENEW_MS)
+    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), Lease.RENEW_MS)
     renewal.unref()
     try {
       if (!(await this.#anyToDo(now)) || !(await this.#takeTurn())) return { purged: 0, turn: false }
@@ -106,7 +108,7 @@ export class Retention {
         return { purged: await this.#clear(now), turn: true }
       } finally {
         clearInterval(renewal)
-        if (!this.#stopped) await this.#context.store.write(this.#plan.giveTurn, { $me: `% ${this.#me}` })
+        if (!this.#stopped) await this.#lease.giveBack()
       }
     } finally {
       clearInterval(renewal)
@@ -117,7 +119,7 @@ export class Retention {
   async #clear(now: number): Promise<number> {
     let purged = 0
     await this.#finishPurges(now)
-    await this.#clearAnswers(now)
+    await this.#clearAnswers()
     for (const plan of this.#trash) purged += await this.#empty(plan, now)
     for (const walk of await this.#walks(now)) await this.#cut(walk)
     return purged
@@ -128,7 +130,7 @@ export class Retention {
     if (this.#erases) return true
     const { store, answers, purges } = this.#context
     const found = await Promise.all([
-      store.read(answers.old, expiredAt(now)),
+      store.read(answers.old, keptNow(this.#context)),
       store.read(purges.unfinished, begunBefore(now)),
     ])
     return found.some((rows) => rows.length > 0)
@@ -143,23 +145,15 @@ export class Retention {
     }
   }
 
-  async #clearAnswers(now: number): Promise<void> {
+  async #clearAnswers(): Promise<void> {
     const { store, answers } = this.#context
-    while ((await store.write(answers.clear, expiredAt(now))).done && (await this.#takeTurn()))
+    while ((await store.write(answers.clear, keptNow(this.#context))).done && (await this.#takeTurn()))
       await Bun.sleep(PAUSE_MS)
   }
 
   /** Takes the lease, or renews it. */
   async #takeTurn(): Promise<boolean> {
-    if (this.#stopped) return false
-    const now = Date.now()
-    const until = new Date(now + LEASE_MS).toISOString()
-    const outcome = await this.#context.store.write(this.#plan.takeTurn, {
-      $mine: `${until} ${this.#me}`,
-      $me: `% ${this.#me}`,
-      $now: new Date(now).toISOString(),
-    })
-    return outcome.done
+    return !this.#stopped && (await this.#lease.take())
   }
 
   async #empty(plan: Plan, now: number): Promise<number> {
@@ -235,10 +229,9 @@ function timeIn(text: string): number {
   return Date.parse(text.replaceAll('"', ''))
 }
 
-function expiredAt(now: number): Params {
-  return { $expired: new Date(now - KEPT_MS).toISOString() }
-}
-
 function begunBefore(now: number): Params {
-  return { $before: new Date(now - LEASE_MS).toISOString() }
+  return {
+    $before: new Date(now - PURGE_MS).toISOString(),
+    $after: new Date(now + PURGE_MS).toISOString(),
+  }
 }

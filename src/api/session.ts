@@ -1,6 +1,7 @@
 import { verifyInTurn } from '../account/passwords.ts'
+import { ENDED_MS } from '../account/sessions.ts'
 import { expiryOf } from '../account/temporary.ts'
-import { newSession, renew, TOKEN_SECONDS } from '../account/tokens.ts'
+import { newSession, renew } from '../account/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/read/login.ts'
@@ -66,16 +67,16 @@ export async function refresh(
   signal: AbortSignal,
 ): Promise<Answer> {
   const self = await selfOf(context, caller, query)
-  const { id, token, expires } = self.session
-  const params = { $session: id, $token: token, $until: timeOf(expires), $now: new Date().toISOString() }
+  const { id, token } = self.session
+  const params = { $session: id, $token: token, ...endedNow(context) }
   const replaced = await context.store.write(context.sessions.replace, params, signal)
   context.identities.forget()
   if (!replaced.done) throw badToken()
   return signIn(context, self, renew(self.session))
 }
 
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString()
+function endedNow({ serviceTime }: Context): Params {
+  return { $until: serviceTime.text(ENDED_MS), $now: serviceTime.text() }
 }
 
 /** `POST /api/auth/logout`: all tokens of this session die. */
@@ -86,8 +87,7 @@ export async function logout(
   signal: AbortSignal,
 ): Promise<Answer> {
   const { session } = await selfOf(context, caller, query)
-  const until = timeOf(Date.now() / 1000 + TOKEN_SECONDS)
-  const params = { $session: session.id, $until: until, $now: new Date().toISOString() }
+  const params = { $session: session.id, ...endedNow(context) }
   await context.store.write(context.sessions.end, params, signal)
   context.identities.forget()
   return { status: 204 }

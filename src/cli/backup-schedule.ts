@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { BackupPlan, Config } from '../config.ts'
 import { StartError } from '../errors.ts'
 import type { Observer } from '../observe/observer.ts'
-import { compileTurn } from '../plan/past/retention.ts'
 import { dropBackups } from '../store/backup/keep.ts'
 import { type Backup, discardUnfinished } from '../store/backup/make.ts'
+import { Lease } from '../store/lease.ts'
 import { addressOf, isMemory } from '../store/location.ts'
 import { BACKUP } from '../store/migration/memory.ts'
 import { compile, id, param, sql, word } from '../store/sql.ts'
@@ -16,8 +15,6 @@ import { backupName } from './backup.ts'
 
 /** How often it is looked whether a backup is due. */
 const LOOK_MS = 60_000
-const LEASE_MS = 60_000
-const RENEW_MS = 15_000
 const RETRY_MS = 10 * 60_000
 const PRIORITY = 10
 
@@ -29,7 +26,7 @@ export class BackupSchedule {
   readonly #store: Store
   readonly #config: Config
   readonly #observer: Observer
-  readonly #me = randomUUID()
+  readonly #lease: Lease
   #timer: Timer | undefined
   #child: Bun.Subprocess | undefined
   #running: Promise<void> | undefined
@@ -42,6 +39,7 @@ export class BackupSchedule {
     this.#store = store
     this.#config = config
     this.#observer = observer
+    this.#lease = new Lease(store, TURN)
   }
 
   start(): void {
@@ -74,15 +72,14 @@ export class BackupSchedule {
     const retryMs = Math.min(RETRY_MS, plan.everyMs)
     if (this.#failedAt !== undefined && performance.now() - this.#failedAt < retryMs) return
     if (!(await this.#isDue(plan)) || !(await this.#takeTurn())) return
-    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), RENEW_MS)
+    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), Lease.RENEW_MS)
     renewal.unref()
     try {
       // Another instance may have made it before it gave the turn back.
       if (await this.#isDue(plan)) await this.#make(plan)
     } finally {
       clearInterval(renewal)
-      if (!this.#stopped)
-        await this.#store.write(compileTurn(this.#store.dialect, TURN).giveTurn, { $me: `% ${this.#me}` })
+      if (!this.#stopped) await this.#lease.giveBack()
     }
   }
 
@@ -100,14 +97,7 @@ export class BackupSchedule {
   }
 
   async #takeTurn(): Promise<boolean> {
-    if (this.#stopped) return false
-    const now = Date.now()
-    const { done } = await this.#store.write(compileTurn(this.#store.dialect, TURN).takeTurn, {
-      $mine: `${new Date(now + LEASE_MS).toISOString()} ${this.#me}`,
-      $me: `% ${this.#me}`,
-      $now: new Date(now).toISOString(),
-    })
-    return done
+    return !this.#stopped && (await this.#lease.take())
   }
 
   async #make(plan: BackupPlan): Promise<void> {

@@ -60,9 +60,9 @@ function stopOn(
     process.on(signal, async () => {
       // Who asks once more after a while does not want to wait. At once it is the same wish, come on two ways: from the
       // terminal, and from whoever started us.
-      if (since !== undefined && Date.now() - since > TWICE_MS) endProcess(1)
+      if (since !== undefined && performance.now() - since > TWICE_MS) endProcess(1)
       if (since !== undefined) return
-      since = Date.now()
+      since = performance.now()
       const drainMs = drainFor(signal, config)
       if (drainMs > 0) {
         observer.emit({ kind: 'stopping', ms: drainMs })

@@ -281,7 +281,7 @@ onEveryStore(
         const rows = await server.query("SELECT id FROM takeback_attempts WHERE outcome = 'pending'")
         return rows.length === holders.length
       })
-      const impatient = new Throttle(store, 50)
+      const impatient = new Throttle(store, server.context.serviceTime, 50)
       const attempt = () => impatient.attempt(trier, async () => 'in')
       await expect(attempt()).rejects.toMatchObject({
         code: 'too_many_attempts',

@@ -9,12 +9,9 @@ const ANSWERS = id('takeback_answers')
 /** Which Entities a kept answer shows: key, Entity type, id. */
 const SHOWN = id('takeback_shown')
 
-/** How long an answer is kept for those who ask again. */
-export const KEPT_MS = 24 * 60 * 60 * 1000
-
 /** What is known of requests that may come again. */
 export interface AnswersPlan {
-  /** Takes `$key` for `$request`, unless somebody has had it since `$expired`; waits for whoever is about to. */
+  /** Takes `$key` for `$request` at `$now`, unless somebody has had it since `$expired`; waits for whoever is about to. */
   readonly claim: readonly Step[]
   /** Who has it: request, status, headers, body. */
   readonly find: Statement
@@ -35,7 +32,7 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
     claim: [
       one(
         'claim',
-        sql`INSERT INTO ${ANSWERS} ("key", "request", "at", "status", "headers") VALUES (${param('$key')}, ${param('$request')}, ${dialect.now}, 0, '')
+        sql`INSERT INTO ${ANSWERS} ("key", "request", "at", "status", "headers") VALUES (${param('$key')}, ${param('$request')}, ${param('$now', 'datetime')}, 0, '')
         ON CONFLICT ("key") DO UPDATE SET "request" = excluded."request", "at" = excluded."at", "operation" = NULL, "status" = 0, "headers" = '', "body" = NULL
         WHERE ${ANSWERS}."at" < ${expired} RETURNING "key"`,
       ),

@@ -36,7 +36,7 @@ export interface ErasePlan {
 export interface PurgesPlan {
   /** By `$purge`: its operation. */
   readonly find: Statement
-  /** Begun before `$before`: the id of each. */
+  /** Begun before `$before`, or after `$after`, by a wrong clock: the id of each. */
   readonly unfinished: Statement
   readonly finish: readonly Step[]
 }
@@ -48,7 +48,7 @@ export function compilePurges(dialect: Dialect): PurgesPlan {
       dialect.placeholder,
     ),
     unfinished: compile(
-      sql`SELECT "purge" FROM ${PURGES} WHERE "at" < ${param('$before', 'datetime')} ORDER BY "purge" LIMIT ${count(budget.stepRows)}`,
+      sql`SELECT "purge" FROM ${PURGES} WHERE "at" < ${param('$before', 'datetime')} OR "at" > ${param('$after', 'datetime')} ORDER BY "purge" LIMIT ${count(budget.stepRows)}`,
       dialect.placeholder,
     ),
     finish: [step(dialect, 'finish', 'any', sql`DELETE FROM ${PURGES} WHERE "purge" = ${param('$purge')}`)],

@@ -13,10 +13,6 @@ const PASSED = word('passed')
 
 /** The statements by which the server clears out what is old. */
 export interface RetentionPlan {
-  /** Takes the lease until `$until`, if nobody else has it at `$now`. `$me` is who asks. */
-  readonly takeTurn: readonly Step[]
-  /** Gives it back. */
-  readonly giveTurn: readonly Step[]
   /** Clocks as cache, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
   readonly clocks: Statement
   /** Keeps `$now` as the time of the last pass. */
@@ -37,7 +33,6 @@ export const placeOf = (type: string) => `cut ${type}`
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
   const cache = new ShapeCache<readonly Step[]>()
   return {
-    ...compileTurn(dialect, 'keeper'),
     clocks: compile(
       sql`SELECT ${dialect.render('datetime', dialect.now, 0)}, (SELECT "value" FROM ${META} WHERE "key" = ${PASSED}),
         (SELECT ${dialect.render('datetime', sql`j."at"`, 0)} FROM ${JOURNAL} j ORDER BY j."seq" DESC LIMIT 1)`,
@@ -85,28 +80,4 @@ function replaced(types: readonly string[]): Sql {
 function keepPlace(type: string): Sql {
   return sql`INSERT INTO ${META} ("key", "value") VALUES (${word(placeOf(type))}, CAST(${param('$upto', 'integer')} AS text))
     ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
-}
-
-/** A lease among all servers of a database, under a key. */
-export function compileTurn(dialect: Dialect, key: string): Pick<RetentionPlan, 'takeTurn' | 'giveTurn'> {
-  return {
-    takeTurn: [
-      step(
-        dialect,
-        'turn',
-        'some',
-        sql`INSERT INTO ${META} ("key", "value") VALUES (${word(key)}, ${param('$mine')})
-          ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"
-          WHERE ${META}."value" < ${param('$now')} OR ${META}."value" LIKE ${param('$me')} RETURNING "value"`,
-      ),
-    ],
-    giveTurn: [
-      step(
-        dialect,
-        'turn',
-        'any',
-        sql`UPDATE ${META} SET "value" = '' WHERE "key" = ${word(key)} AND "value" LIKE ${param('$me')}`,
-      ),
-    ],
-  }
 }

@@ -138,8 +138,8 @@ async function drain(server: Server<undefined>, service: Service): Promise<void>
   await Bun.sleep(HOLD_MS)
   const stopped = server.stop()
   resolve()
-  const deadline = Date.now() + DRAIN_MS
-  while (service.underWay > 0 && Date.now() < deadline) await Bun.sleep(5)
+  const deadline = performance.now() + DRAIN_MS
+  while (service.underWay > 0 && performance.now() < deadline) await Bun.sleep(5)
   await Promise.race([stopped, Bun.sleep(DRAIN_MS / 10)])
   await server.stop(true)
 }

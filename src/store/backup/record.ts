@@ -1,5 +1,5 @@
 import { copiedTables } from '../copy/tables.ts'
-import { BACKUP, type Memory, tell } from '../migration/memory.ts'
+import { BACKUP, type Memory, tell, told } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { id, sql, word } from '../sql.ts'
 import type { SealedSecret } from './sealing.ts'
@@ -27,17 +27,12 @@ export interface LastChange {
 const HASH = `${BACKUP} hash`
 
 export async function readRecord(session: Session): Promise<BackupRecord | undefined> {
-  const text = await metaOf(session, BACKUP)
+  const text = await told(session, BACKUP)
   return text === undefined ? undefined : (JSON.parse(text) as BackupRecord)
 }
 
 export async function readHash(session: Session): Promise<string> {
-  return (await metaOf(session, HASH)) ?? ''
-}
-
-async function metaOf(session: Session, key: string): Promise<string | undefined> {
-  const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
-  return row === undefined ? undefined : String(row[0])
+  return (await told(session, HASH)) ?? ''
 }
 
 export async function writeRecord(session: Session, record: BackupRecord, hash: string): Promise<void> {

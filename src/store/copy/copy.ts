@@ -8,9 +8,11 @@ import {
   refuseForeign,
   remember,
   tell,
+  told,
 } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
+import { SERVED } from '../service-time.ts'
 import { count, id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'
@@ -72,11 +74,11 @@ export async function copyData(
       tallies.set(table.name, tally.sum())
     }
     const numbers = await numbersOf(source, session, tables)
-    return { memory, tables, tallies, numbers, rows, last: await lastChange(session) }
+    return { memory, tables, tallies, numbers, rows, ...(await endOf(session)) }
   })
   await check(target, copied.tables, copied.tallies, copied.rows, report)
   await beforeEnd()
-  await complete(target, copied.memory, copied.numbers)
+  await complete(target, copied)
   const missed = await source.transact('read', (session) => changesSince(session, copied.last))
   return { rows: copied.rows, tables: copied.memory.tables.length, missed }
 }
@@ -99,9 +101,10 @@ async function countAll(session: Session, tables: readonly CopiedTable[]): Promi
   return sum
 }
 
-async function lastChange(session: Session): Promise<number> {
+/** How far the source has come: its last change, and its service time. */
+async function endOf(session: Session): Promise<{ last: number; served: string | undefined }> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
-  return Number(row?.[0] ?? 0)
+  return { last: Number(row?.[0] ?? 0), served: await told(session, SERVED) }
 }
 
 async function changesSince(session: Session, last: number): Promise<number> {
@@ -176,12 +179,16 @@ async function numbersOf(
 }
 
 /** Indexes, references and counters; and it is a database like any other. */
-async function complete(target: Structure, memory: Memory, numbers: readonly Given[]): Promise<void> {
+async function complete(
+  target: Structure,
+  { memory, numbers, served }: { memory: Memory; numbers: readonly Given[]; served: string | undefined },
+): Promise<void> {
   await target.transact('change', async (session) => {
     for (const table of memory.tables) await completeTable({ structure: target, session }, table)
     for (const { table, column, last } of numbers)
       for (const source of target.ddl.giveAfter(table, column, last)) await session.run(source)
     await remember(session, memory)
+    if (served !== undefined) await tell(session, SERVED, served)
     await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
   })
 }

@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
-import { param, sql } from '../sql.ts'
+import { param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { Session, Structure } from './structure.ts'
 
@@ -72,6 +72,12 @@ export async function remember(session: Session, memory: Omit<Memory, 'format'>)
   await tell(session, 'since', String(memory.since))
   await tell(session, 'fingerprint', memory.fingerprint)
   await tell(session, 'past', JSON.stringify(memory.past))
+}
+
+/** What it says under a key that others keep; undefined where it says nothing. */
+export async function told(session: Session, key: string): Promise<string | undefined> {
+  const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
+  return row === undefined ? undefined : String(row[0])
 }
 
 async function readMeta(session: Session): Promise<Map<string, string>> {

@@ -154,6 +154,8 @@ export const dialect: Dialect = {
 
   now: NOW,
   later: (than) => sql`greatest(${NOW}, ${than})`,
+  clock: NOW,
+  milliseconds: (time) => sql`floor(extract(epoch FROM ${time}) * 1000)::bigint`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
   lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE`, toExist: sql` FOR KEY SHARE` },
 }

@@ -4,6 +4,8 @@ import { searchName } from '../migration/structure.ts'
 import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
 import { found, queryOf } from './search.ts'
 
+/** What is bound to the time when a statement runs. */
+export const CLOCK = '$clock'
 const EXTENT = sql`temp."takeback_extent"`
 
 export const dialect: Dialect = {
@@ -118,6 +120,8 @@ export const dialect: Dialect = {
   // The Store sets it for a whole group of transactions, and keeps it from going back.
   now: param('$at'),
   later: () => param('$at'),
+  clock: param(CLOCK, 'datetime'),
+  milliseconds: (time) => sql`CAST(round(unixepoch(${time}, 'subsec') * 1000) AS INTEGER)`,
   fence: undefined,
   lock: undefined,
 }

@@ -1,6 +1,7 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import type { Bound, Params, Row } from '../dialect.ts'
 import type { Statement } from '../sql.ts'
+import { CLOCK } from './dialect.ts'
 import { beginMatching } from './matches.ts'
 
 /** A statement that is ready to run: whether rows come of it, and whether it looks for patterns. */
@@ -58,5 +59,5 @@ export class Statements {
 }
 
 export function bind(paramNames: readonly string[], params: Params): Bound[] {
-  return paramNames.map((name) => params[name] ?? null)
+  return paramNames.map((name) => params[name] ?? (name === CLOCK ? new Date().toISOString() : null))
 }

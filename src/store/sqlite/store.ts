@@ -60,7 +60,7 @@ export class SqliteStore implements Store {
   /** The last change of the journal in the transaction that is about to be committed. */
   #seq = 0
   #others = 0
-  #lookedAt = 0
+  #lookedAt = -1
   #generation = Number.POSITIVE_INFINITY
   #outdated = false
   #dataVersion: unknown
@@ -94,7 +94,7 @@ export class SqliteStore implements Store {
 
   /** Other processes with the same file, looked at once in a millisecond. */
   get others(): number {
-    const now = Date.now()
+    const now = Math.trunc(performance.now())
     if (now !== this.#lookedAt) {
       this.#lookedAt = now
       const version = this.#statements.execute(dataVersion, {}).rows[0]?.[0]
@@ -170,7 +170,7 @@ export class SqliteStore implements Store {
     } catch (error) {
       const failed = this.#failed(error)
       // It may have met tables that others have changed meanwhile.
-      this.#lookedAt = 0
+      this.#lookedAt = -1
       this.#refuseOutdated()
       throw failed
     }
@@ -314,7 +314,7 @@ export class SqliteStore implements Store {
 
   /** Looked at again now that nobody else can change it. */
   #begin(): string {
-    this.#lookedAt = 0
+    this.#lookedAt = -1
     this.#refuseOutdated()
     return this.#now()
   }

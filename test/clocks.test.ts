@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Glob } from 'bun'
+
+const src = join(import.meta.dir, '..', 'src')
+
+/** Who asks the wall clock, and why nothing else will do. `src/clock.ts` says which clock is for what. */
+const allowed: Readonly<Record<string, string>> = {
+  'account/temporary.ts': 'a time that people are told; held against its limit by hasPassed',
+  'account/tokens.ts': 'the times of tokens',
+  'api/context.ts': '`now` in rules',
+  'api/health.ts': 'shown to admins',
+  'api/identify.ts': 'the times of tokens',
+  'api/query.ts': 'the oldest time that can be asked about',
+  'api/retention.ts': 'times of Entities; guarded against jumps',
+  'cli/backup-schedule.ts': 'names of backups, and when the last one was; one from the future does not count',
+  'cli/backup.ts': 'names of backups',
+  'cli/past.ts': 'times that people type',
+  'cli/retention.ts': 'asks people whether the clock is right',
+  'cli/trash.ts': 'times that people type',
+  'clock.ts': 'hasPassed',
+  'observe/log.ts': 'the log',
+  'store/backup/keep.ts': 'held against the times of files',
+  'store/backup/make.ts': 'shown to people',
+  'store/lease.ts': 'shared by processes; one that lasts too long does not count',
+  'store/migration/steps.ts': 'the journal',
+  'store/service-time.ts': 'where service time begins',
+  'store/sqlite/statements.ts': 'the clock of the database',
+  'store/sqlite/store.ts': 'the journal',
+}
+
+test('nobody else asks the wall clock', () => {
+  const asking = [...new Glob('**/*.ts').scanSync(src)]
+    .filter((file) => !file.endsWith('.test.ts'))
+    .filter((file) => /Date\.now\(\)|new Date\(\)/.test(readFileSync(join(src, file), 'utf8')))
+  expect(asking.sort()).toEqual(Object.keys(allowed))
+})

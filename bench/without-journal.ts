@@ -8,7 +8,7 @@ import { Observer } from '../src/observe/observer.ts'
 import { bodyColumns } from '../src/plan/tables/columns.ts'
 import { renderEntity } from '../src/plan/tables/render.ts'
 import { system } from '../src/plan/viewer/actor.ts'
-import { insert } from '../src/plan/write/write.ts'
+import { insertSql } from '../src/plan/write/insert.ts'
 import { sql } from '../src/store/sql.ts'
 import { step } from '../src/store/step.ts'
 
@@ -27,7 +27,7 @@ const { writes } = plan.view(system)
 const json = renderEntity(type, dialect)
 const create = dialect
   .journalled(
-    insert(type, bodyColumns(type.fields), dialect),
+    insertSql(type, bodyColumns(type.fields), dialect, []),
     type.name,
     'last',
     (source) => sql`SELECT t."id", t."version", ${json} FROM ${source}`,

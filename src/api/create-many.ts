@@ -4,7 +4,7 @@ import { type Errors, Failure, invalid, invalidAt, noteAll, placed } from '../er
 import type { Plan } from '../plan/compile.ts'
 import { uniquesOf } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
-import { noteTakenAt } from '../plan/write/write.ts'
+import { noteTakenAt } from '../plan/write/faults.ts'
 import { type Act, all } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { allow, type KeptAnswer, operationOf } from './context.ts'
@@ -79,7 +79,10 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
       const key = JSON.stringify([set, ...set.map((name) => String(params[name]))])
       const before = first.get(key)
       if (before === undefined) first.set(key, at)
-      else noteTakenAt(errors, set, `${before} of the same list`, set.length, `${at}.`)
+      else {
+        const by = `${before} of the same list`
+        noteTakenAt(errors, { paths: set, by, together: set.length, prefix: `${at}.` })
+      }
     }
   }
   return errors

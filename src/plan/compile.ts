@@ -75,7 +75,7 @@ function compileFor(
   dialect: Dialect,
 ): PlanView {
   const view = compileView(type, viewer, model, legacy, dialect)
-  return Object.freeze({ ...view, removals: compileRemovals(type, model, legacy, dialect, view) })
+  return Object.freeze({ ...view, removals: compileRemovals({ type, model, legacy, dialect, view }) })
 }
 
 function compilePlan(

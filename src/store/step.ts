@@ -21,12 +21,6 @@ export type Outcome =
   | { readonly done: true; readonly rows: readonly Row[] }
   | { readonly done: false; readonly step: string; readonly rows: readonly Row[] }
 
-export function step(
-  dialect: Dialect,
-  name: string,
-  expect: Step['expect'],
-  source: Sql,
-  more: { readonly notes?: boolean } = {},
-): Step {
-  return { name, expect, statement: compile(source, dialect.placeholder), ...more }
+export function step(dialect: Dialect, name: string, expect: Step['expect'], source: Sql): Step {
+  return { name, expect, statement: compile(source, dialect.placeholder) }
 }

@@ -26,7 +26,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
     const place = edge.list === undefined ? sql`NULL` : sql`l."place"`
     return sql`INSERT INTO ${CLEARED} ("operation", "entity", "entity_id", "column", "target", "place", "version")
       SELECT ${param('$operation')}, ${word(type.name)}, c."id", ${word(edge.column)}, ${target}, ${place}, c."version" + 1 FROM ${rows}
-      WHERE c."id" IN ${extent.asideIds(type)} AND ${target} IN ${extent.ids(edge.to)}
+      WHERE c."id" IN ${extent.affectedIds(type)} AND ${target} IN ${extent.ids(edge.to)}
       ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   })
   // An operation of many parts can empty a reference more than once: what stood there last is what comes back.
@@ -36,18 +36,18 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
       (
         edge,
       ) => sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$operation')} AND "entity" = ${word(type.name)} AND "column" = ${word(edge.column)}
-        AND "entity_id" IN (SELECT t."id" FROM ${table} t WHERE t."id" IN ${extent.asideIds(type)} AND ${gone(edge)})`,
+        AND "entity_id" IN (SELECT t."id" FROM ${table} t WHERE t."id" IN ${extent.affectedIds(type)} AND ${gone(edge)})`,
     )
   return [
-    ...extent.aside(
+    ...extent.noteAffected(
       type,
       sql`SELECT t."id" FROM ${table} t WHERE t."deleted_at" IS NULL AND (${join(edges.map(gone), sql` OR `)})`,
     ),
     ...[
       ...before,
       ...kept,
-      sql`UPDATE ${table} AS t SET ${join(emptied)}, ${next(dialect)} WHERE t."id" IN ${extent.asideIds(type)}`,
-      journalAside(type, extent, dialect),
+      sql`UPDATE ${table} AS t SET ${join(emptied)}, ${next(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
+      journalAffected(type, extent, dialect),
     ].map((source) => step(dialect, 'change', 'any', source)),
   ]
 }
@@ -82,14 +82,14 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
     sql` OR `,
   )
   return [
-    ...extent.aside(
+    ...extent.noteAffected(
       type,
       sql`SELECT t."id" FROM ${id(type.name)} t WHERE t."id" IN (SELECT k."entity_id" FROM ${CLEARED} k WHERE ${ofThis})
         AND (${can})`,
     ),
     ...[
-      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next(dialect)} WHERE t."id" IN ${extent.asideIds(type)}`,
-      journalAside(type, extent, dialect),
+      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
+      journalAffected(type, extent, dialect),
     ].map((source) => step(dialect, 'change', 'any', source)),
   ]
 }
@@ -143,6 +143,6 @@ export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
     AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`
 }
 
-function journalAside(type: EntityType, extent: Extent, dialect: Dialect): Sql {
-  return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.asideIds(type)}`)
+function journalAffected(type: EntityType, extent: Extent, dialect: Dialect): Sql {
+  return journal(type, 'update', dialect, sql`${id(type.name)} t WHERE t."id" IN ${extent.affectedIds(type)}`)
 }

@@ -1,7 +1,6 @@
 import { budget } from '../../budget.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
-import { type Errors, note } from '../../errors.ts'
-import type { Dialect, Row } from '../../store/dialect.ts'
+import type { Dialect } from '../../store/dialect.ts'
 import {
   and,
   compile,
@@ -19,21 +18,20 @@ import { rowOf } from '../condition/row-source.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
 import { next } from '../tables/columns.ts'
 import { byType, type Legacy, lockGraphs, type Reach, reachOf } from '../tables/graph.ts'
-import { pathOfTarget } from '../tables/links.ts'
 import { renderEntity } from '../tables/render.ts'
 import { TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
 import type { View } from '../view/view.ts'
 import { keepAnAdmin } from '../viewer/admins.ts'
-import type { Disclosure } from '../viewer/disclosure.ts'
-import { isVersion, noteTaken } from '../write/write.ts'
+import { isVersion } from '../write/update.ts'
 import { clear, forgetCleared, setAgain } from './clear.ts'
-import { type Extent, extentOf } from './extent.ts'
+import { explainRemovals, type RemovalExplanations } from './explain.ts'
+import { Extent } from './extent.ts'
 
 /**
  * Delete, restore and purge of one type, with all that hangs from it. Each is one set-based transaction: first the
  * extent is found, then what stands against it, then whole tables at a time are changed and written down.
  */
-export interface RemovePlan {
+export interface RemovePlan extends RemovalExplanations {
   readonly delete: readonly Step[]
   readonly restore: readonly Step[]
   /** Marks what is to be erased. */
@@ -44,94 +42,160 @@ export interface RemovePlan {
   readonly endsLogins: boolean
   /** After a restore that met a taken value: which, and who has it. */
   readonly conflicts: Statement
-  explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
-  explainDead(rows: readonly Row[], errors: Errors, self: number): void
-  /** After a restore that met deleted targets: which. */
-  deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
-  /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
-  explainSetAgain(errors: Errors): void
-  explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
 }
 
-export function compileRemovals(
-  type: EntityType,
-  model: Model,
-  legacy: Legacy,
-  dialect: Dialect,
-  { shown, rule, disclosure }: Pick<View, 'shown' | 'rule' | 'disclosure'>,
-): RemovePlan {
-  const reach = reachOf(type, model, legacy)
-  const extent = extentOf(reach, model, dialect)
-  const back = reachOf(type, model, legacy, 'back')
-  const taken = extentOf(back, model, dialect)
-  // Not by the index of the deletion, which has all of it at every step of the way.
-  const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
-  const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
-  const change = (sources: readonly Sql[]) => sources.map((source) => step(dialect, 'change', 'any', source))
-  const find = (of: Extent, action: 'delete' | 'restore' | 'purge', root: Sql, rest: Sql) => {
-    const asked = rule(action, rowOf(type))
-    return of.find(sql`${root} AND ${isVersion}${asked === undefined ? sql`` : sql` AND ${asked}`}`, rest)
-  }
-  const check = (name: string, parts: readonly Sql[]) =>
-    parts.length === 0
-      ? []
-      : [step(dialect, name, 'none', sql`${unionAll(parts)} LIMIT ${count(budget.namedObstacles)}`)]
-  const answer = sql`SELECT t."id", t."version", ${renderEntity(type, dialect, shown)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`
-  const findTaken = (action: 'restore' | 'purge') =>
-    find(taken, action, sql`${rootOfDeletion} AND ${isNoPurge}`, restOfDeletion)
-  const conflicts = back.types.flatMap((one, code) =>
-    uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
-  )
+/** What removals of one type are compiled from, for one viewer. */
+interface Removing {
+  readonly type: EntityType
+  readonly model: Model
+  readonly legacy: Legacy
+  readonly dialect: Dialect
+  readonly view: Pick<View, 'shown' | 'rule' | 'disclosure'>
+}
 
+export function compileRemovals(removing: Removing): RemovePlan {
+  const { type, model, legacy, view } = removing
+  const reach = reachOf(type, model, legacy)
+  const back = reachOf(type, model, legacy, 'back')
+  const steps = new RemoveSteps(removing, reach, back)
   return {
-    delete: [
-      // Two admins who delete each other must see each other.
-      ...(type.name === model.admins ? lockGraphs([type], model, dialect) : []),
-      ...find(extent, 'delete', sql`"deleted_at" IS NULL`, sql`c."deleted_at" IS NULL`),
-      ...check('held', [
-        ...reach.restricts.map((edge, at) => extent.holders(edge, at, sql`c."deleted_at" IS NULL`)),
-        ...reach.floors.map((edge, at) => extent.undercut(edge, reach.restricts.length + at)),
-      ]),
-      ...change(reach.types.map((one) => stamp(one, extent, dialect))),
-      ...keepAnAdmin(reach.types, model, dialect),
-      ...change(reach.types.map((one) => extent.journal(one, 'delete'))),
-      ...byType(reach.clears, model).flatMap(({ type, edges }) => clear(type, edges, extent, dialect)),
-      step(dialect, 'answer', 'some', answer),
-    ],
-    restore: [
-      ...findTaken('restore'),
-      ...taken.holdTargets(back.out),
-      ...check(
-        'dead',
-        back.out.map((edge, at) => taken.deadTargets(edge, at)),
-      ),
-      ...byType(back.clears, model).flatMap(({ type, edges }) => setAgain(type, edges, taken, dialect)),
-      ...change(back.types.map((one) => unstamp(one, taken, dialect))),
-      ...change(back.types.map((one) => taken.journal(one, 'restore'))),
-      ...change(back.clears.map((edge) => forgetCleared(edge, taken))),
-      step(dialect, 'answer', 'some', answer),
-    ],
-    purge: [
-      ...findTaken('purge'),
-      ...check(
-        'held',
-        back.into.map((edge, at) => taken.holders(edge, at, sql`1 = 1`)),
-      ),
-      ...change([
-        ...back.clears.map((edge) => forgetCleared(edge, taken)),
-        ...back.types.map((one) => mark(one, taken, dialect)),
-        ...back.types.map((one) => taken.journal(one, 'purge')),
-        beginPurge(dialect),
-      ]),
-    ],
+    delete: steps.delete(),
+    restore: steps.restore(),
+    purge: steps.purge(),
     takes: back.types.map(({ name }) => name),
     endsLogins: reach.types.some(({ login }) => login !== undefined),
-    conflicts: compile(
-      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${taken.closure(rootOfDeletion, restOfDeletion)}) q)
-        ${unionAll(conflicts)} LIMIT ${count(budget.namedObstacles)}`,
-      dialect.placeholder,
-    ),
-    ...explanations(reach, back, model, disclosure),
+    conflicts: steps.conflicts(),
+    ...explainRemovals(reach, back, model, view.disclosure),
+  }
+}
+
+// Not by the index of the deletion, which has all of it at every step of the way.
+const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
+const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
+
+/** The steps of removals of one type. */
+class RemoveSteps {
+  readonly #type: EntityType
+  readonly #model: Model
+  readonly #dialect: Dialect
+  readonly #view: Removing['view']
+  /** Where a deletion gets to, and what it takes. */
+  readonly #reach: Reach
+  readonly #extent: Extent
+  /** The same for the way back: restore and purge. */
+  readonly #back: Reach
+  readonly #taken: Extent
+
+  constructor({ type, model, dialect, view }: Removing, reach: Reach, back: Reach) {
+    this.#type = type
+    this.#model = model
+    this.#dialect = dialect
+    this.#view = view
+    this.#reach = reach
+    this.#extent = new Extent(reach, model, dialect)
+    this.#back = back
+    this.#taken = new Extent(back, model, dialect)
+  }
+
+  delete(): Step[] {
+    const { types, restricts, floors, clears } = this.#reach
+    const extent = this.#extent
+    const isLive = sql`c."deleted_at" IS NULL`
+    return [
+      // Two admins who delete each other must see each other.
+      ...(this.#type.name === this.#model.admins ? lockGraphs([this.#type], this.#model, this.#dialect) : []),
+      ...extent.find(this.#mayBe('delete', sql`"deleted_at" IS NULL`), isLive),
+      ...this.#refuse('held', [
+        ...restricts.map((edge, at) => extent.holders(edge, at, isLive)),
+        ...floors.map((edge, at) => extent.undercut(edge, restricts.length + at)),
+      ]),
+      ...this.#change(types.map((one) => stamp(one, extent, this.#dialect))),
+      ...keepAnAdmin(types, this.#model, this.#dialect),
+      ...this.#change(types.map((one) => extent.journal(one, 'delete'))),
+      ...byType(clears, this.#model).flatMap(({ type, edges }) => clear(type, edges, extent, this.#dialect)),
+      this.#answer(),
+    ]
+  }
+
+  restore(): Step[] {
+    const { types, out, clears } = this.#back
+    const taken = this.#taken
+    return [
+      ...this.#findTaken('restore'),
+      ...taken.holdTargets(out),
+      ...this.#refuse(
+        'dead',
+        out.map((edge, at) => taken.deadTargets(edge, at)),
+      ),
+      ...byType(clears, this.#model).flatMap(({ type, edges }) =>
+        setAgain(type, edges, taken, this.#dialect),
+      ),
+      ...this.#change(types.map((one) => unstamp(one, taken, this.#dialect))),
+      ...this.#change(types.map((one) => taken.journal(one, 'restore'))),
+      ...this.#change(clears.map((edge) => forgetCleared(edge, taken))),
+      this.#answer(),
+    ]
+  }
+
+  purge(): Step[] {
+    const { types, into, clears } = this.#back
+    const taken = this.#taken
+    return [
+      ...this.#findTaken('purge'),
+      ...this.#refuse(
+        'held',
+        into.map((edge, at) => taken.holders(edge, at, sql`1 = 1`)),
+      ),
+      ...this.#change([
+        ...clears.map((edge) => forgetCleared(edge, taken)),
+        ...types.map((one) => mark(one, taken, this.#dialect)),
+        ...types.map((one) => taken.journal(one, 'purge')),
+        beginPurge(this.#dialect),
+      ]),
+    ]
+  }
+
+  /** Values that must be unique, of what a restore would bring back, and who has them. */
+  conflicts(): Statement {
+    const found = this.#back.types.flatMap((one, code) =>
+      uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
+    )
+    return compile(
+      sql`WITH "takeback_back"("type", "id") AS (SELECT q."type", q."id" FROM (${this.#taken.closure(rootOfDeletion, restOfDeletion)}) q)
+        ${unionAll(found)} LIMIT ${count(budget.namedObstacles)}`,
+      this.#dialect.placeholder,
+    )
+  }
+
+  /** What the Entity itself must meet: its state, the version that was asked for, and the rule. */
+  #mayBe(action: 'delete' | 'restore' | 'purge', state: Sql): Sql {
+    const rule = this.#view.rule(action, rowOf(this.#type))
+    return sql`${state} AND ${isVersion}${rule === undefined ? sql`` : sql` AND ${rule}`}`
+  }
+
+  #findTaken(action: 'restore' | 'purge'): readonly Step[] {
+    return this.#taken.find(this.#mayBe(action, sql`${rootOfDeletion} AND ${isNoPurge}`), restOfDeletion)
+  }
+
+  #refuse(name: string, obstacles: readonly Sql[]): Step[] {
+    if (obstacles.length === 0) return []
+    return [
+      step(this.#dialect, name, 'none', sql`${unionAll(obstacles)} LIMIT ${count(budget.namedObstacles)}`),
+    ]
+  }
+
+  #change(sources: readonly Sql[]): Step[] {
+    return sources.map((source) => step(this.#dialect, 'change', 'any', source))
+  }
+
+  #answer(): Step {
+    const json = renderEntity(this.#type, this.#dialect, this.#view.shown)
+    return step(
+      this.#dialect,
+      'answer',
+      'some',
+      sql`SELECT t."id", t."version", ${json} FROM ${id(this.#type.name)} t WHERE t."id" = ${param('$id')}`,
+    )
   }
 }
 
@@ -157,66 +221,4 @@ function conflictOf(type: EntityType, code: number, set: readonly string[], at: 
   return sql`SELECT ${word(`${code} ${at}`)}, t."id", h."id" FROM "takeback_back" b
     JOIN ${id(type.name)} t ON t."id" = b."id" JOIN ${id(type.name)} h ON ${and(same)} AND h."id" <> t."id"
     WHERE b."type" = ${count(code)} AND h."deleted_at" IS NULL`
-}
-
-function explanations(
-  reach: Reach,
-  back: Reach,
-  model: Model,
-  disclosure: Disclosure,
-): Pick<RemovePlan, 'explainHeld' | 'explainDead' | 'deadTargets' | 'explainSetAgain' | 'explainConflicts'> {
-  const [self] = reach.types
-  const prefix = (type: string, member: unknown, own: number) =>
-    type === self?.name && Number(member) === own ? '' : `${type}/${member}.`
-  return {
-    explainHeld(rows, errors, action) {
-      for (const [at, number] of rows) {
-        const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
-        if (edge === undefined) continue
-        const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
-        const one = Number(number) === 1
-        const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
-        const needs =
-          action === 'delete' && reach.floors.includes(edge)
-            ? `, and must keep at least ${edge.list?.min} there`
-            : ''
-        const place = disclosure.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
-        note(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
-      }
-    },
-    explainDead(rows, errors, own) {
-      for (const [key, member, target] of rows) {
-        const [which, place] = String(key).split(' ')
-        const edge = back.out[Number(which)]
-        if (edge === undefined) continue
-        const at = prefix(edge.from, member, own)
-        if (disclosure.values(edge.from, [edge.column]))
-          note(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
-        else note(errors, at.slice(0, -1), 'refers to something that is deleted')
-      }
-    },
-    deadTargets: (rows) =>
-      rows.flatMap(([key, , target]) => {
-        const edge = back.out[Number(String(key).split(' ')[0])]
-        return edge === undefined ? [] : [[edge.to, Number(target)] as const]
-      }),
-    explainSetAgain(errors) {
-      for (const { type, edges } of byType(back.clears, model))
-        for (const set of uniquesOf(type))
-          if (edges.some(({ column }) => set.includes(column))) {
-            const named = set.filter((column) => disclosure.column(type.name, column))
-            const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
-            note(errors, place, 'would no longer be unique if it were set again')
-          }
-    },
-    explainConflicts(rows, errors, own) {
-      for (const [place, member, holder] of rows) {
-        const [code, at] = String(place).split(' ').map(Number)
-        const type = back.types[code ?? 0]
-        if (type === undefined) continue
-        const set = uniquesOf(type)[at ?? 0] ?? []
-        noteTaken(errors, type.name, set, Number(holder), disclosure, prefix(type.name, member, own))
-      }
-    },
-  }
 }

@@ -1,0 +1,82 @@
+import type { Model } from '../../declare/model.ts'
+import { type Errors, note } from '../../errors.ts'
+import type { Row } from '../../store/dialect.ts'
+import { byType, type Reach } from '../tables/graph.ts'
+import { pathOfTarget } from '../tables/links.ts'
+import { uniquesOf } from '../tables/schema.ts'
+import type { Disclosure } from '../viewer/disclosure.ts'
+import { noteTaken } from '../write/faults.ts'
+
+/** What stood against a removal, in words. */
+export interface RemovalExplanations {
+  explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
+  explainDead(rows: readonly Row[], errors: Errors, self: number): void
+  /** After a restore that met deleted targets: which. */
+  deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
+  /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
+  explainSetAgain(errors: Errors): void
+  explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
+}
+
+export function explainRemovals(
+  reach: Reach,
+  back: Reach,
+  model: Model,
+  disclosure: Disclosure,
+): RemovalExplanations {
+  const [self] = reach.types
+  const prefix = (type: string, member: unknown, own: number) =>
+    type === self?.name && Number(member) === own ? '' : `${type}/${member}.`
+  return {
+    explainHeld(rows, errors, action) {
+      for (const [at, number] of rows) {
+        const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
+        if (edge === undefined) continue
+        const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
+        const one = Number(number) === 1
+        const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
+        const needs =
+          action === 'delete' && reach.floors.includes(edge)
+            ? `, and must keep at least ${edge.list?.min} there`
+            : ''
+        const place = disclosure.column(edge.from, edge.column) ? `${edge.from}.${edge.path}` : edge.from
+        note(errors, place, `${who} ${one ? 'refers' : 'refer'} to ${target}${needs}`)
+      }
+    },
+    explainDead(rows, errors, own) {
+      for (const [key, member, target] of rows) {
+        const [which, place] = String(key).split(' ')
+        const edge = back.out[Number(which)]
+        if (edge === undefined) continue
+        const at = prefix(edge.from, member, own)
+        if (disclosure.values(edge.from, [edge.column]))
+          note(errors, at + pathOfTarget(edge, place), `refers to ${edge.to}/${target}, which is deleted`)
+        else note(errors, at.slice(0, -1), 'refers to something that is deleted')
+      }
+    },
+    deadTargets: (rows) =>
+      rows.flatMap(([key, , target]) => {
+        const edge = back.out[Number(String(key).split(' ')[0])]
+        return edge === undefined ? [] : [[edge.to, Number(target)] as const]
+      }),
+    explainSetAgain(errors) {
+      for (const { type, edges } of byType(back.clears, model))
+        for (const set of uniquesOf(type))
+          if (edges.some(({ column }) => set.includes(column))) {
+            const named = set.filter((column) => disclosure.column(type.name, column))
+            const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
+            note(errors, place, 'would no longer be unique if it were set again')
+          }
+    },
+    explainConflicts(rows, errors, own) {
+      for (const [place, member, holder] of rows) {
+        const [code, at] = String(place).split(' ').map(Number)
+        const type = back.types[code ?? 0]
+        if (type === undefined) continue
+        const set = uniquesOf(type)[at ?? 0] ?? []
+        const taken = { type: type.name, set, holder: Number(holder), prefix: prefix(type.name, member, own) }
+        noteTaken(errors, taken, disclosure)
+      }
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import type { EntityType } from '../../declare/model.ts'
+import { noteReference } from '../../declare/values.ts'
+import { type Errors, note } from '../../errors.ts'
+import type { Dialect, Params, Row } from '../../store/dialect.ts'
+import { and, compile, count, id, param, type Sql, type Statement, sql, unionAll } from '../../store/sql.ts'
+import type { BodyColumn } from '../tables/columns.ts'
+import { EMAIL_KEY, uniquesOf } from '../tables/schema.ts'
+import type { Disclosure } from '../viewer/disclosure.ts'
+import { boundOf, hasLiveTarget, isReference } from './targets.ts'
+
+/** What was wrong with a write that was refused. */
+export interface FaultsPlan {
+  /** Which of the parameters refers to nothing or is taken. `$id` is the Entity itself, 0 for a new one. */
+  faults(params: Params): Statement
+  explain(rows: readonly Row[], errors: Errors): void
+}
+
+export function compileFaults(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  dialect: Dialect,
+  disclosure: Disclosure,
+): FaultsPlan {
+  const references = columns.filter(isReference)
+  const uniques = uniquesOf(type)
+  return {
+    faults(params) {
+      const dead = references.flatMap((one, at) =>
+        params[one.name] == null ? [] : [deadOf(one, at, dialect)],
+      )
+      const taken = uniques.flatMap((set, at) =>
+        set.some((name) => Object.hasOwn(params, name)) ? [holderOf({ type, columns, set, at }, params)] : [],
+      )
+      return compile(unionAll([...dead, ...taken]), dialect.placeholder)
+    },
+    explain(rows, errors) {
+      for (const [kind, at, holder] of rows) {
+        const field = kind === 'reference' ? references[Number(at)]?.field : undefined
+        const place = field?.kind === 'links' ? `.${holder}` : ''
+        if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
+        else
+          noteTaken(
+            errors,
+            { type: type.name, set: uniques[Number(at)] ?? [], holder: Number(holder) },
+            disclosure,
+          )
+      }
+    },
+  }
+}
+
+/** Which of what a column refers to is not live: the column's place, and the one in the list. Nothing is built upon it, so nothing is locked. */
+function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
+  const { field } = column
+  if (field.kind !== 'links')
+    return sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${hasLiveTarget(column, { lock: undefined, members })}`
+  const { rows, target, place } = members(boundOf(column))
+  return sql`SELECT 'reference', ${count(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
+}
+
+interface UniqueSet {
+  readonly type: EntityType
+  readonly columns: readonly BodyColumn[]
+  readonly set: readonly string[]
+  /** Its place among the unique sets of the type. */
+  readonly at: number
+}
+
+/** Who else has these values. Those that are not among the parameters are the Entity's own. */
+function holderOf({ type, columns, set, at }: UniqueSet, params: Params): Sql {
+  const same = set.map((name) => {
+    const kind = columns.find((column) => column.name === name)?.kind
+    const own = sql`(SELECT own.${id(name)} FROM ${id(type.name)} own WHERE own."id" = ${param('$id')})`
+    return sql`t.${id(name)} = ${Object.hasOwn(params, name) ? param(name, kind) : own}`
+  })
+  return sql`SELECT 'unique', ${count(at)}, t."id" FROM ${id(type.name)} t
+    WHERE ${and(same)} AND t."deleted_at" IS NULL AND t."id" <> ${param('$id')}`
+}
+
+/** Values of a unique set that another Entity has. */
+interface TakenSet {
+  readonly type: string
+  readonly set: readonly string[]
+  readonly holder: number
+  /** Where the Entity stands that wants them: before the path of each. */
+  readonly prefix?: string
+}
+
+/**
+ * A set of columns that is taken is noted at each of them that may be named, the login's key at the e-mail that it is
+ * made from. By whom is told to those who see that one has these values.
+ */
+export function noteTaken(
+  errors: Errors,
+  { type, set, holder, prefix = '' }: TakenSet,
+  disclosure: Disclosure,
+): void {
+  const by = disclosure.entity(type) && disclosure.values(type, set) ? `${type}/${holder}` : undefined
+  const paths = set.filter((name) => disclosure.column(type, name))
+  if (paths.length > 0) noteTakenAt(errors, { paths, by, together: set.length, prefix })
+  else note(errors, prefix.slice(0, -1), 'has a value that is taken')
+}
+
+/** The paths of a unique set of so many values `together`, and who has them, where that may be told. */
+interface TakenPaths {
+  readonly paths: readonly string[]
+  readonly by: string | undefined
+  readonly together: number
+  readonly prefix: string
+}
+
+export function noteTakenAt(errors: Errors, { paths, by, together, prefix }: TakenPaths): void {
+  const others =
+    together === 1 ? '' : `, together with ${together === 2 ? 'the other value' : 'the other values'}`
+  for (const name of paths)
+    note(
+      errors,
+      prefix + (name === EMAIL_KEY ? 'email' : name),
+      `is taken${by === undefined ? '' : ` by ${by}`}${others}`,
+    )
+}

@@ -1,0 +1,35 @@
+import type { EntityType } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { and, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import type { BodyColumn } from '../tables/columns.ts'
+import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
+import { boundOf, hasLiveTarget, isReference } from './targets.ts'
+
+/** A new row, where every target is live and all of `more` holds. */
+export function insertSql(
+  type: EntityType,
+  columns: readonly BodyColumn[],
+  dialect: Dialect,
+  more: readonly Sql[],
+): Sql {
+  const values: (readonly [Sql, Sql])[] = [
+    ...columns.map((column) => [id(column.name), boundOf(column)] as const),
+    ...columns.flatMap(({ words }) => (words === undefined ? [] : [[id(words), param(words)] as const])),
+    ...(type.login === undefined
+      ? []
+      : [
+          [id(EMAIL_KEY), param(EMAIL_KEY)] as const,
+          [id(TOKEN_EPOCH), param(TOKEN_EPOCH, 'integer')] as const,
+        ]),
+    [id('version'), sql`1`],
+    [id('created_at'), dialect.now],
+    [id('updated_at'), dialect.now],
+  ]
+  const guards = [
+    ...(dialect.fence === undefined ? [] : [dialect.fence]),
+    ...columns.filter(isReference).map((one) => hasLiveTarget(one, dialect)),
+    ...more,
+  ]
+  return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
+    SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
+}

@@ -1,0 +1,103 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
+import type { EntityType } from '../../declare/model.ts'
+import { defaultOf, isRequired } from '../../declare/values.ts'
+import { keptWords } from '../../declare/words.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
+import { and, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import { type BodyColumn, next } from '../tables/columns.ts'
+import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
+import { boundOf, hasLiveTarget, isReference } from './targets.ts'
+
+/** An update of some columns of a type, merged in (`partial`) or as a whole. */
+export interface Update {
+  readonly type: EntityType
+  readonly columns: readonly BodyColumn[]
+  readonly sent: readonly BodyColumn[]
+  readonly partial: boolean
+}
+
+/** What its text depends on, besides rules. */
+export function updateShape({ sent, partial }: Update): string {
+  return `${partial}|${sent.map(({ name }) => name).join('|')}`
+}
+
+/** The change of the Entity `$id`, where every target is live and all of `more` holds. */
+export function updateSql(
+  { type, columns, sent, partial }: Update,
+  dialect: Dialect,
+  more: readonly Sql[],
+): Sql {
+  const names = new Set(sent.map(({ name }) => name))
+  const untouched = columns.filter(
+    ({ within, name }) => within !== undefined && names.has(within) && !names.has(name),
+  )
+  const merged = partial ? untouched : []
+  const sets = [
+    ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
+    ...sent.flatMap(({ words }) => (words === undefined ? [] : [sql`${id(words)} = ${param(words)}`])),
+    ...merged.filter(({ field }) => !isRequired(field)).flatMap(fillWhenNew),
+    ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
+    ...(type.login !== undefined && names.has('password')
+      ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
+      : []),
+    next(dialect),
+  ]
+  const conditions = [
+    ...(dialect.fence === undefined ? [] : [dialect.fence]),
+    sql`"id" = ${param('$id')} AND "deleted_at" IS NULL AND ${isVersion}`,
+    ...(type.login !== undefined && names.has('password') ? [isEpoch] : []),
+    ...sent.filter(isReference).map((one) => hasLiveTarget(one, dialect)),
+    ...untouched
+      .filter(({ field }) => isRequired(field))
+      .map(({ within }) => sql`${id(within ?? '')} IS NOT NULL`),
+    ...more,
+  ]
+  return sql`UPDATE ${id(type.name)} AS t SET ${join(sets)} WHERE ${and(conditions)}`
+}
+
+/** The row called `t`, and what an update makes of it. */
+export function updatedRow({ type, columns, sent, partial }: Update): RowSource {
+  const names = new Set(sent.map(({ name }) => name))
+  const next = (name: string) => {
+    const column = columns.find((one) => one.name === name)
+    if (column === undefined) return sql`t.${id(name)}`
+    if (names.has(name)) return boundOf(column)
+    return partial && column.within !== undefined && names.has(column.within) && !isRequired(column.field)
+      ? filled(name, column.kind, column.within)
+      : sql`t.${id(name)}`
+  }
+  return { ...rowOf(type), next }
+}
+
+/** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
+function fillWhenNew({ name, kind, within, words }: BodyColumn): Sql[] {
+  const fill = (column: string, as: ColumnKind) => sql`${id(column)} = ${filled(column, as, within)}`
+  return [fill(name, kind), ...(words === undefined ? [] : [fill(words, 'text')])]
+}
+
+function filled(name: string, kind: ColumnKind, within: string | undefined): Sql {
+  return sql`CASE WHEN t.${id(within ?? '')} IS NULL THEN ${param(defaultName(name), kind)} ELSE t.${id(name)} END`
+}
+
+/** A password is changed by whoever knew the one before; `null` is for those who need not. */
+const isEpoch = sql`(${param('$epoch')} IS NULL OR ${id(TOKEN_EPOCH)} = ${param('$epoch')})`
+
+/** `If-Match`: the version is one of those, a text such as `|3|7|`; `null` takes any. */
+export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || CAST("version" AS text) || '|%')`
+
+/** Bound under names of their own, for objects that a merge makes. */
+const defaultName = (name: string) => `$default ${name}`
+
+/** The defaults of fields in optional objects, as parameters. */
+export function defaultParams(columns: readonly BodyColumn[], dialect: Dialect): Params {
+  const params: Params = {}
+  for (const { name, kind, scale, field, within, words } of columns) {
+    if (within === undefined) continue
+    const value = defaultOf(field)
+    params[defaultName(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
+    if (words !== undefined)
+      params[defaultName(words)] = value === undefined ? null : keptWords(String(value))
+  }
+  return params
+}

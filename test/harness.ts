@@ -5,15 +5,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Context } from '../src/api/context.ts'
 import { type Running, startApp } from '../src/app.ts'
-import { addUser } from '../src/cli/user.ts'
 import { readConfig } from '../src/config.ts'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { logOf } from '../src/observe/log.ts'
 import { Observer } from '../src/observe/observer.ts'
+import { nobody, system } from '../src/plan/viewer/actor.ts'
 import type { Location } from '../src/store/location.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
+import { addMember } from './members.ts'
 import { newPostgresDatabase, startPostgres } from './postgres.ts'
 
 /** A real, empty database. */
@@ -36,7 +37,7 @@ interface TestStore {
 /** The databases that every API test runs on. A new one is a new name here, and a way to make an empty one. */
 const stores: Record<string, TestStore> = {
   sqlite: { make: async (folder) => sqliteFile(join(folder, 'test.db')) },
-  postgres: { prepare: startPostgres, make: newPostgresDatabase },
+  postgres: { prepare: startPostgres, make: () => newPostgresDatabase() },
 }
 
 function sqliteFile(file: string): TestDatabase {
@@ -145,7 +146,7 @@ export class TestServer {
     this.#running = await startApp(config, resolve(this.#declaration), observer, { back })
     const { admins } = this.#declaration
     if (admins === undefined || this.adminToken !== '') return
-    await addUser(this.#running, admins, ADMIN)
+    await addMember(this.#running, admins, { body: ADMIN, actor: system })
     const { body } = await this.call('POST', '/api/auth/login', { body: ADMIN, token: null })
     this.adminToken = body.token
   }
@@ -207,9 +208,13 @@ export class TestServer {
     return received.body
   }
 
-  /** Signs up a user and logs in: its id and token. */
+  /** Adds a user, as the admin, and logs in: its id and token. */
   async user(entity: string, fields: Record<string, unknown>): Promise<{ id: number; token: string }> {
-    const { id } = await this.expect(201, 'POST', `/api/${entity}/`, { password: ADMIN.password, ...fields })
+    const body = { password: ADMIN.password, ...fields }
+    const { admins } = this.#declaration
+    const actor =
+      admins === undefined ? nobody : { kind: 'user' as const, entity: admins, id: 1, admin: true }
+    const id = await addMember(this, entity, { body, actor })
     const login = { email: fields.email, password: fields.password ?? ADMIN.password }
     const { token } = await this.expect(200, 'POST', '/api/auth/login', login, { token: null })
     return { id, token }

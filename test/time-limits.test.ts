@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Glob } from 'bun'
-import pkg from '../package.json'
 
 const root = join(import.meta.dir, '..')
-const limit = Number(/bun test --timeout (\d+)/.exec(pkg.scripts.test)?.[1])
+const limit = Number(/--timeout=(\d+)/.exec(readFileSync(join(root, 'test/run.ts'), 'utf8'))?.[1])
 const files = [...new Glob('{src,test}/**/*.ts').scanSync(root)].filter(
   (file) => !file.includes('time-limits'),
 )

@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
 import { app, entity, integer, list, ref, text } from '../../src/takeback.ts'
-import { eventually, onStore } from '../harness.ts'
+import { eventually, newDatabase, onStore, TestServer } from '../harness.ts'
 import { askedOf, type Told, valuesOf } from '../plans.ts'
+import { newPostgresDatabase } from '../postgres.ts'
 
 const ROWS = 2000
 
@@ -77,6 +79,31 @@ onStore('postgres', 'statistics', declared, (server) => {
       const [row] = await server.query("SELECT reltuples AS n FROM pg_class WHERE relname = 'rooms'")
       return Number(row?.n) > ROWS
     })
+  })
+
+  test('come while somebody writes to a table of another database, though both have one number', async () => {
+    const original = new TestServer('postgres', declared, {}, await newDatabase('postgres', server.folder))
+    await original.start()
+    await original.stop()
+    const copy = await newPostgresDatabase({ url: await original.databaseUrl() })
+    const twin = new TestServer('postgres', declared, {}, copy)
+    twin.adminToken = original.adminToken
+    await twin.start()
+    const elsewhere = new SQL(await original.databaseUrl(), { max: 1 })
+    await elsewhere.unsafe('BEGIN; LOCK TABLE rooms IN ROW EXCLUSIVE MODE')
+    await twin.expect(
+      201,
+      'POST',
+      '/api/rooms/',
+      Array.from({ length: 1000 }, () => ({ title: 'r'.repeat(50) })),
+    )
+    await eventually(async () => {
+      const [row] = await twin.query("SELECT reltuples AS n FROM pg_class WHERE relname = 'rooms'")
+      return row?.n === 1000
+    })
+    await elsewhere.close()
+    await twin.remove()
+    await original.remove()
   })
 
   test('keep a filter over two references from comparing each row with each', async () => {

@@ -479,7 +479,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
         expect((await check(await server.location())).findings).toEqual([])
         await forget(server)
       }),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },
+      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 100) },
     )
   }, 3_600_000)
 })

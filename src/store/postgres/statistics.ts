@@ -17,7 +17,8 @@ const OUTGROWN = sql`SELECT c.relname FROM pg_class c
   AND (pg_relation_size(c.oid) / current_setting('block_size')::int >= greatest(4, 2 * c.relpages)
     OR pg_stat_get_mod_since_analyze(c.oid) >= greatest(500, c.reltuples))
   AND NOT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.relation = c.oid AND l.mode = 'RowExclusiveLock' AND a.xact_start < now() - interval '200 milliseconds')`
+    WHERE a.datname = current_database() AND l.relation = c.oid AND l.mode = 'RowExclusiveLock'
+    AND a.xact_start < now() - interval '200 milliseconds')`
 
 /** Autovacuum analyses too, but comes by once a minute: a new table can have grown large by then. */
 export class Statistics {

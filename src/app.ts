@@ -7,6 +7,9 @@ import { TemporaryPasswords } from './account/temporary.ts'
 import { Throttle } from './account/throttle.ts'
 import { Tokens } from './account/tokens.ts'
 import type { Context } from './api/context.ts'
+import { readDocument } from './api/document.ts'
+import type { Endpoints } from './api/endpoint.ts'
+import { endpoints } from './api/endpoints.ts'
 import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
 import { RateLimits } from './api/rate-limits.ts'
@@ -147,6 +150,7 @@ export async function openApp(
       rates: new RateLimits(store, config.rates),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
+      document: whenAsked(() => JSON.stringify(documentOf(model, config))),
       seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
     }
     return { context, close: () => store.close() }
@@ -193,10 +197,9 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))
-  const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
   const routes = config.docs
-    ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]
-    : routesOf(context, undefined)
+    ? [...pagesOf(model, bound.url, config), ...routesOf(context, endpoints)]
+    : routesOf(context, withoutDocument)
   const server = bound.serve(
     {
       context,
@@ -225,6 +228,11 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
       await app.close()
     },
   }
+}
+
+const withoutDocument: Endpoints = {
+  ...endpoints,
+  server: endpoints.server.filter((one) => one !== readDocument),
 }
 
 /** The examples on the page point to where it is served. */

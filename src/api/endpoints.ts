@@ -48,11 +48,3 @@ export const endpoints: Endpoints = {
     redoLast, // POST /api/{entity}/{id}/redo/
   ],
 }
-
-/** Endpoints that are there besides these. */
-export function withMore(all: Endpoints, more: Partial<Endpoints>): Endpoints {
-  return {
-    server: [...all.server, ...(more.server ?? [])],
-    entity: [...all.entity, ...(more.entity ?? [])],
-  }
-}

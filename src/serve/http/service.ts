@@ -123,11 +123,16 @@ export class Service {
       return this.#respond(request, { ...answer, body: '' }, status, seen)
     }
     this.#underWay++
-    const sent = watched(stream, (error) => {
+    const sent = watched(stream, request.signal, (error) => {
       this.#underWay--
       if (error !== undefined) {
         const { requestId } = seen
-        this.#served.observer.emit({ kind: 'request_failed', message: 'A stream was broken off.', error, requestId })
+        this.#served.observer.emit({
+          kind: 'request_failed',
+          message: 'A stream was broken off.',
+          error,
+          requestId,
+        })
       }
       this.#note(request, status, seen)
     })

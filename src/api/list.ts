@@ -127,14 +127,14 @@ export function parseSelection<Name extends string>(
   }
   const given = query.take(errors, (path, text) => {
     if (filters.length < budget.equalities)
-      add(lists.equality(path, text, filters.length, errors, query.names))
+      add(lists.equality({ path, text, at: filters.length }, errors, query.names))
     else note(errors, path, `is one of more than ${budget.equalities} values: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, at !== undefined))
   // Where nothing is searched, it is a name as any other.
   if (given.search !== undefined && lists.search === undefined)
-    add(lists.equality('search', given.search, filters.length, errors))
+    add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
   if (search !== undefined && at !== undefined)
     note(errors, 'search', 'cannot be asked for together with at: the words of the past are not kept')

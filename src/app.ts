@@ -7,9 +7,6 @@ import { TemporaryPasswords } from './account/temporary.ts'
 import { Throttle } from './account/throttle.ts'
 import { Tokens } from './account/tokens.ts'
 import type { Context } from './api/context.ts'
-import { readDocument } from './api/document.ts'
-import type { Endpoints } from './api/endpoint.ts'
-import { endpoints } from './api/endpoints.ts'
 import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
 import { RateLimits } from './api/rate-limits.ts'
@@ -18,6 +15,8 @@ import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
+import { Cursors } from './journal/cursors.ts'
+import { Feed } from './journal/feed.ts'
 import { upcastersOf } from './journal/upcast.ts'
 import { Observer } from './observe/observer.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
@@ -26,6 +25,7 @@ import { scriptHash } from './openapi/page-script.ts'
 import { compilePlans } from './plan/compile.ts'
 import { compileAmend } from './plan/past/amend.ts'
 import { compileAnswers } from './plan/past/answers.ts'
+import { compileFeed } from './plan/past/feed.ts'
 import { compileNotes } from './plan/past/notes.ts'
 import { compileOperations } from './plan/past/operations.ts'
 import { compilePurges } from './plan/past/purge.ts'
@@ -101,7 +101,6 @@ function mistakesIn(error: unknown, file: string): string[] {
 
 export interface App {
   readonly context: Context
-  readonly endpoints: Endpoints
   close(): Promise<void>
 }
 
@@ -111,18 +110,15 @@ interface Opening {
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
-  /** Endpoints besides Takeback's own. */
-  readonly more?: Partial<Endpoints>
 }
 
 /** open → migrate → compile: all but the listening. */
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, more = {} }: Opening = {},
+  { observer = new Observer(), onLost, back = false }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
-  const served = servedOf(config, more)
   try {
     // Whatever can be refused is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
@@ -133,6 +129,8 @@ export async function openApp(
     const serviceTime = await ServiceTime.open(store)
     const tokens = new Tokens(signing, config.previousSecret)
     const identities = new Identities(model, plans, store, tokens)
+    const followed = compileFeed(store.dialect)
+    const feed = new Feed(store, followed)
     const context = {
       model,
       plans,
@@ -147,6 +145,8 @@ export async function openApp(
       sessions: compileSessions(store),
       temporary: new TemporaryPasswords(store),
       operations: compileOperations(store.dialect),
+      feed,
+      cursors: new Cursors(store, followed, feed),
       upcasterOf: upcastersOf(steps),
       amend: compileAmend(model, store.dialect),
       explainsDenials: config.explainDenials,
@@ -154,10 +154,9 @@ export async function openApp(
       rates: new RateLimits(store, config.rates),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
-      document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
       seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
     }
-    return { context, endpoints: served, close: () => store.close() }
+    return { context, close: () => store.close() }
   } catch (error) {
     await store.close()
     throw error
@@ -201,8 +200,10 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))
-  const pages = config.docs ? pagesOf(model, bound.url, { ...config, endpoints: app.endpoints }) : []
-  const routes = [...pages, ...routesOf(context, app.endpoints)]
+  const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
+  const routes = config.docs
+    ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]
+    : routesOf(context, undefined)
   const server = bound.serve(
     {
       context,
@@ -216,7 +217,7 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
   retention.start()
   return {
-    ...app,
+    context,
     url: bound.url,
     async drain(ms) {
       context.health.stop()
@@ -230,13 +231,6 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
       await Promise.race([context.serviceTime.keep().catch(() => {}), Bun.sleep(KEEP_MS)])
       await app.close()
     },
-  }
-}
-
-function servedOf({ docs }: Config, more: Partial<Endpoints>): Endpoints {
-  return {
-    server: [...endpoints.server.filter((one) => docs || one !== readDocument), ...(more.server ?? [])],
-    entity: [...endpoints.entity, ...(more.entity ?? [])],
   }
 }
 

@@ -7,6 +7,8 @@ import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
+import type { Cursors } from '../journal/cursors.ts'
+import type { Feed } from '../journal/feed.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
@@ -43,6 +45,8 @@ export interface Context {
   /** For what is kept for days. */
   readonly serviceTime: ServiceTime
   readonly operations: OperationsPlan
+  readonly feed: Feed
+  readonly cursors: Cursors
   /** How former versions of a type are read. */
   readonly upcasterOf: UpcasterOf
   readonly amend: AmendPlan
@@ -53,24 +57,15 @@ export interface Context {
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
   readonly seals: Seals
-  /** The OpenAPI document of all that is served. */
-  document(): string
 }
 
-/** What most endpoints answer, free of HTTP but for the numbers: a text, which is JSON already unless `type` says what it is. */
+/** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */
 export interface Answer {
   readonly status: number
   readonly body?: string
-  /** Of the body. Left out: JSON. */
-  readonly type?: string
   readonly headers?: Record<string, string>
   /** The Entities that the body has values of, so that a purge finds an answer that is kept. */
   readonly shows?: readonly Shown[]
-}
-
-/** The same with bytes, or with a stream that is sent as it comes. */
-export interface AnyAnswer extends Omit<Answer, 'body'> {
-  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
 
 export type Shown = readonly [entity: string, id: number]

@@ -28,6 +28,12 @@ export interface Store {
    * that of `write`.
    */
   transact<T>(make: () => Work<T>, signal?: AbortSignal): Promise<T>
+  /**
+   * Up to which number no change will be added to the journal any more, where `last` is one that is there: that one, or a
+   * lesser one where others are writing. Numbers are given before commits, which may come in another order. Undefined where
+   * it is not known yet: a moment later it is.
+   */
+  settled(last: number): Promise<number | undefined>
   /** After values were erased: leaves no copy of them in files that only the Store knows. */
   scrub(): Promise<void>
   /**

@@ -5,6 +5,10 @@ import { renderEntity } from '../tables/render.ts'
 
 export const JOURNAL = id('takeback_journal')
 
+/** Behind a row of the journal, called `j`: the version before it, called `b`, if there is one. */
+export const FORMER = sql`LEFT JOIN ${JOURNAL} b
+  ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
+
 /** Of Entities. The journal also has `migrate`: of a whole type, whose `entity_id` is 0. */
 export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 

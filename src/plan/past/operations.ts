@@ -2,7 +2,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
-import { JOURNAL } from './journal.ts'
+import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
 /** Which operations: all that is given must hold. */
@@ -76,19 +76,17 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       ),
     changes: (limit) =>
       made(`changes ${limit}`, () => {
-        const former = sql`LEFT JOIN ${JOURNAL} b
-          ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
         const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
-        const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${former}
+        const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${FORMER}
           WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`
         return sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
-          FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${former} ORDER BY j."seq"`
+          FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
       }),
     slice: (limit) =>
       made(
         `slice ${limit}`,
         () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
-          LEFT JOIN ${JOURNAL} b ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1
+          ${FORMER}
           WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
           LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
       ),

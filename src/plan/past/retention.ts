@@ -1,6 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
+import { CUT } from '../../store/migration/memory.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
@@ -28,7 +29,7 @@ export interface RetentionPlan {
 }
 
 /** The key of a type's place. */
-export const placeOf = (type: string) => `cut ${type}`
+export const placeOf = (type: string) => `${CUT}${type}`
 
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
   const cache = new ShapeCache<readonly Step[]>()
@@ -48,7 +49,10 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
       ),
     ],
     types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
-    places: compile(sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE 'cut %'`, dialect.placeholder),
+    places: compile(
+      sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE ${word(`${CUT}%`)}`,
+      dialect.placeholder,
+    ),
     next: compile(
       sql`SELECT max(n."seq") FROM (SELECT j."seq", j."at" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')}
         ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE n."at" <= ${param('$before', 'datetime')}`,

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
 import { describe, type Location } from '../location.ts'
+import { forgetIncarnation } from '../migration/incarnation.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
 import { forgetFormer } from '../sqlite/files.ts'
@@ -46,7 +47,12 @@ async function restoreFile(file: string, path: string, secret: string | undefine
   const partial = partialOf(path, process.pid)
   try {
     copyFileSync(file, partial, constants.COPYFILE_EXCL)
-    await alterFile(partial, 'database', (structure) => structure.transact('change', eraseRecord))
+    await alterFile(partial, 'database', (structure) =>
+      structure.transact('change', async (session) => {
+        await eraseRecord(session)
+        await forgetIncarnation(session)
+      }),
+    )
     if (secret !== undefined) keepSecret(path, secret)
     forgetFormer(path)
     publish(partial, path)

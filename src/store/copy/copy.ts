@@ -2,13 +2,13 @@ import { StartError } from '../../errors.ts'
 import { completeTable, createTable } from '../migration/apply.ts'
 import {
   COPYING,
+  CUT,
   type Memory,
   makeOwnTables,
   recall,
   refuseForeign,
   remember,
   tell,
-  told,
 } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
@@ -101,10 +101,16 @@ async function countAll(session: Session, tables: readonly CopiedTable[]): Promi
   return sum
 }
 
-/** How far the source has come: its last change, and its service time. */
-async function endOf(session: Session): Promise<{ last: number; served: string | undefined }> {
+/** How far the source has come: its last change; and its service time and what retention has cut, which hold for a copy too. */
+async function endOf(session: Session): Promise<Pick<Source, 'last' | 'carried'>> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
-  return { last: Number(row?.[0] ?? 0), served: await told(session, SERVED) }
+  const told = await session.all(
+    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" = ${word(SERVED)} OR "key" LIKE ${word(`${CUT}%`)}`,
+  )
+  return {
+    last: Number(row?.[0] ?? 0),
+    carried: told.map(([key, value]) => [String(key), String(value)]),
+  }
 }
 
 async function changesSince(session: Session, last: number): Promise<number> {
@@ -157,6 +163,15 @@ async function check(
   })
 }
 
+/** What is known of the source once all of it was read. */
+interface Source {
+  readonly memory: Memory
+  readonly numbers: readonly Given[]
+  readonly last: number
+  /** Of `takeback_meta`. */
+  readonly carried: readonly (readonly [key: string, value: string])[]
+}
+
 interface Given {
   readonly table: string
   readonly column: string
@@ -181,14 +196,14 @@ async function numbersOf(
 /** Indexes, references and counters; and it is a database like any other. */
 async function complete(
   target: Structure,
-  { memory, numbers, served }: { memory: Memory; numbers: readonly Given[]; served: string | undefined },
+  { memory, numbers, carried }: Pick<Source, 'memory' | 'numbers' | 'carried'>,
 ): Promise<void> {
   await target.transact('change', async (session) => {
     for (const table of memory.tables) await completeTable({ structure: target, session }, table)
     for (const { table, column, last } of numbers)
       for (const source of target.ddl.giveAfter(table, column, last)) await session.run(source)
     await remember(session, memory)
-    if (served !== undefined) await tell(session, SERVED, served)
+    for (const [key, value] of carried) await tell(session, key, value)
     await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(COPYING)}`)
   })
 }

@@ -4,6 +4,7 @@ import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
+import { CUT } from './memory.ts'
 import { inOrder } from './order.ts'
 import { rejoin } from './rejoin.ts'
 import {
@@ -208,6 +209,10 @@ async function renameTable(
     await session.run(
       sql`UPDATE ${id(table)} SET ${id(column)} = ${word(to)} WHERE ${id(column)} = ${word(from)}`,
     )
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(CUT + to)}`)
+  await session.run(
+    sql`UPDATE "takeback_meta" SET "key" = ${word(CUT + to)} WHERE "key" = ${word(CUT + from)}`,
+  )
 }
 
 function createIndex(ddl: Ddl, table: string, index: Index): Sql {

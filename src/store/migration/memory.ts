@@ -11,6 +11,9 @@ export const COPYING = 'copying'
 /** The key under which a backup tells what it is. Keys that begin with it are about backups too. */
 export const BACKUP = 'backup'
 
+/** What the key begins with under which retention keeps how far it has cut the journal of a type, which stands behind it. */
+export const CUT = 'cut '
+
 /** What a database says about itself, in `takeback_meta`. */
 export interface Memory {
   readonly format: number

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { StartError } from '../../errors.ts'
 import type { Table } from '../tables.ts'
 import { apply } from './apply.ts'
+import { keepIncarnation } from './incarnation.ts'
 import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
 import { type Migration, planMigration } from './plan.ts'
 import { Rows } from './rows.ts'
@@ -26,6 +27,7 @@ export async function migrate(
 ): Promise<Migrated> {
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
+    await keepIncarnation(structure, session)
     const fingerprint = fingerprintOf(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
     if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)

@@ -18,6 +18,8 @@ export interface Ddl {
   readonly tables: Sql
   /** A column that the database numbers, and that is the key. */
   numbered(name: string): Sql
+  /** Whether every index of a numbered table has that number behind its columns by itself. */
+  readonly numberInIndexes: boolean
   readonly tableOptions: Sql
   /** The same for a table that has no other key than the values in it. */
   readonly keyedOptions: Sql
@@ -69,6 +71,8 @@ export interface Structure {
   transact<T>(manner: 'read' | 'change' | 'rebuild', work: (session: Session) => Promise<T>): Promise<T>
   /** Adds rows as JSON has them, all or none, outside of any other transaction. */
   insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
+  /** Tells this database from any copy of it: what stands here moves along with no copy, dump or restore. */
+  origin(session: Session): Promise<string>
   /** What the database itself finds wrong, and searches that do not fit these tables: where, and what. */
   inspect(
     session: Session,

@@ -11,6 +11,7 @@ import type { Store } from '../store.ts'
 import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf, unavailable } from './errors.ts'
+import { Horizon } from './horizon.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Result } from './pooled-connection.ts'
 import {
@@ -39,11 +40,13 @@ export class PostgresStore implements Store {
   #outdated = false
   #generation = Number.MAX_SAFE_INTEGER
   readonly #statistics: Statistics
+  readonly #horizon: Horizon
   #watch: Timer | undefined
 
   private constructor(pool: Pool, place: string, { version, theirs }: About) {
     this.#pool = pool
     this.#statistics = new Statistics(pool)
+    this.#horizon = new Horizon(pool)
     const ddl = ddlOf({ bytewise: /CockroachDB/.test(version) })
     this.structure = structureOf({ pool, place, ddl, limits: migrationLimits(theirs) })
   }
@@ -189,6 +192,14 @@ export class PostgresStore implements Store {
 
   #refuseOutdated(): void {
     if (this.#outdated) throw outdated()
+  }
+
+  async settled(last: number): Promise<number | undefined> {
+    try {
+      return await this.#horizon.settled(last)
+    } catch (error) {
+      throw failureOf(error)
+    }
   }
 
   /** PostgreSQL keeps its own files, and clears them out in its own time. */

@@ -6,6 +6,7 @@ import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
 import { meaningOf, stateOf } from './errors.ts'
 import { inspect } from './inspect.ts'
+import { origin } from './origin.ts'
 import type { Connection, Pool } from './pool.ts'
 import type { TimeLimits } from './session-settings.ts'
 
@@ -59,6 +60,7 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
     async insert(table, columns, rows) {
       await pool.query(statement(insertRows(table, columns)), arraysOf(columns, rows))
     },
+    origin,
     inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }

@@ -41,6 +41,7 @@ const abandoned: Database[] = []
 export class SqliteStore implements Store {
   readonly dialect = dialect
   readonly structure: Structure
+  readonly settled = async (last: number) => last
   readonly #database: Database
   readonly #path: string
   readonly #statements: Statements

@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite'
+import { statSync } from 'node:fs'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bound, Params } from '../dialect.ts'
 import type { Ddl, Session, Structure } from '../migration/structure.ts'
@@ -80,6 +81,8 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
         database.run('PRAGMA foreign_keys = ON')
       }
     },
+    // A copy of a file, or one that was restored, is another file.
+    origin: async () => String(statSync(database.filename, { throwIfNoEntry: false })?.ino ?? ''),
     inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }
@@ -116,6 +119,7 @@ const ddl: Ddl = {
   // Not those in which a search keeps what is its own: they come and go with it.
   tables: sql`SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" IN ('table', 'virtual') AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   numbered: (name) => sql`${id(name)} INTEGER PRIMARY KEY AUTOINCREMENT`,
+  numberInIndexes: true,
   tableOptions: sql` STRICT`,
   keyedOptions: sql` STRICT, WITHOUT ROWID`,
   type: ({ kind }) => type(kind),

@@ -1,0 +1,134 @@
+import type { Dialect } from '../../store/dialect.ts'
+import { INCARNATION } from '../../store/migration/incarnation.ts'
+import { CUT } from '../../store/migration/memory.ts'
+import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
+import { fittingRows } from '../tables/bytes.ts'
+import { FORMER, JOURNAL } from './journal.ts'
+
+const META = id('takeback_meta')
+const CURSORS = id('takeback_cursors')
+
+/** The step that is refused where somebody else has moved the cursor. */
+export const CURSOR_MOVED = 'cursor'
+
+/**
+ * The journal as it is followed. An operation has its place at its last change: whoever changes an Entity does so after
+ * all that changed it before was committed, so these places are in the order of every Entity's versions.
+ * `filtered`: only of the types in `$entities`.
+ */
+export interface FeedPlan {
+  /** The last number in the journal, and what `takeback_meta` says of it, its incarnation included: number, key, value. */
+  readonly end: Statement
+  /**
+   * The operations of the next so many changes behind `$after`, up to `$upto`, in the order of the last of them: operation,
+   * number of that one, how many there are, 1 where the operation ends there and has anything to be told.
+   */
+  window(changes: number, filtered: boolean): Statement
+  /**
+   * So many changes of `$operations` (lists of an operation and its place), in the order of these: operation, number, time,
+   * actor, actor's id, Entity type, its id, version, kind, JSON, JSON of the version before, and how many there are up to the
+   * limit. Those that an answer has no room for do not come back.
+   */
+  changes(limit: number, filtered: boolean): Statement
+  /** The same of one, by `$operation`, behind the number `$behind`. */
+  further(limit: number, filtered: boolean): Statement
+  /** The first change behind the number `$after`: the time now, and its own. `$at` is our clock, where it is the only one. */
+  readonly next: Statement
+  /** Where the cursor `$name` is. */
+  readonly cursor: Statement
+  /** Makes the cursor `$name` at `$to`, unless there is one. */
+  readonly make: readonly Step[]
+  /** Moves it from `$from` to `$to`. */
+  readonly move: readonly Step[]
+}
+
+export function compileFeed(dialect: Dialect): FeedPlan {
+  const made = new ShapeCache<Statement>()
+  const cached = (shape: string, make: () => Sql) =>
+    made.of(shape, () => compile(make(), dialect.placeholder))
+  return {
+    end: compile(
+      sql`SELECT (SELECT max(j."seq") FROM ${JOURNAL} j), m."key", m."value" FROM ${META} m
+        WHERE m."key" = ${word(INCARNATION)} OR m."key" LIKE ${word(`${CUT}%`)}`,
+      dialect.placeholder,
+    ),
+    window: (changes, filtered) =>
+      cached(`window ${changes} ${filtered}`, () => window(changes, filtered, dialect)),
+    changes: (limit, filtered) =>
+      cached(`changes ${limit} ${filtered}`, () => {
+        const operations = dialect.rows('$operations', [
+          { name: 'operation', kind: 'text' },
+          { name: 'place', kind: 'integer' },
+        ])
+        return page(
+          sql`SELECT j."seq", o."place" FROM ${operations} o JOIN ${JOURNAL} j ON j."operation" = o."operation"
+            WHERE ${isWanted(sql`j`, filtered, dialect)} ORDER BY o."place", j."seq" LIMIT ${count(limit)}`,
+          dialect,
+        )
+      }),
+    further: (limit, filtered) =>
+      cached(`further ${limit} ${filtered}`, () =>
+        page(
+          sql`SELECT j."seq", 0 AS "place" FROM ${JOURNAL} j WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$behind', 'integer')}
+            AND ${isWanted(sql`j`, filtered, dialect)} ORDER BY j."seq" LIMIT ${count(limit)}`,
+          dialect,
+        ),
+      ),
+    next: compile(
+      sql`SELECT ${dialect.render('datetime', dialect.now, 0)}, ${dialect.render('datetime', sql`j."at"`, 0)}
+        FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT 1`,
+      dialect.placeholder,
+    ),
+    ...compileCursors(dialect),
+  }
+}
+
+function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'make' | 'move'> {
+  const [name, from, to] = [param('$name'), param('$from', 'integer'), param('$to', 'integer')]
+  return {
+    cursor: compile(sql`SELECT "seq" FROM ${CURSORS} WHERE "name" = ${name}`, dialect.placeholder),
+    make: [
+      step(
+        dialect,
+        'make',
+        'any',
+        sql`INSERT INTO ${CURSORS} ("name", "seq", "updated_at") VALUES (${name}, ${to}, ${dialect.now}) ON CONFLICT DO NOTHING`,
+      ),
+    ],
+    move: [
+      step(
+        dialect,
+        CURSOR_MOVED,
+        'some',
+        sql`UPDATE ${CURSORS} SET "seq" = ${to}, "updated_at" = ${dialect.now} WHERE "name" = ${name} AND "seq" = ${from}`,
+      ),
+    ],
+  }
+}
+
+/** Each operation is looked for once, however many of its changes there are; its last one is found by the index. */
+function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
+  const within = sql`SELECT j."seq", j."operation" FROM ${JOURNAL} j
+    WHERE j."seq" > ${param('$after', 'integer')} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${count(changes)}`
+  const told = filtered
+    ? sql` AND EXISTS (SELECT 1 FROM ${JOURNAL} m WHERE m."operation" = e."operation" AND ${isWanted(sql`m`, filtered, dialect)})`
+    : sql``
+  return sql`SELECT e."operation", e."place", e."changes",
+      CASE WHEN e."place" = (SELECT max(k."seq") FROM ${JOURNAL} k WHERE k."operation" = e."operation")${told} THEN 1 ELSE 0 END
+    FROM (SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes" FROM (${within}) w GROUP BY w."operation") e ORDER BY e."place"`
+}
+
+/** Changes with all that is told of them, from rows of `seq` and `place`. */
+function page(rows: Sql, dialect: Dialect): Sql {
+  const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
+  const sized = sql`SELECT r."seq" AS "key", r."place", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes"
+    FROM (${rows}) r JOIN ${JOURNAL} j ON j."seq" = r."seq" ${FORMER}`
+  return sql`SELECT j."operation", j."seq", j."at", j."actor", j."actor_id", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
+    FROM (${fittingRows(sized, sql`p."place", p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
+}
+
+function isWanted(alias: Sql, filtered: boolean, { listed }: Dialect): Sql {
+  return filtered ? sql`${alias}."entity" IN ${listed('$entities', 'text')}` : sql`1 = 1`
+}

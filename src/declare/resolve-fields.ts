@@ -1,12 +1,12 @@
 import type { FieldDeclaration, ListDeclaration, ObjectDeclaration } from './define.ts'
+import { checkGivenValues, checkOptions, dotted, type FieldPlace } from './field-place.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
 import { aBoolean, aName, FIELD_NAME, rules } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
-import { checkOptions, checkValue, dotted, type Place } from './place.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
-import { resolveLinks, resolveReference } from './resolve-references.ts'
+import { type LinksDeclaration, resolveLinks, resolveReference } from './resolve-references.ts'
 import type { Rule } from './rule.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
@@ -15,7 +15,7 @@ const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'tru
 /** Some databases cut longer names off, so that two of them could meet. */
 const PATH_MAX = 60
 
-export function resolveFields(fields: unknown, place: Place, problems: Problems): Field[] {
+export function resolveFields(fields: unknown, place: FieldPlace, problems: Problems): Field[] {
   if (!isRecord(fields)) {
     problems.push([place.path, 'must be an object with a field for each name'])
     return []
@@ -33,7 +33,7 @@ export function resolveFields(fields: unknown, place: Place, problems: Problems)
 }
 
 /** A former name is no longer anybody's, and was one field's. */
-function refuseFormer(fields: Record<string, unknown>, place: Place, problems: Problems): void {
+function refuseFormer(fields: Record<string, unknown>, place: FieldPlace, problems: Problems): void {
   const seen = new Set<unknown>()
   for (const [name, field] of Object.entries(fields)) {
     const was = isRecord(field) ? field.was : undefined
@@ -47,7 +47,7 @@ function refuseFormer(fields: Record<string, unknown>, place: Place, problems: P
   }
 }
 
-function nameProblem(name: string, place: Place): string | undefined {
+function nameProblem(name: string, place: FieldPlace): string | undefined {
   const path = dotted(place.dotPath, name)
   if (!FIELD_NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
   if (place.dotPath === '' && SERVER_OWNED.includes(name.toLowerCase()))
@@ -72,7 +72,7 @@ function twinProblem(name: string, seen: ReadonlyMap<string, string>): string | 
 function resolveField(
   name: string,
   declaration: unknown,
-  place: Place,
+  place: FieldPlace,
   problems: Problems,
 ): Field | undefined {
   if (!isRecord(declaration) || typeof declaration.type !== 'string') {
@@ -90,13 +90,13 @@ function resolveField(
     problems.push([place.path, 'cannot stand in a list; declare it outside'])
     return undefined
   }
-  return resolveValue(name, field, field, place, problems)
+  return resolveValue(name, { written: field, whole: field }, place, problems)
 }
 
 function resolveObject(
   name: string,
   declaration: ObjectDeclaration,
-  place: Place,
+  place: FieldPlace,
   problems: Problems,
 ): Field {
   checkOptions(
@@ -124,12 +124,10 @@ function resolveObject(
 function resolveList(
   name: string,
   declaration: ListDeclaration,
-  place: Place,
+  place: FieldPlace,
   problems: Problems,
 ): Field | undefined {
-  const { items } = declaration
-  if (!place.inList && isRecord(items) && items.type === 'ref')
-    return resolveLinks(name, declaration, items, place, problems)
+  if (!place.inList && isLinks(declaration)) return resolveLinks(name, declaration, place, problems)
   const before = problems.length
   const item = resolveField(
     'items',
@@ -138,14 +136,24 @@ function resolveList(
     problems,
   )
   if (item === undefined || problems.length > before) return undefined
-  return resolveValue(name, declaration, { ...declaration, item }, place, problems)
+  return resolveValue(name, { written: declaration, whole: { ...declaration, item } }, place, problems)
+}
+
+function isLinks(declaration: ListDeclaration): declaration is LinksDeclaration {
+  const { items } = declaration
+  return isRecord(items) && items.type === 'ref'
+}
+
+/** A declaration as it was written, and with the item of a list resolved. */
+interface Declared {
+  readonly written: object
+  readonly whole: ValueDeclaration
 }
 
 function resolveValue(
   name: string,
-  written: object,
-  declaration: ValueDeclaration,
-  place: Place,
+  { written, whole: declaration }: Declared,
+  place: FieldPlace,
   problems: Problems,
 ): Field | undefined {
   const type = fieldTypeOf(declaration.type)
@@ -159,14 +167,13 @@ function resolveValue(
     problems.push([`${place.path}.search`, 'cannot be said in a list: only single texts are searched'])
   if (problems.length > before) return undefined
   const conflict = type.conflict?.(declaration)
-  if (conflict !== undefined) problems.push([`${place.path}.${conflict[0]}`, conflict[1]])
-  else {
-    const field = valueField(name, dotted(place.dotPath, name), declaration)
-    for (const option of ['default', 'example'] as const)
-      checkValue(option, declaration, field.check, place.path, problems)
-    return field
+  if (conflict !== undefined) {
+    problems.push([`${place.path}.${conflict[0]}`, conflict[1]])
+    return undefined
   }
-  return undefined
+  const field = valueField(name, dotted(place.dotPath, name), declaration)
+  checkGivenValues(declaration as { default?: unknown; example?: unknown }, field.check, place.path, problems)
+  return field
 }
 
 /** A field of one column, with all that is compiled from its declaration. */

@@ -1,5 +1,6 @@
 import { didYouMean } from './closest.ts'
 import type { ListDeclaration, OnDelete, RefDeclaration } from './define.ts'
+import { checkGivenValues, checkOptions, dotted, type FieldPlace } from './field-place.ts'
 import {
   aBoolean,
   aCount,
@@ -12,7 +13,6 @@ import {
   rules,
 } from './fields/field.ts'
 import type { Field, LinksField } from './model.ts'
-import { checkOptions, checkValue, dotted, type Place } from './place.ts'
 import type { Problems } from './problems.ts'
 import { checkOf } from './values.ts'
 
@@ -24,7 +24,7 @@ const aReverse: OptionCheck = (value) =>
 export function resolveReference(
   name: string,
   declaration: RefDeclaration,
-  place: Place,
+  place: FieldPlace,
   problems: Problems,
 ): Field | undefined {
   const { optional = false, unique = false } = declaration
@@ -57,7 +57,7 @@ export function resolveReference(
 /** What a reference points at, and what it does when that is deleted. */
 function resolveArrow(
   declaration: RefDeclaration,
-  { path, names }: Place,
+  { path, names }: FieldPlace,
   problems: Problems,
 ): { target: string; onDelete: OnDelete } {
   const { target, onDelete = 'restrict' } = declaration
@@ -85,36 +85,14 @@ function resolveArrow(
 /** A list of references. What is said of each of them is said in its `ref`, what is said of the list beside it. */
 export function resolveLinks(
   name: string,
-  declaration: ListDeclaration,
-  item: RefDeclaration,
-  place: Place,
+  declaration: LinksDeclaration,
+  place: FieldPlace,
   problems: Problems,
 ): LinksField {
   const { path } = place
-  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
-  const { target, onDelete } = resolveArrow(item, { ...place, path: `${path}.items` }, problems)
-  const { unique, ...options } = declaration as ListDeclaration & { unique?: unknown }
-  checkOptions(options, linksOptions, path, problems)
-  for (const [at, said] of [
-    ['unique', unique],
-    ['items.unique', item.unique],
-  ] as const)
-    if (said !== undefined)
-      problem(
-        at,
-        'cannot be said of a list of references: no list has the same twice, and several may have the same',
-      )
-  if (item.optional !== undefined)
-    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
-  for (const rule of ['read', 'write'] as const)
-    if (item[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
-  if (item.was !== undefined)
-    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
-  const conflict = minAboveMax(declaration)
-  if (conflict !== undefined) problem(...conflict)
-  const { default: given } = declaration
-  if (given !== undefined && !(Array.isArray(given) && given.length === 0))
-    problem('default', 'must be [], since nobody knows yet which Entities there will be')
+  const { items } = declaration
+  const { target, onDelete } = resolveArrow(items, { ...place, path: `${path}.items` }, problems)
+  checkLinks(declaration, path, problems)
   const field: LinksField = {
     kind: 'links',
     name,
@@ -124,16 +102,45 @@ export function resolveLinks(
     onDelete,
     min: declaration.min ?? 0,
     max: declaration.max,
-    default: given === undefined ? undefined : [],
-    as: item.as,
+    default: declaration.default === undefined ? undefined : [],
+    as: items.as,
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
     example: declaration.example,
   }
-  for (const option of ['default', 'example'] as const)
-    checkValue(option, declaration, checkOf(field, 'whole'), path, problems)
+  checkGivenValues(declaration, checkOf(field, 'whole'), path, problems)
   return field
+}
+
+export type LinksDeclaration = ListDeclaration & { readonly items: RefDeclaration }
+
+/** What cannot be said of a list of references, or of what it holds. */
+function checkLinks(declaration: LinksDeclaration, path: string, problems: Problems): void {
+  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
+  const { items } = declaration
+  const { unique, ...options } = declaration as LinksDeclaration & { unique?: unknown }
+  checkOptions(options, linksOptions, path, problems)
+  for (const [at, said] of [
+    ['unique', unique],
+    ['items.unique', items.unique],
+  ] as const)
+    if (said !== undefined)
+      problem(
+        at,
+        'cannot be said of a list of references: no list has the same twice, and several may have the same',
+      )
+  if (items.optional !== undefined)
+    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
+  for (const rule of ['read', 'write'] as const)
+    if (items[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
+  if (items.was !== undefined)
+    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
+  const conflict = minAboveMax(declaration)
+  if (conflict !== undefined) problem(...conflict)
+  const { default: given } = declaration
+  if (given !== undefined && !(Array.isArray(given) && given.length === 0))
+    problem('default', 'must be [], since nobody knows yet which Entities there will be')
 }
 
 const linksOptions = { ...common, items: aValue, min: aCount, max: aCount, default: aValue }

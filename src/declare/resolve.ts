@@ -1,6 +1,7 @@
 import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
+import { checkOptions } from './field-place.ts'
 import { rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
@@ -14,7 +15,6 @@ import {
   type Model,
   walk,
 } from './model.ts'
-import { checkOptions } from './place.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
@@ -41,6 +41,8 @@ const TAKEN_ENTITIES = [
   // A table of this name would hide a function that statements call.
   'json_each',
 ]
+/** Names that login takes in its type. */
+const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
 const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
 
 /** Turns declarations into the Model, or reports every mistake in them at once. */
@@ -63,79 +65,67 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   }
   refuseUnknown(declaration, ['admins', 'entities', 'trash', 'journal'], '', problems)
   const retention = resolveRetention(declaration, '', problems)
-  const names = Object.keys(declaration.entities)
+  const entities = resolveEntities(declaration.entities, retention, problems)
+  const types = { entities, logins: loginsOf(entities, problems) }
+  checkRules(types, problems)
+  // What the rules say is known only where all of them are understood.
+  if (problems.length === 0) checkRequired(types, declaration.admins, problems)
+  checkReverses(entities, problems)
+  const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)
+  return Object.freeze({ ...types, admins, edges: edgesOf(entities) })
+}
+
+function resolveEntities(
+  declared: Record<string, unknown>,
+  retention: Retention,
+  problems: Problems,
+): Map<string, EntityType> {
+  const names = Object.keys(declared)
   if (names.length === 0) problems.push(['entities', 'must declare at least one Entity type'])
   const entities = new Map<string, EntityType>()
-  for (const [name, one] of Object.entries(declaration.entities)) {
+  for (const [name, one] of Object.entries(declared)) {
     const path = `entities.${name}`
-    if (!ENTITY_NAME.test(name))
-      problems.push([
-        path,
-        'must be named with small letters, digits and _, starting with a letter, 63 characters at most',
-      ])
-    else if (TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg|pragma)_|_(pkey|id_seq)$/.test(name))
-      problems.push([path, 'is a name that Takeback uses itself; choose another'])
+    const misnamed = entityNameProblem(name)
+    if (misnamed !== undefined) problems.push([path, misnamed])
     if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
-    else
-      entities.set(
-        name,
-        resolveEntity(name, one as unknown as EntityDeclaration, path, names, retention, problems),
-      )
+    else {
+      const declaration = one as unknown as EntityDeclaration
+      entities.set(name, resolveEntity(name, declaration, { names, retention }, problems))
+    }
   }
-  const model = {
-    entities,
-    admins: undefined,
-    logins: loginsOf(entities, problems),
-    edges: edgesOf(entities),
-  }
-  checkRules(entities, model.logins, problems)
-  // What the rules say is known only where all of them are understood.
-  if (problems.length === 0) checkRequired(model, declaration.admins, problems)
-  checkReverses(entities, problems)
-  return Object.freeze({
-    ...model,
-    admins: adminsOf(declaration as unknown as AppDeclaration, entities, problems),
-  })
+  return entities
+}
+
+function entityNameProblem(name: string): string | undefined {
+  if (!ENTITY_NAME.test(name))
+    return 'must be named with small letters, digits and _, starting with a letter, 63 characters at most'
+  return TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg|pragma)_|_(pkey|id_seq)$/.test(name)
+    ? 'is a name that Takeback uses itself; choose another'
+    : undefined
 }
 
 function resolveEntity(
   name: string,
   declaration: EntityDeclaration,
-  path: string,
-  names: readonly string[],
-  retention: Retention,
+  { names, retention }: { readonly names: readonly string[]; readonly retention: Retention },
   problems: Problems,
 ): EntityType {
+  const path = `entities.${name}`
   refuseUnknown(
     declaration,
     ['fields', 'login', 'unique', 'index', 'access', 'was', 'trash', 'journal'],
     path,
     problems,
   )
-  const { was } = declaration
-  if (was !== undefined && (typeof was !== 'string' || !ENTITY_NAME.test(was)))
-    problems.push([`${path}.was`, 'must be the name that it had before'])
-  else if (was !== undefined && names.includes(was))
-    problems.push([`${path}.was`, `is "${was}", which is declared itself; leave one of them out`])
-  const taken =
-    declaration.login === undefined
-      ? []
-      : ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
-  const declared = resolveFields(
-    declaration.fields,
-    { path: `${path}.fields`, dotPath: '', names, taken, inList: false },
-    problems,
-  )
-  const all = [...loginFields(declaration, path, problems), ...declared]
+  checkFormerName(declaration, names, path, problems)
+  const all = fieldsOf(declaration, names, path, problems)
   const single = [...walk(all)].filter(isUnique).map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
-  if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
-    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} that are searched; leave some out`])
   const indexes = resolveIndexes(declaration.index ?? [], all, path, problems)
   const fields = withinIndexes(all, uniques, indexes)
   return Object.freeze({
     name,
-    was,
+    was: declaration.was,
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
@@ -143,6 +133,34 @@ function resolveEntity(
     access: resolveAccess(declaration, path, problems),
     retention: resolveRetention(declaration, path, problems, retention),
   })
+}
+
+function checkFormerName(
+  { was }: EntityDeclaration,
+  names: readonly string[],
+  path: string,
+  problems: Problems,
+): void {
+  if (was !== undefined && (typeof was !== 'string' || !ENTITY_NAME.test(was)))
+    problems.push([`${path}.was`, 'must be the name that it had before'])
+  else if (was !== undefined && names.includes(was))
+    problems.push([`${path}.was`, `is "${was}", which is declared itself; leave one of them out`])
+}
+
+/** Those that login brings along, then those that are declared. */
+function fieldsOf(
+  declaration: EntityDeclaration,
+  names: readonly string[],
+  path: string,
+  problems: Problems,
+): Field[] {
+  const place = { path: `${path}.fields`, dotPath: '', names, inList: false }
+  const taken = declaration.login === undefined ? [] : LOGIN_FIELDS
+  const declared = resolveFields(declaration.fields, { ...place, taken }, problems)
+  const all = [...loginFields(declaration, path, problems), ...declared]
+  if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
+    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} that are searched; leave some out`])
+  return all
 }
 
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {

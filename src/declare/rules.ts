@@ -8,36 +8,43 @@ import type { Action } from './define.ts'
 import { type EntityType, type Field, walk } from './model.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
-import { membersOf, type ownValues, wholeSight } from './scope.ts'
+import { allVisible, membersOf, type ownValues } from './scope.ts'
 import { isRequired } from './values.ts'
 
 /** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
 export type Subject = Action | 'read field' | 'write field'
 
-type Entities = ReadonlyMap<string, EntityType>
-type Logins = readonly EntityType[]
+/** A rule, and what it is about. */
+export interface SubjectRule {
+  readonly rule: Rule
+  readonly subject: Subject
+}
+
+/** All types, and those of them that can sign in. */
+interface Types {
+  readonly entities: ReadonlyMap<string, EntityType>
+  readonly logins: readonly EntityType[]
+}
 
 /** A rule as one who asks meets it; `viewer` is their login type, undefined for nobody. */
 export function ruleFor(
-  rule: Rule,
-  subject: Subject,
+  { rule, subject }: SubjectRule,
   type: EntityType,
   viewer: EntityType | undefined,
-  { entities, logins }: { readonly entities: Entities; readonly logins: Logins },
+  types: Types,
 ): Expression {
   if (typeof rule !== 'string') return rule.rule === 'everyone' || viewer !== undefined ? yes : no
-  return settled(understand(rule, scopeOf(subject, type, viewer, entities, logins), budget.ruleItems))
+  return settled(understand(rule, scopeOf(subject, type, viewer, types), budget.ruleItems))
 }
 
 function scopeOf(
   subject: Subject,
   type: EntityType,
   viewer: EntityType | undefined,
-  entities: Entities,
-  logins: Logins,
+  { entities, logins }: Types,
 ): Scope {
   const all = (of: EntityType, own?: readonly (keyof typeof ownValues)[]) =>
-    membersOf(of, entities, wholeSight, own)
+    membersOf(of, entities, allVisible, own)
   const changes = subject === 'update' || subject === 'write field'
   return {
     // What is about to be made has neither id nor times yet.
@@ -53,21 +60,22 @@ function scopeOf(
 }
 
 /** Reports every rule that cannot be understood, as each of those who could ask would meet it. */
-export function checkRules(entities: Entities, logins: Logins, problems: Problems): void {
-  for (const type of entities.values()) {
+export function checkRules(types: Types, problems: Problems): void {
+  for (const type of types.entities.values()) {
     const path = `entities.${type.name}`
     for (const [action, rule] of Object.entries(type.access))
-      check(rule, action as Action, type, `${path}.access.${action}`)
-    for (const field of walk(type.fields)) {
-      const at = placeOf(type, field.path)
-      if (field.read !== undefined) check(field.read, 'read field', type, `${at}.read`)
-      if (field.write !== undefined) check(field.write, 'write field', type, `${at}.write`)
+      check({ rule, subject: action as Action }, type, `${path}.access.${action}`)
+    for (const { path, read, write } of walk(type.fields)) {
+      const at = declaredRules(type, path)
+      if (read !== undefined) check({ rule: read, subject: 'read field' }, type, `${at}.read`)
+      if (write !== undefined) check({ rule: write, subject: 'write field' }, type, `${at}.write`)
     }
   }
 
-  function check(rule: Rule, subject: Subject, type: EntityType, path: string): void {
+  function check(one: SubjectRule, type: EntityType, path: string): void {
+    const { rule } = one
     try {
-      for (const viewer of [undefined, ...logins]) ruleFor(rule, subject, type, viewer, { entities, logins })
+      for (const viewer of [undefined, ...types.logins]) ruleFor(one, type, viewer, types)
     } catch (error) {
       if (!(error instanceof Mistake)) throw error
       problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
@@ -76,23 +84,18 @@ export function checkRules(entities: Entities, logins: Logins, problems: Problem
 }
 
 /** Whoever may create must be able to send what must be sent. */
-export function checkRequired(
-  { entities, logins }: { readonly entities: Entities; readonly logins: Logins },
-  admins: unknown,
-  problems: Problems,
-): void {
-  for (const type of entities.values()) {
+export function checkRequired(types: Types, admins: unknown, problems: Problems): void {
+  for (const type of types.entities.values()) {
     const { create } = type.access
     const written = rulesOf(type, 'write')
     if (create === undefined || written.size === 0) continue
-    for (const viewer of [undefined, ...logins.filter(({ name }) => name !== admins)]) {
-      const never = (rule: Rule, subject: Subject) =>
-        ruleFor(rule, subject, type, viewer, { entities, logins }) === no
-      if (never(create, 'create')) continue
+    for (const viewer of [undefined, ...types.logins.filter(({ name }) => name !== admins)]) {
+      const never = (rule: SubjectRule) => ruleFor(rule, type, viewer, types) === no
+      if (never({ rule: create, subject: 'create' })) continue
       for (const { path } of needed(type.fields))
-        if (written.get(path)?.some(({ rule, subject }) => never(rule, subject)))
+        if (written.get(path)?.some(never))
           problems.push([
-            `${placeOf(type, path)}.write`,
+            `${declaredRules(type, path)}.write`,
             `keeps ${viewer?.name ?? 'whoever is not signed in'} from setting what is required, although they may create: make it optional, or give it a default`,
           ])
     }
@@ -100,7 +103,7 @@ export function checkRequired(
 }
 
 /** Where in the declaration the rules of a field are. */
-function placeOf({ name, login }: EntityType, path: string): string {
+function declaredRules({ name, login }: EntityType, path: string): string {
   return login !== undefined && path === 'email' ? `entities.${name}.login.email` : declaredAt(name, path)
 }
 
@@ -119,15 +122,10 @@ function* needed(fields: readonly Field[]): Generator<Field> {
  */
 export type FieldAction = 'read' | 'write' | 'change'
 
-export interface FieldRule {
-  readonly rule: Rule
-  readonly subject: Subject
-}
-
 /** The rules of a field, outer objects' included. */
-export function rulesOf(type: EntityType, action: FieldAction): Map<string, readonly FieldRule[]> {
-  const found = new Map<string, readonly FieldRule[]>()
-  const visit = (fields: readonly Field[], outer: readonly FieldRule[]): void => {
+export function rulesOf(type: EntityType, action: FieldAction): Map<string, readonly SubjectRule[]> {
+  const found = new Map<string, readonly SubjectRule[]>()
+  const visit = (fields: readonly Field[], outer: readonly SubjectRule[]): void => {
     for (const field of fields) {
       const own = ruleOf(field, action)
       const rules = own === undefined ? outer : [...outer, own]
@@ -139,7 +137,7 @@ export function rulesOf(type: EntityType, action: FieldAction): Map<string, read
   return found
 }
 
-function ruleOf({ read, write }: Field, action: FieldAction): FieldRule | undefined {
+function ruleOf({ read, write }: Field, action: FieldAction): SubjectRule | undefined {
   if (action !== 'read' && write !== undefined) return { rule: write, subject: 'write field' }
   return action === 'write' || read === undefined ? undefined : { rule: read, subject: 'read field' }
 }

@@ -2,15 +2,15 @@ import type { ValueKind } from './cel/expression.ts'
 import type { Member, Members } from './cel/scope.ts'
 import { columnOf, type EntityType, type Field, isPointing, linkTableOf, type ValueField } from './model.ts'
 
-/** Who looks: what is not seen is not there, for expressions, sorts and expansions alike. */
-export interface Sight {
+/** What is visible to whoever looks: the rest is not there, for expressions, sorts and expansions alike. */
+export interface Visibility {
   /** Whether Entities of a type can be seen at all, through a reference. */
   reaches(type: EntityType): boolean
   sees(field: Field, type: EntityType): boolean
 }
 
 /** For rules, whose author may speak of everything. */
-export const wholeSight: Sight = { reaches: () => true, sees: () => true }
+export const allVisible: Visibility = { reaches: () => true, sees: () => true }
 
 /** What every Entity has besides its fields. */
 export const ownValues = {
@@ -25,11 +25,12 @@ export const ownValues = {
 export function membersOf(
   type: EntityType,
   entities: ReadonlyMap<string, EntityType>,
-  sight: Sight,
+  visibility: Visibility,
   own: readonly (keyof typeof ownValues)[] = Object.keys(ownValues) as (keyof typeof ownValues)[],
 ): Members {
   const known = new Map<string, Member>(own.map((name) => [name, ownMember(name, type)]))
-  for (const [name, member] of fieldMembers(type.fields, type, entities, sight)) known.set(name, member)
+  for (const [name, member] of fieldMembers(type.fields, { type, entities, visibility }))
+    known.set(name, member)
   return { names: [...known.keys()], get: (name) => known.get(name) }
 }
 
@@ -42,46 +43,40 @@ function value(column: string, kind: ValueKind, scale: number, choices?: readonl
   return { is: 'value', column, kind, scale, choices }
 }
 
-type Entities = ReadonlyMap<string, EntityType>
+/** The type whose fields are looked at, all types, and what is visible of them. */
+interface Look {
+  readonly type: EntityType
+  readonly entities: ReadonlyMap<string, EntityType>
+  readonly visibility: Visibility
+}
 
-function fieldMembers(
-  fields: readonly Field[],
-  type: EntityType,
-  entities: Entities,
-  sight: Sight,
-  prefix = 0,
-): [string, Member][] {
+/** `prefix`: how much of the path is that of the item of a list which they stand in. */
+function fieldMembers(fields: readonly Field[], look: Look, prefix = 0): [string, Member][] {
   return fields.flatMap((field): [string, Member][] => {
-    if (!isSeen(field, type, sight)) return []
-    const member = memberOf(field, type, entities, sight, prefix)
+    if (!isSeen(field, look)) return []
+    const member = memberOf(field, look, prefix)
     return member === undefined ? [] : [[field.name, member]]
   })
 }
 
 /** An object in which nothing is seen is not seen either. */
-function isSeen(field: Field, type: EntityType, sight: Sight): boolean {
-  if (!sight.sees(field, type)) return false
-  return field.kind !== 'object' || field.fields.some((inner) => isSeen(inner, type, sight))
+function isSeen(field: Field, look: Look): boolean {
+  if (!look.visibility.sees(field, look.type)) return false
+  return field.kind !== 'object' || field.fields.some((inner) => isSeen(inner, look))
 }
 
-/** `prefix`: how much of the path is that of the item of a list which it stands in. */
-function memberOf(
-  field: Field,
-  type: EntityType,
-  entities: Entities,
-  sight: Sight,
-  prefix: number,
-): Member | undefined {
+function memberOf(field: Field, look: Look, prefix: number): Member | undefined {
+  const { type, entities, visibility } = look
   const column = columnOf(field).slice(prefix)
   if (field.kind === 'object') {
-    const inner = new Map(fieldMembers(field.fields, type, entities, sight, prefix))
+    const inner = new Map(fieldMembers(field.fields, look, prefix))
     const members = { names: [...inner.keys()], get: (name: string) => inner.get(name) }
     return { is: 'object', column: field.optional ? column : undefined, members }
   }
   if (isPointing(field)) {
     const target = entities.get(field.target)
     const members = () =>
-      target !== undefined && sight.reaches(target) ? membersOf(target, entities, sight) : idOnly
+      target !== undefined && visibility.reaches(target) ? membersOf(target, entities, visibility) : idOnly
     if (field.kind === 'reference') return { is: 'reference', column, to: field.target, members }
     return {
       is: 'list',
@@ -91,7 +86,7 @@ function memberOf(
     }
   }
   if (field.secret) return undefined
-  if (field.item !== undefined) return listMember(field, field.item, type, entities, sight, prefix)
+  if (field.item !== undefined) return listMember(field, field.item, look, prefix)
   if (field.column === 'json') return { is: 'json', column }
   return value(column, kindOf(field), field.scale, choicesOf(field))
 }
@@ -102,18 +97,11 @@ export const idOnly: Members = {
   get: (name) => (name === 'id' ? value('id', 'integer', 0) : undefined),
 }
 
-function listMember(
-  field: ValueField,
-  item: Field,
-  type: EntityType,
-  entities: Entities,
-  sight: Sight,
-  prefix: number,
-): Member {
+function listMember(field: ValueField, item: Field, look: Look, prefix: number): Member {
   const column = columnOf(field).slice(prefix)
   const max = maxOf(field)
   if (item.kind === 'object') {
-    const inner = new Map(fieldMembers(item.fields, type, entities, sight, item.path.length + 1))
+    const inner = new Map(fieldMembers(item.fields, look, item.path.length + 1))
     return { is: 'list', column, max, item: { names: [...inner.keys()], get: (name) => inner.get(name) } }
   }
   if (item.kind === 'value' && item.item === undefined && item.column !== 'json')

@@ -269,7 +269,7 @@ function hiddenPaths(server: TestServer, name: string, actor: Actor): string[] {
     const entity = plans.get(type)?.type
     if (entity === undefined) return []
     const seen = new Set([...walk(viewer.seen(entity))].map(({ path }) => path))
-    const reads = viewer.sight.reaches(entity)
+    const reads = viewer.visibility.reaches(entity)
     return [...walk(entity.fields)].filter(({ path }) => !reads || !seen.has(path)).map(({ path }) => path)
   }
   const behind = (field: Field): string[] =>

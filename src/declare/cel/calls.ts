@@ -32,7 +32,7 @@ const functions: Readonly<Record<string, Understand>> = {
   matches: (reader, { node, args: [of, pattern] }) =>
     of === undefined || pattern === undefined
       ? reader.fail(node, 'needs a text and a pattern')
-      : matches(reader, node, of, pattern),
+      : matchesCall(reader, node, of, pattern),
 }
 const methods: Readonly<Record<string, Understand>> = {
   size: (reader, { node, receiver }) => size(reader, node, receiver ?? node),
@@ -40,7 +40,7 @@ const methods: Readonly<Record<string, Understand>> = {
   endsWith: (reader, one) => part(reader, one, 'endsWith'),
   contains: (reader, one) => part(reader, one, 'contains'),
   matches: (reader, { node, receiver, args }) =>
-    matches(reader, node, receiver ?? node, only(reader, node, args)),
+    matchesCall(reader, node, receiver ?? node, only(reader, node, args)),
   lowerAscii: (reader, { node, receiver }) => lower(reader, node, receiver ?? node),
   exists: (reader, one) => each(reader, one, 'exists'),
   all: (reader, one) => each(reader, one, 'all'),
@@ -111,7 +111,7 @@ function lower(reader: Reader, node: Node, of: Node): Found {
   return { is: 'expression', of: { op: 'lower', kind: 'text', of: one } }
 }
 
-function matches(reader: Reader, node: Node, of: Node, pattern: Node): Found {
+function matchesCall(reader: Reader, node: Node, of: Node, pattern: Node): Found {
   const one = subject(reader, node, of)
   const normal = normalPattern(text(reader, node, pattern))
   if ('problem' in normal)

@@ -8,7 +8,7 @@ import { and, not, or, truth } from './fold.ts'
 import { type Call, type Found, is, type Reader } from './found.ts'
 import { against, type Given } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
-import { columnAt, Mistake, type Node, parse } from './parse.ts'
+import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
 import type { Member, Members, Scope } from './scope.ts'
 
 /**
@@ -16,7 +16,7 @@ import type { Member, Members, Scope } from './scope.ts'
  * `most`: how many items of lists it may go through for one Entity.
  */
 export function understand(text: string, scope: Scope, most: number): Expression {
-  const expression = new OneReader(text, scope).condition(parse(text))
+  const expression = new OneReader(text, scope).condition(parseCel(text))
   refuseCostly(expression, most)
   return expression
 }

@@ -2,9 +2,16 @@ import { didYouMean } from '../closest.ts'
 import { type Comparison, type Expression, no, scaleOf, unknown, yes } from './expression.ts'
 import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
-import { against, againstDay, dayOf, type Given, nameOf } from './literal.ts'
+import { against, againstDay, dayOf, type Given, kindName } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import type { Node } from './parse.ts'
+
+/** A comparison that is being understood: by whom, where in the text, and by which operator. */
+interface Comparing {
+  readonly reader: Reader
+  readonly node: Node
+  readonly how: Comparison
+}
 
 /** Understands a comparison. */
 export function compare(
@@ -13,34 +20,34 @@ export function compare(
   how: Comparison,
   [left, right]: readonly [Node, Node],
 ): Expression {
-  return compareFound(reader, node, how, [left, reader.find(left)], [right, reader.find(right)])
+  return compareFound({ reader, node, how }, [left, reader.find(left)], [right, reader.find(right)])
 }
 
 /** The same of parts that were looked at before: looking again would take twice as long with each level of nesting. */
 function compareFound(
-  reader: Reader,
-  node: Node,
-  how: Comparison,
+  comparing: Comparing,
   [left, a]: readonly [Node, Found],
   [right, b]: readonly [Node, Found],
 ): Expression {
+  const { reader, node, how } = comparing
+  const mirror = { ...comparing, how: mirrored[how] }
   if (a.is === 'null' || b.is === 'null') {
     if (how !== '==' && how !== '!=') return reader.fail(node, `compares null by "${how}"; ask with == or !=`)
     return a.is === 'null' ? nullTest(reader, right, b, how) : nullTest(reader, left, a, how)
   }
   if (a.is === 'nothing' || b.is === 'nothing') return unknown
-  if (a.is === 'difference' && b.is === 'duration') return between(reader, node, how, a, b.ms)
-  if (a.is === 'duration' && b.is === 'difference') return between(reader, node, mirrored[how], b, a.ms)
+  if (a.is === 'difference' && b.is === 'duration') return between(comparing, a, b.ms)
+  if (a.is === 'duration' && b.is === 'difference') return between(mirror, b, a.ms)
   if (a.is === 'literal' && b.is === 'literal') {
     refuseOther(reader, right, a.choices, b.given)
     refuseOther(reader, left, b.choices, a.given)
-    return compareLiterals(reader, node, how, a.given, b.given)
+    return compareLiterals(comparing, a.given, b.given)
   }
   if (a.is === 'literal')
-    return compareLiteral(reader, left, mirrored[how], expression(reader, right, b), a.given, choicesOf(b))
+    return compareLiteral({ ...mirror, node: left }, expression(reader, right, b), a.given, choicesOf(b))
   if (b.is === 'literal')
-    return compareLiteral(reader, right, how, expression(reader, left, a), b.given, choicesOf(a))
-  return compareValues(reader, node, how, expression(reader, left, a), expression(reader, right, b))
+    return compareLiteral({ ...comparing, node: right }, expression(reader, left, a), b.given, choicesOf(a))
+  return compareValues(comparing, expression(reader, left, a), expression(reader, right, b))
 }
 
 /** A user type that nobody has is a slip of the pen, and would lock people out. */
@@ -88,7 +95,7 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
     return { op: 'member', kind: 'boolean', value: reader.coerce(left, like, value.given), list: list.list }
   const of = expression(reader, left, value)
   if (!areAlike(of, like))
-    return reader.fail(node, `looks for ${nameOf(of.kind)} in a list of ${nameOf(like.kind)}`)
+    return reader.fail(node, `looks for ${kindName(of.kind)} in a list of ${kindName(like.kind)}`)
   const strangers = areStrangers(of, like)
   if (strangers === undefined) return { op: 'member', kind: 'boolean', value: of, list: list.list }
   return strangers.mine
@@ -101,7 +108,9 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
   if (value.is === 'nothing') return unknown
   const found = items.map((item) => ({ item, of: reader.find(item) }))
   if (value.is === 'literal') {
-    const each = found.map(({ item, of }) => compareFound(reader, node, '==', [node, value], [item, of]))
+    const each = found.map(({ item, of }) =>
+      compareFound({ reader, node, how: '==' }, [node, value], [item, of]),
+    )
     return each.some((one) => one === yes)
       ? yes
       : each.every((one) => one === no)
@@ -114,7 +123,7 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
     if (of.is === 'nothing') return [unknown]
     if (of.is === 'literal') return [reader.coerce(item, target, of.given, choicesOf(value))]
     const one = expression(reader, item, of)
-    if (!areAlike(one, target)) return reader.fail(item, `must be ${nameOf(target.kind)}`)
+    if (!areAlike(one, target)) return reader.fail(item, `must be ${kindName(target.kind)}`)
     const strangers = areStrangers(one, target)
     if (strangers === undefined) return [one]
     return strangers.mine
@@ -140,7 +149,7 @@ export function expression(reader: Reader, node: Node, found: Found): Expression
   return reader.fail(node, 'compares a whole object; name a field of it')
 }
 
-function compareLiterals(reader: Reader, node: Node, how: Comparison, a: Given, b: Given): Expression {
+function compareLiterals({ reader, node, how }: Comparing, a: Given, b: Given): Expression {
   if (typeof a === 'string' && typeof b === 'string') return truth(holds(how, compareTexts(a, b)))
   if (isNumber(a) && isNumber(b)) return truth(holds(how, a < b ? -1 : a > b ? 1 : 0))
   if (typeof a === 'boolean' && typeof b === 'boolean') return truth(holds(how, Number(a) - Number(b)))
@@ -152,9 +161,7 @@ function isNumber(given: Given): given is number | bigint {
 }
 
 function compareLiteral(
-  reader: Reader,
-  node: Node,
-  how: Comparison,
+  { reader, node, how }: Comparing,
   target: Expression,
   given: Given,
   choices: readonly string[] | undefined,
@@ -167,20 +174,15 @@ function compareLiteral(
   return { op: 'compare', kind: 'boolean', how: found.how, left: target, right }
 }
 
-function compareValues(
-  reader: Reader,
-  node: Node,
-  how: Comparison,
-  left: Expression,
-  right: Expression,
-): Expression {
-  if (left.kind === 'date' && right.kind === 'datetime') return compareDays(reader, node, how, left, right)
+function compareValues(comparing: Comparing, left: Expression, right: Expression): Expression {
+  const { reader, node, how } = comparing
+  if (left.kind === 'date' && right.kind === 'datetime') return compareDays(comparing, left, right)
   if (left.kind === 'datetime' && right.kind === 'date')
-    return compareDays(reader, node, mirrored[how], right, left)
+    return compareDays({ ...comparing, how: mirrored[how] }, right, left)
   if (left.kind === 'decimal' && right.kind === 'decimal' && !areAlike(left, right))
     return reader.fail(node, 'compares decimals that have different numbers of digits behind the point')
   if (!areAlike(left, right))
-    return reader.fail(node, `compares ${nameOf(left.kind)} with ${nameOf(right.kind)}`)
+    return reader.fail(node, `compares ${kindName(left.kind)} with ${kindName(right.kind)}`)
   if (left.kind === 'boolean' && how !== '==' && how !== '!=')
     return reader.fail(node, 'compares true or false by their order')
   const strangers = areStrangers(left, right)
@@ -209,13 +211,7 @@ function isOwnId({ place }: Extract<Expression, { op: 'value' }>): boolean {
 }
 
 /** A date is before an instant if the day's beginning is. */
-function compareDays(
-  reader: Reader,
-  node: Node,
-  how: Comparison,
-  date: Expression,
-  time: Expression,
-): Expression {
+function compareDays({ reader, node, how }: Comparing, date: Expression, time: Expression): Expression {
   const day = dayOf(how)
   if (day === undefined) return reader.fail(node, 'asks whether a date equals a time; compare with < or >=')
   if (time.op === 'now')
@@ -236,9 +232,7 @@ export function areAlike(a: Expression, b: Expression): boolean {
 
 /** `ends_at - starts_at > duration("8h")`: the later one against the earlier one, so much later. */
 function between(
-  reader: Reader,
-  node: Node,
-  how: Comparison,
+  { reader, node, how }: Comparing,
   { later, earlier }: Extract<Found, { is: 'difference' }>,
   ms: number,
 ): Expression {

@@ -27,7 +27,7 @@ const names: Record<ValueKind, string> = {
 }
 
 /** What stands for a value in a sentence. */
-export function nameOf(kind: ValueKind): string {
+export function kindName(kind: ValueKind): string {
   return names[kind]
 }
 

@@ -12,7 +12,7 @@ function cel(): typeof Cel {
 export class Mistake extends Error {}
 
 /** The tree of an expression, or a Mistake. */
-export function parse(text: string): Node {
+export function parseCel(text: string): Node {
   if (text.trim() === '') throw new Mistake('is empty')
   if (Buffer.byteLength(text) > budget.expressionBytes)
     throw new Mistake(`is longer than ${budget.expressionBytes} bytes`)

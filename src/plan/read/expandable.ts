@@ -37,7 +37,7 @@ export class Expandable {
       field !== undefined && isPointing(field)
         ? this.#model.entities.get(field.target)
         : this.reverses(type).find(({ name }) => name === path)?.from
-    return target !== undefined && this.#viewer.sight.reaches(target) ? target : undefined
+    return target !== undefined && this.#viewer.visibility.reaches(target) ? target : undefined
   }
 
   paths(type: EntityType): string[] {

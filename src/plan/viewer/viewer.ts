@@ -4,7 +4,7 @@ import type { Scope } from '../../declare/cel/scope.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
 import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
-import { idOnly, membersOf, type Sight } from '../../declare/scope.ts'
+import { idOnly, membersOf, type Visibility } from '../../declare/scope.ts'
 import { EMAIL_KEY } from '../tables/schema.ts'
 import type { Actor } from './actor.ts'
 
@@ -19,15 +19,15 @@ export class Viewer {
   readonly #passes: boolean
   readonly #actions = new Map<string, Expression>()
   readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
-  /** What they see, for filters, sorts and expansions. */
-  readonly sight: Sight
+  /** For filters, sorts and expansions. */
+  readonly visibility: Visibility
 
   constructor(name: string, model: Model, login: EntityType | undefined, passes: boolean) {
     this.name = name
     this.#model = model
     this.#login = login
     this.#passes = passes
-    this.sight = {
+    this.visibility = {
       reaches: (type) => this.may(type, 'read') !== no,
       sees: (field, type) => this.mayField(type, field.path, 'read') !== no,
     }
@@ -46,7 +46,7 @@ export class Viewer {
 
   #ruleOf(type: EntityType, action: Action): Expression {
     const rule = type.access[action]
-    const own = rule === undefined ? no : ruleFor(rule, action, type, this.#login, this.#model)
+    const own = rule === undefined ? no : ruleFor({ rule, subject: action }, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])
   }
 
@@ -74,7 +74,7 @@ export class Viewer {
   /** What a filter of theirs over a type can speak of. */
   scopeOf(type: EntityType): Scope {
     const { entities } = this.#model
-    const all = (of: EntityType) => membersOf(of, entities, this.sight)
+    const all = (of: EntityType) => membersOf(of, entities, this.visibility)
     const login = this.#login
     return {
       self: all(type),
@@ -94,7 +94,7 @@ export class Viewer {
     const made = new Map(
       [...rulesOf(type, action)].map(([path, rules]) => [
         path,
-        and(rules.map(({ rule, subject }) => ruleFor(rule, subject, type, this.#login, this.#model))),
+        and(rules.map((rule) => ruleFor(rule, type, this.#login, this.#model))),
       ]),
     )
     this.#fields.set(key, made)

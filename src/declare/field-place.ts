@@ -4,7 +4,7 @@ import type { Check, OptionCheck } from './fields/field.ts'
 import type { Problems } from './problems.ts'
 
 /** Where a field stands that is being resolved. */
-export interface Place {
+export interface FieldPlace {
   /** Where in the declaration, for reports. */
   readonly path: string
   /** The dot path of the object that the fields are in; empty at the top. */
@@ -19,19 +19,20 @@ export function dotted(prefix: string, name: string): string {
   return prefix === '' ? name : `${prefix}.${name}`
 }
 
-/** Defaults and examples are values, too. */
-export function checkValue(
-  option: 'default' | 'example',
-  declaration: object,
+/** The default and the example are values, too. */
+export function checkGivenValues(
+  declaration: { readonly default?: unknown; readonly example?: unknown },
   check: Check,
   path: string,
   problems: Problems,
 ): void {
-  const value = (declaration as Record<string, unknown>)[option]
-  if (value === undefined) return
-  const errors: Errors = new Map()
-  check(value, option, errors)
-  for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
+  for (const option of ['default', 'example'] as const) {
+    const value = declaration[option]
+    if (value === undefined) continue
+    const errors: Errors = new Map()
+    check(value, option, errors)
+    for (const [at, sentences] of errors) problems.push([`${path}.${at}`, sentences.join(', ')])
+  }
 }
 
 /** All options must be known, and each what it must be. */

@@ -1,6 +1,6 @@
-import { list } from '../src/api/list.ts'
+import { list, listEntities } from '../src/api/list.ts'
 import { Query } from '../src/api/query.ts'
-import { read } from '../src/api/read.ts'
+import { read, readEntity } from '../src/api/read.ts'
 import { loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'
@@ -47,8 +47,21 @@ export async function lookUp(
 function answerOf(context: Parameters<typeof list>[0], { actor, entity, id, query }: Wanted) {
   const plan = context.plans.get(entity)
   if (plan === undefined) throw new Error(`There is no Entity type ${entity}.`)
-  const given = query === undefined ? Query.empty : new Query(new URLSearchParams(query))
-  return id === undefined ? list(context, plan, actor, given) : read(context, plan, actor, id, given)
+  const parameters = new URLSearchParams(query)
+  if (id !== undefined)
+    return read(
+      context,
+      plan,
+      actor,
+      id,
+      query === undefined ? Query.empty : new Query(parameters, readEntity.takes),
+    )
+  return list(
+    context,
+    plan,
+    actor,
+    query === undefined ? Query.empty : new Query(parameters, listEntities.takes),
+  )
 }
 
 /** The first of the live, in the order of the table: what is read is what is wanted, and nothing is looked for. */

@@ -7,6 +7,9 @@ import { TemporaryPasswords } from './account/temporary.ts'
 import { Throttle } from './account/throttle.ts'
 import { Tokens } from './account/tokens.ts'
 import type { Context } from './api/context.ts'
+import { readDocument } from './api/document.ts'
+import type { Endpoints } from './api/endpoint.ts'
+import { endpoints } from './api/endpoints.ts'
 import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
 import { RateLimits } from './api/rate-limits.ts'
@@ -101,6 +104,7 @@ function mistakesIn(error: unknown, file: string): string[] {
 
 export interface App {
   readonly context: Context
+  readonly endpoints: Endpoints
   close(): Promise<void>
 }
 
@@ -110,15 +114,18 @@ interface Opening {
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
+  /** Endpoints besides Takeback's own. */
+  readonly more?: Partial<Endpoints>
 }
 
 /** open → migrate → compile: all but the listening. */
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false }: Opening = {},
+  { observer = new Observer(), onLost, back = false, more = {} }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
+  const served = servedOf(config, more)
   try {
     // Whatever can be refused is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
@@ -154,9 +161,10 @@ export async function openApp(
       rates: new RateLimits(store, config.rates),
       purges: compilePurges(store.dialect),
       notes: compileNotes(store.dialect),
+      document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
       seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
     }
-    return { context, close: () => store.close() }
+    return { context, endpoints: served, close: () => store.close() }
   } catch (error) {
     await store.close()
     throw error
@@ -200,10 +208,8 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))
-  const document = whenAsked(() => JSON.stringify(documentOf(model, config)))
-  const routes = config.docs
-    ? [...pagesOf(model, bound.url, config), ...routesOf(context, document)]
-    : routesOf(context, undefined)
+  const pages = config.docs ? pagesOf(model, bound.url, { ...config, endpoints: app.endpoints }) : []
+  const routes = [...pages, ...routesOf(context, app.endpoints)]
   const server = bound.serve(
     {
       context,
@@ -217,7 +223,7 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
   retention.start()
   return {
-    context,
+    ...app,
     url: bound.url,
     async drain(ms) {
       context.health.stop()
@@ -231,6 +237,13 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
       await Promise.race([context.serviceTime.keep().catch(() => {}), Bun.sleep(KEEP_MS)])
       await app.close()
     },
+  }
+}
+
+function servedOf({ docs }: Config, more: Partial<Endpoints>): Endpoints {
+  return {
+    server: [...endpoints.server.filter((one) => docs || one !== readDocument), ...(more.server ?? [])],
+    entity: [...endpoints.entity, ...(more.entity ?? [])],
   }
 }
 

@@ -7,7 +7,7 @@ import { Mistake } from '../src/declare/cel/parse.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { Conditions } from '../src/plan/condition/condition.ts'
 import { rowOf } from '../src/plan/condition/row-source.ts'
-import { shapeOf } from '../src/plan/condition/shape.ts'
+import { expressionShape } from '../src/plan/condition/shape.ts'
 import { viewersOf } from '../src/plan/viewer/viewer.ts'
 import type { Dialect } from '../src/store/dialect.ts'
 import { dialect as postgres } from '../src/store/postgres/dialect.ts'
@@ -48,7 +48,7 @@ describe.each(Object.entries(dialects))(
       // Loops within loops end at the second, where another limit holds.
       const deep = ['exists', 'all'].includes(op) ? 1 : 4
       expect(all.length).toBeGreaterThanOrEqual(deep)
-      expect(shapeOf(all[0] as Expression)).toMatch(
+      expect(expressionShape(all[0] as Expression)).toMatch(
         op === 'compare' ? / (==|!=|<|<=|>|>=) / : new RegExp(`\\b${op}\\(`),
       )
       const lengths = all.map((one) => sqlOf(one, dialect).length)
@@ -82,7 +82,7 @@ describe.each(Object.entries(dialects))('on %s', (_, dialect) => {
         if (expression === undefined) return
         seen++
         expect(sqlOf(expression, dialect).length).toBeLessThan(500 + filter.length * 100)
-        expect(shapeOf(expression).length).toBeLessThan(500 + filter.length * 20)
+        expect(expressionShape(expression).length).toBeLessThan(500 + filter.length * 20)
       }),
       { numRuns: 1000 },
     )

@@ -115,6 +115,11 @@ export class TestServer {
     return openStore(await this.location())
   }
 
+  /** Made when it is first asked for. */
+  database(): Promise<TestDatabase> {
+    return this.#open()
+  }
+
   async databaseUrl(): Promise<string> {
     return (await this.#open()).url
   }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Ajv from 'ajv/dist/2020.js'
+import { endpoints } from '../src/api/endpoints.ts'
 import { type App, loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Model } from '../src/declare/model.ts'
@@ -222,7 +223,7 @@ describe('the routes', () => {
   })
 
   test('and the document are the same', () => {
-    const served = routesOf(opened.context, () => '').flatMap(({ path, methods }) =>
+    const served = routesOf(opened.context, endpoints).flatMap(({ path, methods }) =>
       Object.keys(methods).map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
     )
     const documented = operationsIn(documentOf(example)).map(

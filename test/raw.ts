@@ -1,7 +1,7 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
-/** Bytes to send, or milliseconds to wait before the next. */
-export type Segment = string | Uint8Array | number
+/** Bytes to send, milliseconds to wait before the next, or how many answers to wait for before the next. */
+export type Segment = string | Uint8Array | number | { readonly answers: number }
 
 export interface RawAnswer {
   readonly status: number
@@ -18,51 +18,89 @@ export interface Exchange {
   readonly closed: boolean
 }
 
-/** Speaks to a server byte by byte, as no client library would, until it closes, has answered so often (and so much `more` time has gone), or time is up. */
-export function exchange(
-  url: string,
-  segments: readonly Segment[],
-  {
-    answers = 1,
-    patience = 3000,
-    more = 0,
-    from,
-  }: { answers?: number; patience?: number; more?: number; from?: string } = {},
-): Promise<Exchange> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve) => {
-    const socket = connect({
+/** A connection to a server, on which bytes are sent as no client library would. */
+export class Conversation {
+  readonly #socket: Socket
+  #text = ''
+  #answers: readonly RawAnswer[] = []
+  #closed = false
+  #heard = Promise.withResolvers<void>()
+
+  constructor(url: string, segments: readonly Segment[], from?: string) {
+    const { hostname, port } = new URL(url)
+    this.#socket = connect({
       port: Number(port),
       host: hostname,
       ...(from !== undefined && { localAddress: from }),
     })
-    let text = ''
-    let over = false
-    const finish = (closed: boolean) => {
-      if (over) return
-      over = true
-      clearTimeout(timer)
-      socket.destroy()
-      resolve({ text, answers: answersIn(text), closed })
+    this.#socket.setNoDelay(true)
+    this.#socket.on('data', (chunk) => {
+      this.#text += chunk.toString('latin1')
+      this.#answers = answersIn(this.#text)
+      this.#hear()
+    })
+    for (const end of ['close', 'error'] as const)
+      this.#socket.on(end, () => {
+        this.#closed = true
+        this.#hear()
+      })
+    this.#socket.on('connect', () => this.#send(segments))
+  }
+
+  /** What there was so far. */
+  get exchange(): Exchange {
+    return { text: this.#text, answers: this.#answers, closed: this.#closed }
+  }
+
+  /** Until the server has ended the connection, or answered so often. */
+  async until(answers: number): Promise<void> {
+    while (!this.#closed && this.#answers.length < answers) await this.#heard.promise
+  }
+
+  end(): Exchange {
+    const { exchange } = this
+    this.#socket.destroy()
+    return exchange
+  }
+
+  async #send(segments: readonly Segment[]): Promise<void> {
+    for (const segment of segments) {
+      if (typeof segment === 'number') await Bun.sleep(segment)
+      else if (typeof segment === 'object' && 'answers' in segment) await this.until(segment.answers)
+      else if (!this.#closed && !this.#socket.destroyed) this.#socket.write(segment)
     }
-    const timer = setTimeout(() => finish(false), patience)
-    socket.setNoDelay(true)
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-      if (answersIn(text).length < answers) return
-      if (more === 0) finish(false)
-      else setTimeout(() => finish(false), more)
-    })
-    socket.on('close', () => finish(true))
-    socket.on('error', () => finish(true))
-    socket.on('connect', async () => {
-      for (const segment of segments) {
-        if (over) return
-        if (typeof segment === 'number') await Bun.sleep(segment)
-        else socket.write(segment)
-      }
-    })
-  })
+  }
+
+  #hear(): void {
+    this.#heard.resolve()
+    this.#heard = Promise.withResolvers()
+  }
+}
+
+interface Patience {
+  readonly answers?: number
+  /** In milliseconds. Who waits for an answer needs as much as a busy machine may take for it. */
+  readonly patience?: number
+  /** How long to listen on after the last answer. */
+  readonly more?: number
+  readonly from?: string
+}
+
+/** Says all of it, and listens until the server closes, has answered so often (and so much `more` time has gone), or time is up. */
+export async function exchange(
+  url: string,
+  segments: readonly Segment[],
+  { answers = 1, patience = 50_000, more = 0, from }: Patience = {},
+): Promise<Exchange> {
+  const conversation = new Conversation(url, segments, from)
+  const over = conversation.until(answers)
+  const timer = Promise.withResolvers<void>()
+  const timeout = setTimeout(timer.resolve, patience)
+  await Promise.race([over, timer.promise])
+  clearTimeout(timeout)
+  if (more > 0 && !conversation.exchange.closed)
+    await Promise.race([conversation.until(Number.POSITIVE_INFINITY), Bun.sleep(more)])
+  return conversation.end()
 }
 
 /** Whole answers, each as long as it says. */

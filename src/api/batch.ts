@@ -6,15 +6,21 @@ import { lockGraphs } from '../plan/tables/graph.ts'
 import { uniquesOf } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
+import { batchSchemas, describeBatch } from './batch-description.ts'
 import { type Answer, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { refuseNumber } from './create-many.ts'
+import { OPERATIONS } from './description.ts'
+import { serverEndpoint } from './endpoint.ts'
+import { parseId } from './id.ts'
+import { transactOnce } from './once.ts'
+import { writing } from './parameters.ts'
 import { Query } from './query.ts'
 import { Allowance, type Answered, fillIn, fillInText } from './references.ts'
-import { remove } from './remove.ts'
+import { remove, removeEntity } from './remove.ts'
 import { signsUp } from './sign-up.ts'
 import { isTagList, TAGS_EXPECTED } from './tags.ts'
-import { parseId, parseIfMatch, update } from './update.ts'
+import { parseIfMatch, update } from './update.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 
@@ -24,7 +30,7 @@ interface Part {
   readonly plan: Plan
   /** As it stands in the path: a number, or what refers to an earlier part. */
   readonly id: string | undefined
-  readonly query: Query
+  readonly query: Query<(typeof removeEntity.takes)[number]>
   readonly body: unknown
   readonly ifMatch: string | null
 }
@@ -149,7 +155,7 @@ function parsePart(context: Context, sent: unknown, errors: Errors): Part | unde
     if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
   const method = METHODS.find((one) => one === sent.method)
   if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
-  const place = placeOf(context, sent.path, errors)
+  const place = placeOf(context, sent.path, { takes: method === 'DELETE' ? removeEntity.takes : [], errors })
   if (method === undefined || place === undefined) return undefined
   if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not taken by this path')
   if (method === 'DELETE') {
@@ -175,7 +181,7 @@ const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
 function placeOf(
   context: Context,
   path: unknown,
-  errors: Errors,
+  { takes, errors }: { takes: typeof removeEntity.takes; errors: Errors },
 ): Pick<Part, 'plan' | 'id' | 'query'> | undefined {
   const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
   const plan = context.plans.get(name)
@@ -183,5 +189,22 @@ function placeOf(
     return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
   if (parameters.has('token')) note(errors, 'path', 'takes no token: the whole batch has one')
-  return { plan, id, query: new Query(parameters) }
+  return { plan, id, query: new Query(parameters, takes) }
 }
+
+export const writeBatch = serverEndpoint({
+  name: 'batch',
+  method: 'POST',
+  path: '/api/batch/',
+  tag: OPERATIONS,
+  parameters: [...writing],
+  body: 'any',
+  access: 'everyone',
+  schemas: () => batchSchemas,
+  describe: describeBatch,
+  async run(context, call) {
+    const { actor } = call.caller
+    await call.signUp(signUpsIn(context, actor, call.body))
+    return transactOnce(context, call, () => batch(context, actor, call.body, call.query))
+  },
+})

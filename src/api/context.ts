@@ -57,15 +57,24 @@ export interface Context {
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
   readonly seals: Seals
+  /** The OpenAPI document of all that is served. */
+  document(): string
 }
 
-/** What an operation answers, free of HTTP but for the numbers. `body` is JSON already. */
+/** What most endpoints answer, free of HTTP but for the numbers: a text, which is JSON already unless `type` says what it is. */
 export interface Answer {
   readonly status: number
   readonly body?: string
+  /** Of the body. Left out: JSON. */
+  readonly type?: string
   readonly headers?: Record<string, string>
   /** The Entities that the body has values of, so that a purge finds an answer that is kept. */
   readonly shows?: readonly Shown[]
+}
+
+/** The same with bytes, or with a stream that is sent as it comes. */
+export interface AnyAnswer extends Omit<Answer, 'body'> {
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
 
 export type Shown = readonly [entity: string, id: number]

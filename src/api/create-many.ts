@@ -9,8 +9,13 @@ import { type Act, all } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { allow, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
+import { entitySuccess, manyOf } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
 import { bindEmailKey, soundOf } from './faults.ts'
+import { performOnce, transactOnce } from './once.ts'
+import { writing } from './parameters.ts'
 import type { Query } from './query.ts'
+import { signsUp } from './sign-up.ts'
 
 /** `POST /api/<entity>/` with a list: all of them or none, as one operation. To be run in one transaction. */
 export function* createMany(
@@ -95,3 +100,38 @@ function boundOf(plan: Plan, actor: Actor, body: unknown): Params {
   bindEmailKey(plan, params)
   return soundOf(plan, params, errors)
 }
+
+/** One, or a list. */
+export const createEntity = entityEndpoint({
+  name: 'create',
+  method: 'POST',
+  path: '/api/{entity}/',
+  parameters: [...writing],
+  body: 'any',
+  rule: { all: ['create'] },
+  signsUp: (plan) => signsUp(plan),
+  describe: (about) => ({
+    summary: `Create one of ${about.type.name}`,
+    description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
+    body: {
+      schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
+      example: about.sample(about.type),
+    },
+    answers: [
+      {
+        ...entitySuccess(about, 201, ''),
+        description: 'It is there now. Of a list all are, in its order, without `ETag` and `Location`.',
+        headers: ['ETag', 'Takeback-Operation', 'Location', 'Idempotent-Replay'],
+        schema: { anyOf: [about.schema('one'), about.schema('made')] },
+      },
+    ],
+    codes: [...about.refusals('create', true), 'busy', 'disk_full'],
+  }),
+  async run(context, plan, call) {
+    const { caller, body, query } = call
+    if (!Array.isArray(body)) return performOnce(context, call, () => create(plan, caller.actor, body, query))
+    // One sign-up was counted before the body was read.
+    if (signsUp(plan, caller.actor)) await call.signUp(body.length)
+    return transactOnce(context, call, () => createMany(plan, caller.actor, body, query))
+  },
+})

@@ -20,7 +20,7 @@ export function* create(
   plan: Plan,
   actor: Actor,
   body: unknown,
-  query = Query.empty,
+  query: Query = Query.empty,
   operation?: string,
 ): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)

@@ -8,9 +8,13 @@ import { mayOf } from '../plan/view/view.ts'
 import { type Actor, actorOf, nameOf, system } from '../plan/viewer/actor.ts'
 import type { Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context, refusal, refuseByRule } from './context.ts'
+import { refTo } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
+import { parseId } from './id.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
 import { toldOf } from './notes.ts'
+import { changeSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
@@ -20,12 +24,12 @@ export async function history(
   plan: Plan,
   actor: Actor,
   id: number,
-  query: Query,
+  query: Query<'limit' | 'cursor'>,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   allow(plan, 'history', actor)
   const errors: Errors = new Map()
-  const given = query.take(['limit', 'cursor'], errors)
+  const given = query.take(errors)
   const limit = parseLimit(given.limit, errors)
   const before = given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openCursor(plan, id, given.cursor)
   if (before === undefined) note(errors, 'cursor', 'is not a cursor of this history')
@@ -120,3 +124,36 @@ function openCursor(plan: Plan, id: number, text: string): number | undefined {
   const [, place, version] = /^(\S+) (\d{1,16})$/.exec(Buffer.from(text, 'base64url').toString()) ?? []
   return place === `${plan.type.name}/${id}` ? Number(version) : undefined
 }
+
+const example = {
+  version: 2,
+  kind: 'delete',
+  at: '2026-06-02T17:00:00.000Z',
+  actor: 'admins/1',
+  operation: '01973a2e-7c40-7000-8000-5f1d2c3b4a59',
+  changed: { deleted_at: { from: null, to: '2026-06-02T17:00:00.000Z' } },
+}
+
+export const readHistory = entityEndpoint({
+  name: 'history',
+  method: 'GET',
+  path: '/api/{entity}/{id}/history/',
+  parameters: ['id', 'limit', 'cursor'],
+  rule: { all: ['read', 'history'] },
+  schemas: () => changeSchemas,
+  describe: (about) => ({
+    summary: `The history of one of ${about.type.name}`,
+    description: `Every change, newest first: who, when, by which operation, what from what to what. Of what is deleted for those who may restore it, of what is purged for those who may purge. ${about.access('read', 'history')}`,
+    answers: [
+      {
+        status: 200,
+        description: 'A page of changes.',
+        headers: [],
+        schema: refTo('History'),
+        example: { data: [example], next: null },
+      },
+    ],
+    codes: [...about.refusals('read', false), ...about.refusals('history', false), 'not_found'],
+  }),
+  run: (context, plan, { caller, id, query }) => history(context, plan, caller.actor, parseId(id), query),
+})

@@ -3,14 +3,37 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Filter } from '../plan/condition/filter.ts'
 import type { ListPlan } from '../plan/read/list.ts'
-import { LIST_PARAMETERS, type ListQuery, type Selection, type Trashed } from '../plan/read/list-query.ts'
+import type { ListQuery, Selection, Trashed } from '../plan/read/list-query.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { Bound, Params, Row } from '../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
+import { entityEndpoint } from './endpoint.ts'
+import type { QueryName } from './parameters.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
 
+const PARAMETERS = [
+  'filter',
+  'limit',
+  'cursor',
+  'count',
+  'trashed',
+  'at',
+  'search',
+  'sort',
+  'fields',
+  'expand',
+  'equalities',
+] as const
+
+type ListParameters = QueryName<(typeof PARAMETERS)[number]>
+
 /** `GET /api/<entity>/` */
-export async function list(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
+export async function list(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  query: Query<ListParameters>,
+): Promise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
@@ -70,10 +93,10 @@ async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, call
 function parse(
   plan: Plan,
   lists: ListPlan,
-  query: Query,
+  query: Query<ListParameters>,
   errors: Errors,
 ): { asked: ListQuery; counts: boolean } {
-  const { given, selection } = parseSelection(plan, lists, query, LIST_PARAMETERS, errors)
+  const { given, selection } = parseSelection(plan, lists, query, errors)
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
   const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
   if (selection.at !== undefined && given.expand !== undefined)
@@ -95,23 +118,23 @@ type Selecting = 'filter' | 'trashed' | 'at' | 'search'
 export function parseSelection<Name extends string>(
   plan: Plan,
   lists: ListPlan,
-  query: Query,
-  names: readonly (Name | Selecting)[],
+  query: Query<Name | Selecting>,
   errors: Errors,
 ): { given: Partial<Record<Name | Selecting, string>>; selection: Selection } {
   const filters: Filter[] = []
   const add = (filter: Filter | undefined) => {
     if (filter !== undefined) filters.push(filter)
   }
-  const given = query.take(names, errors, (path, text) => {
-    if (filters.length < budget.equalities) add(lists.equality(path, text, filters.length, errors, names))
+  const given = query.take(errors, (path, text) => {
+    if (filters.length < budget.equalities)
+      add(lists.equality({ path, text, at: filters.length }, errors, query.names))
     else note(errors, path, `is one of more than ${budget.equalities} values: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, at !== undefined))
   // Where nothing is searched, it is a name as any other.
   if (given.search !== undefined && lists.search === undefined)
-    add(lists.equality('search', given.search, filters.length, errors))
+    add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
   if (search !== undefined && at !== undefined)
     note(errors, 'search', 'cannot be asked for together with at: the words of the past are not kept')
@@ -132,3 +155,26 @@ function parseTrashed(text: string | undefined, errors: Errors): Trashed {
   note(errors, 'trashed', 'must be only or with')
   return 'without'
 }
+
+export const listEntities = entityEndpoint({
+  name: 'list',
+  method: 'GET',
+  path: '/api/{entity}/',
+  parameters: PARAMETERS,
+  rule: { all: ['read'] },
+  describe: (about) => ({
+    summary: `List ${about.type.name}`,
+    description: `A page at a time, the deleted ones left out. ${about.access('read')} The deleted ones are listed for those who may restore: ${about.audience('restore')}.`,
+    answers: [
+      {
+        status: 200,
+        description: 'A page.',
+        headers: [],
+        schema: about.schema('list'),
+        example: { data: [about.answer], next: null },
+      },
+    ],
+    codes: (['read', 'restore', 'history'] as const).flatMap((action) => about.refusals(action, true)),
+  }),
+  run: (context, plan, { caller, query }) => list(context, plan, caller.actor, query),
+})

@@ -8,7 +8,10 @@ import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Actor, Session } from '../plan/viewer/actor.ts'
+import { accountSchemas } from './account-schemas.ts'
 import { type Answer, askedBy, type Context } from './context.ts'
+import { refTo, SESSIONS, type Success } from './description.ts'
+import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
 import type { Query } from './query.ts'
 
@@ -158,3 +161,54 @@ function takeTypes({ model }: Context, userType: unknown, errors: Errors): reado
   note(errors, 'user_type', typeof userType === 'string' ? `must be one of ${names}` : 'must be a text')
   return []
 }
+
+export const signedIn: Success = {
+  status: 200,
+  description: 'The token and its user.',
+  headers: [],
+  schema: refTo('LoginAnswer'),
+}
+export const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
+
+const loggingIn = {
+  method: 'POST',
+  tag: SESSIONS,
+  parameters: ['Takeback-Device'],
+  body: 'object',
+  access: 'everyone',
+} as const
+const described = {
+  answers: [{ ...signedIn, headers: ['Takeback-Device'] }],
+  codes: ['login_failed', 'too_many_attempts', 'disk_full'],
+} as const
+
+export const logIn = serverEndpoint({
+  ...loggingIn,
+  name: 'login',
+  path: '/api/auth/login',
+  schemas: accountSchemas,
+  describe: () => ({
+    ...described,
+    summary: 'Log in',
+    description:
+      'Gives a token for an e-mail and a password. A wrong e-mail and a wrong password are answered alike.',
+    body: { schema: refTo('Login'), example: credentials },
+  }),
+  run: (context, call) => login(context, call, false),
+})
+
+export const logInByUsername = serverEndpoint({
+  ...loggingIn,
+  name: 'loginByUsername',
+  path: '/api/login',
+  describe: () => ({
+    ...described,
+    summary: 'Log in, with the e-mail as username',
+    description: 'The same as `/api/auth/login`, for clients that say `username` for the e-mail.',
+    body: {
+      schema: refTo('LoginByUsername'),
+      example: { username: credentials.email, password: credentials.password },
+    },
+  }),
+  run: (context, call) => login(context, call, true),
+})

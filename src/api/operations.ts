@@ -10,16 +10,23 @@ import { type Act, read } from '../store/act.ts'
 import type { Params, Row } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
+import { OPERATIONS, refTo } from './description.ts'
+import { serverEndpoint } from './endpoint.ts'
 import { type Knowledge, knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
 import { isRun, toldOf } from './notes.ts'
+import { operationSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
 
 /** `GET /api/operations/`: what was done, newest first; to an admin all of it, to others what they did. */
-export async function operations(context: Context, actor: Actor, query: Query): Promise<Answer> {
+export async function operations(
+  context: Context,
+  actor: Actor,
+  query: Query<'actor' | 'since' | 'until' | 'entity' | 'run' | 'limit' | 'cursor'>,
+): Promise<Answer> {
   const errors: Errors = new Map()
-  const given = query.take(['actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'], errors)
+  const given = query.take(errors)
   const limit = parseLimit(given.limit, errors)
   const before = given.cursor === undefined ? undefined : openCursor(given.cursor, errors)
   const filter = { ...parseFilter(context, given, errors), before }
@@ -62,9 +69,14 @@ function openCursor(text: string, errors: Errors): OperationPlace | undefined {
 }
 
 /** `GET /api/operations/<id>/`: one of them, with its changes. */
-export async function operation(context: Context, actor: Actor, id: string, query: Query): Promise<Answer> {
+export async function operation(
+  context: Context,
+  actor: Actor,
+  id: string,
+  query: Query<'limit' | 'cursor'>,
+): Promise<Answer> {
   const errors: Errors = new Map()
-  const given = query.take(['limit', 'cursor'], errors)
+  const given = query.take(errors)
   const limit = parseLimit(given.limit, errors)
   const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
   if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
@@ -220,3 +232,55 @@ function changeOf(knowledge: Knowledge | undefined, upcaster: Upcaster, row: Row
       : null,
   }
 }
+
+export const listOperations = serverEndpoint({
+  name: 'listOperations',
+  method: 'GET',
+  path: '/api/operations/',
+  tag: OPERATIONS,
+  parameters: ['actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'],
+  access: 'signed-in',
+  schemas: () => operationSchemas,
+  describe: () => ({
+    summary: 'What was done',
+    description: 'Newest first. Admins see all operations, others their own.',
+    answers: [
+      {
+        status: 200,
+        description: 'A page of operations.',
+        headers: [],
+        schema: refTo('Operations'),
+        example: {
+          data: [
+            {
+              id: '01973a2e-7c40-7000-8000-5f1d2c3b4a59',
+              at: '2026-06-02T17:00:00.000Z',
+              actor: 'users/3',
+              changes: 4,
+              summary: { bookings: { delete: 4 } },
+            },
+          ],
+          next: null,
+        },
+      },
+    ],
+    codes: ['unauthenticated', 'forbidden'],
+  }),
+  run: (context, { caller, query }) => operations(context, caller.actor, query),
+})
+
+export const readOperation = serverEndpoint({
+  name: 'readOperation',
+  method: 'GET',
+  path: '/api/operations/{id}/',
+  tag: OPERATIONS,
+  parameters: ['operation', 'limit', 'cursor'],
+  access: 'signed-in',
+  describe: () => ({
+    summary: 'One operation',
+    description: 'With its changes, a page at a time.',
+    answers: [{ status: 200, description: 'The operation.', headers: [], schema: refTo('OperationInFull') }],
+    codes: ['unauthenticated', 'not_found'],
+  }),
+  run: (context, { caller, id, query }) => operation(context, caller.actor, id, query),
+})

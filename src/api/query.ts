@@ -2,12 +2,13 @@ import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 
-/** The parameters of a URL behind its `?`, the token left out. Nothing of it is silently ignored. */
-export class Query {
+/** The parameters of a URL behind its `?`, the token left out. Whatever is not among the names that are taken is refused. */
+export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
   readonly #twice: readonly string[]
+  readonly #names: readonly Name[]
 
-  constructor(parameters: Iterable<[string, string]>) {
+  constructor(parameters: Iterable<[string, string]>, names: readonly Name[]) {
     const values = new Map<string, string>()
     const twice: string[] = []
     const seen = new Set<string>()
@@ -18,19 +19,24 @@ export class Query {
     }
     this.#values = values
     this.#twice = twice
+    this.#names = names
   }
 
-  /** Takes the named parameters; all others are noted, or handed to `others`. */
-  take<Name extends string>(
-    names: readonly Name[],
+  /** The names that are taken. */
+  get names(): readonly Name[] {
+    return this.#names
+  }
+
+  /** Takes the parameters; those with other names are noted, or handed to `others`. */
+  take(
     errors: Errors,
     others: (name: string, value: string) => void = (name) =>
-      note(errors, name, () => `is not a parameter here${didYouMean(name, names)}`),
+      note(errors, name, () => `is not a parameter here${didYouMean(name, this.#names)}`),
   ): Partial<Record<Name, string>> {
     const taken: Partial<Record<Name, string>> = {}
     for (const name of this.#twice) note(errors, name, 'is given more than once')
     for (const [name, value] of this.#values) {
-      const known = names.find((one) => one === name)
+      const known = this.#names.find((one) => one === name)
       if (known === undefined) others(name, value)
       else taken[known] = value
     }
@@ -46,15 +52,15 @@ export class Query {
     return (this.#values.get(name) ?? '0') !== '0'
   }
 
-  /** For calls that take no parameters. */
+  /** For calls that take no parameters: throws where there is one. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#twice.length === 0) return
     const errors: Errors = new Map()
-    this.take([], errors)
+    this.take(errors)
     throw invalid(errors)
   }
 
-  static readonly empty = new Query([])
+  static readonly empty: Query<never> = new Query([], [])
 }
 
 /** `1` is yes, `0` or nothing is no, all else is wrong. */

@@ -3,6 +3,9 @@ import type { Plan } from '../plan/compile.ts'
 import { AS_OF } from '../plan/past/past.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context, entityAnswer, refuseByRule } from './context.ts'
+import { entitySuccess } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
+import { parseId } from './id.ts'
 import { parsePast, Query } from './query.ts'
 
 /** `GET /api/<entity>/<id>/` */
@@ -11,7 +14,7 @@ export async function read(
   plan: Plan,
   actor: Actor,
   id: number,
-  query: Query,
+  query: Query<'fields' | 'expand' | 'at'>,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   const { lists } = plan.view(actor)
@@ -23,7 +26,7 @@ export async function read(
     return entityAnswer(200, plan, row)
   }
   const errors: Errors = new Map()
-  const given = query.take(['fields', 'expand', 'at'], errors)
+  const given = query.take(errors)
   const fields = given.fields === undefined ? undefined : lists.parseFields(given.fields, errors)
   const expand = given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors)
   const at = parsePast(given.at, plan.type.retention.journal, errors)
@@ -42,3 +45,24 @@ async function explain(context: Context, plan: Plan, actor: Actor, id: number): 
   const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
   if (row !== undefined && row[3] === null) refuseByRule(plan, 'read', actor, row)
 }
+
+export const readEntity = entityEndpoint({
+  name: 'read',
+  method: 'GET',
+  path: '/api/{entity}/{id}/',
+  parameters: ['id', 'If-None-Match', 'at', 'fields', 'expand'],
+  rule: { all: ['read'] },
+  describe: (about) => ({
+    summary: `Read one of ${about.type.name}`,
+    description: `What is deleted is not found. ${about.access('read')}`,
+    answers: [
+      {
+        ...entitySuccess(about, 200, 'The Entity.'),
+        schema: { anyOf: [about.schema('one'), about.schema('part')] },
+      },
+      { status: 304, description: 'It is still as `If-None-Match` says.', headers: ['ETag'] },
+    ],
+    codes: [...about.refusals('read', false), ...about.refusals('history', false), 'not_found'],
+  }),
+  run: (context, plan, { caller, id, query }) => read(context, plan, caller.actor, parseId(id), query),
+})

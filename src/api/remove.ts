@@ -1,5 +1,6 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { reachOf } from '../plan/tables/graph.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
@@ -16,8 +17,13 @@ import {
   refuseByRule,
   TRIES,
 } from './context.ts'
+import { entitySuccess, refTo, replayable, written } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
 import { erase } from './erase.ts'
-import { perform } from './perform.ts'
+import { parseId } from './id.ts'
+import { performOnce, transactOnce } from './once.ts'
+import { writing } from './parameters.ts'
+import { perform, rehearse } from './perform.ts'
 import { changesOf } from './preview.ts'
 import { parseFlag, Query } from './query.ts'
 import { restoreTogether } from './restore-together.ts'
@@ -25,7 +31,7 @@ import { parseWith } from './undo.ts'
 
 interface Removal {
   readonly id: number
-  readonly query: Query
+  readonly query: Query<'restore' | 'purge' | 'with' | 'dry_run'>
   readonly when: Preconditions
   /** The one that it is a part of, if any. */
   readonly operation?: string
@@ -41,7 +47,7 @@ export function* remove(
   { id, query, when, operation, preview = false }: Removal,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
-  const given = query.take(['restore', 'purge', 'with', 'dry_run'], errors)
+  const given = query.take(errors)
   const restore = parseFlag('restore', given.restore, errors)
   const purge = parseFlag('purge', given.purge, errors)
   const together = parseWith(given.with, ['targets'], errors).size > 0
@@ -69,7 +75,7 @@ export async function purge(
   plan: Plan,
   id: number,
 ): Promise<{ readonly operation: string; readonly entities: number }> {
-  const removal = { id, query: new Query([['purge', '1']]), when: { ifMatch: null } }
+  const removal = { id, query: new Query([['purge', '1']], ['purge']), when: { ifMatch: null } }
   const { headers } = await perform(context.store, remove(context, plan, system, removal))
   const operation = headers?.['Takeback-Operation'] ?? ''
   const [row] = await context.store.read(context.operations.byId, { $operation: operation })
@@ -200,3 +206,51 @@ function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete'
   plan.view(actor).removals.explainHeld(rows, errors, action)
   return new Failure('in_use', { errors })
 }
+
+const ACTIONS = ['delete', 'restore', 'purge'] as const
+
+export const removeEntity = entityEndpoint({
+  name: 'delete',
+  method: 'DELETE',
+  path: '/api/{entity}/{id}/',
+  parameters: ['id', 'restore', 'purge', 'with_targets', 'dry_run', 'If-Match', ...writing],
+  rule: { any: ACTIONS },
+  describe(about) {
+    const { type, model } = about
+    const { into, out, types } = reachOf(type, model)
+    const removed = written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.'))
+    return {
+      summary: `Delete, restore or purge one of ${type.name}`,
+      description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. \`dry_run=1\` shows what would go along, come back or be emptied. ${about.access(...ACTIONS)}`,
+      answers: [
+        {
+          ...replayable(removed),
+          description: `${removed.description} With \`dry_run=1\`: what would change.`,
+          schema: { anyOf: [about.schema('one'), refTo('Removed')] },
+          example: { ...about.answer, version: 2, deleted_at: '2026-06-02T17:00:00.000Z' },
+        },
+        { status: 204, description: 'It is purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },
+      ],
+      codes: [
+        ...ACTIONS.flatMap((action) => about.refusals(action, false)),
+        'not_found',
+        ...(into.length > 0 ? (['in_use'] as const) : []),
+        ...(types.some(({ name }) => name === model.admins) ? (['last_admin'] as const) : []),
+        ...(out.length > 0 ? (['target_deleted'] as const) : []),
+        'not_deleted',
+        'busy',
+        'stale',
+        'disk_full',
+      ],
+    }
+  },
+  run(context, plan, call) {
+    const { caller, query, when } = call
+    const removal = { id: parseId(call.id), query, when }
+    if (query.has('purge')) call.waitLong()
+    if (query.asks('dry_run'))
+      return rehearse(context.store, () => previewRemoval(context, plan, caller.actor, removal))
+    const make = () => remove(context, plan, caller.actor, removal)
+    return query.asks('with') ? transactOnce(context, call, make) : performOnce(context, call, make)
+  },
+})

@@ -22,7 +22,13 @@ import {
   shownTo,
   TRIES,
 } from './context.ts'
+import { entitySuccess, object, refTo, written } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
+import { parseId } from './id.ts'
 import { undoneParams } from './notes.ts'
+import { performOnce } from './once.ts'
+import { writing } from './parameters.ts'
+import { version as versionSchema } from './past-schemas.ts'
 import type { Query } from './query.ts'
 import { sealReplaced, secretsOf } from './secrets.ts'
 import { refuseUnchangeable } from './update.ts'
@@ -37,7 +43,7 @@ export function* revert(
   allow(plan, 'update', actor)
   allow(plan, 'history', actor)
   const errors: Errors = new Map()
-  query.take([], errors)
+  query.take(errors)
   const wanted = parseVersion(body, errors)
   if (errors.size > 0) {
     yield* whole(plan, actor, id)
@@ -123,3 +129,40 @@ function parseVersion(body: unknown, errors: Errors): number {
     note(errors, 'version', 'must be a whole number from 1')
   return Number(version)
 }
+
+export const revertEntity = entityEndpoint({
+  name: 'revert',
+  method: 'POST',
+  path: '/api/{entity}/{id}/revert/',
+  parameters: ['id', 'If-Match', ...writing],
+  body: 'object',
+  rule: { all: ['history', 'update'] },
+  schemas: () => ({
+    Revert: object({ version: { ...versionSchema, description: 'The version whose values are written.' } }, [
+      'version',
+    ]),
+  }),
+  describe(about) {
+    const reverted = written(entitySuccess(about, 200, 'The Entity as it stands now.'))
+    return {
+      summary: `Revert one of ${about.type.name} to a version`,
+      description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
+      body: { schema: refTo('Revert'), example: { version: 1 } },
+      answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped', 'Idempotent-Replay'] }],
+      codes: [
+        ...about.refusals('update', false),
+        ...about.refusals('history', false),
+        'not_found',
+        'cannot_undo',
+        'busy',
+        'stale',
+        'disk_full',
+      ],
+    }
+  },
+  run(context, plan, call) {
+    const { caller, body, when, query } = call
+    const id = parseId(call.id)
+    return performOnce(context, call, () => revert(context, plan, caller.actor, { id, body, when, query }))
+  },
+})

@@ -9,9 +9,11 @@ import { type Caller, type Session, system } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from './context.ts'
+import { refTo, SESSIONS } from './description.ts'
+import { serverEndpoint } from './endpoint.ts'
 import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
-import { describeUser, type LoginRequest, signIn, takeText } from './login.ts'
+import { credentials, describeUser, type LoginRequest, signedIn, signIn, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
@@ -155,3 +157,68 @@ function parse({ plan, key }: Self, body: Record<string, unknown>): { password: 
   if (errors.size > 0) throw invalid(errors)
   return { password, fresh }
 }
+
+const ofSession = { tag: SESSIONS, parameters: [], access: 'signed-in' } as const
+
+export const readMe = serverEndpoint({
+  ...ofSession,
+  name: 'getUser',
+  method: 'GET',
+  path: '/api/auth/me',
+  describe: () => ({
+    summary: 'Who the token stands for',
+    description: 'The user that is signed in.',
+    answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
+    codes: ['unauthenticated'],
+  }),
+  run: (context, { caller, query }) => me(context, caller, query),
+})
+
+export const refreshToken = serverEndpoint({
+  ...ofSession,
+  name: 'refreshToken',
+  method: 'POST',
+  path: '/api/auth/refresh',
+  describe: () => ({
+    summary: 'A new token for a live one',
+    description:
+      'The new token is of the same session, which ends 30 days after its login. The token that was sent is refused from now on.',
+    answers: [signedIn],
+    codes: ['unauthenticated', 'disk_full'],
+  }),
+  run: (context, { caller, query, signal }) => refresh(context, caller, query, signal),
+})
+
+export const logOut = serverEndpoint({
+  ...ofSession,
+  name: 'logout',
+  method: 'POST',
+  path: '/api/auth/logout',
+  describe: () => ({
+    summary: 'Log out',
+    description: 'Ends the session: its tokens are refused from now on, on every instance.',
+    answers: [{ status: 204, description: 'The session has ended.', headers: [] }],
+    codes: ['unauthenticated', 'disk_full'],
+  }),
+  run: (context, { caller, query, signal }) => logout(context, caller, query, signal),
+})
+
+export const changeMyPassword = serverEndpoint({
+  ...ofSession,
+  name: 'changePassword',
+  method: 'POST',
+  path: '/api/auth/password',
+  body: 'object',
+  expired: true,
+  describe: () => ({
+    summary: 'Change the password',
+    description: 'Ends all sessions of the user, and gives a token of a new one.',
+    body: {
+      schema: refTo('PasswordChange'),
+      example: { password: credentials.password, new_password: 'a longer and better password' },
+    },
+    answers: [{ ...signedIn, headers: ['Takeback-Operation'] }],
+    codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
+  }),
+  run: (context, call) => changePassword(context, call.caller, call),
+})

@@ -19,14 +19,18 @@ import {
   signInFirst,
   TRIES,
 } from './context.ts'
+import { refTo } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
+import { parseId } from './id.ts'
 import { undoneParams } from './notes.ts'
 import { type Repeatable, transactOnce } from './once.ts'
+import { writing } from './parameters.ts'
 import { rehearse } from './perform.ts'
 import { answerOf } from './preview.ts'
 import { Query } from './query.ts'
-import { remove } from './remove.ts'
+import { remove, removeEntity } from './remove.ts'
 import { MovedOn, type Taken, takeBack } from './take-back.ts'
-import { type Asked, parseAsked } from './undo.ts'
+import { ASKED, type Asked, type AskedQuery, parseAsked, undone } from './undo.ts'
 
 /** Which way to step through the changes of an Entity. */
 export type Way = 'undo' | 'redo'
@@ -40,10 +44,13 @@ interface Step extends Change {
   readonly after: boolean
 }
 
+/** There is one change to take back: nothing of it can be skipped. */
+const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts')
+
 interface Asking {
   readonly id: number
   readonly when: Preconditions
-  readonly query: Query
+  readonly query: AskedQuery
 }
 
 /** `POST /api/<entity>/<id>/undo/` and `…/redo/`: one change back, or forward again. */
@@ -55,7 +62,7 @@ export function step(
   { id, when, query }: Asking,
 ): Promise<Answer> {
   const { actor } = request.caller
-  const asked = parseAsked(request.body, query, { skips: false, others: [] })
+  const asked = parseAsked(request.body, query, ASKED_OF_ONE)
   const make = () => takeStep(context, plan, actor, { way, id, when, asked })
   return asked.dryRun ? rehearse(context.store, make) : transactOnce(context, request, make)
 }
@@ -174,10 +181,8 @@ function* reverse(
     })
   const own = operationOf(actor)
   const flags: [string, string][] = restores ? [['restore', '1']] : []
-  const query = new Query([
-    ...flags,
-    ...(asked.with.has('targets') ? [['with', 'targets'] as [string, string]] : []),
-  ])
+  if (asked.with.has('targets')) flags.push(['with', 'targets'])
+  const query = new Query(flags, removeEntity.takes)
   yield* remove(context, plan, actor, {
     id,
     query,
@@ -187,3 +192,47 @@ function* reverse(
   yield* write([context.notes.undo], { ...own, ...undoneParams(operations) })
   return { operation: own.$operation, skipped: new Map(), unmapped: new Map(), secrets: new Map() }
 }
+
+function stepEndpoint(way: Way, { summary, does }: { summary: string; does: string }) {
+  return entityEndpoint({
+    name: way,
+    method: 'POST',
+    path: `/api/{entity}/{id}/${way}/`,
+    parameters: ['id', 'dry_run', 'with', 'plan', 'cursor', 'If-Match', ...writing],
+    body: 'optional',
+    rule: { all: ['history'] },
+    describe: (about) => ({
+      summary: `${summary} one change of one of ${about.type.name}`,
+      description: `${does} ${about.access('history')} The change itself takes the rule that it would take otherwise. The body may be left out; it takes the parameters too.`,
+      body: { schema: refTo('UndoLast'), example: { dry_run: true } },
+      answers: [undone],
+      codes: [
+        'unauthenticated',
+        'forbidden',
+        'not_found',
+        way === 'undo' ? 'nothing_to_undo' : 'nothing_to_redo',
+        'cannot_undo',
+        'in_use',
+        'target_deleted',
+        'busy',
+        'plan_changed',
+        'stale',
+        'disk_full',
+      ],
+    }),
+    run(context, plan, call) {
+      const { when, query } = call
+      return step(context, plan, call, way, { id: parseId(call.id), when, query })
+    },
+  })
+}
+
+export const undoLast = stepEndpoint('undo', {
+  summary: 'Undo',
+  does: 'Takes back the last change of the Entity; again and again, one after the other. A deletion is restored exactly, a restore deleted again.',
+})
+
+export const redoLast = stepEndpoint('redo', {
+  summary: 'Redo',
+  does: 'Does again what was undone last. After any other change there is nothing to redo.',
+})

@@ -1,21 +1,41 @@
 import { budget } from '../budget.ts'
+import type { JsonSchema } from '../declare/fields/field.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Comparable } from '../plan/condition/query.ts'
 import type { ListPlan } from '../plan/read/list.ts'
-import { SUMMARY_PARAMETERS } from '../plan/read/list-query.ts'
 import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/read/summary.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
+import { object, refTo } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
 import { fitting, parseLimit, parseSelection } from './list.ts'
+import type { QueryName } from './parameters.ts'
 import { parseFlag, type Query } from './query.ts'
 
+const PARAMETERS = [
+  'figures',
+  'filter',
+  'limit',
+  'cursor',
+  'count',
+  'trashed',
+  'at',
+  'search',
+  'equalities',
+] as const
+
 /** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
-export async function summary(context: Context, plan: Plan, actor: Actor, query: Query): Promise<Answer> {
+export async function summary(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  query: Query<QueryName<(typeof PARAMETERS)[number]>>,
+): Promise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
-  const { given, selection } = parseSelection(plan, lists, query, SUMMARY_PARAMETERS, errors)
+  const { given, selection } = parseSelection(plan, lists, query, errors)
   if (selection.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (selection.at !== undefined) allow(plan, 'history', actor, true)
   const figures = parseFigures(plan, lists, given, errors)
@@ -68,3 +88,62 @@ function parseFigures(
   const asked = ['count', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
   return { ...figures, count: parseFlag('count', given.count, errors) || !asked }
 }
+
+const figures: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: ['number', 'string', 'null'] },
+  description: 'By dot path. A decimal, a date and a time are texts.',
+}
+
+/** What is asked for is there, and nothing else. */
+const summarySchema: JsonSchema = object(
+  {
+    data: {
+      type: 'array',
+      items: object(
+        {
+          group: {
+            type: 'object',
+            additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+            description: 'The values of the group, by dot path.',
+          },
+          count: { type: 'integer', minimum: 0 },
+          sum: {
+            ...figures,
+            description: 'By dot path. Sums of decimals are texts, and so are sums of integers beyond 2^53.',
+          },
+          avg: figures,
+          min: figures,
+          max: figures,
+        },
+        [],
+      ),
+    },
+    next: { type: ['string', 'null'], description: 'The `cursor` of the next page; `null` on the last one.' },
+  },
+  ['data', 'next'],
+)
+
+export const summariseEntities = entityEndpoint({
+  name: 'summarise',
+  method: 'GET',
+  path: '/api/{entity}/summary/',
+  parameters: PARAMETERS,
+  rule: { all: ['read'] },
+  schemas: () => ({ Summary: summarySchema }),
+  describe: (about) => ({
+    summary: `Count and add up ${about.type.name}`,
+    description: `What the list would show, by groups: how many, sums, averages, least and greatest. ${about.access('read')}`,
+    answers: [
+      {
+        status: 200,
+        description: 'A line for each group.',
+        headers: [],
+        schema: refTo('Summary'),
+        example: { data: [{ count: 1 }], next: null },
+      },
+    ],
+    codes: (['read', 'restore', 'history'] as const).flatMap((action) => about.refusals(action, true)),
+  }),
+  run: (context, plan, { caller, query }) => summary(context, plan, caller.actor, query),
+})

@@ -5,8 +5,12 @@ import type { Filter } from '../plan/past/operations.ts'
 import { type Actor, nameOf, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
+import { OPERATIONS, refTo, type Success } from './description.ts'
+import { serverEndpoint } from './endpoint.ts'
 import { performOnce, type Repeatable, transactOnce } from './once.ts'
 import { filterParams, isOperation, isVisible, parseFilter, visible } from './operations.ts'
+import { writing } from './parameters.ts'
+import { undoSchemas } from './past-schemas.ts'
 import { rehearse } from './perform.ts'
 import { answerOf, openCursor } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
@@ -24,8 +28,8 @@ export interface Asked {
 }
 
 /** `POST /api/operations/<id>/undo/` */
-export function undo(context: Context, request: Repeatable, id: string, query: Query): Promise<Answer> {
-  const asked = parseAsked(request.body, query, { skips: true, others: [] })
+export function undo(context: Context, request: Repeatable, id: string, query: AskedQuery): Promise<Answer> {
+  const asked = parseAsked(request.body, query, ASKED)
   const { actor } = request.caller
   return run(context, request, asked, function* () {
     const foreign = yield* refuseForeign(context, actor, id)
@@ -36,8 +40,8 @@ export function undo(context: Context, request: Repeatable, id: string, query: Q
 const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
-export function undoMany(context: Context, request: Repeatable, query: Query): Promise<Answer> {
-  const asked = parseAsked(request.body, query, { skips: true, others: FILTERS })
+export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
+  const asked = parseAsked(request.body, query, [...ASKED, ...FILTERS])
   const filter = filterOf(context, request.caller.actor, request.body)
   return run(context, request, asked, function* () {
     const { statement, params } = filterParams(filter, (one) =>
@@ -105,17 +109,17 @@ function* refuseForeign(context: Context, actor: Actor, id: string): Act<boolean
 const SWITCHES = ['dry_run', 'skip_conflicts'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
-/** `skips`: whether conflicts can be skipped. `others` are what else the body may have. */
-export function parseAsked(
-  body: unknown,
-  query: Query,
-  { skips, others }: { readonly skips: boolean; readonly others: readonly string[] },
-): Asked {
+/** What an undo takes in its query. */
+export type AskedQuery = Query<(typeof SWITCHES)[number] | (typeof TEXTS)[number]>
+
+/** What can be asked of any undo, in its query or in its body. */
+export const ASKED = [...SWITCHES, ...TEXTS] as const
+
+/** `known` are the keys that the body may have. */
+export function parseAsked(body: unknown, query: AskedQuery, known: readonly string[]): Asked {
   const errors: Errors = new Map()
-  const switches = SWITCHES.filter((name) => skips || name !== 'skip_conflicts')
-  const given: Partial<Record<string, string>> = query.take([...switches, ...TEXTS], errors)
+  const given = query.take(errors)
   const sent = isRecord(body) ? body : {}
-  const known: readonly string[] = [...switches, ...TEXTS, ...others]
   for (const name of Object.keys(sent)) {
     if (!known.includes(name)) note(errors, name, 'is not known here')
     else if (Object.hasOwn(given, name)) note(errors, name, 'is given in the query and in the body')
@@ -179,3 +183,81 @@ function filterOf(context: Context, actor: Actor, body: unknown): Filter {
   if (errors.size > 0) throw invalid(errors)
   return seen
 }
+
+/** The answer to every undo. */
+export const undone: Success = {
+  status: 200,
+  description: 'What was taken back, or would be. `operation` is `null` where nothing was written.',
+  headers: ['Takeback-Operation', 'Idempotent-Replay'],
+  schema: refTo('Undone'),
+  example: {
+    operation: '01973a30-1b58-7000-8000-0a1b2c3d4e5f',
+    undone: 1,
+    total: 1,
+    changes: [
+      {
+        entity: 'bookings',
+        id: 7,
+        kind: 'restore',
+        changed: { deleted_at: { from: '2026-06-02T17:00:00.000Z', to: null } },
+      },
+    ],
+    skipped: {},
+  },
+}
+
+const codes = [
+  'unauthenticated',
+  'forbidden',
+  'cannot_undo',
+  'last_admin',
+  'busy',
+  'plan_changed',
+  'disk_full',
+] as const
+const parameters = ['dry_run', 'skip_conflicts', 'with', 'plan', 'cursor', ...writing] as const
+
+export const undoOperation = serverEndpoint({
+  name: 'undoOperation',
+  method: 'POST',
+  path: '/api/operations/{id}/undo/',
+  tag: OPERATIONS,
+  parameters: ['operation', ...parameters],
+  body: 'optional',
+  access: 'signed-in',
+  schemas: () => undoSchemas,
+  describe: () => ({
+    summary: 'Take an operation back',
+    description:
+      'Whatever it was, all of it, as a new operation that can be undone in its turn. A value goes back if it still is what the operation made it. Refused with everything that is in the way where it is not. The body may be left out; it takes the parameters too.',
+    body: { schema: refTo('Undo'), example: { dry_run: true } },
+    answers: [undone],
+    codes: [...codes, 'not_found'],
+  }),
+  run(context, call) {
+    call.waitLong()
+    return undo(context, call, call.id, call.query)
+  },
+})
+
+export const undoOperations = serverEndpoint({
+  name: 'undoOperations',
+  method: 'POST',
+  path: '/api/operations/undo/',
+  tag: OPERATIONS,
+  parameters,
+  body: 'object',
+  access: 'signed-in',
+  describe: () => ({
+    summary: 'Take many operations back',
+    description:
+      'All that match, as one operation: what several of them did to one Entity is undone to the state before all of them.',
+    body: { schema: refTo('UndoMany'), example: { actor: 'users/3', since: '2026-06-02T14:00:00Z' } },
+    answers: [undone],
+    codes,
+  }),
+  run(context, call) {
+    call.waitLong()
+    return undoMany(context, call, call.query)
+  },
+})

@@ -8,6 +8,7 @@ import type { Sight } from '../plan/viewer/sight.ts'
 import type { Manner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Params, Row } from '../store/dialect.ts'
+import type { Call } from './call.ts'
 import {
   allow,
   askedBy,
@@ -22,6 +23,8 @@ import {
   shownTo,
   TRIES,
 } from './context.ts'
+import { type AboutEntity, type Description, entitySuccess, replayable, written } from './description.ts'
+import { entityEndpoint } from './endpoint.ts'
 import {
   bindEmailKey,
   guardedIn,
@@ -32,7 +35,10 @@ import {
   refuseForbidden,
   takenAwayIn,
 } from './faults.ts'
+import { parseId } from './id.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
+import { performOnce } from './once.ts'
+import { writing } from './parameters.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
 
@@ -85,7 +91,7 @@ function* change(
   sight?: Sight,
 ): Act<KeptAnswer | undefined> {
   const errors: Errors = new Map()
-  query.take([], errors)
+  query.take(errors)
   const params: Params & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors, sight)
@@ -208,12 +214,6 @@ function* refuse(
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** An id in a path; what is no id is not there. */
-export function parseId(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text) || !Number.isSafeInteger(Number(text))) throw new Failure('not_found')
-  return Number(text)
-}
-
 /** `If-Match: "3-k2f9", "4"` or `*`: what counts is the version, which an ETag begins with. Weak tags never match (RFC 9110, section 13.1.1). */
 export function parseIfMatch(header: string | null): string | null {
   if (header === null || header.trim() === '*') return null
@@ -222,3 +222,73 @@ export function parseIfMatch(header: string | null): string | null {
     .map((tag) => /^"(\d{1,16})(?:-[0-9a-z]{1,13})?"$/.exec(tag.trim())?.[1] ?? '')
   return `|${tags.join('|')}|`
 }
+
+const changing = {
+  path: '/api/{entity}/{id}/',
+  parameters: ['id', 'If-Match', ...writing],
+  body: 'object',
+  rule: { all: ['update'] },
+} as const
+
+function runWith(manner: Method) {
+  return (context: Context, plan: Plan, call: Call) => {
+    const { caller, body, when, query } = call
+    const id = parseId(call.id)
+    return performOnce(context, call, () =>
+      update(context, plan, caller.actor, { id, body, manner, when, query }),
+    )
+  }
+}
+
+/** PATCH and PUT are described alike but for what they do with what is left out. */
+function describeChange(
+  about: AboutEntity,
+  { summary, does, body }: { summary: string; does: string; body: NonNullable<Description['body']> },
+): Description {
+  const password =
+    about.type.login === undefined
+      ? ''
+      : ' Only admins may set a password here; others change their own through `/api/auth/password`.'
+  return {
+    summary,
+    description: `${does}${password} ${about.access('update')}`,
+    body,
+    answers: [replayable(written(entitySuccess(about, 200, 'The Entity as it stands now.')))],
+    codes: [...about.refusals('update', false), 'not_found', 'busy', 'stale', 'disk_full'],
+  }
+}
+
+export const patchEntity = entityEndpoint({
+  ...changing,
+  name: 'patch',
+  method: 'PATCH',
+  describe: (about) =>
+    describeChange(about, {
+      summary: `Change one of ${about.type.name}`,
+      does: 'The keys that are sent are merged in (RFC 7396): what is left out stays, `null` takes away.',
+      // It is for a part, so its example has one key.
+      body: {
+        schema: about.schema('patch'),
+        example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),
+      },
+    }),
+  run: runWith('partial'),
+})
+
+export const replaceEntity = entityEndpoint({
+  ...changing,
+  name: 'replace',
+  method: 'PUT',
+  describe(about) {
+    const { password: _, ...rest } = about.sample(about.type)
+    return describeChange(about, {
+      summary: `Replace one of ${about.type.name}`,
+      does: 'What is left out becomes its default or `null`; secrets stay.',
+      body: {
+        schema: about.schema('replace'),
+        example: about.type.login === undefined ? about.sample(about.type) : rest,
+      },
+    })
+  },
+  run: runWith('replace'),
+})

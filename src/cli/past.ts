@@ -1,8 +1,8 @@
-import { history as historyOf } from '../api/history.ts'
+import { history as historyOf, readHistory } from '../api/history.ts'
+import { parseId } from '../api/id.ts'
 import { fromSystem } from '../api/once.ts'
 import { Query } from '../api/query.ts'
-import { undoMany, undo as undoOne } from '../api/undo.ts'
-import { parseId } from '../api/update.ts'
+import { undoMany, undo as undoOne, undoOperation } from '../api/undo.ts'
 import { type App, loadModel, openApp } from '../app.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
@@ -56,7 +56,8 @@ export const history: Command = {
     if (entity === undefined || given.words.length !== 1)
       throw new StartError('Say which Entity: takeback history bookings/7.')
     await withApp(given, async (app) => {
-      const query = new Query(given.text('limit') === undefined ? [] : [['limit', given.text('limit') ?? '']])
+      const limit = given.text('limit')
+      const query = new Query(limit === undefined ? [] : [['limit', limit]], readHistory.takes)
       const { body = '' } = await historyOf(
         app.context,
         planOf(app, entity),
@@ -129,11 +130,12 @@ export const undo: Command = {
     await withApp(given, async ({ context }) => {
       const run = async (more: [string, string]) => {
         const also = given.text('with')
-        const query = new Query([
+        const sent: [string, string][] = [
           ['skip_conflicts', given.text('skip-conflicts') === undefined ? '0' : '1'],
           ...(also === undefined ? [] : [['with', also] as [string, string]]),
           more,
-        ])
+        ]
+        const query = new Query(sent, undoOperation.takes)
         const request = fromSystem(filter)
         const { body = '' } = await (operation === undefined
           ? undoMany(context, request, query)

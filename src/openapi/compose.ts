@@ -1,15 +1,5 @@
-import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { isRecord } from '../declare/record.ts'
-
-export function refTo(schema: string): JsonSchema {
-  return { $ref: `#/components/schemas/${schema}` }
-}
-
-/** A list of as many as can be written in one go. */
-export function manyOf(items: JsonSchema): JsonSchema {
-  return { type: 'array', items, minItems: 1, maxItems: budget.batchParts }
-}
 
 /** Applies a change to a schema and to those in it; not to defaults and examples, which may look like schemas. */
 export function mapSchema(schema: JsonSchema, change: (one: JsonSchema) => JsonSchema): JsonSchema {

@@ -1,10 +1,11 @@
 import pkg from '../../package.json'
+import { headers, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
+import type { Endpoints } from '../api/endpoint.ts'
+import { endpoints } from '../api/endpoints.ts'
+import { shared } from '../api/parameters.ts'
 import type { Model } from '../declare/model.ts'
 import type { Operation } from './operation.ts'
-import { headers } from './operation.ts'
-import { operationsOf, SERVICE, SESSIONS } from './operations.ts'
-import { shared } from './parameters.ts'
-import { OPERATIONS } from './past-operations.ts'
+import { operationsOf } from './operations.ts'
 import { failuresOf, responsesOf } from './responses.ts'
 import { schemasOf } from './schemas.ts'
 
@@ -22,19 +23,22 @@ const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and
 export interface Offered {
   /** Whether a token may stand in the address. */
   readonly queryToken: boolean
+  /** What is served. */
+  readonly endpoints?: Endpoints
 }
 
 /** The OpenAPI 3.1 document of all that is served. */
-export function documentOf(model: Model, { queryToken }: Offered = { queryToken: true }): object {
-  const operations = operationsOf(model)
+export function documentOf(model: Model, offered: Offered = { queryToken: true }): object {
+  const { queryToken, endpoints: served = endpoints } = offered
+  const operations = operationsOf(model, served)
   return {
     openapi: '3.1.0',
     info: { title: 'Takeback', version: pkg.version, description: DESCRIPTION },
     servers: [{ url: '/' }],
-    tags: tagsOf(model),
+    tags: tagsOf(model, operations),
     paths: pathsOf(operations, queryToken),
     components: {
-      schemas: schemasOf(model),
+      schemas: schemasOf(model, served),
       parameters: shared,
       headers,
       responses: failuresOf(operations),
@@ -58,13 +62,20 @@ export function documentOf(model: Model, { queryToken }: Offered = { queryToken:
   }
 }
 
-function tagsOf(model: Model): object[] {
-  return [
-    { name: SESSIONS, description: 'Logging in and out.' },
-    ...[...model.entities.keys()].map((name) => ({ name, description: `Entities of the type ${name}.` })),
-    { name: OPERATIONS, description: 'What was done, and taking it back.' },
-    { name: SERVICE, description: 'About the service itself.' },
-  ]
+const TAGS: Readonly<Record<string, string>> = {
+  [SESSIONS]: 'Logging in and out.',
+  [OPERATIONS]: 'What was done, and taking it back.',
+  [SERVICE]: 'About the service itself.',
+}
+
+/** In the order of the operations. */
+function tagsOf({ entities }: Model, operations: readonly Operation[]): object[] {
+  return [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
+    name,
+    ...(entities.has(name)
+      ? { description: `Entities of the type ${name}.` }
+      : name in TAGS && { description: TAGS[name] }),
+  }))
 }
 
 function pathsOf(operations: readonly Operation[], queryToken: boolean): object {
@@ -82,7 +93,7 @@ function securityOf(open: boolean, queryToken: boolean): object[] {
   return [...(open ? [{}] : []), { bearer: [] }, ...(queryToken ? [{ token: [] }] : [])]
 }
 
-function requestOf({ schema, example, optional = false }: NonNullable<Operation['body']>): object {
+function requestOf({ schema, example, optional }: NonNullable<Operation['body']>): object {
   return { requestBody: { required: !optional, content: { 'application/json': { schema, example } } } }
 }
 

@@ -1,16 +1,11 @@
-import type { Model } from '../declare/model.ts'
+import type { Endpoints, EntityEndpoint, ServerEndpoint } from '../api/endpoint.ts'
+import { endpoints } from '../api/endpoints.ts'
+import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
-import { batchOperation } from './batch-operation.ts'
-import { refTo } from './compose.ts'
-import { entityOperations } from './entity-operations.ts'
-import type { Operation, Success } from './operation.ts'
-import { share } from './parameters.ts'
-import { pastOperations } from './past-operations.ts'
-
-export const SESSIONS = 'Sessions'
-export const SERVICE = 'Service'
-
-const CHANGE_PASSWORD = 'changePassword'
+import { aboutEntity, aboutServer } from './about.ts'
+import { isOpen } from './access.ts'
+import type { Operation } from './operation.ts'
+import { parametersOf, sharedParameters } from './parameters.ts'
 
 /** What can happen to any call, whatever it does. */
 const ANYWHERE: readonly Code[] = [
@@ -34,163 +29,71 @@ const WITH_BODY: readonly Code[] = [
   'unsupported_media_type',
   'unsupported_encoding',
 ]
+const WITH_BYTES: readonly Code[] = ['too_large', 'unsupported_encoding']
 
-/** Every call, in the order in which they are shown. */
-export function operationsOf(model: Model): Operation[] {
-  const entities = [...model.entities.values()].flatMap((type) => entityOperations(type, model))
-  return [
-    ...loginOperations(),
-    ...tokenOperations(),
-    ...entities,
-    ...pastOperations(),
-    batchOperation(model),
-    ...serviceOperations(),
-  ].map((operation) => ({
-    ...operation,
+/** Every endpoint, in the order in which they are shown: sessions, the Entity types, and the rest. */
+export function operationsOf(model: Model, { server, entity }: Endpoints = endpoints): Operation[] {
+  const about = aboutServer(model)
+  const once = server.map((one): Operation => {
+    const said = one.describe(about)
+    return {
+      ...commonOf(one, said),
+      path: one.path,
+      id: one.name,
+      tag: one.tag,
+      open: said.open ?? one.access === 'everyone',
+      parameters: sharedParameters(one.parameters),
+    }
+  })
+  const first = once.findIndex(({ tag }) => tag !== once[0]?.tag)
+  const types = [...model.entities.values()].flatMap((type) => ofEntity(model, type, entity))
+  return [...once.slice(0, first), ...types, ...once.slice(first)]
+}
+
+function ofEntity(model: Model, type: EntityType, all: readonly EntityEndpoint[]): Operation[] {
+  const about = aboutEntity(model, type)
+  return all.map((one) => {
+    const said = one.describe(about)
+    const { rule } = one
+    return {
+      ...commonOf(one, said),
+      path: one.path.replace('{entity}', type.name),
+      id: `${one.name}${labelOf(type)}`,
+      tag: type.name,
+      open:
+        said.open ??
+        ('any' in rule
+          ? isOpen(type, model, rule.any)
+          : rule.all.every((action) => isOpen(type, model, [action]))),
+      parameters: parametersOf(one, type, model),
+    }
+  })
+}
+
+/** `order_lines` → `OrderLines`; names have no capitals of their own, so no two types get the same. */
+function labelOf({ name }: EntityType): string {
+  const capital = (letter: string) => letter.toUpperCase()
+  return name.replace(/^[a-z]/, capital).replace(/_([a-z])/g, (_, letter: string) => capital(letter))
+}
+
+type Common = Omit<Operation, 'path' | 'id' | 'tag' | 'open' | 'parameters'>
+
+function commonOf(
+  { method, body, expired, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
+  said: ReturnType<ServerEndpoint['describe']>,
+): Common {
+  const { summary, description, answers, codes } = said
+  return {
+    method,
+    summary,
+    description,
+    answers,
+    types: produces,
+    body: said.body && { ...said.body, optional: body === 'optional' },
     codes: [
-      ...ANYWHERE.filter((code) => operation.id !== CHANGE_PASSWORD || code !== 'password_change_required'),
-      ...(operation.body === undefined ? [] : WITH_BODY),
-      ...operation.codes,
+      ...ANYWHERE.filter((code) => !expired || code !== 'password_change_required'),
+      ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
+      ...codes,
     ],
-  }))
-}
-
-const session = { tag: SESSIONS, open: false, parameters: [], body: undefined } as const
-const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
-const signedIn: Success = {
-  status: 200,
-  description: 'The token and its user.',
-  headers: [],
-  schema: refTo('LoginAnswer'),
-}
-
-function loginOperations(): Operation[] {
-  const login = {
-    ...session,
-    method: 'POST',
-    open: true,
-    parameters: share('Takeback-Device'),
-    answers: [{ ...signedIn, headers: ['Takeback-Device'] }],
-    codes: ['login_failed', 'too_many_attempts', 'disk_full'],
-  } as const
-  return [
-    {
-      ...login,
-      path: '/api/auth/login',
-      id: 'login',
-      summary: 'Log in',
-      description:
-        'Gives a token for an e-mail and a password. A wrong e-mail and a wrong password are answered alike.',
-      body: { schema: refTo('Login'), example: credentials },
-    },
-    {
-      ...login,
-      path: '/api/login',
-      id: 'loginByUsername',
-      summary: 'Log in, with the e-mail as username',
-      description: 'The same as `/api/auth/login`, for clients that say `username` for the e-mail.',
-      body: {
-        schema: refTo('LoginByUsername'),
-        example: { username: credentials.email, password: credentials.password },
-      },
-    },
-  ]
-}
-
-function tokenOperations(): Operation[] {
-  return [
-    {
-      ...session,
-      method: 'GET',
-      path: '/api/auth/me',
-      id: 'getUser',
-      summary: 'Who the token stands for',
-      description: 'The user that is signed in.',
-      answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
-      codes: ['unauthenticated'],
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/api/auth/refresh',
-      id: 'refreshToken',
-      summary: 'A new token for a live one',
-      description:
-        'The new token is of the same session, which ends 30 days after its login. The token that was sent is refused from now on.',
-      answers: [signedIn],
-      codes: ['unauthenticated', 'disk_full'],
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/api/auth/logout',
-      id: 'logout',
-      summary: 'Log out',
-      description: 'Ends the session: its tokens are refused from now on, on every instance.',
-      answers: [{ status: 204, description: 'The session has ended.', headers: [] }],
-      codes: ['unauthenticated', 'disk_full'],
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/api/auth/password',
-      id: CHANGE_PASSWORD,
-      summary: 'Change the password',
-      description: 'Ends all sessions of the user, and gives a token of a new one.',
-      body: {
-        schema: refTo('PasswordChange'),
-        example: { password: credentials.password, new_password: 'a longer and better password' },
-      },
-      answers: [{ ...signedIn, headers: ['Takeback-Operation'] }],
-      codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
-    },
-  ]
-}
-
-function serviceOperations(): Operation[] {
-  const plain = {
-    method: 'GET',
-    tag: SERVICE,
-    open: true,
-    parameters: [],
-    body: undefined,
-    codes: [],
-  } as const
-  return [
-    {
-      ...plain,
-      path: '/api/health',
-      id: 'getHealth',
-      summary: 'Whether it is well',
-      description: 'For balancers: 503 where requests should go to another server.',
-      answers: [{ status: 200, description: 'It is well.', headers: [], schema: refTo('Health') }],
-      codes: ['stopping'],
-    },
-    {
-      ...plain,
-      open: false,
-      path: '/api/health/details',
-      id: 'getHealthDetails',
-      summary: 'How it is, for admins',
-      description:
-        'Every part with its state, since when it is so and what went wrong; sizes and connections of the database.',
-      answers: [{ status: 200, description: 'How it is.', headers: [], schema: refTo('HealthDetails') }],
-      codes: ['unauthenticated', 'forbidden'],
-    },
-    {
-      ...plain,
-      path: '/api/openapi.json',
-      id: 'getDocument',
-      summary: 'The OpenAPI document',
-      description: 'This document: OpenAPI 3.1, made from the declarations.',
-      answers: [
-        {
-          status: 200,
-          description: 'The document.',
-          headers: [],
-          schema: { type: 'object', additionalProperties: true },
-        },
-      ],
-    },
-  ]
+  }
 }

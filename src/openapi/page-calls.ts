@@ -1,5 +1,6 @@
+import type { Success } from '../api/description.ts'
 import { type Content, code, figure, Html, html, join, jsonCode, nameCode } from './html.ts'
-import type { Operation, Success } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 /** A line for each call, which opens to what it does and an example of it. */
 export function endpoints(operations: readonly Operation[]): Html {

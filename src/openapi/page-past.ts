@@ -1,7 +1,7 @@
+import { OPERATIONS } from '../api/description.ts'
 import { code, figure, html, jsonCode, type Section, table } from './html.ts'
 import type { Operation } from './operation.ts'
 import { curl, endpoints } from './page-calls.ts'
-import { OPERATIONS } from './past-operations.ts'
 
 /** History, reads as of a time, revert and undo. */
 export function pastSection(first: string, operations: readonly Operation[]): Section {

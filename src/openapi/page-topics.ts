@@ -1,11 +1,11 @@
 import { SESSION_SECONDS, TOKEN_SECONDS } from '../account/tokens.ts'
+import { SERVICE, SESSIONS } from '../api/description.ts'
 import { budget } from '../budget.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'
 import type { Section } from './html.ts'
 import { type Content, code, figure, html, join, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
-import { SERVICE, SESSIONS } from './operations.ts'
 import { curl, endpoints } from './page-calls.ts'
 import { exampleOf } from './responses.ts'
 

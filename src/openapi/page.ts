@@ -17,8 +17,12 @@ import {
 } from './page-topics.ts'
 
 /** The reference for people: one page, made from the declarations. */
-export function pageOf(model: Model, base: string, { queryToken }: Offered = { queryToken: true }): string {
-  const operations = operationsOf(model)
+export function pageOf(
+  model: Model,
+  base: string,
+  { queryToken, endpoints: served }: Offered = { queryToken: true },
+): string {
+  const operations = operationsOf(model, served)
   const before = [requestsSection(operations, base), sessionsSection(model, operations, queryToken)]
   const types = [...model.entities.values()].map((type) => entitySection(type, model, operations))
   const [first = ''] = model.entities.keys()

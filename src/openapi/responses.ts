@@ -1,6 +1,6 @@
+import { type HeaderName, refTo, type Success } from '../api/description.ts'
 import { type Code, catalogue } from '../errors.ts'
-import { refTo } from './compose.ts'
-import type { HeaderName, Operation, Success } from './operation.ts'
+import type { Operation } from './operation.ts'
 
 function headersOf(names: readonly HeaderName[]): object {
   const all: HeaderName[] = ['Request-Id', ...names]
@@ -10,19 +10,22 @@ function headersOf(names: readonly HeaderName[]): object {
 /** The answers of a call, by status. Failures are shared, since many calls fail in the same ways. */
 export function responsesOf(operation: Operation): object {
   return Object.fromEntries([
-    ...operation.answers.map((answer) => [String(answer.status), successOf(answer)] as const),
+    ...operation.answers.map(
+      (answer) => [String(answer.status), successOf(answer, operation.types)] as const,
+    ),
     ...groupCodes(operation.codes).map(
       ([status, codes]) => [String(status), { $ref: `#/components/responses/${nameOf(codes)}` }] as const,
     ),
   ])
 }
 
-function successOf({ description, headers, schema, example }: Success): object {
+function successOf({ description, headers, schema, example }: Success, types: readonly string[]): object {
+  const content = { schema, ...(example !== undefined && { example }) }
   return {
     description,
     headers: headersOf(headers),
     ...(schema !== undefined && {
-      content: { 'application/json': { schema, ...(example !== undefined && { example }) } },
+      content: Object.fromEntries(types.map((type) => [type, content])),
     }),
   }
 }

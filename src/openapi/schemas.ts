@@ -1,39 +1,22 @@
+import { passwordExpiry } from '../api/account-schemas.ts'
+import { manyOf, object, refTo, type SchemaKind, schemaName } from '../api/description.ts'
+import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
-import { batchSchemas } from './batch-operation.ts'
-import { manyOf, mapSchema, refTo } from './compose.ts'
+import { mapSchema } from './compose.ts'
 import { concealedOf, withoutConcealed, withoutDefaults } from './concealed.ts'
-import { pastSchemas } from './past-schemas.ts'
-
-/** What an Entity type has schemas for besides itself. `made` is what comes of a list of new ones, `part` is what `fields` leaves of it, `self` what login shows. */
-export type SchemaKind = 'create' | 'made' | 'patch' | 'replace' | 'list' | 'part' | 'trashed' | 'self'
-
-/** The name of a schema. A declared type may be called `bookings_create` itself, and keeps its name then. */
-export function schemaName(model: Model, type: EntityType, kind: SchemaKind): string {
-  let name = `${type.name}_${kind}`
-  while (model.entities.has(name)) name += '_'
-  return name
-}
 
 /** All component schemas: those of each type by its name, those of Takeback itself with a capital, so that they cannot meet. */
-export function schemasOf(model: Model): Record<string, JsonSchema> {
+export function schemasOf(model: Model, { server, entity }: Endpoints): Record<string, JsonSchema> {
   const types = [...model.entities.values()]
+  const own = [...server, ...entity].map(({ schemas }) => schemas?.(model))
   return {
     Error: errorSchema(),
-    Login: loginSchema(model),
-    LoginByUsername: loginByUsernameSchema(model),
-    LoginAnswer: loginAnswerSchema,
-    User: userSchema(model),
-    PasswordChange: passwordChangeSchema,
-    ...pastSchemas,
-    ...batchSchemas,
-    Summary: summarySchema,
-    Health: object({ status: { const: 'ok' } }, ['status']),
-    HealthDetails: healthDetailsSchema,
+    ...Object.assign({}, ...own),
     ...Object.fromEntries(types.flatMap((type) => Object.entries(typeSchemas(model, type)))),
   }
 }
@@ -115,73 +98,6 @@ function reverseSchemas(model: Model, { name: target }: EntityType): Record<stri
   return Object.fromEntries(schemas)
 }
 
-const figures: JsonSchema = {
-  type: 'object',
-  additionalProperties: { type: ['number', 'string', 'null'] },
-  description: 'By dot path. A decimal, a date and a time are texts.',
-}
-
-/** What is asked for is there, and nothing else. */
-const checkSchema: JsonSchema = object(
-  {
-    status: { type: 'string', enum: ['ok', 'failed'] },
-    since: { type: 'string', format: 'date-time', description: 'Since when it is so.' },
-    last: { type: 'string', format: 'date-time', description: 'When it was last looked at.' },
-    message: { type: ['string', 'null'], description: 'What went wrong.' },
-  },
-  ['status', 'since', 'last', 'message'],
-)
-
-const healthDetailsSchema: JsonSchema = object(
-  {
-    status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
-    version: { type: 'string', description: 'Of Takeback.' },
-    format: { type: 'integer', description: 'Of the database.' },
-    checks: object({ database: checkSchema, retention: checkSchema }, ['database']),
-    store: {
-      type: ['object', 'null'],
-      description: 'Sizes and connections of the database; `null` where it does not tell.',
-      properties: { kind: { type: 'string' } },
-      additionalProperties: true,
-    },
-    feed: {
-      ...object({ lag_ms: { type: 'integer', minimum: 0 } }, ['lag_ms']),
-      type: ['object', 'null'],
-      description:
-        'How old the oldest committed change is that those who follow the journal cannot read yet; `null` where the database does not tell.',
-    },
-  },
-  ['status', 'version', 'format', 'checks', 'store', 'feed'],
-)
-
-const summarySchema: JsonSchema = object(
-  {
-    data: {
-      type: 'array',
-      items: object(
-        {
-          group: {
-            type: 'object',
-            additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
-            description: 'The values of the group, by dot path.',
-          },
-          count: { type: 'integer', minimum: 0 },
-          sum: {
-            ...figures,
-            description: 'By dot path. Sums of decimals are texts, and so are sums of integers beyond 2^53.',
-          },
-          avg: figures,
-          min: figures,
-          max: figures,
-        },
-        [],
-      ),
-    },
-    next: { type: ['string', 'null'], description: 'The `cursor` of the next page; `null` on the last one.' },
-  },
-  ['data', 'next'],
-)
-
 function listSchema(model: Model, type: EntityType): JsonSchema {
   const kinds = ['part', 'trashed'] as const
   const items = {
@@ -236,68 +152,6 @@ function errorSchema(): JsonSchema {
     ),
     'x-codes': catalogue,
   }
-}
-
-const someText: JsonSchema = { type: 'string', minLength: 1, maxLength: 1024 }
-const password: JsonSchema = { ...someText, format: 'password', writeOnly: true }
-
-function userTypeSchema({ logins }: Model): JsonSchema {
-  return {
-    type: ['string', 'null'],
-    enum: [...logins.map(({ login }) => login?.userType), '', null],
-    description: 'Left out, empty or `null`: it is found by itself.',
-  }
-}
-
-function loginSchema(model: Model): JsonSchema {
-  return object({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
-}
-
-function loginByUsernameSchema(model: Model): JsonSchema {
-  const rest = { password, user_type: userTypeSchema(model) }
-  return {
-    oneOf: [
-      object({ username: someText, ...rest }, ['username', 'password']),
-      object({ email: someText, ...rest }, ['email', 'password']),
-    ],
-  }
-}
-
-const passwordExpiry: JsonSchema = {
-  ...time,
-  description: 'There where the password is temporary: when it expires. Change it before.',
-}
-
-const loginAnswerSchema = object(
-  {
-    token: { type: 'string', description: 'A JWT, to be sent with the calls that follow.' },
-    user: refTo('User'),
-    expires_at: time,
-    password_expires_at: passwordExpiry,
-  },
-  ['token', 'user', 'expires_at'],
-)
-
-function userSchema(model: Model): JsonSchema {
-  const named = model.logins.map(
-    (type) => [type.login?.userType, refTo(schemaName(model, type, 'self'))] as const,
-  )
-  // An empty `oneOf` would be no schema, and without types that log in there is no user.
-  if (named.length === 0) return { not: {} }
-  return {
-    description: 'The user that a token stands for.',
-    oneOf: named.map(([, ref]) => ref),
-    discriminator: {
-      propertyName: 'user_type',
-      mapping: Object.fromEntries(named.map(([userType, { $ref }]) => [userType, $ref])),
-    },
-  }
-}
-
-const passwordChangeSchema = object({ password, new_password: password }, ['password', 'new_password'])
-
-function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
-  return { type: 'object', properties, required, additionalProperties: false }
 }
 
 /** Generators of types take what has a default for something that is always there, so it is told in words. */

@@ -10,7 +10,7 @@ import { compileLogin, type LoginPlan } from './read/login.ts'
 import { compileRemovals, type RemovePlan } from './remove/remove.ts'
 import { bodyColumns, compileBinder } from './tables/columns.ts'
 import { type Legacy, noLegacy } from './tables/graph.ts'
-import { compileView, type View } from './view/view.ts'
+import { compileView, type View, type Viewing } from './view/view.ts'
 import type { Actor } from './viewer/actor.ts'
 import { type Viewer, viewersOf } from './viewer/viewer.ts'
 
@@ -49,7 +49,7 @@ export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = no
     const viewOf = (viewer: Viewer): PlanView => {
       const known = views.get(viewer)
       if (known !== undefined) return known
-      const made = compileFor(viewer, type, model, legacy, dialect)
+      const made = compileFor({ viewer, type, model, legacy, dialect })
       views.set(viewer, made)
       return made
     }
@@ -67,15 +67,9 @@ function asMember({ name }: EntityType, admin: boolean): Actor {
   return { kind: 'user', entity: name, id: 0, admin }
 }
 
-function compileFor(
-  viewer: Viewer,
-  type: EntityType,
-  model: Model,
-  legacy: Legacy,
-  dialect: Dialect,
-): PlanView {
-  const view = compileView(type, viewer, model, legacy, dialect)
-  return Object.freeze({ ...view, removals: compileRemovals({ type, model, legacy, dialect, view }) })
+function compileFor(viewing: Viewing): PlanView {
+  const view = compileView(viewing)
+  return Object.freeze({ ...view, removals: compileRemovals({ ...viewing, view }) })
 }
 
 function compilePlan(

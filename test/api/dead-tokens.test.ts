@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { SignJWT } from 'jose'
+import { endpoints } from '../../src/api/endpoints.ts'
 import { routesOf } from '../../src/serve/http/routes.ts'
 import { bookings } from '../declarations.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
@@ -60,7 +61,7 @@ onEveryStore('a token that has ended', bookings, (server) => {
   async function expectDead(dead: string): Promise<void> {
     const wrong: unknown[] = []
     let calls = 0
-    for (const { path, methods } of routesOf(server.context, () => '{}'))
+    for (const { path, methods } of routesOf(server.context, endpoints))
       for (const method of Object.keys(methods))
         for (const inAddress of [false, true]) {
           const target = path.replace(':id', '1') + (inAddress ? `?token=${dead}` : '')

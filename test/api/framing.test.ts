@@ -2,12 +2,13 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { bookings } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
-import { chunked, type Exchange, exchange, head, type Segment } from '../raw.ts'
+import { Conversation, chunked, exchange, head, type Segment } from '../raw.ts'
 
 const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 400)
 /** So many connections at a time; those that wait for bytes which never come wait together. */
 const AT_ONCE = 100
-const PATIENCE = 4000
+/** How long nothing may have come for a server to be taken to wait for more bytes. */
+const QUIET_MS = 300
 
 /** A create, as bytes, with all that can be wrong with how it is framed. */
 interface Framed {
@@ -113,39 +114,53 @@ function segmentsOf(text: string, cuts: readonly number[]): Segment[] {
     .filter((segment) => segment.length > 0)
 }
 
+interface Said {
+  readonly title: string
+  readonly text: string
+  readonly conversation: Conversation
+}
+
 /** What was written and not answered with 2xx, or the other way round. */
-async function unfaithful(
-  server: TestServer,
-  sent: readonly { readonly title: string; readonly text: string; readonly got: Exchange }[],
-): Promise<unknown[]> {
+async function unfaithful(server: TestServer, said: readonly Said[]): Promise<unknown[]> {
   const rows = await server.query('SELECT "title" FROM "rooms"')
   const written = new Set(rows.map(({ title }) => String(title)))
-  return sent
-    .map(({ title, text, got }) => ({
+  return said
+    .map(({ title, text, conversation: { exchange } }) => ({
       text,
       written: written.has(title),
-      answered: got.answers.some(({ status, body }) => status < 300 && body.includes(`"${title}"`)),
-      got: got.text,
+      answered: exchange.answers.some(({ status, body }) => status < 300 && body.includes(`"${title}"`)),
+      got: exchange.text,
     }))
     .filter(({ written, answered }) => written !== answered)
 }
 
+/** Until each is answered or closed, or the server has nothing more to say: what was written is answered then. */
+async function settle(server: TestServer, said: readonly Said[]): Promise<void> {
+  const all = Promise.all(said.map(({ conversation }) => conversation.until(1))).then(() => 'all' as const)
+  const heard = () => said.reduce((sum, { conversation }) => sum + conversation.exchange.text.length, 0)
+  // What is written and still not answered after so many looks is what the test is about.
+  for (let [looks, before] = [0, -1]; looks < 150; looks++, before = heard()) {
+    if ((await Promise.race([all, Bun.sleep(QUIET_MS)])) === 'all') return
+    // It comes behind all that was sent before, so that a server which is only slow is waited for.
+    await server.expect(200, 'GET', '/api/health')
+    if (heard() === before && (await unfaithful(server, said)).length === 0) return
+  }
+}
+
 onEveryStore('requests as bytes', bookings, (server) => {
   test('what is written is answered with 2xx, and what is not is not, however it is framed', async () => {
-    let count = 0
     let taken = 0
-    const cases = fc.sample(framed, { numRuns: RUNS })
+    const cases = fc.sample(framed, { numRuns: RUNS }).map((one, at) => {
+      const title = `framed ${at}.`
+      return { title, text: bytesOf(one, title, server.adminToken), cuts: one.cuts }
+    })
     for (let from = 0; from < cases.length; from += AT_ONCE) {
-      const sent = await Promise.all(
-        cases.slice(from, from + AT_ONCE).map(async (one) => {
-          const title = `framed ${count++}.`
-          const text = bytesOf(one, title, server.adminToken)
-          const got = await exchange(server.url, segmentsOf(text, one.cuts), { patience: PATIENCE })
-          return { title, text, got }
-        }),
-      )
-      taken += sent.filter(({ got }) => got.answers[0]?.status === 201).length
-      expect(await unfaithful(server, sent)).toEqual([])
+      const said = cases.slice(from, from + AT_ONCE).map(({ title, text, cuts }) => {
+        return { title, text, conversation: new Conversation(server.url, segmentsOf(text, cuts)) }
+      })
+      await settle(server, said)
+      expect(await unfaithful(server, said)).toEqual([])
+      for (const { conversation } of said) if (conversation.end().answers[0]?.status === 201) taken++
     }
     // The property must not hold for want of anything that is written.
     expect(taken).toBeGreaterThan(RUNS / 10)
@@ -248,25 +263,23 @@ onEveryStore('requests as bytes', bookings, (server) => {
 
 onStore('sqlite', 'requests that come before the answer to the one before', bookings, (server) => {
   test('end the connection, and what was not answered was not written', async () => {
-    let count = 0
     const cases = fc.sample(fc.tuple(fc.integer({ min: 0, max: 60 }), fc.boolean()), { numRuns: RUNS })
     for (let from = 0; from < cases.length; from += AT_ONCE) {
-      const sent = await Promise.all(
-        cases.slice(from, from + AT_ONCE).map(async ([wait, chunks]) => {
-          const title = `early ${count++}.`
-          const body = JSON.stringify({ title, beds: 1 })
-          const text =
-            head('POST', '/api/rooms/', {
-              'Content-Type': 'application/json',
-              Authorization: `Bearer ${server.adminToken}`,
-              ...(chunks ? { 'Transfer-Encoding': 'chunked' } : { 'Content-Length': String(body.length) }),
-            }) + (chunks ? chunked(body).slice(0, -2) : body)
-          const next = chunks ? 'X-Trailer: y\r\n\r\n' : head('GET', '/api/health')
-          const got = await exchange(server.url, [text, wait / 10, next], { patience: PATIENCE })
-          return { title, text, got }
-        }),
-      )
-      expect(await unfaithful(server, sent)).toEqual([])
+      const said = cases.slice(from, from + AT_ONCE).map(([wait, chunks], at) => {
+        const title = `early ${from + at}.`
+        const body = JSON.stringify({ title, beds: 1 })
+        const text =
+          head('POST', '/api/rooms/', {
+            'Content-Type': 'application/json',
+            Authorization: `Bearer ${server.adminToken}`,
+            ...(chunks ? { 'Transfer-Encoding': 'chunked' } : { 'Content-Length': String(body.length) }),
+          }) + (chunks ? chunked(body).slice(0, -2) : body)
+        const next = chunks ? 'X-Trailer: y\r\n\r\n' : head('GET', '/api/health')
+        return { title, text, conversation: new Conversation(server.url, [text, wait / 10, next]) }
+      })
+      await settle(server, said)
+      expect(await unfaithful(server, said)).toEqual([])
+      for (const { conversation } of said) conversation.end()
     }
   }, 300_000)
 })

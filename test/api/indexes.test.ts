@@ -67,7 +67,8 @@ onEveryStoreByHand('declared indexes', (store) => {
     const sort = lists.parseSort(given.get('sort') ?? 'id', errors)
     const cursor = given.get('cursor')
     const status = given.get('status')
-    const parsed = status === null ? undefined : lists.equality('status', status, 0, errors)
+    const parsed =
+      status === null ? undefined : lists.equality({ path: 'status', text: status, at: 0 }, errors)
     const asked: ListQuery = {
       filters: parsed === undefined ? [] : [parsed],
       sort,

@@ -22,9 +22,18 @@ async function begun(url: string): Promise<{ run(text: string): Promise<unknown>
   }
 }
 
-/** Whether a promise is still open after a while. */
-async function waits(promise: Promise<unknown>): Promise<boolean> {
-  return (await Promise.race([promise, Bun.sleep(300).then(() => 'waits')])) === 'waits'
+/** Whether all of these come to wait for a lock on this database, none of them being over before. */
+async function wait(database: TestDatabase, ...asked: Promise<unknown>[]): Promise<boolean> {
+  let over = false
+  for (const one of asked) void one.finally(() => (over = true))
+  const waiting = async () => {
+    const [row] = await database.query(
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    )
+    return Number(row?.n)
+  }
+  await eventually(async () => over || (await waiting()) >= asked.length)
+  return !over
 }
 
 const softDelete = (table: string, id: number) =>
@@ -54,8 +63,7 @@ describe('beside others on postgres', () => {
       body: { title: 'late', meta: {}, keeper: { id } },
     })
     const patched = server.call('PATCH', `/api/people/${await person()}/`, { body: { boss: { id } } })
-    expect(await waits(created)).toBe(true)
-    expect(await waits(patched)).toBe(true)
+    expect(await wait(database, created, patched)).toBe(true)
     await other.end()
     expect((await created).body.errors).toEqual({
       keeper: ['refers to nothing'],
@@ -74,7 +82,7 @@ describe('beside others on postgres', () => {
       `INSERT INTO papers (title, "author.id", version, created_at, updated_at) VALUES ('${name}', ${author}, 1, now(), now())`,
     )
     const deleted = server.call('DELETE', `/api/companies/${company}/`)
-    expect(await waits(deleted)).toBe(true)
+    expect(await wait(database, deleted)).toBe(true)
     await other.end()
     expect((await deleted).status).toBe(200)
     const [paper] = await database.query('SELECT id FROM papers WHERE title = $1', name)
@@ -92,7 +100,7 @@ describe('beside others on postgres', () => {
     const other = await begun(database.url)
     await other.run(`UPDATE people SET "company.id" = ${to}, version = version + 1 WHERE id = ${mover}`)
     const deleted = server.call('DELETE', `/api/companies/${from}/`)
-    expect(await waits(deleted)).toBe(true)
+    expect(await wait(database, deleted)).toBe(true)
     await other.end()
     expect((await deleted).status).toBe(200)
     expect(await isLive('people', mover)).toBe(true)
@@ -106,7 +114,7 @@ describe('beside others on postgres', () => {
     const other = await begun(database.url)
     await other.run(softDelete('people', keeper))
     const restored = server.call('DELETE', `/api/papers/${id}/?restore=1`)
-    expect(await waits(restored)).toBe(true)
+    expect(await wait(database, restored)).toBe(true)
     await other.end()
     expect((await restored).body.errors).toEqual({
       'keeper.id': [`refers to people/${keeper}, which is deleted`],
@@ -120,7 +128,7 @@ describe('beside others on postgres', () => {
     const patched = server.call('PATCH', `/api/people/${list}/`, {
       body: { friends: [{ id: second }, { id: first }] },
     })
-    expect(await waits(patched)).toBe(true)
+    expect(await wait(database, patched)).toBe(true)
     await other.end()
     expect((await patched).body.errors).toEqual({
       'friends.0': ['refers to nothing'],
@@ -136,7 +144,7 @@ describe('beside others on postgres', () => {
       `UPDATE people SET friends = '[{"id":${stays}},{"id":${friend}}]', version = version + 1 WHERE id = ${list}`,
     )
     const deleted = server.call('DELETE', `/api/people/${friend}/`)
-    expect(await waits(deleted)).toBe(true)
+    expect(await wait(database, deleted)).toBe(true)
     await other.end()
     expect((await deleted).status).toBe(200)
     expect((await server.expect(200, 'GET', `/api/people/${list}/`)).friends).toEqual([{ id: stays }])
@@ -153,7 +161,7 @@ describe('beside others on postgres', () => {
     const other = await begun(database.url)
     await other.run(`UPDATE people SET friends = '[]', version = version + 1 WHERE id = ${list}`)
     const deleted = server.call('DELETE', `/api/people/${friend}/`)
-    expect(await waits(deleted)).toBe(true)
+    expect(await wait(database, deleted)).toBe(true)
     await other.end()
     expect((await deleted).status).toBe(200)
     expect((await server.expect(200, 'GET', `/api/people/${list}/`)).version).toBe(2)
@@ -165,7 +173,7 @@ describe('beside others on postgres', () => {
     const other = await begun(database.url)
     await other.run(`SELECT 1 FROM people WHERE id = ${member} FOR UPDATE`)
     const deleted = server.call('DELETE', `/api/companies/${company}/`)
-    expect(await waits(deleted)).toBe(true)
+    expect(await wait(database, deleted)).toBe(true)
     await other.run(`SELECT 1 FROM companies WHERE id = ${company} FOR UPDATE`)
     await other.end()
     expect((await deleted).status).toBe(200)
@@ -181,7 +189,7 @@ describe('beside others on postgres', () => {
       { method: 'DELETE', path: `/api/companies/${company}/` },
     ]
     const batch = server.call('POST', '/api/batch/', { body })
-    expect(await waits(batch)).toBe(true)
+    expect(await wait(database, batch)).toBe(true)
     const held = await other.run(`SELECT 1 FROM people WHERE id = ${changed} FOR UPDATE NOWAIT`).then(
       () => false,
       () => true,
@@ -287,7 +295,7 @@ describe('beside others on postgres', () => {
     await other.run("SELECT 1 FROM takeback_meta WHERE key = 'lock' FOR UPDATE")
     const opened = await server.openStore()
     const migrated = migrate(opened.structure, tablesOf(resolve(graph)))
-    expect(await waits(migrated)).toBe(true)
+    expect(await wait(database, migrated)).toBe(true)
     await other.end()
     await migrated
     await opened.close()
@@ -332,11 +340,13 @@ describe('a postgres that goes away', () => {
           }
         }
       })
-      await Bun.sleep(300)
+      await eventually(() => acknowledged.length > 0)
       wire[way]()
-      await Bun.sleep(3000)
-      const health = await server.call('GET', '/api/health')
-      expect([health.status, health.body.code]).toEqual([503, 'unavailable'])
+      await eventually(async () => {
+        const { status, body } = await server.call('GET', '/api/health')
+        return status === 503 && body.code === 'unavailable'
+      })
+      await eventually(() => statuses.has(503))
       const before = acknowledged.length
       wire.heal()
       await eventually(() => acknowledged.length > before)

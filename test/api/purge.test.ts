@@ -248,7 +248,7 @@ onEveryStore('a purge in steps', tree, (server) => {
   const purging = (id: number) => {
     const plan = server.context.plans.get('nodes')
     if (plan === undefined) throw new Error('no plan')
-    const query = new Query([['purge', '1']])
+    const query = new Query([['purge', '1']], ['purge'])
     return remove(server.context, plan, system, { id, query, when: { ifMatch: null } })
   }
   const rows = async () => (await server.rows('nodes')) + (await server.rows('leaves'))

@@ -116,6 +116,12 @@ export type Expression =
 
 export type Literal = Extract<Expression, { op: 'literal' }>
 
+/** Expressions that are a value; all others are a condition. */
+export type ValueExpression = Extract<
+  Expression,
+  { op: 'constant' | 'literal' | 'now' | 'value' | 'shift' | 'size' | 'lower' | 'choose' }
+>
+
 export const yes: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: true })
 export const no: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: false })
 /** Neither: what comes of a value that is not there. */

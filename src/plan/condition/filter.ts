@@ -11,7 +11,7 @@ import type { Dialect, Params } from '../../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { parameterHint } from './parameter-hint.ts'
 import { type Comparable, parseText, shapes } from './query.ts'
-import { shapeOf } from './shape.ts'
+import { expressionShape } from './shape.ts'
 import { ShapeCache } from './shape-cache.ts'
 
 /** A condition from outside that was understood: what its statement depends on, and what it binds. */
@@ -25,16 +25,20 @@ export interface Filter {
 export interface Filters {
   /** `?filter=`: undefined, and a note, where it cannot be understood, or costs too much; in the past more does. */
   parse(text: string, errors: Errors, past?: boolean): Filter | undefined
-  /** `?customer.id=5`: the same. `at` tells apart those of one request. */
-  equality(path: string, text: string, at: number, errors: Errors, besides?: Besides): Filter | undefined
+  /** `?customer.id=5`: the same. `besides`: the names of the parameters that are no values. */
+  equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
   /** The value that a dot path names; undefined where there is none that can be compared. */
   comparable(path: string): Comparable | undefined
   /** What to write in the place of a dot path that names no such value, as the end of a sentence. */
   hint(path: string): string
 }
 
-/** The names of the parameters that are no values. */
-type Besides = readonly string[]
+/** The value at a path is to be what the text says. `at` tells apart those of one request. */
+interface Equality {
+  readonly path: string
+  readonly text: string
+  readonly at: number
+}
 
 /** Literals of equalities are counted from here: a filter has fewer of its own. */
 const EQUALITIES = 1000
@@ -43,30 +47,18 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
   // Clients send the same again and again.
   const known = new ShapeCache<Filter | Mistake>()
   const comparables = new ShapeCache<Comparable | null>()
-  const comparable = (path: string) =>
-    comparables.of(path, () => {
-      const found = valueAt(path, scope)
-      if (found?.of.op !== 'value') return null
-      const { kind, scale } = found.of
-      return { path, kind, scale, choices: found.choices, value: found.of }
-    }) ?? undefined
+  const comparable = (path: string) => comparables.of(path, () => comparableAt(path, scope)) ?? undefined
   return {
     comparable,
     parse(text, errors, past = false) {
       const found = known.of(text, () =>
         unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems), dialect)),
       )
-      const allowed =
-        past && !(found instanceof Mistake)
-          ? unlessMistaken(() => {
-              refuseCostly(found.expression, budget.filterItems, false)
-              return found
-            })
-          : found
+      const allowed = past && !(found instanceof Mistake) ? unlessCostly(found) : found
       return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed
     },
     hint: (path) => hintAt(path, scope.self),
-    equality(path, text, at, errors, besides = []) {
+    equality({ path, text, at }, errors, besides = []) {
       const target = comparable(path)
       if (target === undefined)
         return note(errors, path, () => {
@@ -77,13 +69,30 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
       if (value === undefined) return note(errors, path, `must be ${shapes[target.kind]}`)
       if (target.choices !== undefined && !target.choices.includes(String(value)))
         return note(errors, path, `must be one of ${target.choices.join(', ')}`)
-      if (value === null)
-        return filterOf({ op: 'there', kind: 'boolean', place: target.value.place, not: true }, dialect)
-      const { kind, scale } = target
-      const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
-      return filterOf({ op: 'compare', kind: 'boolean', how: '==', left: target.value, right }, dialect)
+      return filterOf(equals(target, value, at), dialect)
     },
   }
+}
+
+function comparableAt(path: string, scope: Scope): Comparable | null {
+  const found = valueAt(path, scope)
+  if (found?.of.op !== 'value') return null
+  const { kind, scale } = found.of
+  return { path, kind, scale, choices: found.choices, value: found.of }
+}
+
+function equals({ value: left, kind, scale }: Comparable, value: unknown, at: number): Expression {
+  if (value === null) return { op: 'there', kind: 'boolean', place: left.place, not: true }
+  const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
+  return { op: 'compare', kind: 'boolean', how: '==', left, right }
+}
+
+/** Over the past, a filter costs more. */
+function unlessCostly(filter: Filter): Filter | Mistake {
+  return unlessMistaken(() => {
+    refuseCostly(filter.expression, budget.filterItems, false)
+    return filter
+  })
 }
 
 function unlessMistaken<Made>(make: () => Made): Made | Mistake {
@@ -98,7 +107,7 @@ function unlessMistaken<Made>(make: () => Made): Made | Mistake {
 function filterOf(expression: Expression, dialect: Dialect): Filter {
   const params: Params = {}
   bindLiterals(expression, dialect, params)
-  return { expression, shape: shapeOf(expression), params }
+  return { expression, shape: expressionShape(expression), params }
 }
 
 /** The values that it binds. */

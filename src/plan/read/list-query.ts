@@ -4,36 +4,6 @@ import type { SortKey } from '../condition/query.ts'
 import type { Expansion } from './expandable.ts'
 import type { Figures } from './summary.ts'
 
-/** The parameters of a list's URL that are not the names of values. */
-export const LIST_PARAMETERS = [
-  'filter',
-  'limit',
-  'cursor',
-  'sort',
-  'count',
-  'fields',
-  'expand',
-  'trashed',
-  'at',
-  'search',
-] as const
-
-/** The parameters of a summary's URL that are not the names of values. */
-export const SUMMARY_PARAMETERS = [
-  'group',
-  'count',
-  'sum',
-  'avg',
-  'min',
-  'max',
-  'filter',
-  'search',
-  'trashed',
-  'at',
-  'limit',
-  'cursor',
-] as const
-
 export type Trashed = 'without' | 'only' | 'with'
 
 /** Which Entities, checked: what the statement's text depends on, and the values to bind. */

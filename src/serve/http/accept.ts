@@ -1,19 +1,45 @@
-/** Whether an `Accept` header admits `application/json` (RFC 9110, section 12.5.1): the most specific range decides. */
-export function admitsJson(header: string | null): boolean {
-  if (header === null) return false
-  if (header === '*/*' || header === 'application/json') return true
-  let best = -1
-  let admitted = false
-  for (const part of header.split(',')) {
-    const [range = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase())
-    const specific = ['*/*', 'application/*', 'application/json'].indexOf(range)
-    if (specific < 0) continue
-    const weight = parameters.find((one) => one.startsWith('q='))?.slice(2)
-    const admits = weight === undefined || Number(weight) > 0
-    if (specific > best || (specific === best && admits)) admitted = admits
-    best = Math.max(best, specific)
+/**
+ * The type that an `Accept` header likes best (RFC 9110, section 12.5.1): of each type the most specific range decides,
+ * and among equals the first. Undefined where it admits none.
+ */
+export function preferredOf(header: string | null, types: readonly string[]): string | undefined {
+  if (header === null) return undefined
+  const [first] = types
+  if (header === '*/*' || header === first) return first
+  const ranges = header.split(',').map(rangeOf)
+  let best: string | undefined
+  let weight = 0
+  for (const type of types) {
+    const own = weightIn(ranges, bareOf(type))
+    if (own > weight) [best, weight] = [type, own]
   }
-  return admitted
+  return best
+}
+
+interface Range {
+  readonly range: string
+  readonly weight: number
+}
+
+function rangeOf(part: string): Range {
+  const [range = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase())
+  const weight = parameters.find((one) => one.startsWith('q='))?.slice(2)
+  return { range, weight: weight === undefined ? 1 : Number(weight) || 0 }
+}
+
+/** Where one range is there twice, the larger weight counts. */
+function weightIn(ranges: readonly Range[], type: string): number {
+  for (const range of [type, type.replace(/\/.*/, '/*'), '*/*']) {
+    const found = ranges.filter((one) => one.range === range)
+    if (found.length > 0) return Math.max(...found.map(({ weight }) => weight))
+  }
+  return 0
+}
+
+/** Without its parameters. */
+function bareOf(type: string): string {
+  const end = type.indexOf(';')
+  return end < 0 ? type : type.slice(0, end)
 }
 
 /** `application/json` with any parameters, in any case; a charset must be UTF-8, the only one that JSON has. */

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/context.ts'
+import type { AnyAnswer } from '../../api/context.ts'
 import type { Standing } from '../../api/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
@@ -9,7 +9,7 @@ export function answerFailure(
   requestId: string,
   observer: Observer,
   explains: boolean,
-): Answer {
+): AnyAnswer {
   const failure = error instanceof Failure ? error : new Failure('internal', { cause: error })
   const { status, message } = catalogue[failure.code]
   // That it stops was asked for.
@@ -19,7 +19,7 @@ export function answerFailure(
 }
 
 /** A failure as it is sent, and nothing about it in the log. */
-export function renderFailure(failure: Failure, requestId: string, explains = false): Answer {
+export function renderFailure(failure: Failure, requestId: string, explains = false): AnyAnswer {
   const { status, message } = catalogue[failure.code]
   const body = {
     message,
@@ -33,7 +33,7 @@ export function renderFailure(failure: Failure, requestId: string, explains = fa
 }
 
 /** `If-None-Match` (RFC 9110, section 13.1.2): weak comparison, on reads only. */
-export function isUnchanged(request: Request, { status, headers }: Answer): boolean {
+export function isUnchanged(request: Request, { status, headers }: AnyAnswer): boolean {
   const reads = status === 200 && (request.method === 'GET' || request.method === 'HEAD')
   const header = reads ? request.headers.get('if-none-match') : null
   if (header === null || headers?.ETag === undefined) return false
@@ -50,9 +50,10 @@ const withoutBody = new Headers({
 })
 const withBody = new Headers([...withoutBody, ['Content-Type', 'application/json']])
 
-export function responseOf({ body, headers }: Answer, status: number, requestId: string): Response {
+export function responseOf({ body, type, headers }: AnyAnswer, status: number, requestId: string): Response {
   const common = body === undefined ? withoutBody : withBody
   const response = new Response(status === 304 ? null : body, { status, headers: common })
+  if (type !== undefined) response.headers.set('Content-Type', type)
   addTo(response.headers, headers)
   response.headers.set('Request-Id', requestId)
   return response

@@ -22,6 +22,21 @@ export async function readBody(request: Request, taken: 'object' | 'any' | 'opti
   return value
 }
 
+/** The body as it comes in, whatever it is: never more of it than the limit. */
+export function bodyStream(request: Request, limit: number): ReadableStream<Uint8Array> {
+  refuseCompressed(request.headers.get('content-encoding'))
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw new Failure('too_large')
+  let size = 0
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      size += chunk.byteLength
+      if (size > limit) controller.error(new Failure('too_large'))
+      else controller.enqueue(chunk)
+    },
+  })
+  return (request.body ?? new Blob([]).stream()).pipeThrough(counted)
+}
+
 /** RFC 9112, section 6.3: without either header there is no body. */
 function isLeftOut(headers: Headers): boolean {
   const length = headers.get('content-length')

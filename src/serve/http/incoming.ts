@@ -1,32 +1,55 @@
+import type { Call } from '../../api/call.ts'
 import type { Preconditions } from '../../api/context.ts'
 import { type Note, parseNote } from '../../api/notes.ts'
 import type { Query } from '../../api/query.ts'
 import { isTagList, TAGS_EXPECTED } from '../../api/tags.ts'
 import { parseIfMatch } from '../../api/update.ts'
+import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import { admitSignUps } from './admission.ts'
-import type { Call } from './route.ts'
+import { bodyStream } from './body.ts'
 import type { Seen } from './seen.ts'
 import { targetOf } from './target.ts'
 
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
-/** A request as an operation sees it. What few operations ask for is looked up only when they do. */
+/** What has been looked at before an endpoint runs. */
+interface Checked {
+  readonly caller: Caller
+  readonly query: Query
+  readonly body: object
+  readonly type: string
+  readonly maxBytes?: number | undefined
+}
+
+/** A request as an endpoint sees it. What few of them ask for is looked up only when they do. */
 export class Incoming implements Call {
   readonly caller: Caller
   readonly query: Query
   readonly body: object
+  readonly type: string
   readonly #request: BunRequest
   readonly #seen: Seen
+  readonly #maxBytes: number
 
-  constructor(request: BunRequest, seen: Seen, checked: { caller: Caller; query: Query; body: object }) {
+  constructor(request: BunRequest, seen: Seen, checked: Checked) {
     this.caller = checked.caller
     this.query = checked.query
     this.body = checked.body
+    this.type = checked.type
+    this.#maxBytes = checked.maxBytes ?? budget.bodyBytes
     this.#request = request
     this.#seen = seen
+  }
+
+  get bytes(): ReadableStream<Uint8Array> {
+    return bodyStream(this.#request, this.#maxBytes)
+  }
+
+  get stopping(): AbortSignal {
+    return this.#seen.stopping
   }
 
   get id(): string {

@@ -17,6 +17,8 @@ export interface Seen {
   /** How many sign-ups have been counted for it. */
   signUps?: number
   readonly server: Server<undefined>
+  /** Aborted once the server is to stop. */
+  readonly stopping: AbortSignal
   caller?: Caller
   /** The digest of the account, for a login. */
   account?: string

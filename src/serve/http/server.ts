@@ -134,6 +134,7 @@ function bothSpellings(route: Route, service: Service) {
 async function drain(server: Server<undefined>, service: Service): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   service.endConnections()
+  service.endStreams()
   service.holdUntil(promise)
   await Bun.sleep(HOLD_MS)
   const stopped = server.stop()

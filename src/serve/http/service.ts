@@ -1,20 +1,22 @@
 import type { Server } from 'bun'
-import type { Answer, Context } from '../../api/context.ts'
+import type { AnyAnswer, Context } from '../../api/context.ts'
+import type { Method } from '../../api/endpoint.ts'
 import { anonymous, type Identities } from '../../api/identify.ts'
 import { Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { type Caller, nameOf } from '../../plan/viewer/actor.ts'
-import { admitsJson } from './accept.ts'
+import { preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
 import { readBody } from './body.ts'
 import type { Clients } from './clients.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
 import type { Origins } from './origins.ts'
-import type { Handler, Method, Route } from './route.ts'
+import type { Handler, Route } from './route.ts'
 import type { Seen } from './seen.ts'
 import { shownPath } from './shown-path.ts'
+import { watched } from './stream.ts'
 import { refuseHost, targetOf } from './target.ts'
 
 const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
@@ -22,7 +24,7 @@ const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const NONE_YET: Seen['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
-const nothing = { caller: anonymous, query: Query.empty, body: NONE }
+const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
 /** What is served, and to whom. */
 export interface Served {
@@ -43,6 +45,7 @@ export class Service {
   #underWay = 0
   #held: Promise<void> | undefined
   #lastAnswers = false
+  readonly #stopping = new AbortController()
 
   constructor(served: Served) {
     this.#served = served
@@ -64,6 +67,11 @@ export class Service {
     this.#held = released
   }
 
+  /** Streams are told to end. */
+  endStreams(): void {
+    this.#stopping.abort()
+  }
+
   newRequestId(): string {
     return `${this.#prefix}-${(++this.#count).toString(36)}`
   }
@@ -73,7 +81,7 @@ export class Service {
     this.#underWay++
     try {
       const seen = this.#look(request, server)
-      let answer: Answer
+      let answer: AnyAnswer
       try {
         answer = await this.#perform(route, request, seen)
       } catch (error) {
@@ -81,7 +89,10 @@ export class Service {
         answer = answerFailure(error, seen.requestId, observer, context.explainsDenials)
       }
       if (this.#held !== undefined) await this.#held
-      return this.#respond(request, answer, seen)
+      const status = isUnchanged(request, answer) ? 304 : answer.status
+      if (answer.body instanceof ReadableStream) return this.#stream(request, { ...answer, status }, seen)
+      this.#note(request, status, seen)
+      return this.#respond(request, answer, status, seen)
     } finally {
       this.#underWay--
     }
@@ -98,30 +109,55 @@ export class Service {
       rates: this.#served.context.rates,
       standings: NONE_YET,
       server,
+      stopping: this.#stopping.signal,
     }
   }
 
-  #respond(
-    request: BunRequest,
-    answer: Answer,
-    { path, search, started, requestId, client, caller, account, standings }: Seen,
-  ): Response {
-    const { origins, observer } = this.#served
-    const { method } = request
-    const status = isUnchanged(request, answer) ? 304 : answer.status
-    const actor = caller === undefined ? null : nameOf(caller.actor)
-    const ms = performance.now() - started
-    observer.emit({
+  /** Under way until its end, which the log tells: whether that comes by itself, or because nobody reads on. */
+  #stream(request: BunRequest, { body, ...answer }: AnyAnswer, seen: Seen): Response {
+    const { status } = answer
+    const stream = body as ReadableStream<Uint8Array>
+    if (request.method === 'HEAD' || status === 304) {
+      void stream.cancel()
+      this.#note(request, status, seen)
+      return this.#respond(request, { ...answer, body: '' }, status, seen)
+    }
+    this.#underWay++
+    const sent = watched(stream, request.signal, (error) => {
+      this.#underWay--
+      if (error !== undefined) {
+        const { requestId } = seen
+        this.#served.observer.emit({
+          kind: 'request_failed',
+          message: 'A stream was broken off.',
+          error,
+          requestId,
+        })
+      }
+      this.#note(request, status, seen)
+    })
+    return this.#respond(request, { ...answer, body: sent }, status, seen)
+  }
+
+  /** A line in the log. */
+  #note({ method }: BunRequest, status: number, seen: Seen): void {
+    const { path, search, started, requestId, client, caller, account } = seen
+    this.#served.observer.emit({
       kind: 'request_answered',
       method,
       path: shownPath(path, search),
       status,
-      ms,
+      ms: performance.now() - started,
       requestId,
-      actor,
+      actor: caller === undefined ? null : nameOf(caller.actor),
       address: client.address,
       account,
     })
+  }
+
+  #respond(request: BunRequest, answer: AnyAnswer, status: number, { requestId, standings }: Seen): Response {
+    const { origins } = this.#served
+    const { method } = request
     const response = responseOf(answer, status, requestId)
     if (standings.length > 0) addRates(response.headers, standings)
     if (origins.any) addTo(response.headers, origins.headersFor(request))
@@ -131,29 +167,32 @@ export class Service {
   }
 
   /** The whole way of a request, top to bottom. */
-  async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<Answer> {
+  async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<AnyAnswer> {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
     const handler = handlerOf(route, request.method)
     admit(seen, handler, request.method, 'address')
     if (handler.page) return handler.run(new Incoming(request, seen, nothing))
-    if (!admitsJson(request.headers.get('accept'))) throw new Failure('not_acceptable')
+    const type = preferredOf(request.headers.get('accept'), handler.produces)
+    if (type === undefined) throw new Failure('not_acceptable')
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     seen.caller = await this.#callerOf(token)
     admit(seen, handler, request.method, 'user')
     if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
     refuseExpired(handler, seen.caller)
-    const body = handler.body ? await readBody(request, handler.body) : NONE
+    const reads = handler.body !== undefined && handler.body !== 'bytes'
+    const body = reads ? await readBody(request, handler.body) : NONE
     // A body may take its time, and the token may have died meanwhile.
-    const caller = handler.body ? await this.#callerOf(token) : seen.caller
+    const caller = reads ? await this.#callerOf(token) : seen.caller
     refuseExpired(handler, caller)
-    const query = parameters === undefined ? Query.empty : new Query(parameters)
-    return handler.run(new Incoming(request, seen, { caller, query, body }))
+    const query = parameters === undefined ? Query.empty : new Query(parameters, handler.takes)
+    const { maxBytes } = handler
+    return handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
   }
 
-  #preflight(route: Route | undefined, request: BunRequest): Answer | undefined {
+  #preflight(route: Route | undefined, request: BunRequest): AnyAnswer | undefined {
     return route && this.#served.origins.preflight(request, methodsOf(route))
   }
 

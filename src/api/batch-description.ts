@@ -1,33 +1,18 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { type EntityType, type Model, walk } from '../declare/model.ts'
-import { audienceOf } from './access.ts'
-import { manyOf, refTo } from './compose.ts'
-import type { Operation } from './operation.ts'
-import { share, writing } from './parameters.ts'
-import { OPERATIONS } from './past-operations.ts'
-import { sampleOf } from './sample.ts'
+import { type EntityType, walk } from '../declare/model.ts'
+import { type AboutServer, type Description, manyOf, refTo } from './description.ts'
 
 const writes = ['create', 'update', 'delete', 'restore', 'purge'] as const
 
-/** Many writes of any kind, as one operation. */
-export function batchOperation(model: Model): Operation {
-  const { entities } = model
+export function describeBatch(about: AboutServer): Description {
   return {
-    method: 'POST',
-    path: '/api/batch/',
-    id: 'batch',
-    tag: OPERATIONS,
     summary: 'Write many things as one operation',
     description:
       'All parts or none, in their order, each as a call of its own would. A text in a `body` that is exactly `$0.id`, and such an id in a `path`, stands for that value of the answer of an earlier part; `$$0.id` is the text `$0.id`. The first failure is answered with its own status and code; its `errors` are keyed by the place of its part, then by the dot path of its body: `2.customer.id`, `2.path`, `2`.',
-    open: [...entities.values()].some((type) =>
-      writes.some((action) => audienceOf(type, action) === 'everyone'),
+    open: [...about.model.entities.values()].some((type) =>
+      writes.some((action) => about.isPublic(type, action)),
     ),
-    parameters: share(...writing),
-    body: {
-      schema: refTo('Batch'),
-      example: exampleOf(model),
-    },
+    body: { schema: refTo('Batch'), example: exampleOf(about) },
     answers: [
       {
         status: 200,
@@ -52,7 +37,7 @@ export function batchOperation(model: Model): Operation {
 }
 
 /** Makes one, and deletes it: of a type that needs nothing else to be there, if there is one. */
-function exampleOf(model: Model): object[] {
+function exampleOf({ model, sample }: AboutServer): object[] {
   const types = [...model.entities.values()]
   const needs = ({ fields, login }: EntityType) =>
     login !== undefined || [...walk(fields)].some((field) => field.kind === 'reference' && !field.optional)
@@ -60,7 +45,7 @@ function exampleOf(model: Model): object[] {
   if (type === undefined) return []
   const path = `/api/${type.name}/`
   return [
-    { method: 'POST', path, body: sampleOf(type, model) },
+    { method: 'POST', path, body: sample(type) },
     { method: 'DELETE', path: `${path}$0.id/`, if_match: '"1"' },
   ]
 }

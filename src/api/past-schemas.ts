@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
+import { object } from './description.ts'
 
 const text: JsonSchema = { type: 'string' }
 const time: JsonSchema = { type: 'string', format: 'date-time' }
-const version: JsonSchema = { type: 'integer', minimum: 1 }
+export const version: JsonSchema = { type: 'integer', minimum: 1 }
 const kind: JsonSchema = {
   type: 'string',
   enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
@@ -79,15 +80,27 @@ const asked: Record<string, JsonSchema> = {
   cursor: { type: 'string', description: 'The next page of a preview.' },
 }
 
-/** What the calls answer that look into the past, or take something back. */
-export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
+/** Of one Entity there is one change to take back: nothing of it can be skipped. */
+const { skip_conflicts: _, ...askedOfOne } = asked
+
+/** Of a history. */
+export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
   Change: toldOf({ version, kind, at: time, actor, operation: text, changed }),
   History: pageOf('Change'),
+}
+
+/** Of operations. */
+export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   Operation: toldOf({ ...head, summary }),
   Operations: pageOf('Operation'),
   OperationChange: all({ entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }),
   OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
+}
+
+/** Of whatever takes something back, and of previews. */
+export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   Undo: object(asked, []),
+  UndoLast: object(askedOfOne, []),
   UndoMany: {
     ...object({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
     minProperties: 1,
@@ -120,9 +133,6 @@ export const pastSchemas: Readonly<Record<string, JsonSchema>> = {
     },
     ['operation', 'undone', 'total', 'changes', 'skipped'],
   ),
-  Revert: object({ version: { ...version, description: 'The version whose values are written.' } }, [
-    'version',
-  ]),
 }
 
 function listOf(schema: string): JsonSchema {
@@ -131,8 +141,4 @@ function listOf(schema: string): JsonSchema {
 
 function pageOf(schema: string): JsonSchema {
   return object({ data: listOf(schema), next }, ['data', 'next'])
-}
-
-function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
-  return { type: 'object', properties, required, additionalProperties: false }
 }

@@ -1,0 +1,73 @@
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { Model } from '../declare/model.ts'
+import { object, refTo, schemaName } from './description.ts'
+
+const time: JsonSchema = { type: 'string', format: 'date-time' }
+const someText: JsonSchema = { type: 'string', minLength: 1, maxLength: 1024 }
+const password: JsonSchema = { ...someText, format: 'password', writeOnly: true }
+
+function userTypeSchema({ logins }: Model): JsonSchema {
+  return {
+    type: ['string', 'null'],
+    enum: [...logins.map(({ login }) => login?.userType), '', null],
+    description: 'Left out, empty or `null`: it is found by itself.',
+  }
+}
+
+function loginSchema(model: Model): JsonSchema {
+  return object({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
+}
+
+function loginByUsernameSchema(model: Model): JsonSchema {
+  const rest = { password, user_type: userTypeSchema(model) }
+  return {
+    oneOf: [
+      object({ username: someText, ...rest }, ['username', 'password']),
+      object({ email: someText, ...rest }, ['email', 'password']),
+    ],
+  }
+}
+
+export const passwordExpiry: JsonSchema = {
+  ...time,
+  description: 'There where the password is temporary: when it expires. Change it before.',
+}
+
+const loginAnswerSchema = object(
+  {
+    token: { type: 'string', description: 'A JWT, to be sent with the calls that follow.' },
+    user: refTo('User'),
+    expires_at: time,
+    password_expires_at: passwordExpiry,
+  },
+  ['token', 'user', 'expires_at'],
+)
+
+function userSchema(model: Model): JsonSchema {
+  const named = model.logins.map(
+    (type) => [type.login?.userType, refTo(schemaName(model, type, 'self'))] as const,
+  )
+  // An empty `oneOf` would be no schema, and without types that log in there is no user.
+  if (named.length === 0) return { not: {} }
+  return {
+    description: 'The user that a token stands for.',
+    oneOf: named.map(([, ref]) => ref),
+    discriminator: {
+      propertyName: 'user_type',
+      mapping: Object.fromEntries(named.map(([userType, { $ref }]) => [userType, $ref])),
+    },
+  }
+}
+
+const passwordChangeSchema = object({ password, new_password: password }, ['password', 'new_password'])
+
+/** What a login takes, and what whoever is signed in gets back. */
+export function accountSchemas(model: Model): Record<string, JsonSchema> {
+  return {
+    Login: loginSchema(model),
+    LoginByUsername: loginByUsernameSchema(model),
+    LoginAnswer: loginAnswerSchema,
+    User: userSchema(model),
+    PasswordChange: passwordChangeSchema,
+  }
+}

@@ -1,0 +1,103 @@
+import type { Action } from '../declare/define.ts'
+import type { JsonSchema } from '../declare/fields/field.ts'
+import type { Model } from '../declare/model.ts'
+import { Failure } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
+import type { Call } from './call.ts'
+import { type AnyAnswer, type Context, signInFirst } from './context.ts'
+import type { AboutEntity, AboutServer, Description } from './description.ts'
+import { type ParameterName, type QueryName, queryNamesOf } from './parameters.ts'
+
+/**
+ * One call of the API, described once: routes, allowed methods, the refusal of unknown parameters, the OpenAPI document
+ * and the reference page are all made from this. `endpoints.ts` lists them.
+ */
+interface Described<Name extends ParameterName, About> {
+  /** Its `operationId`; of an Entity type's endpoint, the type's name follows. */
+  readonly name: string
+  readonly method: Method
+  /** As the document writes it: `/api/{entity}/{id}/history/`. It is served with and without the last `/`. */
+  readonly path: string
+  /** Whatever else is sent behind `?` is refused. */
+  readonly parameters: readonly Name[]
+  /** Left out: it takes none. */
+  readonly body?: BodyKind
+  /** How many bytes a body of the kind `bytes` may have. */
+  readonly maxBytes?: number
+  /** The types of its answers, the preferred one first. Left out: JSON. */
+  readonly produces?: readonly string[]
+  /** For whoever watches the server: as often as they like. */
+  readonly unlimited?: boolean
+  /** Also for accounts whose password has expired. */
+  readonly expired?: boolean
+  /** Made only when somebody reads the document or the page. */
+  describe(about: About): Description
+  /** Schemas of Takeback's own that the description refers to. */
+  schemas?(model: Model): Readonly<Record<string, JsonSchema>>
+}
+
+/** `object`, or `any` for an object or a list; `optional`: an object that may be left out; `bytes`: whatever it is, as a stream. */
+export type BodyKind = 'object' | 'any' | 'optional' | 'bytes'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What is served once. */
+interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, AboutServer> {
+  /** The heading that it stands under. */
+  readonly tag: string
+  /** Who may call it: checked before it runs. */
+  readonly access: 'everyone' | 'signed-in' | 'admins'
+  run(context: Context, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
+}
+
+/** What is served for every Entity type. */
+interface EntityEndpointOf<Name extends ParameterName> extends Described<Name, AboutEntity> {
+  /** The rules that must let it through: `all` of these, or `any`, by what is asked. Checked as it runs: they depend on the Entity. */
+  readonly rule: { readonly all: readonly Action[] } | { readonly any: readonly Action[] }
+  /** Whether it is a sign-up, by whoever is not signed in. */
+  signsUp?(plan: Plan): boolean
+  run(context: Context, plan: Plan, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
+}
+
+/** What comes of defining one: whoever holds several of them need not know the names of their parameters. */
+interface Defined {
+  /** The names that are taken behind `?`. */
+  readonly takes: readonly string[]
+}
+export type ServerEndpoint = Omit<ServerEndpointOf<ParameterName>, 'run'> &
+  Defined & { run(context: Context, call: Call): AnyAnswer | Promise<AnyAnswer> }
+export type EntityEndpoint = Omit<EntityEndpointOf<ParameterName>, 'run'> &
+  Defined & { run(context: Context, plan: Plan, call: Call): AnyAnswer | Promise<AnyAnswer> }
+
+/** All of an API, in the order in which it is shown. */
+export interface Endpoints {
+  readonly server: readonly ServerEndpoint[]
+  readonly entity: readonly EntityEndpoint[]
+}
+
+export function serverEndpoint<const Name extends ParameterName>(
+  endpoint: ServerEndpointOf<Name>,
+): ServerEndpoint & { readonly takes: readonly QueryName<Name>[] } {
+  return {
+    ...endpoint,
+    takes: queryNamesOf(endpoint.parameters),
+    run(context, call) {
+      admit(endpoint.access, call.caller.actor)
+      return endpoint.run(context, call as Call<QueryName<Name>>)
+    },
+  }
+}
+
+export function entityEndpoint<const Name extends ParameterName>(
+  endpoint: EntityEndpointOf<Name>,
+): EntityEndpoint & { readonly takes: readonly QueryName<Name>[] } {
+  return { ...endpoint, takes: queryNamesOf(endpoint.parameters) } as EntityEndpoint & {
+    readonly takes: readonly QueryName<Name>[]
+  }
+}
+
+function admit(access: ServerEndpoint['access'], actor: Actor): void {
+  if (access === 'everyone') return
+  if (actor.kind === 'nobody') throw signInFirst()
+  if (access === 'admins' && actor.kind === 'user' && !actor.admin) throw new Failure('forbidden')
+}

@@ -1,0 +1,50 @@
+import { writeBatch } from './batch.ts'
+import { createEntity } from './create-many.ts'
+import { readDocument } from './document.ts'
+import type { Endpoints } from './endpoint.ts'
+import { readHealth, readHealthDetails } from './health-details.ts'
+import { readHistory } from './history.ts'
+import { listEntities } from './list.ts'
+import { logIn, logInByUsername } from './login.ts'
+import { listOperations, readOperation } from './operations.ts'
+import { readEntity } from './read.ts'
+import { removeEntity } from './remove.ts'
+import { revertEntity } from './revert.ts'
+import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
+import { redoLast, undoLast } from './stack.ts'
+import { summariseEntities } from './summary.ts'
+import { undoOperation, undoOperations } from './undo.ts'
+import { patchEntity, replaceEntity } from './update.ts'
+
+/** The whole API, in the order in which it is shown. */
+export const endpoints: Endpoints = {
+  server: [
+    logIn, // POST /api/auth/login
+    logInByUsername, // POST /api/login
+    readMe, // GET /api/auth/me
+    refreshToken, // POST /api/auth/refresh
+    logOut, // POST /api/auth/logout
+    changeMyPassword, // POST /api/auth/password
+    listOperations, // GET /api/operations/
+    readOperation, // GET /api/operations/{id}/
+    undoOperation, // POST /api/operations/{id}/undo/
+    undoOperations, // POST /api/operations/undo/
+    writeBatch, // POST /api/batch/
+    readHealth, // GET /api/health
+    readHealthDetails, // GET /api/health/details
+    readDocument, // GET /api/openapi.json
+  ],
+  entity: [
+    listEntities, // GET /api/{entity}/
+    summariseEntities, // GET /api/{entity}/summary/
+    createEntity, // POST /api/{entity}/
+    readEntity, // GET /api/{entity}/{id}/
+    patchEntity, // PATCH /api/{entity}/{id}/
+    replaceEntity, // PUT /api/{entity}/{id}/
+    removeEntity, // DELETE /api/{entity}/{id}/
+    readHistory, // GET /api/{entity}/{id}/history/
+    revertEntity, // POST /api/{entity}/{id}/revert/
+    undoLast, // POST /api/{entity}/{id}/undo/
+    redoLast, // POST /api/{entity}/{id}/redo/
+  ],
+}

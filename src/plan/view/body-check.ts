@@ -1,0 +1,45 @@
+import { no, yes } from '../../declare/cel/expression.ts'
+import { didYouMean } from '../../declare/closest.ts'
+import type { Check } from '../../declare/fields/field.ts'
+import { type EntityType, type Field, walk } from '../../declare/model.ts'
+import type { FieldAction } from '../../declare/rules.ts'
+import { HIDDEN, type Mode, objectCheck, type Values } from '../../declare/values.ts'
+import type { Errors } from '../../errors.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
+import { ownColumns } from '../tables/columns.ts'
+import type { Sight, Sights } from '../viewer/sight.ts'
+
+/**
+ * Checks a body: all that is wrong goes into `errors`; what comes back is whole only where that stays empty. A body that
+ * replaces an Entity is checked with what the viewer sees of it, where that is not the same for all.
+ */
+export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, sight?: Sight) => Values
+
+export function compileBodyCheck(type: EntityType, sights: Sights): BodyCheck {
+  const unknown = (key: string, known: readonly string[]) =>
+    Object.hasOwn(ownColumns, key)
+      ? 'is set by the server'
+      : `is not a field of ${type.name}${didYouMean(key, known)}`
+  const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
+    const setting = mode === 'whole' ? 'write' : 'change'
+    const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)
+    const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
+    const inside = field.kind === 'object' ? [...walk(field.fields)] : []
+    const closed = inside.some((one) => may(setting, one) === no)
+    // What they can neither see nor set, in any Entity, is not there.
+    const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
+    return {
+      refused: may(setting, field) !== no ? undefined : isThere ? 'is not yours to set' : HIDDEN,
+      stays: !isOpen(field) || !inside.every(isOpen),
+      kept: closed ? 'has something in it that is not yours to set' : undefined,
+      blank: may('read', field) === no && sights.may('read', field.path) !== no,
+    }
+  }
+  const of = (mode: Mode, sight?: Sight) => objectCheck(type.fields, mode, unknown, refusalsOf(mode, sight))
+  const made = { whole: of('whole'), replace: of('replace'), partial: of('partial') }
+  const bySight = new ShapeCache<Check>()
+  return (mode, body, errors, sight) => {
+    const check = sight === undefined ? made[mode] : bySight.of(`${mode} ${sight}`, () => of(mode, sight))
+    return check(body, '', errors) as Values
+  }
+}

@@ -1,0 +1,56 @@
+import { type Expression, no, yes } from '../../declare/cel/expression.ts'
+import type { EntityType, Field } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, id, join, type Sql, type Statement, sql } from '../../store/sql.ts'
+
+/** What a viewer may know of the past of Entities. */
+export interface KnownPlan {
+  /**
+   * By `$ids`, in whatever state: id, whether they may see its history, and for each field that they see of some
+   * Entities only, whether they see it of this one.
+   */
+  readonly known: Statement
+  /** The fields that they see of an Entity, from its row of `known`. */
+  fieldsOf(row: readonly unknown[]): readonly Field[]
+}
+
+/** `read`: the rule of reading each field. `history`: the condition of seeing the history of the row `t`. */
+export function compileKnown(
+  type: EntityType,
+  read: ReadonlyMap<string, Expression>,
+  dialect: Dialect,
+  { guard, history }: { guard(expression: Expression): Sql; readonly history: Sql },
+): KnownPlan {
+  const some = [...read].filter(([, one]) => one !== yes && one !== no)
+  const flag = (condition: Sql) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
+  const told = [history, ...some.map(([, one]) => guard(one))].map(flag)
+  const made = new Map<string, readonly Field[]>()
+  return {
+    known: compile(
+      sql`SELECT t."id", ${join(told)} FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
+      dialect.placeholder,
+    ),
+    fieldsOf([, , ...flags]) {
+      const key = flags.join('')
+      const known = made.get(key)
+      if (known !== undefined) return known
+      const seen = new Set([
+        ...[...read].filter(([, one]) => one === yes).map(([path]) => path),
+        ...some.filter((_, at) => Number(flags[at]) === 1).map(([path]) => path),
+      ])
+      const fields = seenFields(type.fields, (path) => seen.has(path))
+      if (made.size < 1000) made.set(key, fields)
+      return fields
+    },
+  }
+}
+
+/** Fields that are seen, and objects with what is left in them. */
+export function seenFields(fields: readonly Field[], isSeen: (path: string) => boolean): Field[] {
+  return fields.flatMap((field): Field[] => {
+    if (!isSeen(field.path)) return []
+    if (field.kind !== 'object') return [field]
+    const inner = seenFields(field.fields, isSeen)
+    return inner.length === 0 ? [] : [{ ...field, fields: inner }]
+  })
+}

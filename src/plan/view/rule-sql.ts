@@ -1,0 +1,59 @@
+import { type Expression, no, yes } from '../../declare/cel/expression.ts'
+import { type EntityType, type Model, walk } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { Conditions } from '../condition/condition.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
+import type { Shown } from '../tables/render.ts'
+import type { Viewer } from '../viewer/viewer.ts'
+
+/** The rules that a viewer meets, as SQL. */
+export class RuleSql {
+  readonly #viewer: Viewer
+  readonly #dialect: Dialect
+  readonly #conditions: Conditions
+
+  constructor(viewer: Viewer, model: Model, dialect: Dialect) {
+    this.#viewer = viewer
+    this.#dialect = dialect
+    this.#conditions = new Conditions(model, dialect)
+  }
+
+  condition(rule: Expression, rowSource: RowSource): Sql {
+    return this.#conditions.of(rule, rowSource)
+  }
+
+  /** The same, but undefined where the rule asks for nothing. */
+  asked(rule: Expression, rowSource: RowSource): Sql | undefined {
+    return rule === yes ? undefined : this.condition(rule, rowSource)
+  }
+
+  /** 1 where a rule holds for the row called `t`, else 0. */
+  flag(rule: Expression, type: EntityType): Sql {
+    return sql`CASE WHEN ${this.condition(rule, rowOf(type))} THEN 1 ELSE 0 END`
+  }
+
+  /** Which of the rules hold for the Entity `$id`: a flag for each. */
+  flagsOf(rules: readonly Expression[], type: EntityType): Statement {
+    const flags = rules.map((rule) => this.flag(rule, type))
+    return compile(
+      sql`SELECT ${join(flags)} FROM ${id(type.name)} t WHERE t."id" = ${param('$id')}`,
+      this.#dialect.placeholder,
+    )
+  }
+
+  /** What the viewer sees of a row of any type, and the condition under which they see it at all. */
+  shownTo(type: EntityType, row: (column: string) => Sql, stored = true): { shown: Shown; condition: Sql } {
+    const rowSource: RowSource = { type, stored, self: row }
+    const guards = new Map(
+      [...walk(type.fields)].flatMap(({ path }): [string, Sql][] => {
+        const guard = this.#viewer.mayField(type, path, 'read')
+        return guard === yes || guard === no ? [] : [[path, this.condition(guard, rowSource)]]
+      }),
+    )
+    return {
+      shown: { row, fields: this.#viewer.seen(type), guard: (path) => guards.get(path) },
+      condition: this.asked(this.#viewer.may(type, 'read'), rowSource) ?? sql`1 = 1`,
+    }
+  }
+}

@@ -10,7 +10,7 @@ function userTypeSchema({ logins }: Model): JsonSchema {
   return {
     type: ['string', 'null'],
     enum: [...logins.map(({ login }) => login?.userType), '', null],
-    description: 'Left out, empty or `null`: it is found by itself.',
+    description: 'If absent, empty or `null`, all user types are tried.',
   }
 }
 
@@ -30,12 +30,12 @@ function loginByUsernameSchema(model: Model): JsonSchema {
 
 export const passwordExpiry: JsonSchema = {
   ...time,
-  description: 'There where the password is temporary: when it expires. Change it before.',
+  description: 'When the password expires. Present only if it is temporary; change it before then.',
 }
 
 const loginAnswerSchema = object(
   {
-    token: { type: 'string', description: 'A JWT, to be sent with the calls that follow.' },
+    token: { type: 'string', description: 'A JWT. Send it with later requests.' },
     user: refTo('User'),
     expires_at: time,
     password_expires_at: passwordExpiry,
@@ -47,10 +47,10 @@ function userSchema(model: Model): JsonSchema {
   const named = model.logins.map(
     (type) => [type.login?.userType, refTo(schemaName(model, type, 'self'))] as const,
   )
-  // An empty `oneOf` would be no schema, and without types that log in there is no user.
+  // An empty `oneOf` is not a valid schema. Without login types there are no users.
   if (named.length === 0) return { not: {} }
   return {
-    description: 'The user that a token stands for.',
+    description: 'The user that a token belongs to.',
     oneOf: named.map(([, ref]) => ref),
     discriminator: {
       propertyName: 'user_type',
@@ -61,7 +61,7 @@ function userSchema(model: Model): JsonSchema {
 
 const passwordChangeSchema = object({ password, new_password: password }, ['password', 'new_password'])
 
-/** What a login takes, and what whoever is signed in gets back. */
+/** Login, its answer, the signed-in user, and a change of password. */
 export function accountSchemas(model: Model): Record<string, JsonSchema> {
   return {
     Login: loginSchema(model),

@@ -6,9 +6,9 @@ const writes = ['create', 'update', 'delete', 'restore', 'purge'] as const
 
 export function describeBatch(about: AboutServer): Description {
   return {
-    summary: 'Write many things as one operation',
+    summary: 'Make many writes as one operation',
     description:
-      'All parts or none, in their order, each as a call of its own would. A text in a `body` that is exactly `$0.id`, and such an id in a `path`, stands for that value of the answer of an earlier part; `$$0.id` is the text `$0.id`. The first failure is answered with its own status and code; its `errors` are keyed by the place of its part, then by the dot path of its body: `2.customer.id`, `2.path`, `2`.',
+      'Runs all parts in order, or none. Each part works like a request of its own. To use a value from the answer of an earlier part, write `$0.id` as a value in a `body` or as the id in a `path`. For the literal text `$0.id`, write `$$0.id`. If a part fails, the answer has its status and code; keys in `errors` start with the position of the part: `2.customer.id`, `2.path`, `2`.',
     open: [...about.model.entities.values()].some((type) =>
       writes.some((action) => about.isPublic(type, action)),
     ),
@@ -16,7 +16,7 @@ export function describeBatch(about: AboutServer): Description {
     answers: [
       {
         status: 200,
-        description: 'The answers of all parts, in their order.',
+        description: 'The answers of all parts, in order.',
         headers: ['Takeback-Operation', 'Idempotent-Replay'],
         schema: refTo('BatchAnswer'),
       },
@@ -36,7 +36,7 @@ export function describeBatch(about: AboutServer): Description {
   }
 }
 
-/** Makes one, and deletes it: of a type that needs nothing else to be there, if there is one. */
+/** Creates an Entity and deletes it. Prefers a type without required references. */
 function exampleOf({ model, sample }: AboutServer): object[] {
   const types = [...model.entities.values()]
   const needs = ({ fields, login }: EntityType) =>
@@ -59,10 +59,10 @@ const part: JsonSchema = {
     path: {
       ...text,
       description:
-        '`/api/<entity>/` for POST, `/api/<entity>/<id>/` for the others; DELETE takes `?restore=1` and `?purge=1`.',
+        '`/api/<entity>/` for POST, `/api/<entity>/<id>/` for the other methods. DELETE also takes `?restore=1` and `?purge=1`.',
     },
-    body: { type: 'object', additionalProperties: true, description: 'As that call takes it.' },
-    if_match: { type: ['string', 'null'], description: 'As the header `If-Match` has it.' },
+    body: { type: 'object', additionalProperties: true, description: 'The body of that request.' },
+    if_match: { type: ['string', 'null'], description: 'The value of an `If-Match` header.' },
   },
   required: ['method', 'path'],
   additionalProperties: false,
@@ -75,7 +75,7 @@ const result: JsonSchema = {
     body: {
       type: ['object', 'null'],
       additionalProperties: true,
-      description: 'As that call answers; `null` where it has none.',
+      description: 'The body of that answer; `null` if it has none.',
     },
     etag: text,
     location: text,
@@ -85,7 +85,7 @@ const result: JsonSchema = {
 }
 
 export const batchSchemas: Readonly<Record<string, JsonSchema>> = {
-  Batch: { ...manyOf(part), description: 'Writes that are made together, or not at all.' },
+  Batch: { ...manyOf(part), description: 'Writes that all happen, or none.' },
   BatchAnswer: {
     type: 'object',
     properties: { results: manyOf(result) },

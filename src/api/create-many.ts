@@ -111,8 +111,8 @@ export const createEntity = entityEndpoint({
   rule: { all: ['create'] },
   signsUp: (plan) => signsUp(plan),
   describe: (about) => ({
-    summary: `Create one of ${about.type.name}`,
-    description: `A list creates all of its members or none, as one operation. ${about.access('create')}`,
+    summary: `Create ${about.one}`,
+    description: `Send a list to create several as one operation: all of them or none. ${about.access('create')}`,
     body: {
       schema: { anyOf: [about.schema('create'), manyOf(about.schema('create'))] },
       example: about.sample(about.type),
@@ -120,7 +120,7 @@ export const createEntity = entityEndpoint({
     answers: [
       {
         ...entitySuccess(about, 201, ''),
-        description: 'It is there now. Of a list all are, in its order, without `ETag` and `Location`.',
+        description: 'Created. A list is answered in the same order, without `ETag` and `Location`.',
         headers: ['ETag', 'Takeback-Operation', 'Location', 'Idempotent-Replay'],
         schema: { anyOf: [about.schema('one'), about.schema('made')] },
       },

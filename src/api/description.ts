@@ -4,12 +4,12 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 
-/** The headings of what is served once. */
+/** The headings of the endpoints that do not belong to an Entity type. */
 export const SESSIONS = 'Sessions'
 export const OPERATIONS = 'Operations'
 export const SERVICE = 'Service'
 
-/** An answer that is no failure. */
+/** A successful answer. */
 export interface Success {
   readonly status: number
   readonly description: string
@@ -18,43 +18,45 @@ export interface Success {
   readonly example?: unknown
 }
 
-/** What the document and the reference page say about an endpoint. */
+/** How the document and the reference page describe an endpoint. */
 export interface Description {
   readonly summary: string
   readonly description: string
   readonly body?: { readonly schema: JsonSchema; readonly example: unknown }
   readonly answers: readonly Success[]
-  /** How it can fail, besides the ways in which every call can. */
+  /** How it can fail, besides the failures that any call can have. */
   readonly codes: readonly Code[]
-  /** Whether it can be called without a token, where that depends on more than `access` or `rule`. */
+  /** Whether it can be called without a token, if `access` or `rule` alone do not decide that. */
   readonly open?: boolean
 }
 
-/** What a description is made of. */
+/** What an endpoint of the server can use to describe itself. */
 export interface AboutServer {
   readonly model: Model
-  /** A body that creates one of a type. */
+  /** A body that creates an Entity of this type. */
   sample(type: EntityType): Readonly<Record<string, unknown>>
-  /** Whether everybody may, without a token. */
+  /** Whether anyone may do it, without a token. */
   isPublic(type: EntityType, action: Action): boolean
 }
 
-/** The same for one Entity type. */
+/** What an endpoint of an Entity type can use to describe itself. */
 export interface AboutEntity extends AboutServer {
   readonly type: EntityType
+  /** One Entity in words: `a booking`. */
+  readonly one: string
   /** A schema of this type. */
   schema(kind: SchemaKind): JsonSchema
-  /** An Entity as it comes back. */
+  /** A sample Entity, as the API returns it. */
   readonly answer: Readonly<Record<string, unknown>>
-  /** Who may, in words that stand alone: `whoever is signed in`. */
+  /** Who may, in words: `signed-in users`. */
   audience(action: Action): string
   /** Who may do what, a sentence each. */
   access(...actions: readonly Action[]): string
-  /** How those who may not are answered. `whole`: the call is not about one Entity, so there is nothing to hide. */
+  /** The errors for those who may not. `whole`: the call is not about one Entity, so there is nothing to hide. */
   refusals(action: Action, whole: boolean): Code[]
 }
 
-/** What an Entity type has schemas for. `made` is what comes of a list of new ones, `part` is what `fields` leaves of it, `self` what login shows. */
+/** The schemas of an Entity type. `made` answers the create of a list, `part` is an Entity cut down by `fields`, `self` is the user that login returns. */
 export type SchemaKind =
   | 'one'
   | 'create'
@@ -66,26 +68,28 @@ export type SchemaKind =
   | 'trashed'
   | 'self'
 
-/** Every header that an answer can have: in the document they are `components.headers`. */
+/** Every header of an answer. In the document they are `components.headers`. */
 export const headers = {
-  'Request-Id': header('Names this request in the log.'),
+  'Request-Id': header('The id of this request in the server log.'),
   ETag: header(
-    'The version and a hash of the answer, in quotes: for `If-Match`, which looks at the version, and `If-None-Match`, which looks at both.',
+    'The version and a hash of the answer, in quotes. `If-Match` compares the version, `If-None-Match` compares both.',
   ),
   Location: header('The path of the new Entity.'),
-  'Takeback-Device': header('Send it with later logins: they are recognised as coming from a known device.'),
-  'Takeback-Operation': header('Names the change in the journal. Not there where nothing was written.'),
-  'Idempotent-Replay': header('`true` where this is the first answer to the same `Idempotency-Key`, again.'),
-  'Takeback-Unmapped': header(
-    'Dot paths of the former version that have no place in the declaration any more.',
+  'Takeback-Device': header('Send this with later logins, so that they count as coming from a known device.'),
+  'Takeback-Operation': header('The id of the operation in the journal. Absent if nothing was written.'),
+  'Idempotent-Replay': header(
+    '`true` if this repeats the first answer to a request with the same `Idempotency-Key`.',
   ),
-  'Retry-After': header('In how many seconds to try again.', 'integer'),
-  RateLimit: header('What is left of the limit, and in how many seconds all of it is: `"writes";r=0;t=20`.'),
+  'Takeback-Unmapped': header('Dot paths of the old version that are no longer declared.'),
+  'Retry-After': header('Seconds to wait before trying again.', 'integer'),
+  RateLimit: header(
+    'Requests left (`r`), and seconds until the limit is full again (`t`): `"writes";r=0;t=20`.',
+  ),
   'RateLimit-Policy': header(
-    'How many may come at once, and the seconds that as many take to be refilled: `"writes";q=2000;w=20`.',
+    'The burst that is allowed (`q`), and the seconds that an empty limit takes to fill (`w`): `"writes";q=2000;w=20`.',
   ),
-  'Accept-Encoding': header('How a body may be compressed, where it was compressed in another way.'),
-  'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` where a token was sent.'),
+  'Accept-Encoding': header('The encodings that a body may have. Sent when the body had another one.'),
+  'WWW-Authenticate': header('`Bearer`, with `error="invalid_token"` if a token was sent.'),
 } as const
 
 export type HeaderName = keyof typeof headers
@@ -98,7 +102,7 @@ export function refTo(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` }
 }
 
-/** A list of as many as can be written in one go. */
+/** A list, as long as one request may write. */
 export function manyOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items, minItems: 1, maxItems: budget.batchParts }
 }
@@ -108,7 +112,7 @@ export function object(properties: Record<string, JsonSchema>, required: readonl
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-/** The name of a type's schema. A declared type may be called `bookings_create` itself, and keeps its name then. */
+/** The name of a type's schema. If a declared type is itself called `bookings_create`, it keeps that name. */
 export function schemaName(model: Model, type: EntityType, kind: SchemaKind): string {
   if (kind === 'one') return type.name
   let name = `${type.name}_${kind}`
@@ -116,17 +120,17 @@ export function schemaName(model: Model, type: EntityType, kind: SchemaKind): st
   return name
 }
 
-/** The Entity, with its version in a header. */
+/** An answer with the Entity and its `ETag`. */
 export function entitySuccess(about: AboutEntity, status: number, description: string): Success {
   return { status, description, headers: ['ETag'], schema: about.schema('one'), example: about.answer }
 }
 
-/** The same as the answer to a write. */
+/** The same, for a write. */
 export function written(success: Success): Success {
   return { ...success, headers: [...success.headers, 'Takeback-Operation'] }
 }
 
-/** The same where an `Idempotency-Key` is taken. */
+/** The same, for a call that takes an `Idempotency-Key`. */
 export function replayable(success: Success): Success {
   return { ...success, headers: [...success.headers, 'Idempotent-Replay'] }
 }

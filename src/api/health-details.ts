@@ -5,8 +5,8 @@ import { serverEndpoint } from './endpoint.ts'
 const checkSchema: JsonSchema = object(
   {
     status: { type: 'string', enum: ['ok', 'failed'] },
-    since: { type: 'string', format: 'date-time', description: 'Since when it is so.' },
-    last: { type: 'string', format: 'date-time', description: 'When it was last looked at.' },
+    since: { type: 'string', format: 'date-time', description: 'The start of this status.' },
+    last: { type: 'string', format: 'date-time', description: 'The time of the last check.' },
     message: { type: ['string', 'null'], description: 'What went wrong.' },
   },
   ['status', 'since', 'last', 'message'],
@@ -15,12 +15,12 @@ const checkSchema: JsonSchema = object(
 const healthDetailsSchema: JsonSchema = object(
   {
     status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
-    version: { type: 'string', description: 'Of Takeback.' },
-    format: { type: 'integer', description: 'Of the database.' },
+    version: { type: 'string', description: 'The version of Takeback.' },
+    format: { type: 'integer', description: 'The format of the database.' },
     checks: object({ database: checkSchema, retention: checkSchema }, ['database']),
     store: {
       type: ['object', 'null'],
-      description: 'Sizes and connections of the database; `null` where it does not tell.',
+      description: 'Sizes and connections of the database; `null` if they are not available.',
       properties: { kind: { type: 'string' } },
       additionalProperties: true,
     },
@@ -34,7 +34,7 @@ const healthDetailsSchema: JsonSchema = object(
   ['status', 'version', 'format', 'checks', 'store', 'feed'],
 )
 
-/** For balancers. */
+/** For load balancers. */
 export const readHealth = serverEndpoint({
   name: 'getHealth',
   method: 'GET',
@@ -48,9 +48,9 @@ export const readHealth = serverEndpoint({
     HealthDetails: healthDetailsSchema,
   }),
   describe: () => ({
-    summary: 'Whether it is well',
-    description: 'For balancers: 503 where requests should go to another server.',
-    answers: [{ status: 200, description: 'It is well.', headers: [], schema: refTo('Health') }],
+    summary: 'Health check',
+    description: 'For load balancers: answers 503 if requests should go to another server.',
+    answers: [{ status: 200, description: 'Healthy.', headers: [], schema: refTo('Health') }],
     codes: ['stopping'],
   }),
   async run({ health }, { query }) {
@@ -60,7 +60,7 @@ export const readHealth = serverEndpoint({
   },
 })
 
-/** How the server is, for admins. */
+/** For admins. */
 export const readHealthDetails = serverEndpoint({
   name: 'getHealthDetails',
   method: 'GET',
@@ -69,10 +69,10 @@ export const readHealthDetails = serverEndpoint({
   parameters: [],
   access: 'admins',
   describe: () => ({
-    summary: 'How it is, for admins',
+    summary: 'Health details',
     description:
-      'Every part with its state, since when it is so and what went wrong; sizes and connections of the database.',
-    answers: [{ status: 200, description: 'How it is.', headers: [], schema: refTo('HealthDetails') }],
+      'For admins: the status of each part, since when, and what went wrong; sizes and connections of the database.',
+    answers: [{ status: 200, description: 'The details.', headers: [], schema: refTo('HealthDetails') }],
     codes: ['unauthenticated', 'forbidden'],
   }),
   async run({ health, feed }, { query }) {

@@ -142,8 +142,8 @@ export const readHistory = entityEndpoint({
   rule: { all: ['read', 'history'] },
   schemas: () => changeSchemas,
   describe: (about) => ({
-    summary: `The history of one of ${about.type.name}`,
-    description: `Every change, newest first: who, when, by which operation, what from what to what. Of what is deleted for those who may restore it, of what is purged for those who may purge. ${about.access('read', 'history')}`,
+    summary: `History of ${about.one}`,
+    description: `Every change, newest first: who made it, when, in which operation, with the old and new values. To see the history of a deleted Entity, you must be allowed to restore it; of a purged one, to purge. ${about.access('read', 'history')}`,
     answers: [
       {
         status: 200,

@@ -164,7 +164,7 @@ export const listEntities = entityEndpoint({
   rule: { all: ['read'] },
   describe: (about) => ({
     summary: `List ${about.type.name}`,
-    description: `A page at a time, the deleted ones left out. ${about.access('read')} The deleted ones are listed for those who may restore: ${about.audience('restore')}.`,
+    description: `Returns one page, without deleted Entities. ${about.access('read')} Who may list deleted Entities: ${about.audience('restore')}.`,
     answers: [
       {
         status: 200,

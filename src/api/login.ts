@@ -191,7 +191,7 @@ export const logIn = serverEndpoint({
     ...described,
     summary: 'Log in',
     description:
-      'Gives a token for an e-mail and a password. A wrong e-mail and a wrong password are answered alike.',
+      'Returns a token for an e-mail and a password. A wrong e-mail and a wrong password get the same answer.',
     body: { schema: refTo('Login'), example: credentials },
   }),
   run: (context, call) => login(context, call, false),
@@ -203,8 +203,8 @@ export const logInByUsername = serverEndpoint({
   path: '/api/login',
   describe: () => ({
     ...described,
-    summary: 'Log in, with the e-mail as username',
-    description: 'The same as `/api/auth/login`, for clients that say `username` for the e-mail.',
+    summary: 'Log in by username',
+    description: 'The same as `/api/auth/login`, for clients that send the e-mail as `username`.',
     body: {
       schema: refTo('LoginByUsername'),
       example: { username: credentials.email, password: credentials.password },

@@ -242,8 +242,8 @@ export const listOperations = serverEndpoint({
   access: 'signed-in',
   schemas: () => operationSchemas,
   describe: () => ({
-    summary: 'What was done',
-    description: 'Newest first. Admins see all operations, others their own.',
+    summary: 'List operations',
+    description: 'Newest first. Admins see all operations; others see their own.',
     answers: [
       {
         status: 200,
@@ -277,8 +277,8 @@ export const readOperation = serverEndpoint({
   parameters: ['operation', 'limit', 'cursor'],
   access: 'signed-in',
   describe: () => ({
-    summary: 'One operation',
-    description: 'With its changes, a page at a time.',
+    summary: 'Read an operation',
+    description: 'Returns the operation with one page of its changes.',
     answers: [{ status: 200, description: 'The operation.', headers: [], schema: refTo('OperationInFull') }],
     codes: ['unauthenticated', 'not_found'],
   }),

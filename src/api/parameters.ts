@@ -26,7 +26,7 @@ function header(name: string, description: string): Parameter & { readonly in: '
   return { name, in: 'header', description, schema: { type: 'string' } }
 }
 
-/** Every parameter that means the same for all types. In the OpenAPI document they are `components.parameters`. */
+/** Every parameter that means the same for all Entity types. In the document they are `components.parameters`. */
 export const shared = {
   id: {
     name: 'id',
@@ -37,111 +37,101 @@ export const shared = {
   },
   'If-Match': header(
     'If-Match',
-    'One or more ETags, or versions in quotes, such as `"3"`: the write is made only where the Entity is still at one of these versions.',
+    'One or more ETags, or versions in quotes, such as `"3"`. The write is made only if the Entity is still at one of these versions.',
   ),
   'If-None-Match': header(
     'If-None-Match',
-    'One or more ETags, such as `"3-1x9k2f"`: answers 304 where the answer would still have one of them.',
+    'One or more ETags, such as `"3-1x9k2f"`. If the answer still has one of them, the status is 304 and there is no body.',
   ),
   'Takeback-Device': header(
     'Takeback-Device',
-    'As a former login answered: wrong guesses of others then do not keep this client waiting.',
+    'The value that an earlier login returned. With it, wrong guesses by others do not make this client wait.',
   ),
   'Idempotency-Key': {
     ...header(
       'Idempotency-Key',
-      'A key of your own for this request. For 24 hours the same request with the same key is not done again, but answered as it first was. Another request with the same key is refused.',
+      'A key that you choose for this request. For 24 hours, the same request with the same key is not run again: it gets the first answer again. A different request with the same key is refused.',
     ),
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
   'Takeback-Run': {
-    ...header(
-      'Takeback-Run',
-      'The run that this write belongs to, so that all of a run can be found and undone.',
-    ),
+    ...header('Takeback-Run', 'Marks this write as part of a run. A whole run can be found and undone.'),
     schema: { type: 'string', minLength: 1, maxLength: budget.runCharacters, pattern: '^[!-~]+$' },
   },
   'Takeback-Reason': {
-    ...header('Takeback-Reason', 'Why this write is made, as percent-encoded UTF-8.'),
+    ...header('Takeback-Reason', 'The reason for this write, as percent-encoded UTF-8.'),
     schema: { type: 'string', minLength: 1, pattern: '^[ -~]+$' },
   },
-  run: query('run', 'Only what belongs to this run: the header `Takeback-Run`.', {
+  run: query('run', 'Only operations of this run (sent as `Takeback-Run`).', {
     type: 'string',
     minLength: 1,
     maxLength: budget.runCharacters,
     pattern: '^[!-~]+$',
   }),
-  limit: query('limit', 'How many on a page.', {
+  limit: query('limit', 'Page size.', {
     type: 'integer',
     minimum: 1,
     maximum: budget.pageEntities,
     default: budget.pageDefault,
   }),
-  cursor: query('cursor', 'The `next` of the page before, sent with the same `sort`.', {
+  cursor: query('cursor', 'The `next` of the previous page. Send the same `sort`.', {
     type: 'string',
     minLength: 1,
   }),
   filter: query(
     'filter',
-    'A condition in CEL over dot paths: `guests >= 3 && room.title.startsWith("Sea")`. At most 4 KiB.',
+    'A CEL expression over dot paths: `guests >= 3 && room.title.startsWith("Sea")`. At most 4 KiB.',
     { type: 'string', minLength: 1, maxLength: 4096 },
   ),
-  count: query('count', '`1` adds `total`: how many there are in all.', flag),
-  trashed: query('trashed', 'The deleted ones: `only` these, or `with` the live ones.', {
+  count: query('count', '`1` adds `total`, the number on all pages.', flag),
+  trashed: query('trashed', 'Deleted Entities: `only` these, or `with` the live ones.', {
     type: 'string',
     enum: ['only', 'with'],
   }),
-  at: query(
-    'at',
-    'A time: answers with what was live then, as it stood then. For those who may see the history.',
-    {
-      type: 'string',
-      format: 'date-time',
-    },
-  ),
+  at: query('at', 'A time. Returns the data as it was then. Needs access to the history.', {
+    type: 'string',
+    format: 'date-time',
+  }),
   operation: {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The id of an operation, as `Takeback-Operation` gives it.',
+    description: 'The id of an operation, from the `Takeback-Operation` header.',
     schema: { type: 'string', format: 'uuid', examples: ['01973a2e-7c40-7000-8000-5f1d2c3b4a59'] },
   },
-  actor: query('actor', 'Only what this user did, such as `users/3`; or `system`.', { type: 'string' }),
-  since: query('since', 'Only from this time on.', { type: 'string', format: 'date-time' }),
-  until: query('until', 'Only before this time: it is not part of it.', {
+  actor: query('actor', 'Only operations by this actor: a user such as `users/3`, or `system`.', {
     type: 'string',
-    format: 'date-time',
   }),
-  entity: query('entity', 'Only what touched this Entity type.', { type: 'string' }),
-  dry_run: query(
-    'dry_run',
-    '`1` shows what would change and what stands in the way, and writes nothing.',
-    flag,
-  ),
-  skip_conflicts: query('skip_conflicts', '`1` takes back the rest where something stands in the way.', flag),
-  plan: query('plan', 'From a preview: exactly that is done, or nothing (412 `plan_changed`).', {
+  since: query('since', 'Only operations at this time or later.', { type: 'string', format: 'date-time' }),
+  until: query('until', 'Only operations before this time.', { type: 'string', format: 'date-time' }),
+  entity: query('entity', 'Only operations on this Entity type, or on one Entity, such as `bookings/7`.', {
+    type: 'string',
+  }),
+  dry_run: query('dry_run', '`1` shows the changes and the conflicts, and writes nothing.', flag),
+  skip_conflicts: query('skip_conflicts', '`1` skips conflicts and takes back the rest.', flag),
+  plan: query('plan', 'The `plan` of a preview. Does exactly that, or nothing (412 `plan_changed`).', {
     type: 'string',
   }),
   with: query(
     'with',
-    '`dependents` also deletes what hangs from what is to go, or empties its references; `targets` also restores the deleted Entities that are referred to. Both with a comma between them.',
+    '`dependents` also deletes Entities that refer to a deleted one, or clears their references. `targets` also restores deleted Entities that a restored one refers to. Use a comma for both.',
     { type: 'string', enum: ['targets', 'dependents', 'targets,dependents', 'dependents,targets'] },
   ),
   with_targets: query(
     'with',
-    '`targets`, with `restore=1`: also restores the deleted Entities that it refers to.',
+    '`targets`, with `restore=1`: also restores deleted Entities that this one refers to.',
     { type: 'string', enum: ['targets'] },
   ),
-  restore: query('restore', '`1` takes the delete back.', flag),
-  purge: query('purge', '`1` erases for good what is deleted already.', flag),
+  restore: query('restore', '`1` restores a deleted Entity.', flag),
+  purge: query('purge', '`1` erases a deleted Entity for good.', flag),
 } as const satisfies Record<string, Parameter>
 
-/** The headers that every write takes. */
+/** The headers of every write. */
 export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as const
 
 /**
- * Parameters that depend on the Entity type, and the names that each of them takes. `equalities` are the dot paths of the
- * type, as in `?customer.id=5`: whatever else is sent is looked at as one of them.
+ * Parameters that depend on the Entity type, with their names in the query. `equalities` are the dot paths of the type,
+ * as in `?customer.id=5`: a name that is not listed is taken as one of them.
  */
 export const typed = {
   search: ['search'],
@@ -154,10 +144,10 @@ export const typed = {
 
 type Shared = typeof shared
 type Typed = typeof typed
-/** What an endpoint lists as its parameters. */
+/** What an endpoint can list as its parameters. */
 export type ParameterName = keyof Shared | keyof Typed
 
-/** The names behind `?` that come with a parameter. */
+/** The names in the query that a parameter has. */
 export type QueryName<Name extends ParameterName> = Name extends keyof Typed
   ? Typed[Name][number]
   : Name extends keyof Shared

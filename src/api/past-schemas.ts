@@ -7,80 +7,81 @@ export const version: JsonSchema = { type: 'integer', minimum: 1 }
 const kind: JsonSchema = {
   type: 'string',
   enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
-  description: '`migrate`: a changed declaration gave a default or converted the value. It makes no version.',
+  description: '`migrate`: a changed declaration filled in or converted the value. It makes no new version.',
 }
 const actor: JsonSchema = {
   type: ['string', 'null'],
-  description: 'Who did it, such as `users/3`; `system` for the command line, `null` for nobody.',
+  description:
+    'Who did it: a user such as `users/3`, `system` (the command line), or `null` (not signed in).',
 }
 const changed: JsonSchema = {
   type: ['object', 'null'],
   additionalProperties: object({ from: {}, to: {} }, ['from', 'to']),
-  description: 'What changed, by dot path. `null` where that is not known any more.',
+  description: 'Old and new values, by dot path. `null` if they are no longer known, or hidden from you.',
 }
 const next: JsonSchema = {
   type: ['string', 'null'],
-  description: 'The `cursor` of the next page; `null` on the last one.',
+  description: 'The `cursor` of the next page; `null` on the last page.',
 }
 
 const id: JsonSchema = { type: 'integer', minimum: 1 }
 const ofEntity = (schema: JsonSchema): JsonSchema => ({
   ...schema,
   type: ['integer', 'null'],
-  description: '`null` where a migration changed the whole type.',
+  description: '`null` if a migration changed the whole type.',
 })
 const secrets: JsonSchema = {
   type: 'array',
   items: text,
-  description: 'Dot paths of secrets that get a former value back. The values are never shown.',
+  description: 'Dot paths of secrets that are set back to an earlier value. The values are never shown.',
 }
 const unmapped: JsonSchema = {
   type: 'array',
   items: text,
-  description: 'Dot paths of the former state that have no place in the declaration any more.',
+  description: 'Dot paths of the old state that are no longer declared.',
 }
 const head = {
   id: text,
   at: time,
   actor,
-  changes: { type: 'integer', minimum: 1, description: 'How many Entities it changed.' },
+  changes: { type: 'integer', minimum: 1, description: 'The number of Entities that it changed.' },
 }
-/** Only where there is something to tell. */
+/** Present only if there is a value. */
 const told = {
   run: { ...text, description: 'The `Takeback-Run` of the request.' },
   reason: {
     ...text,
-    description: 'The `Takeback-Reason` of the request. A purge of what it changed erases it.',
+    description: 'The `Takeback-Reason` of the request. Purging an Entity that it changed erases it.',
   },
   undoes: {
     type: 'array',
     items: text,
-    description: 'Operations that it took back, wholly or in part; the first hundred.',
+    description: 'Operations that this one took back, fully or partly. At most 100.',
   },
   undone_by: {
     type: 'array',
     items: text,
-    description: 'Operations that took it back, wholly or in part; the first hundred.',
+    description: 'Operations that took this one back, fully or partly. At most 100.',
   },
 } as const satisfies Record<string, JsonSchema>
 const summary: JsonSchema = {
   type: 'object',
   additionalProperties: { type: 'object', additionalProperties: { type: 'integer' } },
-  description: 'How many Entities of each type, by kind of change.',
+  description: 'The number of Entities of each type, by kind of change.',
 }
 const toldOf = (properties: Record<string, JsonSchema>) =>
   object({ ...properties, ...told }, Object.keys(properties))
 const all = (properties: Record<string, JsonSchema>) => object(properties, Object.keys(properties))
 
 const asked: Record<string, JsonSchema> = {
-  dry_run: { type: 'boolean', description: 'Shows what would be done, and does nothing.' },
-  skip_conflicts: { type: 'boolean', description: 'Takes back the rest where something is in the way.' },
-  with: { type: 'string', description: '`dependents`, `targets`, or both with a comma between them.' },
-  plan: { type: 'string', description: 'From a preview: exactly that is done, or nothing.' },
+  dry_run: { type: 'boolean', description: 'Shows what would change, and writes nothing.' },
+  skip_conflicts: { type: 'boolean', description: 'Skips conflicts and takes back the rest.' },
+  with: { type: 'string', description: '`dependents`, `targets`, or both, separated by a comma.' },
+  plan: { type: 'string', description: 'The `plan` of a preview. Does exactly that, or nothing.' },
   cursor: { type: 'string', description: 'The next page of a preview.' },
 }
 
-/** Of one Entity there is one change to take back: nothing of it can be skipped. */
+/** Without `skip_conflicts`: there is only one change to take back. */
 const { skip_conflicts: _, ...askedOfOne } = asked
 
 /** Of a history. */
@@ -97,14 +98,14 @@ export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
 }
 
-/** Of whatever takes something back, and of previews. */
+/** Of undo, redo and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   Undo: object(asked, []),
   UndoLast: object(askedOfOne, []),
   UndoMany: {
     ...object({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
     minProperties: 1,
-    description: 'All that is given must hold.',
+    description: 'Takes back the operations that match all of these.',
   },
   Reversal: object({ entity: text, id, kind, changed, secrets, unmapped }, [
     'entity',
@@ -114,22 +115,22 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   ]),
   Removed: all({
     operation: { type: 'null' },
-    total: { type: 'integer', minimum: 0, description: 'How many Entities would be changed.' },
-    changes: { ...listOf('Reversal'), description: 'The first hundred of them.' },
+    total: { type: 'integer', minimum: 0, description: 'The number of Entities that would change.' },
+    changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
   }),
   Undone: object(
     {
       operation: { type: ['string', 'null'], description: 'The new operation.' },
-      undone: { type: 'integer', minimum: 0, description: 'How many operations matched.' },
-      total: { type: 'integer', minimum: 0, description: 'How many Entities are changed.' },
-      changes: { ...listOf('Reversal'), description: 'The first hundred of them.' },
+      undone: { type: 'integer', minimum: 0, description: 'The number of operations that matched.' },
+      total: { type: 'integer', minimum: 0, description: 'The number of Entities that change.' },
+      changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
       skipped: {
         type: 'object',
         additionalProperties: { type: 'array', items: text },
-        description: 'What was left alone, and why.',
+        description: 'What was skipped, and why.',
       },
-      plan: { type: 'string', description: 'Of a preview: what `plan` takes.' },
-      next: { ...next, description: 'Of a preview: the `cursor` of the next page.' },
+      plan: { type: 'string', description: 'Only in a preview: send it as `plan` to do exactly this.' },
+      next: { ...next, description: 'Only in a preview: the `cursor` of the next page.' },
     },
     ['operation', 'undone', 'total', 'changes', 'skipped'],
   ),

@@ -53,14 +53,14 @@ export const readEntity = entityEndpoint({
   parameters: ['id', 'If-None-Match', 'at', 'fields', 'expand'],
   rule: { all: ['read'] },
   describe: (about) => ({
-    summary: `Read one of ${about.type.name}`,
-    description: `What is deleted is not found. ${about.access('read')}`,
+    summary: `Read ${about.one}`,
+    description: `A deleted Entity is not found. ${about.access('read')}`,
     answers: [
       {
         ...entitySuccess(about, 200, 'The Entity.'),
         schema: { anyOf: [about.schema('one'), about.schema('part')] },
       },
-      { status: 304, description: 'It is still as `If-None-Match` says.', headers: ['ETag'] },
+      { status: 304, description: 'Unchanged: the ETag is one of `If-None-Match`.', headers: ['ETag'] },
     ],
     codes: [...about.refusals('read', false), ...about.refusals('history', false), 'not_found'],
   }),

@@ -218,18 +218,18 @@ export const removeEntity = entityEndpoint({
   describe(about) {
     const { type, model } = about
     const { into, out, types } = reachOf(type, model)
-    const removed = written(entitySuccess(about, 200, 'The Entity: with `deleted_at`, or live again.'))
+    const removed = written(entitySuccess(about, 200, 'The Entity, deleted or restored.'))
     return {
-      summary: `Delete, restore or purge one of ${type.name}`,
-      description: `Takes along what hangs from it, as one operation. \`restore=1\` takes exactly that operation back; \`purge=1\` erases for good what is deleted. Repeating a delete or a restore changes nothing. \`dry_run=1\` shows what would go along, come back or be emptied. ${about.access(...ACTIONS)}`,
+      summary: `Delete, restore or purge ${about.one}`,
+      description: `A delete is one operation and includes everything that cascades from the Entity. \`restore=1\` takes back exactly that operation. \`purge=1\` erases a deleted Entity for good. Repeating a delete or a restore changes nothing. \`dry_run=1\` lists everything that would be deleted, restored or cleared. ${about.access(...ACTIONS)}`,
       answers: [
         {
           ...replayable(removed),
-          description: `${removed.description} With \`dry_run=1\`: what would change.`,
+          description: `${removed.description} With \`dry_run=1\`: the changes that it would make.`,
           schema: { anyOf: [about.schema('one'), refTo('Removed')] },
           example: { ...about.answer, version: 2, deleted_at: '2026-06-02T17:00:00.000Z' },
         },
-        { status: 204, description: 'It is purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },
+        { status: 204, description: 'Purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },
       ],
       codes: [
         ...ACTIONS.flatMap((action) => about.refusals(action, false)),

@@ -138,15 +138,13 @@ export const revertEntity = entityEndpoint({
   body: 'object',
   rule: { all: ['history', 'update'] },
   schemas: () => ({
-    Revert: object({ version: { ...versionSchema, description: 'The version whose values are written.' } }, [
-      'version',
-    ]),
+    Revert: object({ version: { ...versionSchema, description: 'The version to go back to.' } }, ['version']),
   }),
   describe(about) {
-    const reverted = written(entitySuccess(about, 200, 'The Entity as it stands now.'))
+    const reverted = written(entitySuccess(about, 200, 'The reverted Entity.'))
     return {
-      summary: `Revert one of ${about.type.name} to a version`,
-      description: `Writes that version's values as a new one. ${about.access('update', 'history')}`,
+      summary: `Revert ${about.one} to a version`,
+      description: `Writes the values of an old version as a new version. ${about.access('update', 'history')}`,
       body: { schema: refTo('Revert'), example: { version: 1 } },
       answers: [{ ...reverted, headers: [...reverted.headers, 'Takeback-Unmapped', 'Idempotent-Replay'] }],
       codes: [

@@ -166,8 +166,8 @@ export const readMe = serverEndpoint({
   method: 'GET',
   path: '/api/auth/me',
   describe: () => ({
-    summary: 'Who the token stands for',
-    description: 'The user that is signed in.',
+    summary: 'Current user',
+    description: 'Returns the user that the token belongs to.',
     answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
     codes: ['unauthenticated'],
   }),
@@ -180,9 +180,9 @@ export const refreshToken = serverEndpoint({
   method: 'POST',
   path: '/api/auth/refresh',
   describe: () => ({
-    summary: 'A new token for a live one',
+    summary: 'Get a new token',
     description:
-      'The new token is of the same session, which ends 30 days after its login. The token that was sent is refused from now on.',
+      'Replaces the token that was sent, which stops working. The session stays the same and ends 30 days after the login.',
     answers: [signedIn],
     codes: ['unauthenticated', 'disk_full'],
   }),
@@ -196,7 +196,7 @@ export const logOut = serverEndpoint({
   path: '/api/auth/logout',
   describe: () => ({
     summary: 'Log out',
-    description: 'Ends the session: its tokens are refused from now on, on every instance.',
+    description: 'Ends the session. Its tokens stop working at once, on every instance.',
     answers: [{ status: 204, description: 'The session has ended.', headers: [] }],
     codes: ['unauthenticated', 'disk_full'],
   }),
@@ -212,7 +212,7 @@ export const changeMyPassword = serverEndpoint({
   expired: true,
   describe: () => ({
     summary: 'Change the password',
-    description: 'Ends all sessions of the user, and gives a token of a new one.',
+    description: 'Ends all sessions of the user and starts a new one, whose token it returns.',
     body: {
       schema: refTo('PasswordChange'),
       example: { password: credentials.password, new_password: 'a longer and better password' },

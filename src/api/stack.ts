@@ -202,8 +202,8 @@ function stepEndpoint(way: Way, { summary, does }: { summary: string; does: stri
     body: 'optional',
     rule: { all: ['history'] },
     describe: (about) => ({
-      summary: `${summary} one change of one of ${about.type.name}`,
-      description: `${does} ${about.access('history')} The change itself takes the rule that it would take otherwise. The body may be left out; it takes the parameters too.`,
+      summary: `${summary} to ${about.one}`,
+      description: `${does} ${about.access('history')} The caller must also be allowed to make the resulting change. Parameters may be sent in the query or in the body, which is optional.`,
       body: { schema: refTo('UndoLast'), example: { dry_run: true } },
       answers: [undone],
       codes: [
@@ -228,11 +228,11 @@ function stepEndpoint(way: Way, { summary, does }: { summary: string; does: stri
 }
 
 export const undoLast = stepEndpoint('undo', {
-  summary: 'Undo',
-  does: 'Takes back the last change of the Entity; again and again, one after the other. A deletion is restored exactly, a restore deleted again.',
+  summary: 'Undo the last change',
+  does: 'Takes back the last change to the Entity. Repeat it to go further back. Undoing a delete restores exactly what it deleted; undoing a restore deletes again.',
 })
 
 export const redoLast = stepEndpoint('redo', {
-  summary: 'Redo',
-  does: 'Does again what was undone last. After any other change there is nothing to redo.',
+  summary: 'Redo the last undone change',
+  does: 'Makes the last undone change again. After any other change there is nothing to redo.',
 })

@@ -92,10 +92,10 @@ function parseFigures(
 const figures: JsonSchema = {
   type: 'object',
   additionalProperties: { type: ['number', 'string', 'null'] },
-  description: 'By dot path. A decimal, a date and a time are texts.',
+  description: 'By dot path. Decimals, dates and times are strings.',
 }
 
-/** What is asked for is there, and nothing else. */
+/** Has only the figures that were asked for. */
 const summarySchema: JsonSchema = object(
   {
     data: {
@@ -110,7 +110,7 @@ const summarySchema: JsonSchema = object(
           count: { type: 'integer', minimum: 0 },
           sum: {
             ...figures,
-            description: 'By dot path. Sums of decimals are texts, and so are sums of integers beyond 2^53.',
+            description: 'By dot path. Sums of decimals, and sums of integers beyond 2^53, are strings.',
           },
           avg: figures,
           min: figures,
@@ -119,7 +119,10 @@ const summarySchema: JsonSchema = object(
         [],
       ),
     },
-    next: { type: ['string', 'null'], description: 'The `cursor` of the next page; `null` on the last one.' },
+    next: {
+      type: ['string', 'null'],
+      description: 'The `cursor` of the next page; `null` on the last page.',
+    },
   },
   ['data', 'next'],
 )
@@ -132,12 +135,12 @@ export const summariseEntities = entityEndpoint({
   rule: { all: ['read'] },
   schemas: () => ({ Summary: summarySchema }),
   describe: (about) => ({
-    summary: `Count and add up ${about.type.name}`,
-    description: `What the list would show, by groups: how many, sums, averages, least and greatest. ${about.access('read')}`,
+    summary: `Summarise ${about.type.name}`,
+    description: `Count, sum, average, minimum and maximum of the Entities that the list would return, by groups. ${about.access('read')}`,
     answers: [
       {
         status: 200,
-        description: 'A line for each group.',
+        description: 'One item per group.',
         headers: [],
         schema: refTo('Summary'),
         example: { data: [{ count: 1 }], next: null },

@@ -187,7 +187,7 @@ function filterOf(context: Context, actor: Actor, body: unknown): Filter {
 /** The answer to every undo. */
 export const undone: Success = {
   status: 200,
-  description: 'What was taken back, or would be. `operation` is `null` where nothing was written.',
+  description: 'What was taken back, or would be. `operation` is `null` if nothing was written.',
   headers: ['Takeback-Operation', 'Idempotent-Replay'],
   schema: refTo('Undone'),
   example: {
@@ -227,9 +227,9 @@ export const undoOperation = serverEndpoint({
   access: 'signed-in',
   schemas: () => undoSchemas,
   describe: () => ({
-    summary: 'Take an operation back',
+    summary: 'Undo an operation',
     description:
-      'Whatever it was, all of it, as a new operation that can be undone in its turn. A value goes back if it still is what the operation made it. Refused with everything that is in the way where it is not. The body may be left out; it takes the parameters too.',
+      'Takes back the whole operation, as a new operation that can itself be undone. If a value was changed since, nothing is written and the answer names every conflict. Parameters may be sent in the query or in the body, which is optional.',
     body: { schema: refTo('Undo'), example: { dry_run: true } },
     answers: [undone],
     codes: [...codes, 'not_found'],
@@ -249,9 +249,9 @@ export const undoOperations = serverEndpoint({
   body: 'object',
   access: 'signed-in',
   describe: () => ({
-    summary: 'Take many operations back',
+    summary: 'Undo many operations',
     description:
-      'All that match, as one operation: what several of them did to one Entity is undone to the state before all of them.',
+      'Takes back all operations that match, as one new operation. A value that several of them changed goes back to what it was before the first.',
     body: { schema: refTo('UndoMany'), example: { actor: 'users/3', since: '2026-06-02T14:00:00Z' } },
     answers: [undone],
     codes,

@@ -240,7 +240,7 @@ function runWith(manner: Method) {
   }
 }
 
-/** PATCH and PUT are described alike but for what they do with what is left out. */
+/** PATCH and PUT differ only in what they do with keys that are absent. */
 function describeChange(
   about: AboutEntity,
   { summary, does, body }: { summary: string; does: string; body: NonNullable<Description['body']> },
@@ -248,12 +248,12 @@ function describeChange(
   const password =
     about.type.login === undefined
       ? ''
-      : ' Only admins may set a password here; others change their own through `/api/auth/password`.'
+      : ' Only admins may set a password here. Others change their own with `/api/auth/password`.'
   return {
     summary,
     description: `${does}${password} ${about.access('update')}`,
     body,
-    answers: [replayable(written(entitySuccess(about, 200, 'The Entity as it stands now.')))],
+    answers: [replayable(written(entitySuccess(about, 200, 'The changed Entity.')))],
     codes: [...about.refusals('update', false), 'not_found', 'busy', 'stale', 'disk_full'],
   }
 }
@@ -264,8 +264,8 @@ export const patchEntity = entityEndpoint({
   method: 'PATCH',
   describe: (about) =>
     describeChange(about, {
-      summary: `Change one of ${about.type.name}`,
-      does: 'The keys that are sent are merged in (RFC 7396): what is left out stays, `null` takes away.',
+      summary: `Change ${about.one}`,
+      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value.',
       // It is for a part, so its example has one key.
       body: {
         schema: about.schema('patch'),
@@ -282,8 +282,8 @@ export const replaceEntity = entityEndpoint({
   describe(about) {
     const { password: _, ...rest } = about.sample(about.type)
     return describeChange(about, {
-      summary: `Replace one of ${about.type.name}`,
-      does: 'What is left out becomes its default or `null`; secrets stay.',
+      summary: `Replace ${about.one}`,
+      does: 'Absent keys become their default or `null`. Absent secrets stay as they are.',
       body: {
         schema: about.schema('replace'),
         example: about.type.login === undefined ? about.sample(about.type) : rest,

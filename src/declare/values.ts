@@ -2,6 +2,7 @@ import { type Errors, note } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
 import type { Field, LinksField } from './model.ts'
+import { oneOf } from './one-of.ts'
 
 /**
  * `whole`: a body that stands for a whole new Entity; what is missing is a default, `null` or an error.
@@ -191,8 +192,8 @@ function bareSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSche
 }
 
 function referencesTo(target: string, direction: 'in' | 'out'): JsonSchema {
-  if (direction === 'in') return { ...referenceSchema, description: `Refers to one of ${target}.` }
-  const description = `Refers to one of ${target}; with \`expand\`, that Entity.`
+  if (direction === 'in') return { ...referenceSchema, description: `Refers to ${oneOf(target)}.` }
+  const description = `Refers to ${oneOf(target)}. With \`expand\`, the Entity itself.`
   return { ...referenceSchema, additionalProperties: true, description }
 }
 

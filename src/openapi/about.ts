@@ -1,9 +1,10 @@
 import { type AboutEntity, type AboutServer, refTo, schemaName } from '../api/description.ts'
 import type { EntityType, Model } from '../declare/model.ts'
+import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
 import { answerOf, sampleOf } from './sample.ts'
 
-/** What the descriptions of endpoints are made of. */
+/** What endpoints use to describe themselves. */
 export function aboutServer(model: Model): AboutServer {
   return {
     model,
@@ -17,10 +18,14 @@ export function aboutEntity(model: Model, type: EntityType): AboutEntity {
   return {
     ...aboutServer(model),
     type,
+    one: oneOf(type.name),
     schema: (kind) => refTo(schemaName(model, type, kind)),
     answer: answerOf(type, model),
     audience,
-    access: (...actions) => actions.map((action) => `Who may ${action}: ${audience(action)}.`).join(' '),
+    access: (...actions) =>
+      actions
+        .map((action) => `Who may ${action === 'history' ? 'see the history' : action}: ${audience(action)}.`)
+        .join(' '),
     refusals: (action, whole) => refusalsOf(type, action, whole),
   }
 }

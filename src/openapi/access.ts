@@ -5,39 +5,39 @@ import type { Code } from '../errors.ts'
 import { nobody } from '../plan/viewer/actor.ts'
 import { viewersOf } from '../plan/viewer/viewer.ts'
 
-/** `some`: those for whom a condition holds. What it says is nobody's business: strangers read this too. */
+/** `some`: those who meet a condition. The condition itself is not shown, since strangers read this too. */
 type Audience = 'everyone' | 'signed-in' | 'some' | 'admins'
 
-/** Who may: without a rule, admins only. */
+/** Without a rule, admins only. */
 export function audienceOf(type: EntityType, action: Action): Audience {
   const rule = type.access[action]
   if (rule === undefined) return 'admins'
   return typeof rule === 'string' ? 'some' : rule.rule
 }
 
-/** Whether there are Entities with which it can be done without a token. */
+/** Whether any of these actions is possible without a token, at least on some Entities. */
 export function isOpen(type: EntityType, model: Model, actions: readonly Action[]): boolean {
   const viewer = viewersOf(model).of(nobody)
   return actions.some((action) => viewer.may(type, action) !== no)
 }
 
-/** Who may, in words that stand alone. */
+/** Who may, in words. */
 export function nameAudience(audience: Audience, { admins }: Model): string {
   switch (audience) {
     case 'everyone':
       return 'everyone, without a token'
     case 'signed-in':
-      return 'whoever is signed in'
+      return 'signed-in users'
     case 'some':
-      return 'whoever its rule lets, and admins'
+      return 'those a rule allows, and admins'
     case 'admins':
       return admins === undefined ? 'nobody: no admins are declared' : `${admins} only`
   }
 }
 
 /**
- * How those who may not are answered. What cannot be read is not there, so only what can be read is forbidden;
- * `whole`: the call is not about one Entity, so there is nothing to hide.
+ * The errors for those who may not. An Entity that they cannot read is answered with 404, so `forbidden` is only for
+ * what they can read. `whole`: the call is not about one Entity, so there is nothing to hide.
  */
 export function refusalsOf(type: EntityType, action: Action, whole: boolean): Code[] {
   switch (audienceOf(type, action)) {

@@ -9,13 +9,13 @@ import { mapSchema } from './compose.ts'
 /** Whether a field of a type is concealed. */
 export type Conceals = (field: Field) => boolean
 
-/** Strangers read the documents too: the default of a field that they can never see is not told. */
+/** Strangers read the documents too, so the default of a field that they can never see is left out. */
 export function concealedOf(type: EntityType, model: Model): Conceals {
   const stranger = viewersOf(model).of(nobody)
   return ({ path }) => stranger.mayField(type, path, 'read') === no
 }
 
-/** The schema of these fields without the defaults of those that are concealed. */
+/** The schema of these fields, without the defaults of concealed ones. */
 export function withoutConcealed(
   schema: JsonSchema,
   fields: readonly Field[],
@@ -34,7 +34,7 @@ export function withoutConcealed(
   return { ...schema, properties }
 }
 
-/** The same fields, those that are concealed without their default. */
+/** The same fields, without the defaults of concealed ones. */
 export function concealDefaults(fields: readonly Field[], conceals: Conceals): Field[] {
   return fields.map((field): Field => {
     if (field.kind === 'object') return { ...field, fields: concealDefaults(field.fields, conceals) }
@@ -44,7 +44,7 @@ export function concealDefaults(fields: readonly Field[], conceals: Conceals): F
   })
 }
 
-/** Neither of its own nor of what is in it. */
+/** Without its own default and those of the schemas in it. */
 export function withoutDefaults(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, ({ default: _, ...rest }) => rest)
 }

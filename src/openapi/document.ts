@@ -9,25 +9,25 @@ import { operationsOf } from './operations.ts'
 import { failuresOf, responsesOf } from './responses.ts'
 import { schemasOf } from './schemas.ts'
 
-const DESCRIPTION = `Every Entity is created, read, listed, changed, deleted and restored in the same way.
+const DESCRIPTION = `All Entity types have the same calls: create, read, list, change, delete, restore, undo.
 
-- Every request says \`Accept: application/json\`; a body is sent as \`Content-Type: application/json\`, 1 MiB at most, 64 levels deep. It is not compressed. No object in it has a key twice.
-- Every path works with and without its trailing \`/\`, and \`HEAD\` wherever \`GET\` does. Another method is answered with 405, \`method_not_allowed\`.
-- Keys and parameters that are not known are refused, not ignored.
-- Times are RFC 3339, in UTC with milliseconds. A reference is \`{"id": 5}\`, in and out.
-- A token that is invalid, expired or revoked is refused even where none is needed.
-- Whoever calls too often gets 429 with \`Retry-After\`; \`RateLimit\` and \`RateLimit-Policy\` tell how much is left.
-- Every failure is an \`Error\`; its \`code\` is for programs, the rest is for people.`
+- Every request needs \`Accept: application/json\`. Send a body as \`Content-Type: application/json\`: at most 1 MiB, at most 64 levels deep, not compressed, without duplicate keys.
+- Every path works with and without its trailing \`/\`. \`HEAD\` works wherever \`GET\` does. Other methods are answered with 405 \`method_not_allowed\`.
+- Unknown keys and parameters are refused, not ignored.
+- Times are RFC 3339, in UTC with milliseconds. A reference is \`{"id": 5}\` in requests and answers.
+- A token that is invalid, expired or revoked is refused, even by calls that need no token.
+- Too many requests are answered with 429 and \`Retry-After\`. \`RateLimit\` and \`RateLimit-Policy\` show how many are left.
+- Every failure is an \`Error\`. Its \`code\` is for programs; the rest is for people.`
 
-/** What a server may be told not to offer. */
+/** What the configuration of a server can change. */
 export interface Offered {
-  /** Whether a token may stand in the address. */
+  /** Whether a token may be sent in the URL. */
   readonly queryToken: boolean
-  /** What is served. */
+  /** The endpoints that are served. */
   readonly endpoints?: Endpoints
 }
 
-/** The OpenAPI 3.1 document of all that is served. */
+/** The OpenAPI 3.1 document. */
 export function documentOf(model: Model, offered: Offered = { queryToken: true }): object {
   const { queryToken, endpoints: served = endpoints } = offered
   const operations = operationsOf(model, served)
@@ -47,14 +47,14 @@ export function documentOf(model: Model, offered: Offered = { queryToken: true }
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'The `token` that login gives.',
+          description: 'The `token` that login returns.',
         },
         ...(queryToken && {
           token: {
             type: 'apiKey',
             in: 'query',
             name: 'token',
-            description: 'The same in the URL, for where no header can be set. The header wins.',
+            description: 'The same token in the URL, for clients that cannot set a header. The header wins.',
           },
         }),
       },
@@ -63,9 +63,9 @@ export function documentOf(model: Model, offered: Offered = { queryToken: true }
 }
 
 const TAGS: Readonly<Record<string, string>> = {
-  [SESSIONS]: 'Logging in and out.',
-  [OPERATIONS]: 'What was done, and taking it back.',
-  [SERVICE]: 'About the service itself.',
+  [SESSIONS]: 'Log in and out.',
+  [OPERATIONS]: 'Everything that was done, and how to take it back.',
+  [SERVICE]: 'The service itself.',
 }
 
 /** In the order of the operations. */
@@ -88,7 +88,7 @@ function pathsOf(operations: readonly Operation[], queryToken: boolean): object 
   return paths
 }
 
-/** The ways of sending the token; an empty one first where none is needed. */
+/** How to send the token. If none is needed, an empty entry comes first. */
 function securityOf(open: boolean, queryToken: boolean): object[] {
   return [...(open ? [{}] : []), { bearer: [] }, ...(queryToken ? [{ token: [] }] : [])]
 }

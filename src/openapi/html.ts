@@ -1,4 +1,4 @@
-/** Text that is HTML already. All other text is escaped where it meets HTML, so that none can be forgotten. */
+/** Text that is HTML already. The `html` tag escapes all other text, so that escaping cannot be forgotten. */
 export class Html {
   readonly text: string
 
@@ -40,12 +40,12 @@ export function code(text: string): Html {
   return html`<code>${text}</code>`
 }
 
-/** A name of several words, which a narrow column may break behind each of them. */
+/** A name of several words. A narrow column may break it after each word. */
 export function nameCode(name: string): Html {
   return html`<code>${join(name.split(/(?<=[._/])/), html`<wbr>`)}</code>`
 }
 
-/** Wide tables scroll by themselves, for the keyboard too, rather than the whole page. */
+/** A wide table scrolls on its own, also by keyboard, so that the page need not. */
 export function table(
   label: string,
   headings: readonly string[],
@@ -67,7 +67,7 @@ export function figure(caption: Content, text: Content): Html {
 `
 }
 
-/** JSON over several lines, short objects on one, with its keys set off. */
+/** JSON over several lines, with short objects on one line and keys highlighted. */
 export function jsonCode(value: unknown, indent = ''): Html {
   const flat = JSON.stringify(value)
   if (typeof value !== 'object' || value === null) return html`<span class="value">${flat}</span>`
@@ -87,7 +87,7 @@ export function jsonCode(value: unknown, indent = ''): Html {
 
 const ONE_LINE = 40
 
-/** A chapter of the page, as it stands in the table of contents. */
+/** A chapter of the page, with its entry in the table of contents. */
 export interface Section {
   readonly id: string
   readonly title: string

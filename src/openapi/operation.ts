@@ -7,7 +7,7 @@ import type { SharedParameter } from './parameters.ts'
 /** An endpoint as the document and the reference page show it: OpenAPI calls it an operation. */
 export interface Operation {
   readonly method: Method
-  /** As it is written in the document: with `{id}`, and with its trailing `/` for Entities. */
+  /** As the document writes it: with `{id}`, and with the trailing `/` of Entity paths. */
   readonly path: string
   readonly id: string
   readonly tag: string

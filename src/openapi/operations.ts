@@ -7,7 +7,7 @@ import { isOpen } from './access.ts'
 import type { Operation } from './operation.ts'
 import { parametersOf, sharedParameters } from './parameters.ts'
 
-/** What can happen to any call, whatever it does. */
+/** Failures that any call can have. */
 const ANYWHERE: readonly Code[] = [
   'malformed_header',
   'invalid_token',
@@ -70,7 +70,7 @@ function ofEntity(model: Model, type: EntityType, all: readonly EntityEndpoint[]
   })
 }
 
-/** `order_lines` → `OrderLines`; names have no capitals of their own, so no two types get the same. */
+/** `order_lines` → `OrderLines`. Type names have no capitals, so no two types get the same label. */
 function labelOf({ name }: EntityType): string {
   const capital = (letter: string) => letter.toUpperCase()
   return name.replace(/^[a-z]/, capital).replace(/_([a-z])/g, (_, letter: string) => capital(letter))

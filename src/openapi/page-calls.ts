@@ -2,7 +2,7 @@ import type { Success } from '../api/description.ts'
 import { type Content, code, figure, Html, html, join, jsonCode, nameCode } from './html.ts'
 import type { Operation } from './operation.ts'
 
-/** A line for each call, which opens to what it does and an example of it. */
+/** A line for each call. It opens to show a description and an example. */
 export function endpoints(operations: readonly Operation[]): Html {
   return html`<ul class="endpoints">
 ${operations.map(endpoint)}</ul>`
@@ -16,7 +16,7 @@ ${exampleOf(operation)}</div></details></li>
 `
 }
 
-/** What a call does is written with `names` in it. */
+/** Text with `code` in backticks. */
 function prose(text: string): Content {
   return text.split('`').map((part, at) => (at % 2 === 0 ? part : code(part)))
 }
@@ -25,7 +25,7 @@ const AN_OPERATION = '01a1ddee-4c20-7471-b666-e716462ff2c3'
 
 function exampleOf({ method, path, open, body, answers }: Operation): Content {
   const id = path.startsWith('/api/operations/') ? AN_OPERATION : '1'
-  // A batch may be open to everybody; what is in this one need not be.
+  // A batch may be open to everyone, but the writes in this example may not.
   const token = !open || path === '/api/batch/'
   const asked = figure('Shell', curl(path.replace('{id}', id), { method, token, body: body?.example }))
   return [asked, ...answers.slice(0, 1).map(answerTo)]
@@ -38,7 +38,7 @@ function answerTo({ status, description, example }: Success): Html {
   return figure(`${status}`, jsonCode(example))
 }
 
-/** A call as it can be pasted into a shell that knows `BASE` and `TOKEN`. */
+/** A call to paste into a shell where `BASE` and `TOKEN` are set. */
 export function curl(
   path: string,
   { method, token, body }: { method?: string; token: boolean; body?: unknown },
@@ -55,7 +55,7 @@ export function curl(
   return html`${join(lines, ' \\\n  ')}`
 }
 
-/** A `'` would end the shell's quotes; in JSON it can be written otherwise. */
+/** A `'` would end the shell's quotes, so it is escaped in the JSON. */
 function inQuotes({ text }: Html): Html {
   return new Html(text.replaceAll('&#39;', '\\u0027'))
 }

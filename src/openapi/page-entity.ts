@@ -1,5 +1,6 @@
 import type { Action } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
+import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience } from './access.ts'
 import type { Section } from './html.ts'
 import { type Content, code, figure, type Html, html, join, jsonCode, nameCode, table } from './html.ts'
@@ -16,7 +17,7 @@ export function entitySection(type: EntityType, model: Model, operations: readon
     title: type.name,
     body: html`${about(type, model)}
 <h3>Fields</h3>
-${table(`Fields of ${type.name}`, ['Field', 'Needed', 'What it takes'], fieldRows(type, model), 'fields')}
+${table(`Fields of ${type.name}`, ['Field', 'Required', 'Values'], fieldRows(type, model), 'fields')}
 ${uniqueness(type)}
 <p class="note">The server adds ${join(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
 <h3>Who may do what</h3>
@@ -29,7 +30,7 @@ ${example(type, model)}`,
   }
 }
 
-/** What it is, as far as the declaration tells: whether it logs in, and what it has to do with others. */
+/** Whether the type logs in, and which types it is connected to. */
 function about({ name, login }: EntityType, { edges }: Model): Content {
   const targets = new Set(edges.filter(({ from }) => from === name).map(({ to }) => to))
   const sources = new Set(
@@ -46,14 +47,14 @@ function about({ name, login }: EntityType, { edges }: Model): Content {
   return sentences.length === 0 ? '' : html`<p>${join(sentences, ' ')}</p>`
 }
 
-/** Single fields say so themselves; here are the sets that are unique only together. */
+/** Only sets of fields: a field that is unique alone says so in the table. */
 function uniqueness({ uniques }: EntityType): Content {
   return uniques
     .filter((set) => set.length > 1)
     .map(
       (
         set,
-      ) => html`<p class="note">Unique together, among those that are not deleted: ${join(set.map(nameCode), ' and ')}.</p>
+      ) => html`<p class="note">Unique together (deleted Entities do not count): ${join(set.map(nameCode), ' and ')}.</p>
 `,
     )
 }
@@ -63,12 +64,12 @@ const served: readonly (readonly [Action, string])[] = [
   ['read', 'read and list'],
   ['update', 'change and replace'],
   ['delete', 'delete'],
-  ['restore', 'restore and list deleted ones'],
+  ['restore', 'restore and list deleted Entities'],
   ['purge', 'purge'],
-  ['history', 'see the history and the past'],
+  ['history', 'see the history and past states'],
 ]
 
-/** By who may, those with the fewest conditions first: that is shorter than by what they may. */
+/** One row per audience, the widest first. That is shorter than one row per action. */
 function accessRows(type: EntityType, model: Model): Content[][] {
   const audiences = ['everyone', 'signed-in', 'some', 'admins'] as const
   return audiences.flatMap((audience) => {
@@ -82,7 +83,7 @@ function accessRows(type: EntityType, model: Model): Content[][] {
 function onDelete(type: EntityType, model: Model): Content {
   const into = model.edges.filter(({ to }) => to === type.name)
   if (into.length === 0) return ''
-  return html`<h3>When one is deleted</h3>
+  return html`<h3>When ${oneOf(type.name)} is deleted</h3>
 <ul>
 ${into.map(
   (edge) => html`<li>${effectOf(edge)}</li>
@@ -94,11 +95,11 @@ function effectOf({ from, path, onDelete }: Edge): Html {
   const who = html`${typeLink(from)} that refer to it (${nameCode(path)})`
   switch (onDelete) {
     case 'restrict':
-      return html`As long as there are ${who}, the delete is refused with 409.`
+      return html`While there are ${who}, the delete is refused with 409.`
     case 'cascade':
-      return html`All ${who} are deleted with it, and come back with it.`
+      return html`All ${who} are deleted with it, and restored with it.`
     case 'clear':
-      return html`All ${who} lose the reference, and get it again when it is restored.`
+      return html`All ${who} lose the reference, and get it back when it is restored.`
   }
 }
 
@@ -106,7 +107,7 @@ function example(type: EntityType, model: Model): Html {
   const open = audienceOf(type, 'create') === 'everyone'
   return html`<div class="pair">
 ${figure(
-  html`<span class="method post">POST</span> Create one`,
+  html`<span class="method post">POST</span> Create ${oneOf(type.name)}`,
   curl(`/api/${type.name}/`, { token: !open, body: sampleOf(type, model) }),
 )}${figure('201 Created', jsonCode(answerOf(type, model)))}</div>
 `

@@ -13,7 +13,7 @@ export function typeLink(type: string): Html {
   return html`<a href="#${anchorOf(type)}">${type}</a>`
 }
 
-/** A row for each dot path: its name and type, whether it must be there, what it takes. */
+/** A row for each dot path: name and type, whether it is required, allowed values. */
 export function fieldRows(type: EntityType, model: Model): Content[][] {
   return rowsOf(type.fields, { type, conceals: concealedOf(type, model) })
 }
@@ -23,7 +23,7 @@ interface About {
   readonly conceals: Conceals
 }
 
-/** `within` is the optional object that the fields are in, if any: only with it must they be there. */
+/** `within` is the optional object that the fields are in, if any: they are required only if it is there. */
 function rowsOf(fields: readonly Field[], about: About, within?: string): Content[][] {
   const { type, conceals } = about
   return fields.flatMap((field) => {
@@ -42,11 +42,11 @@ function rowsOf(fields: readonly Field[], about: About, within?: string): Conten
   })
 }
 
-/** That there are rules, not what they say: strangers read this too. */
+/** Says that there are rules, not what they say: strangers read this too. */
 function ruleNotes({ read, write }: Field): string[] {
   return [
-    ...(read === undefined ? [] : ['not shown to everybody']),
-    ...(write === undefined ? [] : ['not for everybody to set']),
+    ...(read === undefined ? [] : ['not shown to everyone']),
+    ...(write === undefined ? [] : ['not everyone may set it']),
   ]
 }
 
@@ -66,7 +66,7 @@ function typeName({ type, schema }: ValueField): string {
   return type === 'list' ? `list of ${nameSchema(schema.items)}` : type
 }
 
-/** The items of a list are known by their schema alone. */
+/** The items of a list have no field type of their own, so it comes from their schema. */
 function nameSchema(schema: unknown): string {
   if (!isRecord(schema)) return 'values'
   if (Array.isArray(schema.anyOf)) return nameSchema(schema.anyOf[0])
@@ -103,18 +103,20 @@ function itemRows({ path, schema }: { path: string; schema: JsonSchema }, concea
   })
 }
 
+const UNIQUE = 'unique (deleted Entities do not count)'
+
 function valueNotes(type: EntityType, field: ValueField): Content[] {
   return [
     ...limits(field.schema),
-    ...(field.type === 'decimal' ? [`a text, with ${field.scale} digits behind the point`] : []),
-    ...(field.secret ? ['kept as a hash, never comes back'] : []),
-    ...(isUnique(type, field) ? ['unique among those that are not deleted'] : []),
-    ...(field.search ? [html`found by ${code('search')}`] : []),
-    ...(field.example === undefined ? [] : [html`such as ${code(JSON.stringify(field.example))}`]),
+    ...(field.type === 'decimal' ? [`a string with ${field.scale} decimal places`] : []),
+    ...(field.secret ? ['stored as a hash, never returned'] : []),
+    ...(isUnique(type, field) ? [UNIQUE] : []),
+    ...(field.search ? [html`searched by ${code('search')}`] : []),
+    ...(field.example === undefined ? [] : [html`for example ${code(JSON.stringify(field.example))}`]),
   ]
 }
 
-/** The e-mail of a login is unique without being declared so. */
+/** The e-mail of a login type is always unique. */
 function isUnique(type: EntityType, { path, unique }: ValueField): boolean {
   return unique || (type.login !== undefined && path === 'email')
 }
@@ -133,7 +135,7 @@ function limits(schema: JsonSchema): Content[] {
     ...range(schema.minLength, schema.maxLength, 'character'),
     ...range(bound(schema.minimum), bound(schema.maximum)),
     ...range(schema.minItems, schema.maxItems, 'item'),
-    // A decimal's pattern says no more than its type does.
+    // The pattern of a decimal adds nothing to its type.
     ...(typeof pattern === 'string' && schema.examples === undefined ? [html`matches ${code(pattern)}`] : []),
     ...(typeof description === 'string' ? [description] : []),
     ...(typeof format === 'string' ? (formats.get(format) ?? []) : []),
@@ -141,12 +143,12 @@ function limits(schema: JsonSchema): Content[] {
 }
 
 const formats = new Map<string, Content[]>([
-  ['date', [html`a day: <code>2026-12-31</code>`]],
-  ['date-time', ['a time with its zone (RFC 3339)']],
+  ['date', [html`a date: <code>2026-12-31</code>`]],
+  ['date-time', ['a time with a time zone (RFC 3339)']],
   ['uri', ['starts with http:// or https://']],
 ])
 
-/** The greatest and the least safe integer are everybody's, so they go without saying. */
+/** Every integer is limited to safe integers, so that limit is not shown. */
 function bound(value: unknown): unknown {
   return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value
 }
@@ -161,25 +163,22 @@ function range(min: unknown, max: unknown, unit?: string): string[] {
 
 function referenceNotes({ target, onDelete, unique }: ReferenceField): Content[] {
   const effects = {
-    restrict: ', which cannot be deleted meanwhile',
-    cascade: ': deleted with it, and restored with it',
-    clear: ': cleared when it is deleted, set again when it is restored',
+    restrict: ', which cannot be deleted while this refers to it',
+    cascade: '; deleted and restored together with it',
+    clear: '; cleared when it is deleted, set again when it is restored',
   }
-  return [
-    html`one of ${typeLink(target)}${effects[onDelete]}`,
-    ...(unique ? ['unique among those that are not deleted'] : []),
-  ]
+  return [html`one of ${typeLink(target)}${effects[onDelete]}`, ...(unique ? [UNIQUE] : [])]
 }
 
 function linksNotes({ target, onDelete, min, max }: LinksField): Content[] {
   const effects = {
-    restrict: ', which cannot be deleted meanwhile',
-    cascade: ': deleted with any of them, and restored with it',
-    clear: ': taken out when it is deleted, put back when it is restored',
+    restrict: ', which cannot be deleted while this refers to them',
+    cascade: '; deleted and restored together with any of them',
+    clear: '; an item is removed when it is deleted, and put back when it is restored',
   }
   return [
-    html`each one of ${typeLink(target)}${effects[onDelete]}`,
-    'none of them twice',
+    html`a list of ${typeLink(target)}${effects[onDelete]}`,
+    'without duplicates',
     ...range(min > 0 ? min : undefined, max, 'item'),
   ]
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Html } from './html.ts'
 
 /**
- * What the page can do beyond being read: a search, and buttons that copy. Without it the page is whole all the same.
- * Nothing declared is written into it, so its hash is always the same.
+ * Search and copy buttons. The page also works without it. It contains nothing from the declarations, so its hash never
+ * changes.
  */
 const source = `
 (() => {

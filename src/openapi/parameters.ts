@@ -21,7 +21,7 @@ export interface SharedParameter {
   readonly $ref: string
 }
 
-/** Of an endpoint that is there once. */
+/** Of an endpoint that belongs to no Entity type. */
 export function sharedParameters(names: readonly ParameterName[]): SharedParameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
@@ -45,7 +45,7 @@ export function parametersOf(
   )
 }
 
-/** Several in one parameter, with commas between them. */
+/** Several values in one parameter, separated by commas. */
 function severalOf(name: string, description: string, values: readonly string[]): Parameter {
   const schema = { type: 'array', items: { type: 'string', enum: values }, minItems: 1 }
   return { ...query(name, description, schema), style: 'form', explode: false }
@@ -53,20 +53,16 @@ function severalOf(name: string, description: string, values: readonly string[])
 
 function fieldsParameter(type: EntityType): Parameter {
   const paths = [...readablePaths(type.fields)]
-  return severalOf('fields', 'The dot paths to answer with; all of them unless told.', paths)
+  return severalOf('fields', 'The dot paths to return. Default: all.', paths)
 }
 
 function sortParameter(type: EntityType): Parameter {
   const paths = [...comparablesOf(type).keys()].flatMap((path) => [path, `-${path}`])
-  const parameter = severalOf(
-    'sort',
-    'The dot paths to sort by, `-` for descending; `id` unless told.',
-    paths,
-  )
+  const parameter = severalOf('sort', 'The dot paths to sort by; `-` for descending. Default: `id`.', paths)
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }
 
-/** A single value of a type, which its lists can be narrowed and sorted by. */
+/** A value that lists can be filtered and sorted by. */
 interface Comparable {
   readonly column: string
   readonly kind: ColumnKind
@@ -90,7 +86,7 @@ function searchParameters(type: EntityType): Parameter[] {
   const paths = searchedPaths(type)
   if (paths.length === 0) return []
   const where = paths.map((path) => `\`${path}\``).join(', ')
-  const description = `Only those that have each of these words in any of ${where}; the last one may be the beginning of a word. At most ${budget.searchWords} words; capitals and accents do not count. Best first, unless \`sort\` is told. Not together with \`at\`.`
+  const description = `Only Entities that have each of these words in at least one of ${where}. The last word may be the beginning of a word. At most ${budget.searchWords} words; case and accents are ignored. Best match first, unless there is a \`sort\`. Cannot be combined with \`at\`.`
   return [query('search', description, { type: 'string', pattern: '[\\p{L}\\p{N}]' })]
 }
 
@@ -99,12 +95,12 @@ function expandParameters(type: EntityType, model: Model): Parameter[] {
   const own = [...walk(type.fields)].filter(isPointing).map(({ path }) => path)
   const names = [...own, ...reversesOf(model, type.name).map(({ name }) => name)]
   if (names.length === 0) return []
-  const description = `What comes along, and what comes along with that, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. A reference that would bring too much along stays \`{"id": 5, "truncated": true}\`. Not together with \`at\`.`
+  const description = `The references to replace by the Entities they point to, nested with dots, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. Past the size limit a reference stays \`{"id": 5, "truncated": true}\`. Cannot be combined with \`at\`.`
   const schema = { type: 'array', items: { type: 'string', examples: names.slice(0, 1) }, minItems: 1 }
   return [{ ...query('expand', description, schema), style: 'form', explode: false }]
 }
 
-/** Of a summary: what it is grouped by, and what is told of each group. */
+/** Of a summary: the groups, and the figures of each group. */
 function figureParameters(type: EntityType): Parameter[] {
   const all = [...comparablesOf(type).values()]
   const of = (kinds: readonly string[]) =>
@@ -114,22 +110,22 @@ function figureParameters(type: EntityType): Parameter[] {
   return [
     severalOf(
       'group',
-      'A line for each combination of these values.',
+      'One item for each combination of these values.',
       all.map(({ column }) => column),
     ),
-    severalOf('sum', 'Added up.', numbers),
-    severalOf('avg', 'The average.', numbers),
-    severalOf('min', 'The least.', ordered),
-    severalOf('max', 'The greatest.', ordered),
+    severalOf('sum', 'The sum of each.', numbers),
+    severalOf('avg', 'The average of each.', numbers),
+    severalOf('min', 'The minimum of each.', ordered),
+    severalOf('max', 'The maximum of each.', ordered),
   ].map((one) => ({ ...one, schema: { ...one.schema, uniqueItems: true } }))
 }
 
-/** `?customer.id=5`: one for each dot path that can be compared. A field with a name that is taken cannot be asked for in this way. */
+/** `?customer.id=5`: one for each comparable dot path, unless its name is that of another parameter. */
 function equalityParameters(type: EntityType, taken: ReadonlySet<string>): Parameter[] {
   const free = searchedPaths(type).length === 0 ? 'search' : ''
   return [...comparablesOf(type).values()]
     .filter(({ column }) => !taken.has(column) || column === free)
-    .map((one) => query(one.column, `Only those where it is this: ${shapeOf(one)}.`, textSchema(one)))
+    .map((one) => query(one.column, `Only Entities with this value: ${shapeOf(one)}.`, textSchema(one)))
 }
 
 function shapeOf({ kind, field }: Comparable): string {
@@ -137,7 +133,7 @@ function shapeOf({ kind, field }: Comparable): string {
   return kind === 'text' ? 'a text' : `${shapes[kind]}, or \`null\``
 }
 
-/** A text is taken as it is, so that only other values can be asked for by the word `null`. */
+/** For a text, `null` means the text "null". For other values it means no value. */
 function textSchema({ kind, field }: Comparable): JsonSchema {
   const nullable = (schema: JsonSchema) => ({ anyOf: [schema, { const: 'null' }] })
   switch (kind) {

@@ -7,7 +7,7 @@ function headersOf(names: readonly HeaderName[]): object {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The answers of a call, by status. Failures are shared, since many calls fail in the same ways. */
+/** The answers of a call, by status. Failures are shared components, since many calls fail in the same ways. */
 export function responsesOf(operation: Operation): object {
   return Object.fromEntries([
     ...operation.answers.map(
@@ -30,13 +30,13 @@ function successOf({ description, headers, schema, example }: Success, types: re
   }
 }
 
-/** `components.responses`: one for each set of codes that any call can fail with under one status. */
+/** `components.responses`: one for each set of codes that share a status in some call. */
 export function failuresOf(operations: readonly Operation[]): object {
   const groups = operations.flatMap(({ codes }) => groupCodes(codes))
   return Object.fromEntries(groups.map(([status, codes]) => [nameOf(codes), failureOf(status, codes)]))
 }
 
-/** In the catalogue's order, so that the same set always has the same name. */
+/** Codes are sorted as in the catalogue, so that the same set always has the same name. */
 const order: readonly string[] = Object.keys(catalogue)
 
 function groupCodes(codes: readonly Code[]): [status: number, codes: Code[]][] {
@@ -75,7 +75,7 @@ function failureOf(status: number, codes: readonly Code[]): object {
   }
 }
 
-/** Codes whose failures say where, with what they say. */
+/** Example `errors` of the codes that have them. */
 const where: Readonly<Partial<Record<Code, Record<string, string[]>>>> = {
   invalid_data: {
     'address.zip': ['must match the pattern ^[0-9]{5}$'],

@@ -4,13 +4,14 @@ import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
+import { oneOf } from '../declare/one-of.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
 import { mapSchema } from './compose.ts'
 import { concealedOf, withoutConcealed, withoutDefaults } from './concealed.ts'
 
-/** All component schemas: those of each type by its name, those of Takeback itself with a capital, so that they cannot meet. */
+/** All component schemas. Takeback's own start with a capital, so that they cannot clash with those of declared types. */
 export function schemasOf(model: Model, { server, entity }: Endpoints): Record<string, JsonSchema> {
   const types = [...model.entities.values()]
   const own = [...server, ...entity].map(({ schemas }) => schemas?.(model))
@@ -28,25 +29,26 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const conceals = concealedOf(type, model)
   const sentAs = (mode: Mode) =>
     spoken(portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals)))
+  const one = oneOf(type.name)
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
-    [type.name]: { description: `One of ${type.name}, as it comes back.`, ...whole },
-    [named('part')]: { description: `The chosen \`fields\` of one of ${type.name}.`, ...part },
+    [type.name]: { description: `${capitalised(one)}, as the API returns it.`, ...whole },
+    [named('part')]: { description: `The chosen \`fields\` of ${one}.`, ...part },
     [named('trashed')]: {
-      description: `One of ${type.name}, with how it was deleted; for lists with \`trashed\`.`,
+      description: `${capitalised(one)} in a list with \`trashed\`, with the operation that deleted it.`,
       ...entitySchema(type, {}, { deletion: deletionSchema }, reverses),
     },
-    [named('create')]: { description: `A new one of ${type.name}.`, ...sentAs('whole') },
+    [named('create')]: { description: `The body to create ${one}.`, ...sentAs('whole') },
     [named('made')]: {
-      description: `New ones of ${type.name}, in the order in which they were sent.`,
+      description: `The new ${type.name}, in the order in which they were sent.`,
       ...object({ data: manyOf(refTo(type.name)) }, ['data']),
     },
     [named('patch')]: {
-      description: 'What is to change: the keys are merged in (RFC 7396), and `null` takes away.',
+      description: 'The keys to change. They are merged (RFC 7396); `null` removes a value.',
       ...sentAs('partial'),
     },
     [named('replace')]: {
-      description: 'All that is to stand there from now on. A secret that is left out stays as it is.',
+      description: 'The complete new values. An absent secret stays as it is.',
       ...sentAs('replace'),
     },
     [named('list')]: listSchema(model, type),
@@ -54,10 +56,14 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   }
 }
 
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const serverTime = (description: string): JsonSchema => ({ ...time, description, readOnly: true })
 
-/** An Entity as it comes back: every key is there, `null` where there is nothing. */
+/** An Entity as the API returns it: every key is present, `null` if it has no value. */
 function entitySchema(
   type: EntityType,
   more: Record<string, JsonSchema> = {},
@@ -69,13 +75,18 @@ function entitySchema(
     id: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, readOnly: true },
     ...more,
     ...(isRecord(properties) ? properties : {}),
-    version: { type: 'integer', minimum: 1, readOnly: true, description: 'One more with every change.' },
+    version: {
+      type: 'integer',
+      minimum: 1,
+      readOnly: true,
+      description: 'Goes up by one with every change.',
+    },
     created_at: serverTime('When it was created.'),
     updated_at: serverTime('When it was last changed.'),
     deleted_at: {
       anyOf: [time, { type: 'null' }],
       readOnly: true,
-      description: 'When it was deleted; `null` for what is live.',
+      description: 'When it was deleted; `null` if it is live.',
     },
     ...last,
   }
@@ -87,12 +98,12 @@ function entitySchema(
   )
 }
 
-/** Those that refer to it, by the name that was declared for them: only with `expand`. */
+/** The Entities that refer to it, by their declared name. Only with `expand`. */
 function reverseSchemas(model: Model, { name: target }: EntityType): Record<string, JsonSchema> {
   const schemas = reversesOf(model, target).map(({ name, from, field }): [string, JsonSchema] => {
     const data = { type: 'array', items: refTo(from.name), maxItems: budget.expandReverse }
     const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
-    const description = `With \`expand\`: the first of the ${from.name} that refer to it by \`${field.path}\`.`
+    const description = `With \`expand\`: the first ${from.name} that refer to it by \`${field.path}\`.`
     return [name, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]
   })
   return Object.fromEntries(schemas)
@@ -108,9 +119,9 @@ function listSchema(model: Model, type: EntityType): JsonSchema {
       data: { type: 'array', items },
       next: {
         type: ['string', 'null'],
-        description: 'The `cursor` of the next page; `null` on the last one.',
+        description: 'The `cursor` of the next page; `null` on the last page.',
       },
-      total: { type: 'integer', minimum: 0, description: 'How many there are in all; only with `count=1`.' },
+      total: { type: 'integer', minimum: 0, description: 'The number on all pages. Only with `count=1`.' },
     },
     ['data', 'next'],
   )
@@ -122,12 +133,12 @@ const deletionSchema: JsonSchema = {
     { type: 'null' },
   ],
   readOnly: true,
-  description: 'The operation that deleted it, and who did that.',
+  description: 'The operation that deleted it, and its actor.',
 }
 
 function selfSchema(type: EntityType, userType: string): JsonSchema {
   return {
-    description: `One of ${type.name}, with its user type.`,
+    description: `${capitalised(oneOf(type.name))}, with its user type.`,
     ...entitySchema(type, { user_type: { const: userType } }, {}, { password_expires_at: passwordExpiry }),
   }
 }
@@ -138,15 +149,18 @@ function errorSchema(): JsonSchema {
     description: 'Every failure has this shape.',
     ...object(
       {
-        message: { type: 'string', description: 'What went wrong, for people.' },
+        message: { type: 'string', description: 'What went wrong, for people to read.' },
         errors: {
           type: 'object',
           additionalProperties: sentences,
-          description: 'What is wrong where: the dot path, and one or more sentences.',
+          description: 'What is wrong, by dot path: one or more sentences each.',
         },
         code: { type: 'string', enum: Object.keys(catalogue), description: 'What went wrong, for programs.' },
-        request_id: { type: 'string', description: 'Stands in the log beside the cause; from 500 on.' },
-        preview: { ...refTo('Undone'), description: 'With `plan_changed`: what would be done now.' },
+        request_id: {
+          type: 'string',
+          description: 'The id under which the server log has the cause. Only with status 500 and above.',
+        },
+        preview: { ...refTo('Undone'), description: 'With `plan_changed`: what the undo would do now.' },
       },
       ['message', 'code'],
     ),
@@ -154,18 +168,18 @@ function errorSchema(): JsonSchema {
   }
 }
 
-/** Generators of types take what has a default for something that is always there, so it is told in words. */
+/** Type generators treat a key with a default as always present, so the default goes into the description. */
 function spoken(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (one) => {
     const { default: given, ...rest } = one
     if (given === undefined) return one
-    const words = `\`${JSON.stringify(given)}\` unless it is given.`
+    const words = `Default: \`${JSON.stringify(given)}\`.`
     const { description } = rest
     return { ...rest, description: typeof description === 'string' ? `${description} ${words}` : words }
   })
 }
 
-/** Patterns are RE2's; one that JSON Schema's own dialect (ECMA-262) cannot read is told in words instead. */
+/** Patterns are RE2. One that is not valid in JSON Schema (ECMA-262) goes into the description instead. */
 function portable(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, (one) => {
     const { pattern, ...rest } = one

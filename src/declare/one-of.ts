@@ -1,0 +1,25 @@
+/** Plurals in `-s` whose singular the rules below would get wrong. */
+const IRREGULAR: Readonly<Record<string, string>> = { movies: 'movie', cookies: 'cookie', caches: 'cache' }
+
+/** Words in `-s` that are no plural, and endings that do not tell the singular. */
+const UNKNOWN =
+  /^(?:series|species|news|means|canvas|atlas|analytics|statistics|logistics|.?s)$|(?:ss|us|is|oes|ves|yses|zzes)$/
+
+/** A vowel that is spoken as one: `an hour`, but `a user`. */
+const VOWEL = /^(?:a|e(?!u)|i|o(?!ne$)|u(?!ni|se|sa|ti|rl)|hour|hono)/
+
+/** One Entity of a type in words: `a booking` of `bookings`, but `one of people`, where the singular is not known. */
+export function oneOf(type: string): string {
+  const words = type.split('_')
+  const one = singularOf(words.pop() ?? '')
+  if (one === undefined) return `one of ${type}`
+  const name = [...words, one].join(' ')
+  return `${VOWEL.test(name) ? 'an' : 'a'} ${name}`
+}
+
+function singularOf(word: string): string | undefined {
+  if (!word.endsWith('s') || UNKNOWN.test(word)) return undefined
+  if (IRREGULAR[word] !== undefined) return IRREGULAR[word]
+  if (/.[^aeiou]ies$/.test(word)) return word.replace(/ies$/, 'y')
+  return /(?:ss|x|sh|ch|[^ao]us|ias)es$/.test(word) ? word.slice(0, -2) : word.slice(0, -1)
+}

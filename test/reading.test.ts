@@ -31,9 +31,6 @@ const stillLong: readonly string[] = [
   'openapi/page-past.ts pastSection',
   'openapi/page-topics.ts listParameters',
   'openapi/past-operations.ts pastOperations',
-  'store/check/own-tables.ts checkAbout',
-  'store/migration/alter.ts changeColumn',
-  'store/postgres/structure.ts structureOf',
 ]
 const stillPositional: readonly string[] = [
   'api/create.ts create',
@@ -47,10 +44,4 @@ const stillPositional: readonly string[] = [
   'api/update.ts change',
   'cli/serve.ts stopOn',
   'journal/reversal.ts undoValues',
-  'store/backup/make.ts describeFile',
-  'store/copy/copy.ts check',
-  'store/migration/alter.ts changeColumn',
-  'store/migration/alter.ts refuseEmptied',
-  'store/migration/alter.ts refuseUnfit',
-  'store/sqlite/wal.ts sum',
 ]

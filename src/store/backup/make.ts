@@ -46,7 +46,7 @@ export async function makeBackup(from: Location, file: string, settings: BackupS
   try {
     const { secret: kept, least } = await fill(from, partial)
     const placeholder = newPlaceholder()
-    const record = await describeFile(partial, describe(from), settings, kept, placeholder)
+    const record = await describeFile(partial, { ...settings, from: describe(from), kept, placeholder })
     fingerprint(partial, placeholder)
     await verify(partial, record, least)
     publish(partial, file)
@@ -102,12 +102,18 @@ async function lastIn(path: string): Promise<number> {
   }
 }
 
+/** What the record of a backup is made from. */
+interface Described extends BackupSettings {
+  /** Which database it is one of. */
+  readonly from: string
+  /** The secret that is kept with the data. */
+  readonly kept: string | undefined
+  readonly placeholder: string
+}
+
 function describeFile(
   partial: string,
-  from: string,
-  { version, passphrase, secret: given }: BackupSettings,
-  kept: string | undefined,
-  placeholder: string,
+  { from, version, passphrase, secret: given, kept, placeholder }: Described,
 ): Promise<BackupRecord> {
   const secret = passphrase === undefined ? kept : (given ?? kept)
   return alterFile(partial, 'backup', (structure) =>

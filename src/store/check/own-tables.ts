@@ -1,53 +1,56 @@
-import { id, type Sql, sql, word } from '../sql.ts'
-import type { Table } from '../tables.ts'
+import { id, join, sql, word } from '../sql.ts'
+import type { Column, Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
 
 /** Rows of Takeback's own tables that speak of Entities of a type that are not there. */
 export async function checkAbout(checked: Checked, table: Table): Promise<Finding[]> {
-  const isGone = (of: Sql) => sql`NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = ${of})`
   const findings: Finding[] = []
   for (const name of ['takeback_cleared', 'takeback_sealed', 'takeback_shown'])
-    findings.push(
-      ...(await findRows(
-        checked,
-        sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)} AND ${isGone(sql`o."entity_id"`)}`,
-        ([row]) => ({ kind: 'own', where: name, what: `speaks of ${table.name}/${row}, which is not there` }),
-      )),
-    )
-  for (const column of table.columns) {
-    const target = column.references ?? column.links
-    if (target !== undefined)
-      findings.push(
-        ...(await findRows(
-          checked,
-          sql`SELECT o."entity_id", o."target" FROM "takeback_cleared" o WHERE o."entity" = ${word(table.name)} AND o."column" = ${word(column.name)}
-            AND NOT EXISTS (SELECT 1 FROM ${id(target)} x WHERE x."id" = o."target")`,
-          ([row, one]) => ({
-            kind: 'own',
-            where: 'takeback_cleared',
-            what: `says that ${table.name}/${row} referred to ${target}/${one}, which is not there`,
-          }),
-        )),
-      )
-  }
-  const secrets = table.columns
-    .filter(({ secret }) => secret)
-    .map(({ name }) => sql` AND o."column" <> ${word(name)}`)
-  findings.push(
-    ...(await findRows(
-      checked,
-      sql`SELECT o."entity_id", o."column" FROM "takeback_sealed" o WHERE o."entity" = ${word(table.name)}${secrets.reduce(
-        (all, one) => sql`${all}${one}`,
-        sql``,
-      )}`,
-      ([row, column]) => ({
-        kind: 'own',
-        where: 'takeback_sealed',
-        what: `has a former ${column} of ${table.name}/${row}, which is no secret`,
-      }),
-    )),
-  )
+    findings.push(...(await checkSubjects(checked, table, name)))
+  for (const column of table.columns) findings.push(...(await checkCleared(checked, table, column)))
+  findings.push(...(await checkSealed(checked, table)))
   return findings
+}
+
+/** What a row is about must be there. */
+function checkSubjects(checked: Checked, table: Table, name: string): Promise<Finding[]> {
+  return findRows(
+    checked,
+    sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)}
+      AND NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = o."entity_id")`,
+    ([row]) => ({ kind: 'own', where: name, what: `speaks of ${table.name}/${row}, which is not there` }),
+  )
+}
+
+/** What a reference led to before a deletion emptied it must be there. */
+async function checkCleared(checked: Checked, table: Table, column: Column): Promise<Finding[]> {
+  const target = column.references ?? column.links
+  if (target === undefined) return []
+  return findRows(
+    checked,
+    sql`SELECT o."entity_id", o."target" FROM "takeback_cleared" o WHERE o."entity" = ${word(table.name)} AND o."column" = ${word(column.name)}
+      AND NOT EXISTS (SELECT 1 FROM ${id(target)} x WHERE x."id" = o."target")`,
+    ([row, one]) => ({
+      kind: 'own',
+      where: 'takeback_cleared',
+      what: `says that ${table.name}/${row} referred to ${target}/${one}, which is not there`,
+    }),
+  )
+}
+
+/** Only secrets are sealed. */
+function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
+  const secrets = table.columns.filter(({ secret }) => secret)
+  const isNoSecret = secrets.map(({ name }) => sql` AND o."column" <> ${word(name)}`)
+  return findRows(
+    checked,
+    sql`SELECT o."entity_id", o."column" FROM "takeback_sealed" o WHERE o."entity" = ${word(table.name)}${join(isNoSecret, sql``)}`,
+    ([row, column]) => ({
+      kind: 'own',
+      where: 'takeback_sealed',
+      what: `has a former ${column} of ${table.name}/${row}, which is no secret`,
+    }),
+  )
 }
 
 /** What is shown belongs to an answer that is kept. */

@@ -76,7 +76,7 @@ export async function copyData(
     const numbers = await numbersOf(source, session, tables)
     return { memory, tables, tallies, numbers, rows, ...(await endOf(session)) }
   })
-  await check(target, copied.tables, copied.tallies, copied.rows, report)
+  await compareWith(copied, target, report)
   await beforeEnd()
   await complete(target, copied)
   const missed = await source.transact('read', (session) => changesSince(session, copied.last))
@@ -139,11 +139,9 @@ async function clearHalf(target: Structure, session: Session): Promise<void> {
 }
 
 /** Reads it all back: what is there must be what was sent. */
-async function check(
+async function compareWith(
+  { tables, tallies, rows: of }: Sent,
   target: Structure,
-  tables: readonly CopiedTable[],
-  tallies: ReadonlyMap<string, string>,
-  of: number,
   report: (progress: Progress) => void,
 ): Promise<void> {
   await target.transact('read', async (session) => {
@@ -161,6 +159,13 @@ async function check(
         )
     }
   })
+}
+
+/** The tables that were copied, a sum over the rows of each, and how many there were in all. */
+interface Sent {
+  readonly tables: readonly CopiedTable[]
+  readonly tallies: ReadonlyMap<string, string>
+  readonly rows: number
 }
 
 /** What is known of the source once all of it was read. */

@@ -1,33 +1,35 @@
-import type { Column, Index, Table } from '../tables.ts'
+import type { Column, Table } from '../tables.ts'
+import { alterIndexes } from './alter-indexes.ts'
+import { type Altering, needsFill } from './altering.ts'
 import { type Draft, pathOf } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
 import type { Found } from './rows.ts'
 import { cannotBecome } from './shapes.ts'
-import { indexName, saidOf } from './structure.ts'
 
 /** From a table as it is held to the same one as it is wanted. */
 export async function alter(old: Table, table: Table, draft: Draft): Promise<void> {
-  await refuseAbsent(old, table, draft)
-  refuseTwins(old, table, draft)
+  const altering: Altering = { old, table, draft }
+  await refuseAbsent(altering)
+  refuseTwins(altering)
   const converted = new Set<string>()
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const former = old.columns.find(({ name }) => name === column.name)
     const filled = withFill(column, old)
-    if (former === undefined) await addColumn(old, table, filled, draft)
+    if (former === undefined) await addColumn(altering, filled)
     else {
-      if (await changeColumn(old, table, former, column, draft)) converted.add(column.name)
+      if (await changeColumn(altering, { former, column })) converted.add(column.name)
       if (needsFill(former, filled)) {
         draft.additive = false
-        await fillColumn(old, table, filled, draft)
+        await fillColumn(altering, filled)
       }
     }
   }
-  alterWords(old, table, draft)
-  await alterIndexes(old, table, converted, draft)
+  alterWords(altering)
+  await alterIndexes(altering, converted)
 }
 
 /** Words are made from texts that are there: they come and go with the wish to search them. */
-function alterWords(old: Table, table: Table, draft: Draft): void {
+function alterWords({ old, table, draft }: Altering): void {
   const filled = (path: string) =>
     draft.changes.some(
       (change) =>
@@ -59,7 +61,7 @@ function alterWords(old: Table, table: Table, draft: Draft): void {
 }
 
 /** SQL does not tell `Name` from `name`, and what is kept aside is still there. */
-function refuseTwins(old: Table, table: Table, draft: Draft): void {
+function refuseTwins({ old, table, draft }: Altering): void {
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(
       ({ name }) => name !== column.name && name.toLowerCase() === column.name.toLowerCase(),
@@ -72,7 +74,7 @@ function refuseTwins(old: Table, table: Table, draft: Draft): void {
   }
 }
 
-async function addColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
+async function addColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
   const path = pathOf(table, column)
   const rows = await rowsOf(old, column, draft)
   if (column.required && column.fill === undefined && rows > 0)
@@ -108,7 +110,7 @@ function gets(rows: number): string {
 }
 
 /** Rows that have nothing get the default. */
-async function fillColumn(old: Table, table: Table, column: Column, draft: Draft): Promise<void> {
+async function fillColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
   const { within, ...bare } = column
   const isKnown = within !== undefined && old.columns.some(({ name }) => name === within)
   const looked = isKnown ? { ...bare, within } : bare
@@ -144,17 +146,8 @@ function wasDeclared(old: Table, object: string): boolean {
   return old.columns.some(({ name, aside }) => !aside && name.startsWith(`${object}.`))
 }
 
-/** Rows that have nothing in a column get what new ones would, where it has another role than before. */
-function needsFill(former: Column, column: Column): boolean {
-  return (
-    column.fill !== undefined &&
-    column.optional !== true &&
-    (former.aside === true || former.fill === undefined || former.optional === true)
-  )
-}
-
 /** An optional object that is required now must be there in every row. */
-async function refuseAbsent(old: Table, table: Table, draft: Draft): Promise<void> {
+async function refuseAbsent({ old, table, draft }: Altering): Promise<void> {
   for (const column of old.columns) {
     const declared = table.columns.some(({ name }) => name.startsWith(`${column.name}.`))
     const required = !table.columns.some(({ name }) => name === column.name)
@@ -174,46 +167,29 @@ function refuseEmpty(table: Table, column: Column, found: Found, draft: Draft): 
   )
 }
 
+/** A column as it is held, and as it is wanted. */
+interface Changing {
+  readonly former: Column
+  readonly column: Column
+}
+
 /** Whether it is to hold its values as another kind. */
-async function changeColumn(
-  old: Table,
-  table: Table,
-  former: Column,
-  column: Column,
-  draft: Draft,
-): Promise<boolean> {
+async function changeColumn(altering: Altering, changing: Changing): Promise<boolean> {
+  const { old, table, draft } = altering
+  const { former, column } = changing
   const path = pathOf(table, column)
   const before = draft.lines.length
-  const convert =
-    contentOf(former) === contentOf(column) ? (value: unknown) => value : conversion(former, column)
+  const isConverted = contentOf(former) !== contentOf(column)
+  const convert = isConverted ? conversion(former, column) : (value: unknown) => value
   if (convert === undefined) {
     draft.refuse(path, cannotBecome(path, contentOf(former), contentOf(column)))
     return false
   }
-  await refuseEmptied(old, table, former, column, draft)
-  const target = column.references ?? column.links
-  if (former.aside && target !== undefined)
-    draft.refuseFound(
-      table,
-      path,
-      await draft.rows.dangling(old.name, column),
-      (which) =>
-        `is declared again, but ${which} refer to ${target} that were deleted meanwhile: restore those first, or choose another name`,
-    )
-  if (former.aside && column.derived !== undefined)
-    draft.refuseFound(
-      table,
-      path,
-      await draft.rows.underived(old.name, column),
-      (which) =>
-        `is made from ${column.derived?.from}, which ${which} have changed meanwhile: change it back first, or choose another name for the type`,
-    )
-  if (former.aside && !column.secret)
-    draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
-  const other = contentOf(former) !== contentOf(column)
-  await refuseUnfit(table, former, column, convert, draft)
+  await refuseEmptied(altering, changing)
+  if (former.aside) await draftRejoin(altering, changing)
+  await refuseUnfit(altering, changing, convert)
   if (draft.lines.length > before) return false
-  if (other) {
+  if (isConverted) {
     draft.additive = false
     const rows = await draft.rows.count(old.name, column.name)
     draft.do({ kind: 'convert column', table, from: former, column, rows })
@@ -222,11 +198,34 @@ async function changeColumn(
   }
   if (former.aside && column.kind === 'presence' && wasDeclared(old, column.name))
     draft.safe(path, 'may be left out now')
-  else sayChanged(path, former, column, draft)
+  else sayChanged(path, changing, draft)
   return false
 }
 
-function sayChanged(path: string, former: Column, column: Column, draft: Draft): void {
+/** A column that was kept aside is declared again: what it holds must still fit what has gone on meanwhile. */
+async function draftRejoin({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
+  const path = pathOf(table, column)
+  const target = column.references ?? column.links
+  if (target !== undefined)
+    draft.refuseFound(
+      table,
+      path,
+      await draft.rows.dangling(old.name, column),
+      (which) =>
+        `is declared again, but ${which} refer to ${target} that were deleted meanwhile: restore those first, or choose another name`,
+    )
+  if (column.derived !== undefined)
+    draft.refuseFound(
+      table,
+      path,
+      await draft.rows.underived(old.name, column),
+      (which) =>
+        `is made from ${column.derived?.from}, which ${which} have changed meanwhile: change it back first, or choose another name for the type`,
+    )
+  if (!column.secret) draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
+}
+
+function sayChanged(path: string, { former, column }: Changing, draft: Draft): void {
   if (former.aside) draft.safe(path, 'is declared again, with its data')
   else if (former.required !== column.required || former.optional !== column.optional) {
     if (column.required) draft.additive = false
@@ -240,13 +239,7 @@ function sayChanged(path: string, former: Column, column: Column, draft: Draft):
   if (!Bun.deepEquals(former.fill, column.fill)) draft.safe(path, 'has another default')
 }
 
-async function refuseEmptied(
-  old: Table,
-  table: Table,
-  former: Column,
-  column: Column,
-  draft: Draft,
-): Promise<void> {
+async function refuseEmptied({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
   const wrapped =
     column.within !== undefined && !old.columns.some(({ name, aside }) => name === column.within && !aside)
   const asBefore = former.required === true && !former.aside && (wrapped || former.within === column.within)
@@ -259,11 +252,9 @@ async function refuseEmptied(
 }
 
 async function refuseUnfit(
-  table: Table,
-  former: Column,
-  column: Column,
+  { table, draft }: Altering,
+  { former, column }: Changing,
   convert: (value: unknown) => unknown,
-  draft: Draft,
 ): Promise<void> {
   const { check, limits } = column
   if (check === undefined || limits === undefined || column.secret) return
@@ -282,86 +273,4 @@ async function refuseUnfit(
     (which) =>
       `has limits that are not met by ${which}: the first ${sentence}. Change them first, or declare wider limits`,
   )
-}
-
-async function alterIndexes(
-  old: Table,
-  table: Table,
-  converted: ReadonlySet<string>,
-  draft: Draft,
-): Promise<void> {
-  const key = (index: Index) => indexName(table.name, index)
-  const touched = (index: Index) => index.columns.some((name) => converted.has(name))
-  const stays = (index: Index, others: readonly Index[]) =>
-    !touched(index) && others.some((other) => key(other) === key(index))
-  for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
-    draft.do({ kind: 'drop index', table, index })
-    if (touched(index)) continue
-    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'need not be unique any more')
-    if (index.descending !== undefined)
-      draft.safe(`${table.name}.${saidOf(index)}`, 'is not indexed any more')
-  }
-  for (const index of table.indexes) if (await refuseSameFill(old, table, index, draft)) return
-  for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
-    if (old.indexes.some((one) => key(one) === key(index))) draft.do({ kind: 'add index', table, index })
-    else await addIndex(old, table, index, draft)
-}
-
-async function addIndex(old: Table, table: Table, index: Index, draft: Draft): Promise<void> {
-  const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
-  const path = `${table.name}.${saidOf(index)}`
-  if (index.unique) draft.additive = false
-  if (await refuseLong(old, table, index, draft)) return
-  if (index.unique && !isNew) {
-    const found = await draft.rows.duplicates(old.name, index.columns)
-    const refused = draft.refuseFound(
-      table,
-      path,
-      found,
-      (which) => `must be unique now, but ${which} have the same as others: change them first`,
-    )
-    if (refused) return
-    draft.additive = false
-    draft.safe(path, 'must be unique now')
-  }
-  if (index.descending === undefined) draft.do({ kind: 'add index', table, index })
-  else draft.do({ kind: 'add index', table, index }, path, 'is indexed now')
-}
-
-/** An index takes only so many bytes of a text, which its check knows. */
-async function refuseLong(old: Table, table: Table, index: Index, draft: Draft): Promise<boolean> {
-  let refused = false
-  for (const name of index.columns) {
-    const column = table.columns.find((one) => one.name === name)
-    const former = old.columns.find((one) => one.name === name)
-    if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
-    const { check } = column
-    const found = await draft.rows.unfit(table.name, former, (value) => {
-      const errors = new Map<string, string[]>()
-      check(value, name, errors)
-      return errors.size === 0
-    })
-    const now = index.unique ? 'must be unique now' : 'is indexed now'
-    const why = (which: string) => `${now}, but ${which} are too long for that: shorten them first`
-    refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
-  }
-  return refused
-}
-
-/** What gets its default for the first time would all have the same. */
-async function refuseSameFill(old: Table, table: Table, index: Index, draft: Draft): Promise<boolean> {
-  const [name, ...more] = index.columns
-  const column = table.columns.find((one) => one.name === name)
-  if (!index.unique || more.length > 0 || column?.fill === undefined || column.within !== undefined)
-    return false
-  const former = old.columns.find((one) => one.name === name)
-  if (former !== undefined && !needsFill(former, column)) return false
-  const empty =
-    former === undefined ? await draft.rows.count(old.name) : (await draft.rows.empty(old.name, column)).count
-  if (empty < 2) return false
-  draft.refuse(
-    `${table.name}.${name}`,
-    `must be unique, but ${empty} of ${table.name} have none and would all get the same default: leave out the default, or fill them first`,
-  )
-  return true
 }

@@ -30,32 +30,16 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
     ddl,
     async transact(manner, work) {
       if (manner !== 'read')
-        await prepare().catch((error) => {
+        await prepareLock(structure, pool).catch((error) => {
           throw startErrorOf(error, place)
         })
-      for (let tries = 1; ; tries++) {
-        try {
-          return await pool.transaction(async (connection) => {
-            const session = sessionOf(connection)
-            if (manner === 'read')
-              await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
-            await session.run(sql`SET LOCAL statement_timeout = ${count(limits.statement)}`)
-            await session.run(
-              sql`SET LOCAL idle_in_transaction_session_timeout = ${count(limits.idleInTransaction)}`,
-            )
-            if (manner !== 'read') {
-              await session.run(LOCK)
-              await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
-            }
-            return { result: await work(session), commit: manner !== 'read' }
-          }, PATIENCE_MS)
-        } catch (error) {
-          if (meaningOf(error).kind !== 'again' && stateOf(error) !== '55P03')
-            throw startErrorOf(error, place)
-          if (tries === LOCK_TRIES) throw startErrorOf(error, place)
-          await Bun.sleep(500)
-        }
-      }
+      return retryLocked(place, () =>
+        pool.transaction(async (connection) => {
+          const session = sessionOf(connection)
+          await begin(session, manner, limits)
+          return { result: await work(session), commit: manner !== 'read' }
+        }, PATIENCE_MS),
+      )
     },
     async insert(table, columns, rows) {
       await pool.query(statement(insertRows(table, columns)), arraysOf(columns, rows))
@@ -64,29 +48,50 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
     inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
   }
-
-  /** The row that is locked must be there first. Several may make it at once. */
-  async function prepare(): Promise<void> {
-    await pool.transaction(async (connection) => {
-      await refuseForeign(structure, sessionOf(connection))
-      return { result: undefined, commit: false }
-    })
-    for (let tries = 1; ; tries++)
-      try {
-        await pool.query(statement(ddl.meta), {})
-        await pool.query(
-          statement(
-            sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('lock', '') ON CONFLICT ("key") DO NOTHING`,
-          ),
-          {},
-        )
-        return
-      } catch (error) {
-        if (tries === LOCK_TRIES) throw error
-        await Bun.sleep(Math.random() * 50)
-      }
-  }
   return structure
+}
+
+async function begin(
+  session: Session,
+  manner: Parameters<Structure['transact']>[0],
+  limits: TimeLimits,
+): Promise<void> {
+  if (manner === 'read') await session.run(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`)
+  await session.run(sql`SET LOCAL statement_timeout = ${count(limits.statement)}`)
+  await session.run(sql`SET LOCAL idle_in_transaction_session_timeout = ${count(limits.idleInTransaction)}`)
+  if (manner === 'read') return
+  await session.run(LOCK)
+  await session.run(sql`SET LOCAL lock_timeout = ${count(limits.lock)}`)
+}
+
+/** Tries again where others hold what it needs. */
+async function retryLocked<T>(place: string, run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await run()
+    } catch (error) {
+      const isLocked = meaningOf(error).kind === 'again' || stateOf(error) === '55P03'
+      if (!isLocked || tries === LOCK_TRIES) throw startErrorOf(error, place)
+      await Bun.sleep(500)
+    }
+}
+
+/** The row that is locked must be there first. Several may make it at once. */
+async function prepareLock(structure: Structure, pool: Pool): Promise<void> {
+  await pool.transaction(async (connection) => {
+    await refuseForeign(structure, sessionOf(connection))
+    return { result: undefined, commit: false }
+  })
+  const insert = sql`INSERT INTO "takeback_meta" ("key", "value") VALUES ('lock', '') ON CONFLICT ("key") DO NOTHING`
+  for (let tries = 1; ; tries++)
+    try {
+      await pool.query(statement(structure.ddl.meta), {})
+      await pool.query(statement(insert), {})
+      return
+    } catch (error) {
+      if (tries === LOCK_TRIES) throw error
+      await Bun.sleep(Math.random() * 50)
+    }
 }
 
 function sessionOf(connection: Connection): Session {

@@ -102,7 +102,7 @@ function headerOf(bytes: Uint8Array): Header | undefined {
   const isPage = pageSize >= 512 && pageSize <= 65_536 && (pageSize & (pageSize - 1)) === 0
   const known = (magic === MAGIC || bigEndian) && view.getUint32(4) === VERSION && isPage
   return {
-    valid: known && isSum(sum(view, 0, 24, { a: 0, b: 0 }, bigEndian), sums),
+    valid: known && isSum(sum({ view, offset: 0, length: 24, bigEndian }, { a: 0, b: 0 }), sums),
     bigEndian,
     pageSize,
     salts: { one: view.getUint32(16), two: view.getUint32(20) },
@@ -133,13 +133,21 @@ function frameOf(view: DataView, at: number, pageSize: number, bigEndian: boolea
     salts: { one: view.getUint32(at + 8), two: view.getUint32(at + 12) },
     sums: { a: view.getUint32(at + 16), b: view.getUint32(at + 20) },
     after(before) {
-      const head = sum(view, at, 8, before, bigEndian)
-      return sum(view, at + FRAME_HEADER_BYTES, pageSize, head, bigEndian)
+      const head = sum({ view, offset: at, length: 8, bigEndian }, before)
+      return sum({ view, offset: at + FRAME_HEADER_BYTES, length: pageSize, bigEndian }, head)
     },
   }
 }
 
-function sum(view: DataView, offset: number, length: number, from: Sums, bigEndian: boolean): Sums {
+/** Words of a log, in the order of bytes that it was written in. */
+interface Words {
+  readonly view: DataView
+  readonly offset: number
+  readonly length: number
+  readonly bigEndian: boolean
+}
+
+function sum({ view, offset, length, bigEndian }: Words, from: Sums): Sums {
   let a = from.a | 0
   let b = from.b | 0
   for (let at = offset; at < offset + length; at += 8) {

@@ -1,0 +1,83 @@
+import type { Index } from '../tables.ts'
+import { type Altering, needsFill } from './altering.ts'
+import { indexName, saidOf } from './structure.ts'
+
+/** Indexes that go and come. Those over converted columns are made anew. */
+export async function alterIndexes(altering: Altering, converted: ReadonlySet<string>): Promise<void> {
+  const { old, table, draft } = altering
+  const key = (index: Index) => indexName(table.name, index)
+  const touched = (index: Index) => index.columns.some((name) => converted.has(name))
+  const stays = (index: Index, others: readonly Index[]) =>
+    !touched(index) && others.some((other) => key(other) === key(index))
+  for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
+    draft.do({ kind: 'drop index', table, index })
+    if (touched(index)) continue
+    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'need not be unique any more')
+    if (index.descending !== undefined)
+      draft.safe(`${table.name}.${saidOf(index)}`, 'is not indexed any more')
+  }
+  for (const index of table.indexes) if (await refuseSameFill(altering, index)) return
+  for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
+    if (old.indexes.some((one) => key(one) === key(index))) draft.do({ kind: 'add index', table, index })
+    else await addIndex(altering, index)
+}
+
+async function addIndex(altering: Altering, index: Index): Promise<void> {
+  const { old, table, draft } = altering
+  const isNew = index.columns.some((name) => !old.columns.some((column) => column.name === name))
+  const path = `${table.name}.${saidOf(index)}`
+  if (index.unique) draft.additive = false
+  if (await refuseLong(altering, index)) return
+  if (index.unique && !isNew) {
+    const found = await draft.rows.duplicates(old.name, index.columns)
+    const refused = draft.refuseFound(
+      table,
+      path,
+      found,
+      (which) => `must be unique now, but ${which} have the same as others: change them first`,
+    )
+    if (refused) return
+    draft.additive = false
+    draft.safe(path, 'must be unique now')
+  }
+  if (index.descending === undefined) draft.do({ kind: 'add index', table, index })
+  else draft.do({ kind: 'add index', table, index }, path, 'is indexed now')
+}
+
+/** An index takes only so many bytes of a text, which its check knows. */
+async function refuseLong({ old, table, draft }: Altering, index: Index): Promise<boolean> {
+  let refused = false
+  for (const name of index.columns) {
+    const column = table.columns.find((one) => one.name === name)
+    const former = old.columns.find((one) => one.name === name)
+    if (column?.kind !== 'text' || former?.kind !== 'text' || column.check === undefined) continue
+    const { check } = column
+    const found = await draft.rows.unfit(table.name, former, (value) => {
+      const errors = new Map<string, string[]>()
+      check(value, name, errors)
+      return errors.size === 0
+    })
+    const now = index.unique ? 'must be unique now' : 'is indexed now'
+    const why = (which: string) => `${now}, but ${which} are too long for that: shorten them first`
+    refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
+  }
+  return refused
+}
+
+/** What gets its default for the first time would all have the same. */
+async function refuseSameFill({ old, table, draft }: Altering, index: Index): Promise<boolean> {
+  const [name, ...more] = index.columns
+  const column = table.columns.find((one) => one.name === name)
+  if (!index.unique || more.length > 0 || column?.fill === undefined || column.within !== undefined)
+    return false
+  const former = old.columns.find((one) => one.name === name)
+  if (former !== undefined && !needsFill(former, column)) return false
+  const empty =
+    former === undefined ? await draft.rows.count(old.name) : (await draft.rows.empty(old.name, column)).count
+  if (empty < 2) return false
+  draft.refuse(
+    `${table.name}.${name}`,
+    `must be unique, but ${empty} of ${table.name} have none and would all get the same default: leave out the default, or fill them first`,
+  )
+  return true
+}

@@ -4,6 +4,7 @@ import { defaultRates, type Rate, type Rates } from './budget.ts'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './observe/log.ts'
 import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
+import { parseAddress } from './store/postgres/address.ts'
 import { faultOfSecret } from './store/secret.ts'
 
 /** Where and how to run: flags, then environment, then what stands here. Never in the declaration. */
@@ -141,7 +142,10 @@ export function readDatabase(url: string, limits: Limits, flag = '--database'): 
     const path = resolve(url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, ''))
     return { kind: 'sqlite', path, statementMs }
   }
-  if (/^postgres(ql)?:\/\/./.test(url) && URL.canParse(url)) return { kind: 'postgres', url, ...limits }
+  if (/^postgres(ql)?:\/\/./.test(url)) {
+    parseAddress(url, flag)
+    return { kind: 'postgres', url, ...limits }
+  }
   throw new StartError(
     `${flag} must be an address such as sqlite:data/takeback.db or postgres://user:password@host/name, not "${hidePassword(url)}".`,
   )

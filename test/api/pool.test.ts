@@ -135,4 +135,20 @@ describe('connections that were given up, on postgres', () => {
     expect(count.most()).toBeLessThanOrEqual(BUDGET)
     expect((await server.call('GET', '/api/health')).status).toBe(200)
   })
+
+  test('connections that take no writes are made anew: the address may lead elsewhere by then', async () => {
+    const [row] = await database.query('SELECT current_database() AS name')
+    const create = async (name: string) =>
+      (await server.call('POST', '/api/companies/', { body: { name } })).status
+    await database.query(`ALTER DATABASE "${row?.name}" SET default_transaction_read_only = on`)
+    await database.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'takeback'`,
+    )
+    await eventually(async () => (await create('read-only')) === 503)
+    await eventually(async () => (await server.call('GET', '/api/health')).status === 503)
+    await database.query(`ALTER DATABASE "${row?.name}" RESET default_transaction_read_only`)
+    // A balancer sends no writes until it is healthy again.
+    await eventually(async () => (await server.call('GET', '/api/health')).status === 200)
+    expect(await create('writable')).toBe(201)
+  })
 })

@@ -1,4 +1,5 @@
-import { BACKEND, GRACE_MS, PooledConnection, type Target } from './pooled-connection.ts'
+import type { Hosts } from './hosts.ts'
+import { BACKEND, GRACE_MS, type Manner, openingMs, PooledConnection, within } from './pooled-connection.ts'
 
 /** How long after the last look it looks again. */
 const LOOK_MS = 250
@@ -19,7 +20,8 @@ const END = {
  * It is also the only one that tries to connect where an attempt was not even answered.
  */
 export class Lookout {
-  readonly #target: Target
+  readonly #hosts: Hosts
+  readonly #manner: Manner
   readonly #onChange: () => void
   readonly #held = new Set<string>()
   /** Of the lookout itself: nothing waits for those, but they are ended with the others. */
@@ -29,8 +31,9 @@ export class Lookout {
   #stopped = false
   #connection: PooledConnection | undefined
 
-  constructor(target: Target, onChange: () => void) {
-    this.#target = target
+  constructor(hosts: Hosts, manner: Manner, onChange: () => void) {
+    this.#hosts = hosts
+    this.#manner = manner
     this.#onChange = onChange
   }
 
@@ -78,7 +81,7 @@ export class Lookout {
     const connection = await this.#connect()
     const backends = [...this.#held, ...this.#own]
     const asked = connection.run(END, { backends: `{${backends.map((one) => `"${one}"`).join(',')}}` })
-    const rows = await within(this.#target.limits.statementMs + GRACE_MS, asked)
+    const rows = await within(this.#manner.limits.statementMs + GRACE_MS, asked)
     const there = new Set(rows.map(([backend]) => String(backend)))
     for (const backend of backends)
       if (!there.has(backend)) for (const all of [this.#held, this.#own]) all.delete(backend)
@@ -87,8 +90,8 @@ export class Lookout {
 
   async #connect(): Promise<PooledConnection> {
     if (this.#connection?.isClosed === false) return this.#connection
-    this.#connection = new PooledConnection(this.#target)
-    await within(this.#target.limits.connectMs + GRACE_MS, this.#connection.open())
+    this.#connection = new PooledConnection(this.#manner)
+    await within(openingMs(this.#manner), this.#hosts.connect(this.#connection))
     return this.#connection
   }
 
@@ -102,17 +105,5 @@ export class Lookout {
   async close(): Promise<void> {
     this.#stopped = true
     await this.#connection?.close()
-  }
-}
-
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -2,9 +2,11 @@ import { Failure } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import type { Statement } from '../sql.ts'
-import { unavailable } from './errors.ts'
+import { parseAddress } from './address.ts'
+import { stateOf, unavailable } from './errors.ts'
+import { Hosts } from './hosts.ts'
 import { Lookout } from './lookout.ts'
-import { GRACE_MS, PooledConnection, type Result, type Target } from './pooled-connection.ts'
+import { GRACE_MS, type Manner, openingMs, PooledConnection, type Result } from './pooled-connection.ts'
 
 /** A connection within a transaction. What is asked of it before an answer has come goes out at once. */
 export interface Connection {
@@ -36,6 +38,8 @@ const SWEEP_MS = 100
 const LONG_MS = 20
 /** After an attempt to connect that failed while others are open. */
 const PAUSE_MS = 1000
+/** PostgreSQL's code for a write to a standby. */
+const READ_ONLY = '25006'
 const PING: Statement = { text: 'SELECT 1', paramNames: [] }
 
 /**
@@ -45,12 +49,14 @@ const PING: Statement = { text: 'SELECT 1', paramNames: [] }
  */
 export class Pool {
   readonly #limits: Limits
-  readonly #target: Target
+  readonly #manner: Manner
+  readonly #hosts: Hosts
   readonly #connections = new Set<PooledConnection>()
   readonly #lookout: Lookout
   #queue: Waiter[] = []
   readonly #opening = new Set<PooledConnection>()
   #pausedUntil = 0
+  #renewedAt = Number.NEGATIVE_INFINITY
   #waiting = 0
   #sweep: Timer | undefined
   #sweptAt = 0
@@ -59,8 +65,9 @@ export class Pool {
   /** `settings` are those of every connection. */
   constructor(url: string, limits: Limits, settings: Readonly<Record<string, string | number>>) {
     this.#limits = limits
-    this.#target = { url, limits, settings }
-    this.#lookout = new Lookout(this.#target, () => this.#serveWaiting())
+    this.#manner = { limits, settings }
+    this.#hosts = new Hosts(parseAddress(url), this.#manner)
+    this.#lookout = new Lookout(this.#hosts, this.#manner, () => this.#serveWaiting())
   }
 
   get figures(): { readonly pool: number; readonly waiting: number; readonly given_up: number } {
@@ -87,7 +94,7 @@ export class Pool {
         return await this.#transact(connection, work, patience)
       } finally {
         connection.held = false
-        this.#serveWaiting()
+        this.#letGo(connection)
       }
     })
   }
@@ -131,7 +138,7 @@ export class Pool {
     const now = performance.now()
     let [best, least]: [PooledConnection | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const one of this.#connections) {
-      if (one.held || one.load >= least) continue
+      if (one.held || one.isRetired || one.load >= least) continue
       // What has taken long may wait for a lock, and all that is sent behind it waits along.
       const load = one.busyFor(now) > LONG_MS ? one.load + WAITING_MAX : one.load
       if (load < least) [best, least] = [one, load]
@@ -166,23 +173,50 @@ export class Pool {
   }
 
   async #open(): Promise<void> {
-    const connection = new PooledConnection(this.#target, {
+    const connection = new PooledConnection(this.#manner, {
       onClose: () => this.#remove(connection),
-      onIdle: () => this.#serveWaiting(),
+      onError: (error) => {
+        if (stateOf(error) === READ_ONLY) this.renew()
+      },
+      onIdle: () => this.#letGo(connection),
     })
     this.#opening.add(connection)
     try {
-      await connection.ask(this.#limits.connectMs, () => connection.open())
+      await connection.ask(openingMs(this.#manner), () => this.#hosts.connect(connection))
       if (this.#closed) throw new Error('the pool is closed')
       this.#connections.add(connection)
+      for (const other of this.#connections) if (other.url !== connection.url) this.#retire(other)
     } catch (error) {
       this.#pausedUntil = performance.now() + PAUSE_MS
-      if (isTimeout(error)) this.#lookout.waitForServer()
+      if (this.#hosts.mustTakeWrites || isTimeout(error)) this.#lookout.waitForServer()
       this.#abandon(connection)
       if (this.#connections.size + this.#opening.size === 1) this.#failWaiting(error)
     } finally {
       this.#opening.delete(connection)
       this.#serveWaiting()
+    }
+  }
+
+  /** Nobody uses it just now. */
+  #letGo(connection: PooledConnection): void {
+    if (connection.isRetired && this.#connections.delete(connection)) connection.close().catch(() => {})
+    this.#serveWaiting()
+  }
+
+  /** It is closed once nobody uses it. */
+  #retire(connection: PooledConnection): void {
+    connection.isRetired = true
+    if (connection.load === 0 && !connection.held) this.#letGo(connection)
+  }
+
+  /** The server takes no writes any more: whoever connects anew may be led to one that does. */
+  renew(): void {
+    const now = performance.now()
+    if (now < this.#renewedAt + PAUSE_MS) return
+    this.#renewedAt = now
+    for (const connection of this.#connections) {
+      this.#hosts.doubt(connection.url)
+      this.#retire(connection)
     }
   }
 
@@ -206,6 +240,7 @@ export class Pool {
 
   /** The server has closed it. */
   #remove(connection: PooledConnection): void {
+    this.#hosts.doubt(connection.url)
     if (this.#connections.delete(connection)) this.#serveWaiting()
   }
 
@@ -213,6 +248,7 @@ export class Pool {
   #giveUp(connection: PooledConnection): void {
     if (!this.#connections.delete(connection)) return
     this.#abandon(connection)
+    this.#hosts.doubt(connection.url)
     for (const other of this.#connections)
       if (other.load === 0 && !other.held) other.ask(0, () => other.run(PING, {})).catch(() => {})
     this.#serveWaiting()

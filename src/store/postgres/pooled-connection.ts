@@ -9,9 +9,8 @@ export interface Result extends ReadonlyArray<Row> {
   readonly changed: number
 }
 
-/** Where to connect to, and how. */
-export interface Target {
-  readonly url: string
+/** How to connect. */
+export interface Manner {
   readonly limits: Limits
   /** Settings of every connection. */
   readonly settings: Readonly<Record<string, string | number>>
@@ -22,11 +21,18 @@ export const GRACE_MS = 1000
 
 /** The server's process behind a connection, on any server and at any time: a pid alone is used again. */
 export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start)::text`
-const OWN_BACKEND = `SELECT ${BACKEND} FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`
+/** Read-only is a standby too. */
+const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`
+
+/** How long it may take to find the right host and to connect to it. */
+export function openingMs({ limits }: Manner): number {
+  return 2 * (limits.connectMs + GRACE_MS)
+}
 
 /** What its pool is told. */
 export interface Events {
   onClose?(): void
+  onError?(error: unknown): void
   /** Everything is answered, and nobody has waited for that. */
   onIdle?(): void
 }
@@ -47,31 +53,35 @@ interface Flight {
 export class PooledConnection {
   /** Whether a transaction has it for itself, or waits for that. */
   held = false
+  /** Not to be used for anything new. */
+  isRetired = false
+  #url: string | undefined
   #backend: string | undefined
-  readonly #sql: SQL
+  #takesWrites = false
+  #sql: SQL | undefined
   #handle: ReservedSQL | undefined
   #closed = false
   readonly #flights: Flight[] = []
   /** Since when the server works on the first of them. */
   #since = 0
+  readonly #manner: Manner
   readonly #events: Events
   /** The transaction that waits until everything before it is answered. */
   #next: { readonly until: number; take(): void; fail(error: unknown): void } | undefined
 
-  constructor({ url, limits, settings }: Target, events: Events = {}) {
+  constructor(manner: Manner, events: Events = {}) {
+    this.#manner = manner
     this.#events = events
-    this.#sql = new SQL({
-      url,
-      max: 1,
-      connectionTimeout: limits.connectMs / 1000,
-      connection: { ...settings },
-      onclose: () => {
-        if (this.#closed) return
-        this.#closed = true
-        this.#next?.fail(closed())
-        events.onClose?.()
-      },
-    })
+  }
+
+  /** The host that it leads to; undefined before it is opened. */
+  get url(): string | undefined {
+    return this.#url
+  }
+
+  /** Whether it did when it was opened: a standby does not. */
+  get takesWrites(): boolean {
+    return this.#takesWrites
   }
 
   /** The process that serves it; undefined where it never came that far. */
@@ -93,10 +103,30 @@ export class PooledConnection {
     return this.#closed
   }
 
-  async open(): Promise<void> {
+  async open(url: string): Promise<void> {
+    if (this.#closed) throw closed()
+    this.#url = url
+    this.#sql = this.#client(url)
     this.#handle = await this.#sql.reserve()
-    const [row] = await this.run({ text: OWN_BACKEND, paramNames: [] }, {})
+    const [row] = await this.run({ text: OPENED, paramNames: [] }, {})
     this.#backend = String(row?.[0])
+    this.#takesWrites = row?.[1] === 'off'
+  }
+
+  #client(url: string): SQL {
+    const { limits, settings } = this.#manner
+    return new SQL({
+      url,
+      max: 1,
+      connectionTimeout: limits.connectMs / 1000,
+      connection: { ...settings },
+      onclose: () => {
+        if (this.#closed) return
+        this.#closed = true
+        this.#next?.fail(closed())
+        this.#events.onClose?.()
+      },
+    })
   }
 
   run(statement: Statement, params: Params): Promise<Result> {
@@ -129,6 +159,7 @@ export class PooledConnection {
         },
         (error) => {
           landed()
+          this.#events.onError?.(error)
           reject(error)
         },
       )
@@ -163,13 +194,25 @@ export class PooledConnection {
     const error = unavailable(new Error('no answer from the database in time, its connection was given up'))
     for (const { fail } of this.#flights) fail(error)
     this.#next?.fail(error)
-    this.#sql.close({ timeout: 0 }).catch(() => {})
+    this.#sql?.close({ timeout: 0 }).catch(() => {})
   }
 
   async close(): Promise<void> {
     this.#closed = true
     await this.#handle?.release().catch(() => {})
-    await this.#sql.close({ timeout: GRACE_MS / 1000 }).catch(() => {})
+    await this.#sql?.close({ timeout: GRACE_MS / 1000 }).catch(() => {})
+  }
+}
+
+export async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

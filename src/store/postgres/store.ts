@@ -215,8 +215,9 @@ export class PostgresStore implements Store {
     this.#refuseOutdated()
     try {
       const [row] = await this.#pool.query(statement(WRITABLE), {})
-      if (row?.[0] === 'on')
-        throw unavailable(new Error('the database takes no writes: it is read-only, or a standby'))
+      if (row?.[0] !== 'on') return
+      this.#pool.renew()
+      throw unavailable(new Error('the database takes no writes: it is read-only, or a standby'))
     } catch (error) {
       throw failureOf(error)
     }

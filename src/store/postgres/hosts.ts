@@ -1,0 +1,113 @@
+import type { Address } from './address.ts'
+import { unavailable } from './errors.ts'
+import { GRACE_MS, type Manner, PooledConnection, within } from './pooled-connection.ts'
+
+/** How long the other hosts have to answer once one is found that takes writes. */
+const OTHERS_MS = 1000
+
+/** Its first digits are the timeline, which grows with every promotion of a standby. */
+const WAL_FILE = { text: 'SELECT pg_walfile_name(pg_current_wal_lsn())', paramNames: [] }
+
+/** A host that takes writes. */
+interface Found {
+  readonly url: string
+  readonly timeline: string
+}
+
+/** The hosts of an address, and which of them takes writes: asked again whenever that one is in doubt. */
+export class Hosts {
+  readonly #address: Address
+  readonly #manner: Manner
+  #current: string | undefined
+  #searching: Promise<string> | undefined
+
+  constructor(address: Address, manner: Manner) {
+    this.#address = address
+    this.#manner = manner
+  }
+
+  /** Whether only a host that takes writes will do. */
+  get mustTakeWrites(): boolean {
+    return this.#address.writable
+  }
+
+  /** Opens a connection to the right one. */
+  async connect(connection: PooledConnection): Promise<void> {
+    const url = await this.#find()
+    try {
+      await connection.open(url)
+      if (this.mustTakeWrites && !connection.takesWrites) throw unavailable(new Error(refusal(url)))
+    } catch (error) {
+      this.doubt(url)
+      throw error
+    }
+  }
+
+  /** It could not be reached, or takes no writes. */
+  doubt(url: string | undefined): void {
+    if (this.#current === url) this.#current = undefined
+  }
+
+  async #find(): Promise<string> {
+    const [first = ''] = this.#address.hosts
+    if (!this.mustTakeWrites) return first
+    if (this.#current !== undefined) return this.#current
+    this.#searching ??= this.#search().finally(() => {
+      this.#searching = undefined
+    })
+    return await this.#searching
+  }
+
+  /**
+   * All are asked at once. Where several take writes, an old primary has come back that was not told of its successor:
+   * the one with the latest timeline is meant.
+   */
+  async #search(): Promise<string> {
+    const found: Found[] = []
+    const faults: string[] = []
+    const any = Promise.withResolvers<void>()
+    const asked = this.#address.hosts.map(async (url) => {
+      try {
+        found.push({ url, timeline: await this.#probe(url) })
+        any.resolve()
+      } catch (error) {
+        faults.push(error instanceof Error ? error.message : String(error))
+      }
+    })
+    await Promise.race([Promise.all(asked), any.promise.then(() => Bun.sleep(OTHERS_MS))])
+    const latest = found
+      .map(({ timeline }) => timeline)
+      .sort()
+      .at(-1)
+    // In the order of the address, where there is more than one.
+    const url = this.#address.hosts.find((host) =>
+      found.some((one) => one.url === host && one.timeline === latest),
+    )
+    if (url === undefined) throw unavailable(new Error(`no host takes writes: ${faults.sort().join('; ')}`))
+    this.#current = url
+    return url
+  }
+
+  /** The timeline of a host that takes writes; empty where it does not tell. */
+  async #probe(url: string): Promise<string> {
+    const connection = new PooledConnection(this.#manner)
+    const { connectMs, statementMs } = this.#manner.limits
+    try {
+      await within(connectMs + GRACE_MS, connection.open(url))
+      if (!connection.takesWrites) throw new Error(refusal(url))
+      const [row] = await within(
+        statementMs + GRACE_MS,
+        connection.run(WAL_FILE, {}).catch(() => []),
+      )
+      return String(row?.[0] ?? '').slice(0, 8)
+    } catch (error) {
+      throw new Error(`${new URL(url).host}: ${error instanceof Error ? error.message : error}`)
+    } finally {
+      connection.close().catch(() => {})
+    }
+  }
+}
+
+function refusal(url: string): string {
+  return `${new URL(url).host} takes no writes: it is read-only, or a standby`
+}

@@ -9,7 +9,7 @@ import { bodyColumns } from '../src/plan/tables/columns.ts'
 import { renderEntity } from '../src/plan/tables/render.ts'
 import { system } from '../src/plan/viewer/actor.ts'
 import { insertSql } from '../src/plan/write/insert.ts'
-import { sql } from '../src/store/sql.ts'
+import { type Sql, sql } from '../src/store/sql.ts'
 import { step } from '../src/store/step.ts'
 
 const config = readConfig(
@@ -25,14 +25,11 @@ if (plan === undefined) throw new Error('There are no bookings.')
 const { type } = plan
 const { writes } = plan.view(system)
 const json = renderEntity(type, dialect)
+const read = (source: Sql) => sql`SELECT t."id", t."version", ${json} FROM ${source}`
+const nothing = { inOne: read, read, write: sql`SELECT 1`, kept: [] }
 const create = dialect
-  .journalled(
-    insertSql(type, bodyColumns(type.fields), dialect, []),
-    type.name,
-    'last',
-    (source) => sql`SELECT t."id", t."version", ${json} FROM ${source}`,
-  )
-  .map((source) => step(dialect, 'change', 'some', source))
+  .journalled(insertSql(type, bodyColumns(type.fields), dialect, []), type.name, 'last', nothing)
+  .map(({ source, ...more }) => ({ ...step(dialect, 'change', 'some', source), ...more }))
 Object.assign(writes, { create: () => create })
 process.on('SIGTERM', async () => {
   await running.close()

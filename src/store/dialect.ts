@@ -24,6 +24,22 @@ export interface Arm {
 }
 
 /** What differs between databases in the text of a statement. */
+/** How one changed row is put into the journal: in one statement, or read first and written from what was read. */
+export interface Journalling {
+  /** Writes the rows of `source` down and gives them back. */
+  inOne(source: Sql): Sql
+  read(source: Sql): Sql
+  /** Writes down what `read` has found, bound by the names of `kept`. */
+  readonly write: Sql
+  readonly kept: readonly string[]
+}
+
+/** A statement of a change; `keeps` as in a Step. */
+export interface ChangeStep {
+  readonly source: Sql
+  readonly keeps?: readonly string[]
+}
+
 export interface Dialect {
   placeholder(position: number, kind: ParamKind): string
   /** From a value's normal form to what is bound. */
@@ -61,7 +77,7 @@ export interface Dialect {
   /** The bytes of a text as letters and digits that may stand in a URL. */
   hex(text: Sql): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
-  journalled(change: Sql, table: string, which: Sql | 'last', journal: (source: Sql) => Sql): readonly Sql[]
+  journalled(change: Sql, table: string, which: Sql | 'last', journal: Journalling): readonly ChangeStep[]
   /** Rows, each with the one of `table`, called `j`, that has the greatest `version` among those that meet the condition. */
   withNewest(rows: Sql, table: Sql, condition: (alias: Sql) => Sql): Sql
   /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */

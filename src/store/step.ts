@@ -11,6 +11,8 @@ export interface Step {
   readonly expect: 'some' | 'none' | 'any'
   /** What it gives back is what later steps of the transaction find under `dialect.noted`. */
   readonly notes?: boolean
+  /** The names under which later steps find the values of its first row, which is what the transaction gives back. */
+  readonly keeps?: readonly string[]
 }
 
 /** A step that is refused because others were faster, so that all of the transaction is to be tried again. */

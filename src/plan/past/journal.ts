@@ -1,5 +1,5 @@
 import type { EntityType } from '../../declare/model.ts'
-import type { Dialect } from '../../store/dialect.ts'
+import type { Dialect, Journalling } from '../../store/dialect.ts'
 import { id, param, type Sql, sql, word } from '../../store/sql.ts'
 import { renderEntity } from '../tables/render.ts'
 
@@ -12,15 +12,51 @@ export const FORMER = sql`LEFT JOIN ${JOURNAL} b
 /** Of Entities. The journal also has `migrate`: of a whole type, whose `entity_id` is 0. */
 export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 
+const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion"`
+
 /** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */
 export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Dialect, source: Sql): Sql {
   const data = kind === 'purge' ? sql`NULL` : renderEntity(type, dialect)
-  return sql`INSERT INTO ${JOURNAL} ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion")
-    SELECT ${param('$operation')}, t."updated_at", ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, t."id", t."version", ${typeof kind === 'string' ? word(kind) : kind}, ${data}, t."deletion"
+  const row = rowOf(type, kind, {
+    at: sql`t."updated_at"`,
+    id: sql`t."id"`,
+    version: sql`t."version"`,
+    data,
+    deletion: sql`t."deletion"`,
+  })
+  return sql`INSERT INTO ${JOURNAL} (${COLUMNS})
+    SELECT ${row}
     FROM ${source}`
 }
 
-/** The same, answering with the id and the JSON that was written down: what the client gets is what the journal has. */
-export function journalAndReturn(type: EntityType, kind: ChangeKind, dialect: Dialect, source: Sql): Sql {
-  return sql`${journal(type, kind, dialect, source)} RETURNING "entity_id", "version", "data"`
+/** A change of one Entity. The answer has the id, the version and the JSON: the client gets what the journal has. */
+export function journalling(type: EntityType, kind: ChangeKind, dialect: Dialect): Journalling {
+  const kept = ['$journal_id', '$journal_version', '$journal_data', '$journal_at', '$journal_deletion']
+  const [id, version, data, at, deletion] = kept.map((name) => param(name)) as [Sql, Sql, Sql, Sql, Sql]
+  return {
+    inOne: (source) => sql`${journal(type, kind, dialect, source)} RETURNING "entity_id", "version", "data"`,
+    read: (source) =>
+      sql`SELECT t."id", t."version", ${renderEntity(type, dialect)}, t."updated_at", t."deletion" FROM ${source}`,
+    write: sql`INSERT INTO ${JOURNAL} (${COLUMNS})
+      VALUES (${rowOf(type, kind, { at, id, version, data, deletion })})`,
+    kept,
+  }
+}
+
+interface Journalled {
+  readonly at: Sql
+  readonly id: Sql
+  readonly version: Sql
+  readonly data: Sql
+  readonly deletion: Sql
+}
+
+/** In the order of the columns. */
+function rowOf(
+  type: EntityType,
+  kind: ChangeKind | Sql,
+  { at, id, version, data, deletion }: Journalled,
+): Sql {
+  const said = typeof kind === 'string' ? word(kind) : kind
+  return sql`${param('$operation')}, ${at}, ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, ${id}, ${version}, ${said}, ${data}, ${deletion}`
 }

@@ -6,7 +6,7 @@ import { compile, id, join, param, type Sql, type Statement, sql } from '../../s
 import { type Step, step } from '../../store/step.ts'
 import type { RowSource } from '../condition/row-source.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
-import { journalAndReturn } from '../past/journal.ts'
+import { journalling } from '../past/journal.ts'
 import { type BodyColumn, bodyColumns, ownColumns } from '../tables/columns.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
 import type { Sight } from '../viewer/sight.ts'
@@ -151,11 +151,10 @@ class WriteSteps {
 
   /** A change, written down: what comes back is what the journal has. */
   #journalled(change: Sql, which: Sql | 'last', kind: 'create' | 'update'): Step[] {
+    const { name } = this.#type
     return this.#dialect
-      .journalled(change, this.#type.name, which, (source) =>
-        journalAndReturn(this.#type, kind, this.#dialect, source),
-      )
-      .map((source) => step(this.#dialect, 'change', 'some', source))
+      .journalled(change, name, which, journalling(this.#type, kind, this.#dialect))
+      .map(({ source, ...more }) => ({ ...step(this.#dialect, 'change', 'some', source), ...more }))
   }
 }
 

@@ -94,7 +94,7 @@ export const dialect: Dialect = {
 
   /** One statement: one round trip, and a transaction of its own. */
   journalled: (change, _table, _which, journal) => [
-    sql`WITH t AS (${change} RETURNING *) ${journal(sql`t`)}`,
+    { source: sql`WITH t AS (${change} RETURNING *) ${journal.inOne(sql`t`)}` },
   ],
 
   withNewest: (rows, table, condition) =>

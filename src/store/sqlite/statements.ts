@@ -1,6 +1,7 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import type { Bound, Params, Row } from '../dialect.ts'
 import type { Statement } from '../sql.ts'
+import type { Outcome, Step } from '../step.ts'
 import { CLOCK } from './dialect.ts'
 import { beginMatching } from './matches.ts'
 
@@ -29,6 +30,21 @@ export class Statements {
     if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
     const rows = run.values(...values) as Bound[][]
     return { rows, any: rows.length > 0 }
+  }
+
+  /** One after the other, until one does not find what it expects. */
+  runAll(steps: readonly Step[], params: Params): Outcome {
+    let rows: readonly Row[] = []
+    let kept: readonly Row[] | undefined
+    for (const { name, statement, expect, keeps } of steps) {
+      const found = this.execute(statement, params)
+      rows = found.rows
+      if (expect !== 'any' && found.any !== (expect === 'some')) return { done: false, step: name, rows }
+      if (keeps === undefined) continue
+      kept = rows
+      for (let at = 0; at < keeps.length; at++) params[keeps[at] ?? ''] = rows[0]?.[at] ?? null
+    }
+    return { done: true, rows: kept ?? rows }
   }
 
   /** What has nothing to bind and gives nothing back, such as the begin of a transaction. */

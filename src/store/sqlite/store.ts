@@ -350,21 +350,11 @@ export class SqliteStore implements Store {
   #run(steps: readonly Step[], params: Params, at: string): Outcome {
     params.$at = at
     try {
-      return this.#runAll(steps, params)
+      return this.#statements.runAll(steps, params)
     } catch (error) {
       if (meaningOf(error).kind === 'unique') return { done: false, step: 'unique', rows: [] }
       throw error
     }
-  }
-
-  #runAll(steps: readonly Step[], params: Params): Outcome {
-    let rows: readonly Row[] = []
-    for (const { name, statement, expect } of steps) {
-      const found = this.#statements.execute(statement, params)
-      rows = found.rows
-      if (expect !== 'any' && found.any !== (expect === 'some')) return { done: false, step: name, rows }
-    }
-    return { done: true, rows }
   }
 
   /**

@@ -295,6 +295,13 @@ function withServer(
   tests(server)
 }
 
+/** Waits until a server that clears out what is old has done so for the first time, which it does soon after its start. */
+export async function firstPass(server: TestServer): Promise<void> {
+  await eventually(
+    async () => (await server.query("SELECT 1 FROM takeback_meta WHERE key = 'marks'")).length > 0,
+  )
+}
+
 /** Waits until something holds, however long that takes: only the time limit of the test ends it. */
 export async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await Bun.sleep(20)

@@ -1,8 +1,11 @@
+import { SKEW_MS } from '../clock.ts'
 import { Failure } from '../errors.ts'
+import { Marks } from '../journal/marks.ts'
 import type { Plan } from '../plan/compile.ts'
 import { placeOf, type RetentionPlan } from '../plan/past/retention.ts'
 import type { Params } from '../store/dialect.ts'
 import { Lease } from '../store/lease.ts'
+import { ClockWatch } from './clock-watch.ts'
 import type { Context } from './context.ts'
 import { erase } from './erase.ts'
 import { keptNow } from './once.ts'
@@ -39,10 +42,12 @@ export class Retention {
 
   /** Now and then, for as long as the server runs. */
   start(): void {
-    const { health, observer, serviceTime } = this.#context
+    const { health, observer, serviceTime, store } = this.#context
+    const watch = new ClockWatch(store, observer)
     const run = async () => {
       try {
         await serviceTime.keep()
+        await watch.look()
         const doubt = await this.passUnlessInDoubt()
         health.note('retention', doubt === '' ? undefined : new Error(doubt))
       } catch (error) {
@@ -69,7 +74,7 @@ export class Retention {
     this.#doubted = doubt !== ''
     if (this.#doubted) return doubt
     const { turn } = await this.pass(now)
-    if (turn) await this.confirm(now)
+    if (turn) await this.#note(now)
     return ''
   }
 
@@ -80,7 +85,23 @@ export class Retention {
 
   /** From here on the clock is believed. */
   async confirm(now = Date.now()): Promise<void> {
-    await this.#context.store.write(this.#plan.keepPassed, { $now: new Date(now).toISOString() })
+    await this.#context.store.write(this.#plan.confirm, { $now: new Date(now).toISOString() })
+  }
+
+  /** That there was a pass, and how far the journal has come. */
+  async #note(now: number): Promise<void> {
+    const time = new Date(now).toISOString()
+    await this.#context.store.write(this.#plan.keepPassed, { $now: time })
+    if (!this.#erases) return
+    const { marks, last } = await this.#readMarks()
+    const next = marks.with({ time, seq: last })
+    if (next !== marks) await this.#context.store.write(this.#plan.keepMarks, { $marks: String(next) })
+  }
+
+  async #readMarks(): Promise<{ marks: Marks; last: number }> {
+    const [row = []] = await this.#context.store.read(this.#plan.marks, {})
+    const [text, last] = row
+    return { marks: Marks.read(text == null ? undefined : String(text)), last: Number(last ?? 0) }
   }
 
   /** Why the clock is not believed; empty where it is. */
@@ -120,8 +141,9 @@ export class Retention {
     let purged = 0
     await this.#finishPurges(now)
     await this.#clearAnswers()
-    for (const plan of this.#trash) purged += await this.#empty(plan, now)
-    for (const walk of await this.#walks(now)) await this.#cut(walk)
+    const { marks } = await this.#readMarks()
+    for (const plan of this.#trash) purged += await this.#empty(plan, now, marks)
+    for (const walk of await this.#walks(now)) await this.#cut(walk, marks)
     return purged
   }
 
@@ -156,13 +178,15 @@ export class Retention {
     return !this.#stopped && (await this.#lease.take())
   }
 
-  async #empty(plan: Plan, now: number): Promise<number> {
+  async #empty(plan: Plan, now: number, marks: Marks): Promise<number> {
     const before = new Date(now - (plan.type.retention.trash ?? 0)).toISOString()
+    const ahead = new Date(now + SKEW_MS).toISOString()
     let purged = 0
     for (let after: Params = { $deletion: '', $id: 0 }; ; ) {
       const rows = await this.#context.store.read(plan.trash.next, after)
       for (const [id, , at] of rows) {
-        if (String(at) > before) continue
+        if (String(at) > before && String(at) <= ahead) continue
+        if (!(await this.#isOld(plan, { id: Number(id), at: String(at), before }, marks))) continue
         if (!(await this.#takeTurn())) return purged
         if (await this.#purge(plan, Number(id))) purged++
         await Bun.sleep(PAUSE_MS)
@@ -171,6 +195,18 @@ export class Retention {
       if (last === undefined || !(await this.#takeTurn())) return purged
       after = { $deletion: last[1] ?? '', $id: last[0] ?? 0 }
     }
+  }
+
+  /** By its own time, unless it was deleted later for certain; or by its place, where a wrong clock gave it a time to come. */
+  async #isOld(
+    plan: Plan,
+    { id, at, before }: { id: number; at: string; before: string },
+    marks: Marks,
+  ): Promise<boolean> {
+    const [row] = await this.#context.store.read(plan.trash.place, { $id: id })
+    if (row === undefined) return at <= before
+    const seq = Number(row[0])
+    return seq <= marks.surelyBefore(before) || (at <= before && seq <= marks.surelyAfter(before))
   }
 
   async #purge(plan: Plan, id: number): Promise<boolean> {
@@ -204,13 +240,14 @@ export class Retention {
   }
 
   /** From where the last pass has come to. Each step keeps its place, so that a pass which fails loses nothing. */
-  async #cut({ after: from, before, types }: Walk): Promise<void> {
+  async #cut({ after: from, before, types }: Walk, marks: Marks): Promise<void> {
+    const old = { $before: before, $sure: marks.surelyBefore(before), $last: marks.surelyAfter(before) }
     for (let after = from; ; ) {
       if (!(await this.#takeTurn())) return
-      const [row] = await this.#context.store.read(this.#plan.next, { $after: after, $before: before })
+      const [row] = await this.#context.store.read(this.#plan.next, { ...old, $after: after })
       if (row?.[0] == null) return
       const upto = Number(row[0])
-      await this.#context.store.write(this.#plan.cut(types), { $after: after, $upto: upto, $before: before })
+      await this.#context.store.write(this.#plan.cut(types), { ...old, $after: after, $upto: upto })
       after = upto
       await Bun.sleep(PAUSE_MS)
     }

@@ -70,8 +70,13 @@ export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
 
 function applied(state: State, { path, at, change }: MigrationStep): State {
   // Later versions may have no value again, once it may be left out.
-  if (change.kind === 'fill' && String(state.updated_at) >= at) return state
+  if (change.kind === 'fill' && isLater(String(state.updated_at), at, change.ahead)) return state
   return changeAt(state, path.split('.'), change)
+}
+
+/** Of those whose times a clock that was ahead may have given, nobody can tell: these count as former ones. */
+function isLater(time: string, at: string, ahead: string | undefined): boolean {
+  return time >= at && (ahead === undefined || time > ahead)
 }
 
 function changeAt(state: State, [name = '', ...rest]: readonly string[], change: StepChange): State {

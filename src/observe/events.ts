@@ -51,6 +51,8 @@ export interface Events {
   }
   /** Retention erases nothing: the clock may be wrong. */
   clock_doubted: { readonly doubt: string }
+  /** The journal has times up to `until`, so many milliseconds ahead of the clock. Told once an hour. */
+  journal_ahead: { readonly until: string; readonly ms: number }
   /** `lastChange` is the place in the journal of the last change in it. */
   backup_made: {
     readonly file: string

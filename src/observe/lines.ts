@@ -81,6 +81,11 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
       `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
       { level: 'warning' },
     ),
+  journal_ahead: ({ until, ms }) => ({
+    level: 'warning',
+    message: `The journal has times up to ${until}, ${spanOf(ms)} ahead of the clock: the clock was wrong then, or is wrong now. New changes carry the time of the clock as it is.`,
+    fields: { ms },
+  }),
   backup_made: ({ file, bytes, rows, lastChange, ms }) =>
     info(`Backed up to ${file}: ${bytes} bytes, ${rows} rows`, {
       file,
@@ -97,6 +102,17 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   }),
   // The log says so itself, once it can write again.
   log_lines_dropped: () => undefined,
+}
+
+/** In days, hours, minutes or seconds, whatever tells most. */
+function spanOf(ms: number): string {
+  const units = [
+    ['days', 86_400_000],
+    ['hours', 3_600_000],
+    ['minutes', 60_000],
+  ] as const
+  for (const [name, one] of units) if (ms >= 2 * one) return `${Math.round(ms / one)} ${name}`
+  return `${Math.round(ms / 1000)} seconds`
 }
 
 /** What is said where background work of this name has failed. */

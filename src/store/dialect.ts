@@ -108,13 +108,16 @@ export interface Dialect {
     found(table: string, columns: readonly string[], query: Sql): Sql
     query(words: readonly string[]): string
   }
-  /** Now, and now for a row that has been changed before: never less than then. */
+  /**
+   * Now, and now for a row that was changed before: not less than then, unless that lies further ahead than it may where
+   * nothing is wrong.
+   */
   readonly now: Sql
   /** Now, as the wall clock of the database has it: of several processes, all have the same. */
   readonly clock: Sql
   /** A time in milliseconds since 1970. */
   milliseconds(time: Sql): Sql
-  later(than: Sql): Sql
+  nextTime(last: Sql): Sql
   /** A condition of every write: that nobody has changed the structure into one that this server does not get along with. Where transactions run one at a time, the Store looks itself. */
   readonly fence: Sql | undefined
   /**

@@ -1,9 +1,7 @@
+import { SERVED } from './migration/memory.ts'
 import { compile, param, sql, word } from './sql.ts'
 import { type Step, step } from './step.ts'
 import type { Store } from './store.ts'
-
-/** The key under which a database knows how far it has come. */
-export const SERVED = 'served'
 
 const META = sql`"takeback_meta"`
 const KEY = word(SERVED)

@@ -1,8 +1,8 @@
-import { expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, text } from '../../src/takeback.ts'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { firstPass, onEveryStore, type TestServer } from '../harness.ts'
 
 const DAY = 86_400_000
 
@@ -28,6 +28,7 @@ async function doubtsDuring({ context }: TestServer, work: () => Promise<unknown
 }
 
 onEveryStore('retention by a wrong clock', declaration, (server) => {
+  beforeAll(() => firstPass(server))
   const retention = () =>
     new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
   /** A pass by a clock that is so many days ahead: what it was told. */
@@ -53,6 +54,7 @@ onEveryStore('retention by a wrong clock', declaration, (server) => {
 
   test('goes on once the clock is confirmed', async () => {
     // The server was off for three weeks, or so it seems.
+    await server.query("DELETE FROM takeback_meta WHERE key = 'marks'")
     await server.query(
       "UPDATE takeback_meta SET value = $1 WHERE key = 'passed'",
       new Date(Date.now() - 21 * DAY).toISOString(),

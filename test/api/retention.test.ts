@@ -1,8 +1,8 @@
-import { expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, ref, text } from '../../src/takeback.ts'
-import { onEveryStore } from '../harness.ts'
+import { firstPass, onEveryStore } from '../harness.ts'
 
 const DAY = 86_400_000
 
@@ -18,6 +18,7 @@ const declaration = app({
 })
 
 onEveryStore('what is old', declaration, (server) => {
+  beforeAll(() => firstPass(server))
   const keeper = () =>
     new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
   const note = async (body: object, type = 'notes') =>
@@ -30,10 +31,13 @@ onEveryStore('what is old', declaration, (server) => {
         id,
       )
     ).map(({ version }) => version)
+  /** What the server has noted of its journal would say that this is not so. */
+  const forgetMarks = () => server.query("DELETE FROM takeback_meta WHERE key = 'marks'")
   /** As if it had happened so many days ago. */
-  const age = (type: string, id: number, version: number, days: number) => {
+  const age = async (type: string, id: number, version: number, days: number) => {
     const at = new Date(Date.now() - days * DAY).toISOString()
-    return server.query(
+    await forgetMarks()
+    await server.query(
       'UPDATE takeback_journal SET at = $1 WHERE entity = $2 AND entity_id = $3 AND version = $4',
       at,
       type,
@@ -41,12 +45,14 @@ onEveryStore('what is old', declaration, (server) => {
       version,
     )
   }
-  const deletedAgo = (type: string, id: number, days: number) =>
-    server.query(
+  const deletedAgo = async (type: string, id: number, days: number) => {
+    await forgetMarks()
+    await server.query(
       `UPDATE "${type}" SET deleted_at = $1 WHERE id = $2`,
       new Date(Date.now() - days * DAY).toISOString(),
       id,
     )
+  }
 
   test('is purged from the trash in its time, of each type its own', async () => {
     const [old, young, live, paper, holder] = [

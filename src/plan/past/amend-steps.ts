@@ -129,7 +129,7 @@ export class AmendSteps {
   }
 
   change(): Step[] {
-    const later = this.#dialect.later(sql`t."updated_at"`)
+    const later = this.#dialect.nextTime(sql`t."updated_at"`)
     const names = [...this.#columns.map(({ name }) => name), ...this.#beside]
     const isDelete = sql`v."$kind" = 'delete'`
     const sets = [

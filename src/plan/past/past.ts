@@ -4,6 +4,7 @@ import type { Bound, Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { bodyColumns, ownColumns } from '../tables/columns.ts'
+import { timesAhead } from './ahead.ts'
 import { JOURNAL } from './journal.ts'
 
 const data = sql`j."data"`
@@ -13,7 +14,9 @@ export const AS_OF = '$as_of'
 
 /**
  * A type's table as it stood at a time, read from the journal: whoever selects from it need not know. Each Entity asks
- * for its own last change before that time.
+ * for its newest version whose time is not later. Where a clock was set back, versions may have later times than those
+ * that came after them: what was there before a version that counts, counts too. What was created later need not be
+ * looked for in the journal, unless there may be such an Entity.
  */
 export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly MigrationStep[]): Sql {
   const time = param(AS_OF, 'datetime')
@@ -27,7 +30,7 @@ export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly Mi
     sql`${alias}."entity" = ${word(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
   return sql`(SELECT e."id" AS "id"${join(columns, sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
     FROM ${dialect.withNewest(sql`${id(type.name)} e`, JOURNAL, before)}
-    WHERE e."created_at" <= ${time} AND ${data} IS NOT NULL)`
+    WHERE (e."created_at" <= ${time} OR ${time} <= ${timesAhead(dialect)}) AND ${data} IS NOT NULL)`
 }
 
 interface Value {
@@ -50,13 +53,21 @@ function valueAsOf(
       return []
     const when = dialect.literal(word(at), 'datetime')
     const isMissing =
-      change.kind === 'add' ? dialect.isAbsent(data, name) : sql`${value} IS NULL AND j."at" < ${when}`
+      change.kind === 'add'
+        ? dialect.isAbsent(data, name)
+        : sql`${value} IS NULL AND ${isFormer(when, change.ahead, dialect)}`
     const isThere =
       within === undefined ? sql`` : sql` AND ${dialect.extract(data, within, 'presence', 0)} IS NOT NULL`
     const given = dialect.literal(constant(dialect.encode(kind, scale)(change.value)), kind)
     return [sql` WHEN ${isMissing}${isThere} AND ${when} <= ${param(AS_OF, 'datetime')} THEN ${given}`]
   })
   return cases.length === 0 ? value : sql`CASE${join(cases, sql``)} ELSE ${value} END`
+}
+
+/** Of a version, that it came before a migration. Those with times up to `ahead` may have: see `Upcaster`. */
+function isFormer(when: Sql, ahead: string | undefined, dialect: Dialect): Sql {
+  if (ahead === undefined) return sql`j."at" < ${when}`
+  return sql`j."at" <= ${dialect.literal(word(ahead), 'datetime')}`
 }
 
 function constant(value: Bound): Sql {

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { CUT } from '../../store/migration/memory.ts'
+import { CUT, MARKS } from '../../store/migration/memory.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
@@ -16,15 +16,24 @@ const PASSED = word('passed')
 export interface RetentionPlan {
   /** Clocks as cache, null where there is none: of the database, of the last pass, of the newest change. `$at` is our own. */
   readonly clocks: Statement
-  /** Keeps `$now` as the time of the last pass. */
+  /** Keeps `$now` as the time of the last pass, unless that is later. */
   readonly keepPassed: readonly Step[]
+  /** The same, whatever it was. */
+  readonly confirm: readonly Step[]
+  /** The marks as a text, and the place of the last change; null where there is none. */
+  readonly marks: Statement
+  /** Keeps `$marks`. */
+  readonly keepMarks: readonly Step[]
   /** The types whose journal is cut. */
   readonly types: readonly EntityType[]
   /** How far in the journal each type has come: key, place. */
   readonly places: Statement
-  /** The last change up to `$before` among the next few behind the place `$after`; none where all of them are younger. */
+  /**
+   * The last old change among the next few behind the place `$after`; none where all of them are younger. Old is what has
+   * a time up to `$before` or stands up to the place `$sure`, but nothing behind the place `$last`.
+   */
   readonly next: Statement
-  /** Cuts what the changes of these types behind `$after`, up to `$upto` and `$before`, have replaced; and keeps the place. */
+  /** Cuts what the old changes of these types behind `$after`, up to `$upto`, have replaced; and keeps the place. */
   cut(types: readonly string[]): readonly Step[]
 }
 
@@ -44,10 +53,15 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
         dialect,
         'passed',
         'any',
-        sql`INSERT INTO ${META} ("key", "value") VALUES (${PASSED}, ${param('$now')})
-          ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`,
+        sql`${keepMeta(PASSED, param('$now'))} WHERE ${META}."value" < excluded."value"`,
       ),
     ],
+    confirm: [step(dialect, 'passed', 'any', keepMeta(PASSED, param('$now')))],
+    marks: compile(
+      sql`SELECT (SELECT "value" FROM ${META} WHERE "key" = ${word(MARKS)}), (SELECT max(j."seq") FROM ${JOURNAL} j)`,
+      dialect.placeholder,
+    ),
+    keepMarks: [step(dialect, 'marks', 'any', keepMeta(word(MARKS), param('$marks')))],
     types: [...model.entities.values()].filter(({ retention }) => retention.journal !== undefined),
     places: compile(
       sql`SELECT "key", "value" FROM ${META} WHERE "key" LIKE ${word(`${CUT}%`)}`,
@@ -55,7 +69,7 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
     ),
     next: compile(
       sql`SELECT max(n."seq") FROM (SELECT j."seq", j."at" FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')}
-        ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE n."at" <= ${param('$before', 'datetime')}`,
+        AND j."seq" <= ${param('$last', 'integer')} ORDER BY j."seq" LIMIT ${count(budget.stepRows)}) n WHERE ${isOld(sql`n`)}`,
       dialect.placeholder,
     ),
     cut: (types) =>
@@ -77,11 +91,20 @@ export function compileRetention(model: Model, dialect: Dialect): RetentionPlan 
  */
 function replaced(types: readonly string[]): Sql {
   return sql`FROM ${JOURNAL} k JOIN ${JOURNAL} p ON p."entity" = k."entity" AND p."entity_id" = k."entity_id" AND p."version" < k."version"
-    WHERE k."seq" > ${param('$after', 'integer')} AND k."seq" <= ${param('$upto', 'integer')} AND k."at" <= ${param('$before', 'datetime')}
+    WHERE k."seq" > ${param('$after', 'integer')} AND k."seq" <= ${param('$upto', 'integer')} AND ${isOld(sql`k`)}
     AND k."entity" IN (${join(types.map(word))})`
 }
 
+/** By its own time; or by its place, where a clock that was ahead has given it a time that is yet to come. */
+function isOld(change: Sql): Sql {
+  return sql`(${change}."at" <= ${param('$before', 'datetime')} OR ${change}."seq" <= ${param('$sure', 'integer')})`
+}
+
 function keepPlace(type: string): Sql {
-  return sql`INSERT INTO ${META} ("key", "value") VALUES (${word(placeOf(type))}, CAST(${param('$upto', 'integer')} AS text))
+  return keepMeta(word(placeOf(type)), sql`CAST(${param('$upto', 'integer')} AS text)`)
+}
+
+function keepMeta(key: Sql, value: Sql): Sql {
+  return sql`INSERT INTO ${META} ("key", "value") VALUES (${key}, ${value})
     ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value"`
 }

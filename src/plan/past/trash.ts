@@ -10,6 +10,8 @@ export interface TrashPlan {
   readonly before: Statement
   /** The next few behind `$id` of the deletion `$deletion`: id, operation, when. */
   readonly next: Statement
+  /** By `$id`: the place in the journal where it was deleted; no row where the journal does not have that any more. */
+  readonly place: Statement
 }
 
 export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
@@ -20,7 +22,10 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
         WHERE t."deletion" IS NOT NULL AND t."deleted_at" <= ${param('$before', 'datetime')} ORDER BY t."deleted_at", t."id"`,
       dialect.placeholder,
     ),
-    // By the index of deletions, which are in the order of time.
+    place: compile(
+      sql`SELECT j."seq" FROM ${id(type.name)} t JOIN ${JOURNAL} j ON ${deletionOf(type)} WHERE t."id" = ${param('$id')}`,
+      dialect.placeholder,
+    ),
     next: compile(
       sql`SELECT t."id", t."deletion", t."deleted_at" FROM ${id(type.name)} t WHERE t."deletion" IS NOT NULL
         AND (t."deletion" > ${param('$deletion')} OR (t."deletion" = ${param('$deletion')} AND t."id" > ${param('$id')}))

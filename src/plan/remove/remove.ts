@@ -202,7 +202,7 @@ class RemoveSteps {
 /** A login's tokens die with it, and do not come back to life when it does. */
 function stamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   const tokens = type.login === undefined ? sql`` : sql`, ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.later(id('updated_at'))}, "deletion" = ${param('$operation')}, ${next(dialect)}${tokens}
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.nextTime(id('updated_at'))}, "deletion" = ${param('$operation')}, ${next(dialect)}${tokens}
     WHERE "id" IN ${extent.ids(type.name)}`
 }
 

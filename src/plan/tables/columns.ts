@@ -97,5 +97,5 @@ export function column(name: string): Sql {
 
 /** A change of a row that makes a new version of it. */
 export function next(dialect: Dialect): Sql {
-  return sql`"version" = "version" + 1, "updated_at" = ${dialect.later(id('updated_at'))}`
+  return sql`"version" = "version" + 1, "updated_at" = ${dialect.nextTime(id('updated_at'))}`
 }

@@ -2,9 +2,9 @@ import { StartError } from '../../errors.ts'
 import { completeTable, createTable } from '../migration/apply.ts'
 import {
   COPYING,
-  CUT,
   type Memory,
   makeOwnTables,
+  readCarried,
   recall,
   refuseForeign,
   remember,
@@ -12,7 +12,6 @@ import {
 } from '../migration/memory.ts'
 import type { Session, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
-import { SERVED } from '../service-time.ts'
 import { count, id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'
@@ -101,16 +100,10 @@ async function countAll(session: Session, tables: readonly CopiedTable[]): Promi
   return sum
 }
 
-/** How far the source has come: its last change; and its service time and what retention has cut, which hold for a copy too. */
+/** How far the source has come: its last change; and what it keeps beside the tables, which holds for a copy too. */
 async function endOf(session: Session): Promise<Pick<Source, 'last' | 'carried'>> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
-  const told = await session.all(
-    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" = ${word(SERVED)} OR "key" LIKE ${word(`${CUT}%`)}`,
-  )
-  return {
-    last: Number(row?.[0] ?? 0),
-    carried: told.map(([key, value]) => [String(key), String(value)]),
-  }
+  return { last: Number(row?.[0] ?? 0), carried: await readCarried(session) }
 }
 
 async function changesSince(session: Session, last: number): Promise<number> {

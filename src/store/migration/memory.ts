@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
-import { param, sql, word } from '../sql.ts'
+import { join, param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { Session, Structure } from './structure.ts'
 
@@ -13,6 +13,9 @@ export const BACKUP = 'backup'
 
 /** What the key begins with under which retention keeps how far it has cut the journal of a type, which stands behind it. */
 export const CUT = 'cut '
+
+/** Keys of what goes where the data go: service time, up to when the journal had times ahead of the clock, and its marks. */
+export const [SERVED, AHEAD, MARKS] = ['served', 'ahead', 'marks'] as const
 
 /** What a database says about itself, in `takeback_meta`. */
 export interface Memory {
@@ -75,6 +78,15 @@ export async function remember(session: Session, memory: Omit<Memory, 'format'>)
   await tell(session, 'since', String(memory.since))
   await tell(session, 'fingerprint', memory.fingerprint)
   await tell(session, 'past', JSON.stringify(memory.past))
+}
+
+/** All that goes where the data go: key, value. */
+export async function readCarried(session: Session): Promise<[key: string, value: string][]> {
+  const keys = join([SERVED, AHEAD, MARKS].map(word))
+  const rows = await session.all(
+    sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${keys}) OR "key" LIKE ${word(`${CUT}%`)}`,
+  )
+  return rows.map(([key, value]) => [String(key), String(value)])
 }
 
 /** What it says under a key that others keep; undefined where it says nothing. */

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'bun'
+import { SKEW_MS } from '../../clock.ts'
 import { id, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { inOrder } from './order.ts'
@@ -20,12 +21,19 @@ export interface MigrationStep {
 export type StepChange =
   /** The field is new. Versions before that do not have it: they count as having this value. */
   | { readonly kind: 'add'; readonly value: unknown }
-  /** Rows without a value got this one. */
-  | { readonly kind: 'fill'; readonly value: unknown }
+  /** Rows without a value got this one. There were versions with times up to `ahead`, if a clock had been wrong. */
+  | { readonly kind: 'fill'; readonly value: unknown; readonly ahead?: string }
   /** The field left the API. */
   | { readonly kind: 'aside' }
   | { readonly kind: 'convert'; readonly to: 'text' }
   | { readonly kind: 'convert'; readonly to: 'decimal'; readonly scale: number }
+
+/** What is kept of one. The generation is that of the structure that it led to; former versions did not keep it. */
+type Kept = StepChange & {
+  readonly reference?: boolean
+  readonly generation?: number
+  readonly ahead?: string
+}
 
 interface Recorded {
   readonly table: Table
@@ -43,7 +51,7 @@ export async function recordSteps(site: Site, changes: readonly Change[], genera
   if (recorded.length === 0) return
   const { session } = site
   const operation = randomUUIDv7()
-  const at = await timeOf(site)
+  const { at, ahead } = await timesOf(site)
   for (const [place, { table, column, change }] of recorded.entries())
     await session.run(
       sql`INSERT INTO ${TABLE} ("operation", "place", "at", "entity", "column", "change")
@@ -52,7 +60,12 @@ export async function recordSteps(site: Site, changes: readonly Change[], genera
         $operation: operation,
         $place: place,
         $at: at,
-        $change: JSON.stringify({ ...change, ...(column.references !== undefined && { reference: true }) }),
+        $change: JSON.stringify({
+          ...change,
+          ...(column.references !== undefined && { reference: true }),
+          ...(ahead !== undefined && { ahead }),
+          generation,
+        } satisfies Kept),
       },
     )
   const visible = recorded.filter(({ rows }) => rows > 0)
@@ -70,26 +83,33 @@ function journalled(name: string): Sql {
     SELECT ${param('$operation')}, ${param('$at', 'datetime')}, 'system', ${word(name)}, 0, ${param('$generation', 'integer')}, 'migrate'`
 }
 
-/** Now, and later than all that the journal has already: every version lies on one side of it. */
-async function timeOf({ structure: { dialect }, session }: Site): Promise<string> {
+/**
+ * Now, and later than all that the journal has already: every version lies on one side of it. But for those whose times
+ * lie ahead because a clock was wrong: the last of these times.
+ */
+async function timesOf({ structure: { dialect }, session }: Site): Promise<{ at: string; ahead?: string }> {
+  const soon = dialect.shift(dialect.now, SKEW_MS)
   const times = dialect.array([
     dialect.render('datetime', dialect.now, 0),
-    dialect.render('datetime', sql`(SELECT max("at") FROM "takeback_journal")`, 0),
+    dialect.render('datetime', sql`(SELECT max("at") FROM "takeback_journal" WHERE "at" <= ${soon})`, 0),
+    dialect.render('datetime', sql`(SELECT max("at") FROM "takeback_journal" WHERE "at" > ${soon})`, 0),
   ])
   const [row] = await session.all(sql`SELECT ${times}`, { $at: new Date().toISOString() })
-  const [now = '', last] = JSON.parse(String(row?.[0])) as (string | null)[]
+  const [now = '', last, ahead] = JSON.parse(String(row?.[0])) as (string | null)[]
   const behind = typeof last === 'string' ? Date.parse(last) + 1 : 0
-  return new Date(Math.max(Date.parse(String(now)), behind)).toISOString()
+  const at = new Date(Math.max(Date.parse(String(now)), behind)).toISOString()
+  return typeof ahead === 'string' ? { at, ahead } : { at }
 }
 
-/** By Entity type, oldest first. */
+/** By Entity type, oldest first: in the order of the structures that they led to, whatever their times say. */
 export async function readSteps({ structure: { dialect }, session }: Site): Promise<MigrationStep[]> {
   const at = dialect.array([dialect.render('datetime', sql`"at"`, 0)])
   const rows = await session.all(
     sql`SELECT "operation", ${at}, "entity", "column", "change" FROM ${TABLE} ORDER BY "at", "operation", "place"`,
   )
-  return rows.map(([operation, time, entity, column, text]) => {
-    const { reference, ...change } = JSON.parse(String(text)) as StepChange & { reference?: boolean }
+  const kept = rows.map((row) => [JSON.parse(String(row[4])) as Kept, row] as const)
+  kept.sort(([a], [b]) => (a.generation ?? 0) - (b.generation ?? 0))
+  return kept.map(([{ reference, generation: _, ...change }, [operation, time, entity, column]]) => {
     const [when] = JSON.parse(String(time)) as [string]
     return {
       operation: String(operation),

@@ -1,4 +1,5 @@
 import { budget } from '../../budget.ts'
+import { SKEW_MS } from '../../clock.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 import { found, queryOf } from './search.ts'
@@ -153,7 +154,8 @@ export const dialect: Dialect = {
   search: { found: (_table, columns, query) => found(columns, query), query: queryOf },
 
   now: NOW,
-  later: (than) => sql`greatest(${NOW}, ${than})`,
+  nextTime: (last) =>
+    sql`CASE WHEN ${last} > ${NOW} AND ${last} <= ${NOW} + ${word(`${SKEW_MS} milliseconds`)}::interval THEN ${last} ELSE ${NOW} END`,
   clock: NOW,
   milliseconds: (time) => sql`floor(extract(epoch FROM ${time}) * 1000)::bigint`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,

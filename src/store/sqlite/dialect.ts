@@ -119,9 +119,9 @@ export const dialect: Dialect = {
     found: (table, columns, query) => found(searchName(table, columns), query),
     query: queryOf,
   },
-  // The Store sets it for a whole group of transactions, and keeps it from going back.
+  // The Store sets it for a whole group of transactions, and keeps it from going back by small steps.
   now: param('$at'),
-  later: () => param('$at'),
+  nextTime: () => param('$at'),
   clock: param(CLOCK, 'datetime'),
   milliseconds: (time) => sql`CAST(round(unixepoch(${time}, 'subsec') * 1000) AS INTEGER)`,
   fence: undefined,

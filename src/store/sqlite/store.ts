@@ -13,6 +13,7 @@ import { dialect } from './dialect.ts'
 import { isBusy, meaningOf, unavailable } from './errors.ts'
 import { lastSeq, suspect } from './files.ts'
 import { GroupCommit, type Verdict, type Waiting } from './group.ts'
+import { JournalTime } from './journal-time.ts'
 import { Mark } from './mark.ts'
 import { checkpoint, checkpointWhenLarge, closeDatabase, LOG_BYTES, openDatabase } from './open.ts'
 import { patiently } from './patience.ts'
@@ -45,6 +46,7 @@ export class SqliteStore implements Store {
   readonly #database: Database
   readonly #path: string
   readonly #statements: Statements
+  readonly #time: JournalTime
   readonly #group: GroupCommit
   readonly #placement: Placement
   /** None where the data are in this process alone. */
@@ -65,13 +67,12 @@ export class SqliteStore implements Store {
   #generation = Number.POSITIVE_INFINITY
   #outdated = false
   #dataVersion: unknown
-  #last = ''
-  #lastOf = -1
 
   constructor(path: string, statementMs: number, onLost: (error: unknown) => void) {
     this.#path = path
     this.#database = openDatabase(path)
     this.#statements = new Statements(this.#database)
+    this.#time = new JournalTime(this.#statements)
     this.#group = new GroupCommit(this.#database, this.#statements, {
       begin: () => this.#begin(),
       end: () => this.#end(),
@@ -317,7 +318,7 @@ export class SqliteStore implements Store {
   #begin(): string {
     this.#lookedAt = -1
     this.#refuseOutdated()
-    return this.#now()
+    return this.#time.now(this.#others)
   }
 
   #end(): void {
@@ -356,21 +357,6 @@ export class SqliteStore implements Store {
       throw error
     }
   }
-
-  /**
-   * Never goes back, whatever this clock or another process' does: the journal's times run as its order does. The last one
-   * is asked for only where others may have written.
-   */
-  #now(): string {
-    if (this.#lastOf !== this.#others) {
-      const [last] = this.#statements.execute(lastAt, {}).rows
-      if (last !== undefined && String(last[0]) > this.#last) this.#last = String(last[0])
-      this.#lastOf = this.#others
-    }
-    const now = new Date().toISOString()
-    if (now > this.#last) this.#last = now
-    return this.#last
-  }
 }
 
 const since: Statement = {
@@ -381,9 +367,5 @@ const dataVersion: Statement = { text: 'PRAGMA data_version', paramNames: [] }
 const anything: Statement = { text: 'SELECT 1 FROM "takeback_meta" LIMIT 1', paramNames: [] }
 const journalEnd: Statement = {
   text: 'SELECT "seq" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
-  paramNames: [],
-}
-const lastAt: Statement = {
-  text: 'SELECT "at" FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1',
   paramNames: [],
 }

@@ -1,6 +1,6 @@
 import { list, listEntities } from '../src/api/list.ts'
 import { Query } from '../src/api/query.ts'
-import { read, readEntity } from '../src/api/read.ts'
+import { readEntity, readOne } from '../src/api/read.ts'
 import { loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'
@@ -49,13 +49,10 @@ function answerOf(context: Parameters<typeof list>[0], { actor, entity, id, quer
   if (plan === undefined) throw new Error(`There is no Entity type ${entity}.`)
   const parameters = new URLSearchParams(query)
   if (id !== undefined)
-    return read(
-      context,
-      plan,
-      actor,
+    return readOne(context, plan, actor, {
       id,
-      query === undefined ? Query.empty : new Query(parameters, readEntity.takes),
-    )
+      query: query === undefined ? Query.empty : new Query(parameters, readEntity.takes),
+    })
   return list(
     context,
     plan,

@@ -95,10 +95,11 @@ function* run(
   { answered, operation, allowance }: Around,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
-  const id = String(fillInText(sentId ?? '', answered, 'path', errors, allowance))
-  const body = fillIn(sentBody, answered, '', errors, allowance)
+  const filling = { answered, errors, allowance }
+  const id = String(fillInText(sentId ?? '', 'path', filling))
+  const body = fillIn(sentBody, '', filling)
   if (errors.size > 0) throw invalid(errors)
-  if (method === 'POST') return yield* create(plan, actor, body, query, operation)
+  if (method === 'POST') return yield* create(plan, actor, body, { query, operation })
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
   const manner = method === 'PATCH' ? 'partial' : 'replace'

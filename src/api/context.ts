@@ -18,10 +18,11 @@ import type { AnswersPlan } from '../plan/past/answers.ts'
 import type { NotesPlan } from '../plan/past/notes.ts'
 import type { OperationsPlan } from '../plan/past/operations.ts'
 import type { PurgesPlan } from '../plan/past/purge.ts'
-import { mayOf, type View } from '../plan/view/view.ts'
-import { type Actor, nameOf } from '../plan/viewer/actor.ts'
+import { type EntityRow, type EntityState, entityState } from '../plan/view/entity-row.ts'
+import type { View } from '../plan/view/view.ts'
+import { type Actor, actorName } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Params, Row } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
 import type { Health } from './health.ts'
@@ -118,7 +119,7 @@ export function operationOf(
     [ME]: user?.id ?? null,
     [NOW]: instant(),
     $operation: operation,
-    $actor: user?.entity ?? nameOf(actor),
+    $actor: user?.entity ?? actorName(actor),
     $actor_id: user?.id ?? null,
     $versions: ifMatch,
   }
@@ -133,11 +134,23 @@ export function allow(plan: Plan, action: Action, actor: Actor, whole = false): 
   if (may[action] === no) throw refusal(plan, action, actor, whole || may.read !== no)
 }
 
-/** Throws where the rule does not hold for an Entity, as `state` has it. */
-export function refuseByRule(plan: Plan, action: Action, actor: Actor, row: Row | undefined): void {
-  if (row === undefined) throw new Failure('not_found')
-  if (!mayOf(row, 'read')) throw refusal(plan, 'read', actor, false)
-  if (!mayOf(row, action)) throw refusal(plan, action, actor, true)
+/** An Entity in whatever state, by `$id`; `params` has what the rules know of whoever asks. */
+export function* stateOf(view: View, params: Params): Act<EntityState | undefined> {
+  const [row] = yield* read(view.state, params)
+  return entityState(row)
+}
+
+/** The Entity, where the rule holds for it; throws elsewhere. */
+export function allowed(
+  plan: Plan,
+  action: Action,
+  actor: Actor,
+  state: EntityState | undefined,
+): EntityState {
+  if (state === undefined) throw new Failure('not_found')
+  if (!state.may('read')) throw refusal(plan, 'read', actor, false)
+  if (!state.may(action)) throw refusal(plan, action, actor, true)
+  return state
 }
 
 /** `seen`: it is no secret that there is something. */
@@ -154,10 +167,13 @@ function denialOf({ type }: Plan, action: Action): string {
 }
 
 /** The Entity as whoever wrote it may see it: what a write gives back, where nothing of it is hidden from them. */
-export function* shownTo(view: View, actor: Actor, row: Row | undefined): Act<Row | undefined> {
-  if (!view.hides || row === undefined) return row
-  const [shown] = yield* read(view.state, { ...askedBy(actor), $id: Number(row[0]) })
-  return shown
+export function* shownTo(
+  view: View,
+  actor: Actor,
+  written: EntityRow | undefined,
+): Act<EntityRow | undefined> {
+  if (!view.hides || written === undefined) return written
+  return yield* stateOf(view, { ...askedBy(actor), $id: written.id })
 }
 
 /** For whoever is nobody, where somebody is needed. */
@@ -172,29 +188,29 @@ export function signInFirst(denied?: string): Failure {
  * The version, and behind it a hash of what is answered: what a caller sees of one version depends on the rules, on who
  * they are and on what else there is. `If-Match` looks at the version alone.
  */
-function tagOf(version: unknown, body: string): string {
+function tagOf(version: number, body: string): string {
   return `"${version}-${Bun.hash.rapidhash(body).toString(36)}"`
 }
 
-/** An Entity's row (id, version, JSON) as an answer. */
+/** An Entity as an answer; throws where there is none. */
 export function entityAnswer(
   status: number,
   { type }: Plan,
-  row: Row | undefined,
+  entity: EntityRow | undefined,
   operation?: string,
 ): KeptAnswer {
-  if (row === undefined) throw new Failure('not_found')
-  const [id, version, json] = row
-  const body = String(json)
+  if (entity === undefined) throw new Failure('not_found')
+  const { id, version, json: body } = entity
   const headers: Record<string, string> = { ETag: tagOf(version, body) }
   if (operation !== undefined) headers['Takeback-Operation'] = operation
   if (status === 201) headers.Location = `/api/${type.name}/${id}/`
-  return { status, body, headers, shows: [[type.name, Number(id)]] }
+  return { status, body, headers, shows: [[type.name, id]] }
 }
 
 /** How often a write that was refused for a reason that has gone meanwhile is tried again. */
 export const TRIES = 5
 
-export function matches(ifMatch: string | null, version: unknown): boolean {
+/** Whether a version is one of those of `If-Match`. */
+export function isMatch(ifMatch: string | null, version: unknown): boolean {
   return ifMatch === null || ifMatch.includes(`|${version}|`)
 }

@@ -48,7 +48,7 @@ export function refuseNumber(number: number): void {
 
 function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<KeptAnswer> {
   if (!isRecord(body)) throw invalidAt('', 'must be an object')
-  return yield* create(plan, actor, body, undefined, operation)
+  return yield* create(plan, actor, body, { operation })
 }
 
 /** What fails in one is looked at together with what fails in the others. */
@@ -129,7 +129,8 @@ export const createEntity = entityEndpoint({
   }),
   async run(context, plan, call) {
     const { caller, body, query } = call
-    if (!Array.isArray(body)) return performOnce(context, call, () => create(plan, caller.actor, body, query))
+    if (!Array.isArray(body))
+      return performOnce(context, call, () => create(plan, caller.actor, body, { query }))
     // One sign-up was counted before the body was read.
     if (signsUp(plan, caller.actor)) await call.signUp(body.length)
     return transactOnce(context, call, () => createMany(plan, caller.actor, body, query))

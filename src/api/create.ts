@@ -1,5 +1,6 @@
 import { Failure, invalid } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { entityRow } from '../plan/view/entity-row.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
 import { allow, entityAnswer, type KeptAnswer, operationOf, shownTo, TRIES } from './context.ts'
@@ -15,13 +16,18 @@ import {
 } from './faults.ts'
 import { Query } from './query.ts'
 
+interface Creating {
+  readonly query?: Query
+  /** The operation that it is a part of, if any. */
+  readonly operation?: string
+}
+
 /** `POST /api/<entity>/` */
 export function* create(
   plan: Plan,
   actor: Actor,
   body: unknown,
-  query: Query = Query.empty,
-  operation?: string,
+  { query = Query.empty, operation }: Creating = {},
 ): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
@@ -40,12 +46,12 @@ export function* create(
     // Most creates come to an end here: what they need not ask, they do not make a generator for.
     const outcome = yield { kind: 'write', steps: view.writes.create(guarded), params }
     if (outcome.done) {
-      const [written] = outcome.rows
-      const row = view.hides ? yield* shownTo(view, actor, written) : written
-      return entityAnswer(201, plan, row, params.$operation)
+      const written = entityRow(outcome.rows[0])
+      const shown = view.hides ? yield* shownTo(view, actor, written) : written
+      return entityAnswer(201, plan, shown, params.$operation)
     }
     yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
-    yield* noteFaults(plan, params, 0, actor, errors)
+    yield* noteFaults(plan, actor, { params, self: 0, errors })
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

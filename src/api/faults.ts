@@ -17,10 +17,8 @@ import { valueAt } from './merge.ts'
 /** Adds what only the database knows: references to nothing, values that are taken. */
 export function* noteFaults(
   plan: Plan,
-  params: Params,
-  self: number,
   actor: Actor,
-  errors: Errors,
+  { params, self, errors }: Pick<Faulty, 'params' | 'self' | 'errors'>,
 ): Act<void> {
   const known = { ...soundOf(plan, params, errors), $id: self }
   const { writes } = plan.view(actor)
@@ -83,7 +81,7 @@ export function* refuseFaulty(
   if (isOverfull(errors)) throw invalid(errors)
   // What the database knows is for those whom the rule lets: as far as the rest of the body tells.
   if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
-    yield* noteFaults(plan, params, self, actor, errors)
+    yield* noteFaults(plan, actor, { params, self, errors })
   throw invalid(errors)
 }
 

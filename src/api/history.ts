@@ -1,13 +1,13 @@
 import { yes } from '../declare/cel/expression.ts'
 import type { Field } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import { differenceOf } from '../journal/difference.ts'
+import { differenceOf, journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
 import type { Plan } from '../plan/compile.ts'
-import { mayOf } from '../plan/view/view.ts'
-import { type Actor, actorOf, nameOf, system } from '../plan/viewer/actor.ts'
-import type { Row } from '../store/dialect.ts'
-import { type Answer, allow, askedBy, type Context, refusal, refuseByRule } from './context.ts'
+import { pageColumns, type versionColumns } from '../plan/past/history.ts'
+import { entityState } from '../plan/view/entity-row.ts'
+import { type Actor, actorName, journalledActor, system } from '../plan/viewer/actor.ts'
+import { type Answer, allow, allowed, askedBy, type Context, refusal } from './context.ts'
 import { refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
@@ -18,77 +18,96 @@ import { changeSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
+interface Reading {
+  readonly id: number
+  readonly query: Query<'limit' | 'cursor'>
+}
+
 /** `GET /api/<entity>/<id>/history/`: every change, newest first. */
 export async function history(
   context: Context,
   plan: Plan,
   actor: Actor,
-  id: number,
-  query: Query<'limit' | 'cursor'>,
+  { id, query }: Reading,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   allow(plan, 'history', actor)
   const errors: Errors = new Map()
   const given = query.take(errors)
   const limit = parseLimit(given.limit, errors)
-  const before = given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openCursor(plan, id, given.cursor)
+  const before =
+    given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openHistoryCursor(plan, id, given.cursor)
   if (before === undefined) note(errors, 'cursor', 'is not a cursor of this history')
   if (errors.size > 0) throw invalid(errors)
   await refuseHidden(context, plan, actor, id)
 
   // One more than is shown: the oldest shown has changed from that.
-  const rows = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
+  const found = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
+  const rows = found.map(pageColumns.read)
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
   const known = await perform(context.store, knowledgeOf(context, actor, [[plan.type.name, id]]))
   const { fields } = known.get(`${plan.type.name}/${id}`) ?? plan.view(actor)
   // Where not all that were picked came back, the last one is only there to tell what the one above it has changed.
-  const picked = Number(rows[0]?.[7] ?? 0)
+  const picked = Number(rows[0]?.picked ?? 0)
   const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
-  const told = await perform(context.store, toldOf(context, [...new Set(shown.map((row) => row[5]))]))
   const upcaster = context.upcasterOf(plan.type.name)
   const newest = given.cursor === undefined ? migratedOf(fields, upcaster, shown[0]) : []
-  const data = [
-    ...newest,
-    ...shown.flatMap((row, at) => [
-      { ...changeOf(fields, upcaster, row, rows[at + 1]), ...told.get(String(row[5])) },
-      ...migratedOf(fields, upcaster, rows[at + 1], row),
-    ]),
-  ]
+  const data = [...newest, ...(await changesIn(context, { fields, upcaster, shown, rows }))]
   const last = picked > shown.length ? shown.at(-1) : undefined
-  const next = last === undefined ? null : cursorOf(plan, id, Number(last[0]))
+  const next = last === undefined ? null : historyCursor(plan, id, Number(last.version))
   return { status: 200, body: JSON.stringify({ data, next }) }
+}
+
+interface Page {
+  readonly fields: readonly Field[]
+  readonly upcaster: Upcaster
+  readonly shown: readonly VersionRow[]
+  /** The same, and the version before the last one that is shown. */
+  readonly rows: readonly VersionRow[]
+}
+
+/** The changes that are shown, each with what migrations had done before it. */
+async function changesIn(context: Context, { fields, upcaster, shown, rows }: Page): Promise<object[]> {
+  const operations = new Set(shown.map(({ operation }) => operation))
+  const told = await perform(context.store, toldOf(context, [...operations]))
+  return shown.flatMap((row, at) => [
+    { ...versionChange(fields, upcaster, row, rows[at + 1]), ...told.get(String(row.operation)) },
+    ...migratedOf(fields, upcaster, rows[at + 1], row),
+  ])
 }
 
 /** What is deleted has a history for those who may restore it, what is purged for those who may purge. */
 async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
-  const { state, may } = plan.view(actor)
-  const [row] = await context.store.read(state, { ...askedBy(actor), $id: id })
-  if (row === undefined) {
+  const { state: statement, may } = plan.view(actor)
+  const [row] = await context.store.read(statement, { ...askedBy(actor), $id: id })
+  const state = entityState(row)
+  if (state === undefined) {
     if (may.purge !== yes) throw new Failure('not_found')
     return
   }
-  refuseByRule(plan, 'history', actor, row)
-  if (row[3] !== null && !mayOf(row, 'restore')) throw refusal(plan, 'restore', actor, false)
+  allowed(plan, 'history', actor, state)
+  if (state.deletion !== null && !state.may('restore')) throw refusal(plan, 'restore', actor, false)
 }
 
-/** A row of the journal, and the one before it, as a change. What is not known any more is not guessed. */
-function changeOf(fields: readonly Field[], upcaster: Upcaster, row: Row, former: Row | undefined): object {
-  const [version, kind, at, actor, actorId, operation, data] = row
-  const known = kind === 'create' || Number(former?.[0]) === Number(version) - 1
-  const erased = data === null || !known || (kind !== 'create' && former?.[6] === null)
+type VersionRow = ReturnType<typeof versionColumns.read>
+
+/** A version, and the one before it, as a change. What is not known any more is not guessed. */
+function versionChange(
+  fields: readonly Field[],
+  upcaster: Upcaster,
+  { version, kind, at, actor, actorId, operation, data }: VersionRow,
+  former: VersionRow | undefined,
+): object {
+  const isNew = kind === 'create'
+  const isKnown = isNew || (Number(former?.version) === Number(version) - 1 && former?.data !== null)
+  const before = isNew ? null : (former?.data ?? null)
   return {
     version: Number(version),
     kind,
     at,
-    actor: actorOf(actor, actorId),
+    actor: journalledActor(actor, actorId),
     operation,
-    changed: erased
-      ? null
-      : differenceOf(
-          fields,
-          kind === 'create' ? undefined : upcaster.upcast(JSON.parse(String(former?.[6]))),
-          upcaster.upcast(JSON.parse(String(data))),
-        ),
+    changed: data === null || !isKnown ? null : journalledDifference(fields, upcaster, before, data),
   }
 }
 
@@ -96,31 +115,30 @@ function changeOf(fields: readonly Field[], upcaster: Upcaster, row: Row, former
 function migratedOf(
   fields: readonly Field[],
   upcaster: Upcaster,
-  row: Row | undefined,
-  next?: Row,
+  row: VersionRow | undefined,
+  next?: VersionRow,
 ): object[] {
-  const [version, , , , , , data] = row ?? []
-  if (data === null || data === undefined || next?.[6] === null) return []
-  const until = next === undefined ? undefined : String(next[2])
+  if (row === undefined || row.data === null || next?.data === null) return []
+  const until = next === undefined ? undefined : String(next.at)
   return upcaster
-    .since(JSON.parse(String(data)), until)
+    .since(JSON.parse(String(row.data)), until)
     .toReversed()
     .map(({ operation, at, before, after }) => ({
-      version: Number(version),
+      version: Number(row.version),
       kind: 'migrate',
       at,
-      actor: nameOf(system),
+      actor: actorName(system),
       operation,
       changed: differenceOf(fields, before, after),
     }))
     .filter(({ changed }) => Object.keys(changed).length > 0)
 }
 
-function cursorOf(plan: Plan, id: number, version: number): string {
+function historyCursor(plan: Plan, id: number, version: number): string {
   return Buffer.from(`${plan.type.name}/${id} ${version}`).toString('base64url')
 }
 
-function openCursor(plan: Plan, id: number, text: string): number | undefined {
+function openHistoryCursor(plan: Plan, id: number, text: string): number | undefined {
   const [, place, version] = /^(\S+) (\d{1,16})$/.exec(Buffer.from(text, 'base64url').toString()) ?? []
   return place === `${plan.type.name}/${id}` ? Number(version) : undefined
 }
@@ -155,5 +173,6 @@ export const readHistory = entityEndpoint({
     ],
     codes: [...about.refusals('read', false), ...about.refusals('history', false), 'not_found'],
   }),
-  run: (context, plan, { caller, id, query }) => history(context, plan, caller.actor, parseId(id), query),
+  run: (context, plan, { caller, id, query }) =>
+    history(context, plan, caller.actor, { id: parseId(id), query }),
 })

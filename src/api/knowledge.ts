@@ -1,15 +1,9 @@
-import type { Field } from '../declare/model.ts'
+import type { Knowledge } from '../plan/view/known.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { askedBy, type Context } from './context.ts'
 
-/** What an actor may know of one Entity: whether its history, and which fields they see of it. */
-export interface Knowledge {
-  readonly history: boolean
-  readonly fields: readonly Field[]
-}
-
-/** By Entity (`bookings/7`), as it stands now. What is not there any more is not in it. */
+/** What an actor may know, by Entity (`bookings/7`), as it stands now. What is not there any more is not in it. */
 export function* knowledgeOf(
   context: Context,
   actor: Actor,
@@ -21,8 +15,10 @@ export function* knowledgeOf(
     if (view === undefined) continue
     const ids = new Set(entities.filter(([name]) => name === type).map(([, id]) => id))
     const params = { ...askedBy(actor), $ids: JSON.stringify([...ids]) }
-    for (const row of yield* read(view.known, params))
-      known.set(`${type}/${row[0]}`, { history: Number(row[1]) === 1, fields: view.fieldsOf(row) })
+    for (const row of yield* read(view.known, params)) {
+      const { id, ...knowledge } = view.readKnown(row)
+      known.set(`${type}/${id}`, knowledge)
+    }
   }
   return known
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { Failure, invalidAt } from '../errors.ts'
-import { type Caller, nameOf, system } from '../plan/viewer/actor.ts'
+import { actorName, type Caller, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
@@ -105,7 +105,7 @@ function* recall({ answers }: Context, params: Params): Act<Answer | undefined> 
 
 /** Nothing that was sent is kept: not even a weak secret could be guessed from this without the key. */
 function keyParams({ caller, target, body }: Repeatable, key: string): Params {
-  const whose = JSON.stringify([nameOf(caller.actor), key])
+  const whose = JSON.stringify([actorName(caller.actor), key])
   return {
     $key: createHash('sha256').update(whose).digest('base64url'),
     $request: createHmac('sha256', key)

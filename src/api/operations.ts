@@ -2,17 +2,25 @@ import { budget } from '../budget.ts'
 import { didYouMean } from '../declare/closest.ts'
 import type { Model } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import { differenceOf } from '../journal/difference.ts'
+import { journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
-import type { Filter, OperationPlace } from '../plan/past/operations.ts'
-import { type Actor, actorOf } from '../plan/viewer/actor.ts'
+import {
+  type changeColumns,
+  type OperationFilter,
+  type OperationPlace,
+  operationColumns,
+  pickedColumns,
+  placedColumns,
+} from '../plan/past/operations.ts'
+import type { Knowledge } from '../plan/view/known.ts'
+import { type Actor, journalledActor } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Params, Row } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
 import { OPERATIONS, refTo } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
-import { type Knowledge, knowledgeOf } from './knowledge.ts'
+import { knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
 import { isRun, toldOf } from './notes.ts'
 import { operationSchemas } from './past-schemas.ts'
@@ -28,36 +36,31 @@ export async function operations(
   const errors: Errors = new Map()
   const given = query.take(errors)
   const limit = parseLimit(given.limit, errors)
-  const before = given.cursor === undefined ? undefined : openCursor(given.cursor, errors)
+  const before = given.cursor === undefined ? undefined : openOperationsCursor(given.cursor, errors)
   const filter = { ...parseFilter(context, given, errors), before }
   const seen = visible(actor, filter)
   if (errors.size > 0) throw invalid(errors)
   const { statement, params } = filterParams(seen, (one) => context.operations.page(one, limit + 1))
-  const rows = await context.store.read(statement, params)
+  const rows = (await context.store.read(statement, params)).map(placedColumns.read)
   const shown = rows.slice(0, limit)
-  const summaries = await summariesOf(context, shown)
-  const told = await perform(
-    context.store,
-    toldOf(
-      context,
-      shown.map(([id]) => id),
-    ),
-  )
-  const data = shown.map((row) => ({
-    ...headOf(row),
-    ...told.get(String(row[0])),
-    summary: summaries.get(String(row[0])) ?? {},
+  const ids = shown.map(({ operation }) => String(operation))
+  const summaries = await summariesOf(context, ids)
+  const told = await perform(context.store, toldOf(context, ids))
+  const data = shown.map((one) => ({
+    ...headOf(one),
+    ...told.get(String(one.operation)),
+    summary: summaries.get(String(one.operation)) ?? {},
   }))
   const last = rows.length > limit ? shown.at(-1) : undefined
-  const next = last === undefined ? null : cursorOf(last)
+  const next = last === undefined ? null : operationsCursor(last)
   return { status: 200, body: JSON.stringify({ data, next }) }
 }
 
-function cursorOf([operation, , , , , at]: Row): string {
-  return Buffer.from(`${at} ${operation}`).toString('base64url')
+function operationsCursor({ place, operation }: ReturnType<typeof placedColumns.read>): string {
+  return Buffer.from(`${place} ${operation}`).toString('base64url')
 }
 
-function openCursor(text: string, errors: Errors): OperationPlace | undefined {
+function openOperationsCursor(text: string, errors: Errors): OperationPlace | undefined {
   const [at = '', operation = ''] = Buffer.from(text, 'base64url').toString().split(' ')
   if (
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at) &&
@@ -80,39 +83,45 @@ export async function operation(
   const limit = parseLimit(given.limit, errors)
   const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
   if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
-  const row = await perform(context.store, visibleOperation(context, actor, id))
+  const head = await perform(context.store, visibleOperation(context, actor, id))
   if (errors.size > 0) throw invalid(errors)
-  const rows = await context.store.read(context.operations.changes(limit + 1), {
-    $operation: id,
-    $after: after,
-  })
-  const shown = rows.slice(0, limit)
-  const entities = shown.map((one) => [String(one[1]), Number(one[2])] as const)
+  const params = { $operation: id, $after: after }
+  const rows = await context.store.read(context.operations.changes(limit + 1), params)
+  const shown = rows.slice(0, limit).map(pickedColumns.read)
+  const entities = shown.map((one) => [String(one.entity), Number(one.id)] as const)
   const known = await perform(context.store, knowledgeOf(context, actor, entities))
   const told = await perform(context.store, toldOf(context, [id]))
   const body = {
-    ...headOf(row),
+    ...headOf(head),
     ...told.get(id),
-    summary: (await summariesOf(context, [row])).get(id) ?? {},
+    summary: (await summariesOf(context, [id])).get(id) ?? {},
     data: shown.map((one) =>
-      changeOf(known.get(`${one[1]}/${one[2]}`), context.upcasterOf(String(one[1])), one),
+      shownChange(one, known.get(`${one.entity}/${one.id}`), context.upcasterOf(String(one.entity))),
     ),
-    next: Number(shown[0]?.[7] ?? 0) > shown.length ? String(shown.at(-1)?.[0]) : null,
+    next: Number(shown[0]?.picked ?? 0) > shown.length ? String(shown.at(-1)?.seq) : null,
   }
   return { status: 200, body: JSON.stringify(body) }
 }
 
-/** One that the actor may see: id, time, actor, actor's id, number of changes. */
-function* visibleOperation(context: Context, actor: Actor, id: string): Act<Row> {
+type OperationRow = ReturnType<typeof operationColumns.read>
+
+/** An operation, by its id. */
+export function* operationById({ operations }: Context, id: string): Act<OperationRow | undefined> {
+  const [row] = isOperation(id) ? yield* read(operations.byId, { $operation: id }) : []
+  return row === undefined ? undefined : operationColumns.read(row)
+}
+
+/** One that the actor may see. */
+function* visibleOperation(context: Context, actor: Actor, id: string): Act<OperationRow> {
   if (actor.kind === 'nobody') throw signInFirst()
-  const [row] = isOperation(id) ? yield* read(context.operations.byId, { $operation: id }) : []
-  if (row === undefined || !isVisible(actor, row)) throw new Failure('not_found')
-  return row
+  const found = yield* operationById(context, id)
+  if (found === undefined || !isVisible(actor, found)) throw new Failure('not_found')
+  return found
 }
 
 /** To whoever did it, and to admins. */
-export function isVisible(actor: Actor, [, , type, id]: Row): boolean {
-  return seesAll(actor) || (actor.kind === 'user' && type === actor.entity && Number(id) === actor.id)
+export function isVisible(actor: Actor, { actor: type, actorId }: OperationRow): boolean {
+  return seesAll(actor) || (actor.kind === 'user' && type === actor.entity && Number(actorId) === actor.id)
 }
 
 function seesAll(actor: Actor): boolean {
@@ -120,7 +129,7 @@ function seesAll(actor: Actor): boolean {
 }
 
 /** Others see what is theirs, whatever they ask for. */
-export function visible(actor: Actor, filter: Filter): Filter {
+export function visible(actor: Actor, filter: OperationFilter): OperationFilter {
   if (actor.kind === 'nobody') throw signInFirst()
   if (seesAll(actor) || actor.kind !== 'user') return filter
   const { actor: asked } = filter
@@ -134,7 +143,7 @@ export function parseFilter(
   { model }: Context,
   given: Partial<Record<'actor' | 'since' | 'until' | 'entity' | 'run', string | undefined>>,
   errors: Errors,
-): Filter {
+): OperationFilter {
   const { run } = given
   if (run !== undefined && !isRun(run))
     note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
@@ -148,7 +157,11 @@ export function parseFilter(
 }
 
 /** `bookings`, or `bookings/7`. */
-function parseEntity({ entities }: Model, text: string | undefined, errors: Errors): Filter['entity'] {
+function parseEntity(
+  { entities }: Model,
+  text: string | undefined,
+  errors: Errors,
+): OperationFilter['entity'] {
   if (text === undefined) return undefined
   const [, type = '', id] = /^([^/]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
   if (entities.has(type)) return { type, id: id === undefined ? null : Number(id) }
@@ -156,7 +169,11 @@ function parseEntity({ entities }: Model, text: string | undefined, errors: Erro
 }
 
 /** `users/3`, or `system`. */
-function parseActor(text: string | undefined, { logins }: Context['model'], errors: Errors): Filter['actor'] {
+function parseActor(
+  text: string | undefined,
+  { logins }: Context['model'],
+  errors: Errors,
+): OperationFilter['actor'] {
   if (text === undefined) return undefined
   const [, name, id] = /^([a-z][a-z0-9_]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
   const known = logins.map((login) => login.name)
@@ -170,8 +187,8 @@ function parseActor(text: string | undefined, { logins }: Context['model'], erro
 
 /** A statement for a filter, and what it binds. */
 export function filterParams(
-  filter: Filter,
-  make: (filter: Filter) => Statement,
+  filter: OperationFilter,
+  make: (filter: OperationFilter) => Statement,
 ): { statement: Statement; params: Params } {
   const params: Params = {
     $actor: filter.actor?.name ?? null,
@@ -191,17 +208,15 @@ export function isOperation(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
-function headOf([id, at, actor, actorId, changes]: Row): object {
-  return { id, at, actor: actorOf(actor, actorId), changes: Number(changes) }
+function headOf({ operation, at, actor, actorId, changes }: OperationRow): object {
+  return { id: operation, at, actor: journalledActor(actor, actorId), changes: Number(changes) }
 }
 
 /** `{"bookings": {"delete": 3, "update": 1}}`, by operation. */
-async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<string, object>> {
+async function summariesOf(context: Context, ids: readonly string[]): Promise<Map<string, object>> {
   const summaries = new Map<string, Record<string, Record<string, number>>>()
-  if (rows.length === 0) return summaries
-  const found = await context.store.read(context.operations.kinds, {
-    $operations: JSON.stringify(rows.map(([id]) => id)),
-  })
+  if (ids.length === 0) return summaries
+  const found = await context.store.read(context.operations.kinds, { $operations: JSON.stringify(ids) })
   for (const [operation, entity, kind, number] of found) {
     const summary = summaries.get(String(operation)) ?? {}
     summaries.set(String(operation), summary)
@@ -213,23 +228,21 @@ async function summariesOf(context: Context, rows: readonly Row[]): Promise<Map<
 }
 
 /** What changed is for those who may see the history; that it did, for whoever did it. */
-function changeOf(knowledge: Knowledge | undefined, upcaster: Upcaster, row: Row): object {
-  const [, entity, id, version, kind, data, before] = row
+function shownChange(
+  { entity, id, version, kind, data, before }: ReturnType<typeof changeColumns.read>,
+  knowledge: Knowledge | undefined,
+  upcaster: Upcaster,
+): object {
   // Of the whole type: what it did to an Entity is in the history of that.
   if (kind === 'migrate') return { entity, id: null, version: null, kind, changed: null }
-  const isKnown = knowledge?.history && data !== null && (Number(version) === 1 || before !== null)
+  const isFirst = Number(version) === 1
+  const isKnown = knowledge?.history && data !== null && (isFirst || before !== null)
   return {
     entity,
     id: Number(id),
     version: Number(version),
     kind,
-    changed: isKnown
-      ? differenceOf(
-          knowledge.fields,
-          Number(version) === 1 ? undefined : upcaster.upcast(JSON.parse(String(before))),
-          upcaster.upcast(JSON.parse(String(data))),
-        )
-      : null,
+    changed: isKnown ? journalledDifference(knowledge.fields, upcaster, isFirst ? null : before, data) : null,
   }
 }
 

@@ -1,12 +1,14 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
-import { differenceOf } from '../journal/difference.ts'
+import { journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
-import { type Actor, nameOf } from '../plan/viewer/actor.ts'
+import { changeColumns } from '../plan/past/operations.ts'
+import type { Knowledge } from '../plan/view/known.ts'
+import { type Actor, actorName } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Row } from '../store/dialect.ts'
 import type { Context, KeptAnswer } from './context.ts'
-import { type Knowledge, knowledgeOf } from './knowledge.ts'
+import { knowledgeOf } from './knowledge.ts'
+import { operationById } from './operations.ts'
 import type { Taken } from './take-back.ts'
 
 interface Told {
@@ -37,7 +39,7 @@ export function* answerOf(
     total,
     changes: changes.map((one) => withMore(one, taken)),
     skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
-    ...(dryRun && { plan: token, next: end < total ? cursorOf(String(token), end) : null }),
+    ...(dryRun && { plan: token, next: end < total ? previewCursor(String(token), end) : null }),
   }
   if (plan !== undefined && plan !== token) {
     const preview = offset === 0 && { preview: { ...body, operation: null, plan: token } }
@@ -66,34 +68,29 @@ export function* changesOf(
   offset = 0,
 ): Act<{ total: number; changes: ShownChange[] }> {
   if (operation === null) return { total: 0, changes: [] }
-  const [head] = yield* read(context.operations.byId, { $operation: operation })
-  const rows = yield* read(context.operations.slice(budget.namedChanges), {
-    $operation: operation,
-    $offset: offset,
-  })
-  const entities = rows.map((row) => [String(row[1]), Number(row[2])] as const)
+  const head = yield* operationById(context, operation)
+  const params = { $operation: operation, $offset: offset }
+  const found = yield* read(context.operations.slice(budget.namedChanges), params)
+  const rows = found.map(changeColumns.read)
+  const entities = rows.map(({ entity, id }) => [String(entity), Number(id)] as const)
   const known = yield* knowledgeOf(context, actor, entities)
   return {
-    total: Number(head?.[4] ?? 0),
+    total: Number(head?.changes ?? 0),
     changes: rows.map((row) =>
-      changeOf(row, known.get(`${row[1]}/${row[2]}`), context.upcasterOf(String(row[1]))),
+      previewChange(row, known.get(`${row.entity}/${row.id}`), context.upcasterOf(String(row.entity))),
     ),
   }
 }
 
-function changeOf(
-  [, entity, id, , kind, data, before]: Row,
+function previewChange(
+  { entity, id, kind, data, before }: ReturnType<typeof changeColumns.read>,
   known: Knowledge | undefined,
   upcaster: Upcaster,
 ): ShownChange {
   const changed =
-    known === undefined || data == null || before == null
+    known === undefined || data === null || before === null
       ? {}
-      : differenceOf(
-          known.fields,
-          upcaster.upcast(JSON.parse(String(before))),
-          upcaster.upcast(JSON.parse(String(data))),
-        )
+      : journalledDifference(known.fields, upcaster, before, data)
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 
@@ -119,7 +116,7 @@ function* planOf(
   undone: readonly string[],
 ): Act<string> {
   const digest = context.tokens.digest('undo plan')
-  digest.update(JSON.stringify([nameOf(actor), undone, [...skipped.keys()]]))
+  digest.update(JSON.stringify([actorName(actor), undone, [...skipped.keys()]]))
   const rows = operation === null ? [] : yield* read(context.operations.whole, { $operation: operation })
   for (const [entity, id, version, kind, data] of rows) {
     const { updated_at: _, deleted_at: deleted, ...values } = JSON.parse(String(data))
@@ -128,11 +125,11 @@ function* planOf(
   return digest.digest('base64url')
 }
 
-function cursorOf(plan: string, offset: number): string {
+function previewCursor(plan: string, offset: number): string {
   return Buffer.from(`${plan} ${offset}`).toString('base64url')
 }
 
-export function openCursor(cursor: string): { plan: string; offset: number } | undefined {
+export function openPreviewCursor(cursor: string): { plan: string; offset: number } | undefined {
   const [, plan, offset] = /^([\w-]{43}) (\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
   return plan === undefined ? undefined : { plan, offset: Number(offset) }
 }

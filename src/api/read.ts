@@ -1,20 +1,25 @@
 import { type Errors, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { AS_OF } from '../plan/past/past.ts'
+import { entityRow, entityState } from '../plan/view/entity-row.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
-import { type Answer, allow, askedBy, type Context, entityAnswer, refuseByRule } from './context.ts'
+import { type Answer, allow, allowed, askedBy, type Context, entityAnswer } from './context.ts'
 import { entitySuccess } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { parsePast, Query } from './query.ts'
 
+interface Reading {
+  readonly id: number
+  readonly query: Query<'fields' | 'expand' | 'at'>
+}
+
 /** `GET /api/<entity>/<id>/` */
-export async function read(
+export async function readOne(
   context: Context,
   plan: Plan,
   actor: Actor,
-  id: number,
-  query: Query<'fields' | 'expand' | 'at'>,
+  { id, query }: Reading,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   const { lists } = plan.view(actor)
@@ -23,7 +28,7 @@ export async function read(
   if (query === Query.empty) {
     const [row] = await context.store.read(lists.read, params)
     if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
-    return entityAnswer(200, plan, row)
+    return entityAnswer(200, plan, entityRow(row))
   }
   const errors: Errors = new Map()
   const given = query.take(errors)
@@ -37,13 +42,14 @@ export async function read(
     at === undefined
       ? await context.store.read(lists.readOnly({ fields, expand }), params)
       : await context.store.read(lists.readAsOf(fields), { ...params, [AS_OF]: at })
-  return entityAnswer(200, plan, row)
+  return entityAnswer(200, plan, entityRow(row))
 }
 
 /** Throws the rule that hides it, where one does. */
 async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
   const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
-  if (row !== undefined && row[3] === null) refuseByRule(plan, 'read', actor, row)
+  const state = entityState(row)
+  if (state?.deletion === null) allowed(plan, 'read', actor, state)
 }
 
 export const readEntity = entityEndpoint({
@@ -64,5 +70,6 @@ export const readEntity = entityEndpoint({
     ],
     codes: [...about.refusals('read', false), ...about.refusals('history', false), 'not_found'],
   }),
-  run: (context, plan, { caller, id, query }) => read(context, plan, caller.actor, parseId(id), query),
+  run: (context, plan, { caller, id, query }) =>
+    readOne(context, plan, caller.actor, { id: parseId(id), query }),
 })

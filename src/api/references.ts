@@ -31,47 +31,39 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
+/** What references are filled in from, and where it is noted that one leads nowhere. */
+export interface Filling {
+  readonly answered: Answered
+  readonly errors: Errors
+  readonly allowance: Allowance
+}
+
 /**
  * A value in which texts such as `$0.id` stand for what an earlier part has answered, with these in their place.
  * `$$0.id` is the text `$0.id`; any other text is just that.
  */
-export function fillIn(
-  value: unknown,
-  answered: Answered,
-  path: string,
-  errors: Errors,
-  allowance: Allowance,
-): unknown {
-  if (typeof value === 'string') return fillInText(value, answered, path, errors, allowance)
+export function fillIn(value: unknown, path: string, filling: Filling): unknown {
+  if (typeof value === 'string') return fillInText(value, path, filling)
   const at = (key: string | number) => (path === '' ? String(key) : `${path}.${key}`)
-  if (Array.isArray(value))
-    return value.map((one, place) => fillIn(one, answered, at(place), errors, allowance))
+  if (Array.isArray(value)) return value.map((one, place) => fillIn(one, at(place), filling))
   if (!isRecord(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, fillIn(one, answered, at(key), errors, allowance)]),
-  )
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillIn(one, at(key), filling)]))
 }
 
-export function fillInText(
-  text: string,
-  answered: Answered,
-  path: string,
-  errors: Errors,
-  allowance: Allowance,
-): unknown {
+export function fillInText(text: string, path: string, { answered, errors, allowance }: Filling): unknown {
   if (!text.startsWith('$')) return text
   const [, part, names = ''] = REFERENCE.exec(text) ?? []
   if (part === undefined) return ESCAPED.test(text) ? text.slice(1) : text
   const answer = answered[Number(part)]
   if (answer === undefined) return note(errors, path, `refers to part ${part}, which is not an earlier one`)
-  const found = names.split('.').reduce(step, answer.value)
+  const found = names.split('.').reduce(memberAt, answer.value)
   if (found === undefined) return note(errors, path, `refers to what part ${part} has not answered`)
   allowance.take(found)
   return found
 }
 
 /** Only what JSON has: a list's `length` is its own too, but does not stand in the answer. */
-function step(value: unknown, name: string): unknown {
+function memberAt(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   const isThere = Object.prototype.propertyIsEnumerable.call(value, name)
   return isThere ? (value as Record<string, unknown>)[name] : undefined

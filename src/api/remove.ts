@@ -1,6 +1,8 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { operationColumns } from '../plan/past/operations.ts'
 import { reachOf } from '../plan/tables/graph.ts'
+import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
@@ -8,13 +10,14 @@ import type { Params, Row } from '../store/dialect.ts'
 import {
   type Answer,
   allow,
+  allowed,
   type Context,
   entityAnswer,
+  isMatch,
   type KeptAnswer,
-  matches,
   operationOf,
   type Preconditions,
-  refuseByRule,
+  stateOf,
   TRIES,
 } from './context.ts'
 import { entitySuccess, refTo, replayable, written } from './description.ts'
@@ -79,23 +82,21 @@ export async function purge(
   const { headers } = await perform(context.store, remove(context, plan, system, removal))
   const operation = headers?.['Takeback-Operation'] ?? ''
   const [row] = await context.store.read(context.operations.byId, { $operation: operation })
-  return { operation, entities: Number(row?.[4] ?? 0) }
+  return { operation, entities: row === undefined ? 0 : Number(operationColumns.read(row).changes) }
 }
 
-type Operation = Params & { $operation: string; $id: number }
+type Removing = Params & { $operation: string; $id: number }
 
-/** An Entity in whatever state: id, version, JSON, the operation that deleted it. */
-function* stateOf(
+/** The Entity that is to be removed, in whatever state, where the rule and `If-Match` hold for it. */
+function* removable(
   plan: Plan,
   action: 'delete' | 'restore' | 'purge',
   actor: Actor,
-  params: Operation,
-): Act<Row> {
-  const [row] = yield* read(plan.view(actor).state, params)
-  if (row === undefined) throw new Failure('not_found')
-  refuseByRule(plan, action, actor, row)
-  if (!matches(params.$versions as string | null, row[1])) throw new Failure('stale')
-  return row
+  params: Removing,
+): Act<EntityState> {
+  const state = allowed(plan, action, actor, yield* stateOf(plan.view(actor), params))
+  if (!isMatch(params.$versions as string | null, state.version)) throw new Failure('stale')
+  return state
 }
 
 /** Undefined: others were faster, so look again. */
@@ -103,28 +104,28 @@ function* deleteEntity(
   _context: Context,
   plan: Plan,
   actor: Actor,
-  params: Operation,
+  params: Removing,
 ): Act<KeptAnswer | undefined> {
   const outcome = yield* write(plan.view(actor).removals.delete, params)
-  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], params.$operation)
+  if (outcome.done) return entityAnswer(200, plan, entityRow(outcome.rows[0]), params.$operation)
   if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
   if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
-  const row = yield* stateOf(plan, 'delete', actor, params)
-  return row[3] === null ? undefined : entityAnswer(200, plan, row)
+  const state = yield* removable(plan, 'delete', actor, params)
+  return state.deletion === null ? undefined : entityAnswer(200, plan, state)
 }
 
 function* restoreEntity(
   context: Context,
   plan: Plan,
   actor: Actor,
-  params: Operation,
+  params: Removing,
 ): Act<KeptAnswer | undefined> {
   const { removals } = plan.view(actor)
-  const row = yield* stateOf(plan, 'restore', actor, params)
-  if (row[3] === null) return entityAnswer(200, plan, row)
-  params.$deletion = row[3] ?? null
+  const state = yield* removable(plan, 'restore', actor, params)
+  if (state.deletion === null) return entityAnswer(200, plan, state)
+  params.$deletion = state.deletion
   const outcome = yield* write(removals.restore, params)
-  if (outcome.done) return entityAnswer(200, plan, outcome.rows[0], params.$operation)
+  if (outcome.done) return entityAnswer(200, plan, entityRow(outcome.rows[0]), params.$operation)
   const errors: Errors = new Map()
   if (outcome.step === 'dead') {
     removals.explainDead(outcome.rows, errors, params.$id)
@@ -137,7 +138,7 @@ function* restoreEntity(
     removals.explainSetAgain(errors)
     if (errors.size > 0) throw new Failure('in_use', { errors })
   }
-  if ((yield* purgeOf(context, String(row[3]))) !== undefined) throw new Failure('not_found')
+  if ((yield* purgeOf(context, state.deletion)) !== undefined) throw new Failure('not_found')
   return undefined
 }
 
@@ -146,13 +147,13 @@ function* restoreWithTargets(
   context: Context,
   plan: Plan,
   actor: Actor,
-  params: Operation,
+  params: Removing,
 ): Act<KeptAnswer | undefined> {
-  const row = yield* stateOf(plan, 'restore', actor, params)
-  if (row[3] === null) return entityAnswer(200, plan, row)
+  const state = yield* removable(plan, 'restore', actor, params)
+  if (state.deletion === null) return entityAnswer(200, plan, state)
   const { $id: id, $operation: operation } = params
   yield* restoreTogether(context, actor, { type: plan.type.name, id, operation })
-  return entityAnswer(200, plan, (yield* read(plan.view(actor).state, params))[0], operation)
+  return entityAnswer(200, plan, yield* stateOf(plan.view(actor), params), operation)
 }
 
 /**
@@ -171,12 +172,12 @@ function* purgeEntity(
   context: Context,
   plan: Plan,
   actor: Actor,
-  params: Operation,
+  params: Removing,
 ): Act<KeptAnswer | undefined> {
-  const row = yield* stateOf(plan, 'purge', actor, params)
-  if (row[3] === null) throw new Failure('not_deleted')
+  const { deletion } = yield* removable(plan, 'purge', actor, params)
+  if (deletion === null) throw new Failure('not_deleted')
   const { purge, takes } = plan.view(actor).removals
-  const marks = { ...params, $deletion: String(row[3]), $purge: Bun.randomUUIDv7() }
+  const marks = { ...params, $deletion: deletion, $purge: Bun.randomUUIDv7() }
   const outcome = yield* write(purge, marks)
   if (outcome.done) {
     const plans = takes.flatMap((name) => context.plans.get(name) ?? [])

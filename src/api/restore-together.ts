@@ -1,7 +1,7 @@
 import { type Errors, Failure } from '../errors.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
-import { type Context, operationOf, refuseByRule } from './context.ts'
+import { allowed, type Context, operationOf, stateOf } from './context.ts'
 
 interface Restored {
   readonly type: string
@@ -22,22 +22,19 @@ export function* restoreTogether(
 ): Act<boolean> {
   const plan = context.plans.get(type)
   if (plan === undefined) return false
-  const { removals, state } = plan.view(actor)
+  const view = plan.view(actor)
+  const { removals } = view
   const params = { ...operationOf(actor, undefined, operation), $id: id }
-  const [row] = yield* read(state, params)
-  refuseByRule(plan, 'restore', actor, row)
-  if (row === undefined || row[3] === null) return false
+  const { deletion } = allowed(plan, 'restore', actor, yield* stateOf(view, params))
+  if (deletion === null) return false
+  const restoring = { ...params, $deletion: deletion }
   const within = new Set([...underWay, `${type}/${id}`])
   for (const known = new Set<string>(); ; ) {
-    const outcome = yield* write(removals.restore, { ...params, $deletion: row[3] ?? null })
+    const outcome = yield* write(removals.restore, restoring)
     if (outcome.done) return true
     const errors: Errors = new Map()
     if (outcome.step === 'unique') {
-      removals.explainConflicts(
-        yield* read(removals.conflicts, { ...params, $deletion: row[3] ?? null }),
-        errors,
-        id,
-      )
+      removals.explainConflicts(yield* read(removals.conflicts, restoring), errors, id)
       throw new Failure('invalid_data', { errors })
     }
     if (outcome.step !== 'dead') throw new Failure('busy')

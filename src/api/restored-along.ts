@@ -1,7 +1,7 @@
 import type { Edge, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { leavesOf } from '../journal/leaves.ts'
-import type { Reversal } from '../journal/reversal.ts'
+import { type Reversal, reversedEntity } from '../journal/reversal.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 
 /**
@@ -18,23 +18,22 @@ export function excusedBy(
   )
   const excused = new Set<string>()
   if (forbidden.size === 0) return excused
-  const nameOf = ({ plan, amendment }: Reversal) => `${plan.type.name}/${amendment.id}`
   const restored = new Map<string, Reversal>()
   const open: Reversal[] = []
   for (const one of reversals) {
-    if (forbidden.has(nameOf(one))) open.push(one)
-    else if (one.amendment.kind === 'restore') restored.set(nameOf(one), one)
+    if (forbidden.has(reversedEntity(one))) open.push(one)
+    else if (one.amendment.kind === 'restore') restored.set(reversedEntity(one), one)
   }
   for (let grown = true; grown; ) {
     grown = false
     for (const one of open)
-      if (!restored.has(nameOf(one)) && cascadesFrom(one, restored, edges)) {
-        restored.set(nameOf(one), one)
-        excused.add(nameOf(one))
+      if (!restored.has(reversedEntity(one)) && cascadesFrom(one, restored, edges)) {
+        restored.set(reversedEntity(one), one)
+        excused.add(reversedEntity(one))
         grown = true
       }
   }
-  for (const one of open) if (wasEmptiedWith(one, restored, edges)) excused.add(nameOf(one))
+  for (const one of open) if (wasEmptiedWith(one, restored, edges)) excused.add(reversedEntity(one))
   return excused
 }
 

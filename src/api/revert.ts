@@ -1,25 +1,28 @@
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import { addSentences, type Conflicts, explainObstacle } from '../journal/conflicts.ts'
-import { groupsOf, revertTo } from '../journal/reversal.ts'
+import { groupsOf, type Reversal, revertTo } from '../journal/reversal.ts'
 import { Snapshot } from '../journal/versions.ts'
 import type { Plan } from '../plan/compile.ts'
-import { FORBIDDEN, MOVED } from '../plan/past/amendment.ts'
+import { type AmendmentGroup, FORBIDDEN, MOVED } from '../plan/past/amendment.ts'
+import { versionColumns } from '../plan/past/history.ts'
+import type { EntityState } from '../plan/view/entity-row.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import { type Act, after, read, write } from '../store/act.ts'
-import type { Row } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import {
   allow,
+  allowed,
   askedBy,
   type Context,
   entityAnswer,
+  isMatch,
   type KeptAnswer,
-  matches,
   operationOf,
   type Preconditions,
   refusal,
-  refuseByRule,
   shownTo,
+  stateOf,
   TRIES,
 } from './context.ts'
 import { entitySuccess, object, refTo, written } from './description.ts'
@@ -30,15 +33,22 @@ import { performOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { version as versionSchema } from './past-schemas.ts'
 import type { Query } from './query.ts'
-import { sealReplaced, secretsOf } from './secrets.ts'
+import { type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
 import { refuseUnchangeable } from './update.ts'
+
+interface Reverting {
+  readonly id: number
+  readonly body: unknown
+  readonly when: Preconditions
+  readonly query: Query
+}
 
 /** `POST /api/<entity>/<id>/revert/` `{version}`: writes that version's values as a new one. */
 export function* revert(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, body, when, query }: { id: number; body: unknown; when: Preconditions; query: Query },
+  { id, body, when, query }: Reverting,
 ): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   allow(plan, 'history', actor)
@@ -51,68 +61,108 @@ export function* revert(
     throw invalid(errors)
   }
   for (let tries = 0; tries < TRIES; tries++) {
-    const row = yield* whole(plan, actor, id)
-    const [, version, json] = row
-    if (!matches(when.ifMatch, version)) throw new Failure('stale')
-    const [past] = yield* read(plan.history.version, { $id: id, $version: wanted })
-    if (past === undefined || past[6] === null) {
-      yield* refuseUnchangeable(plan, actor, id)
-      throw invalidAt('version', 'is not a version that is still known')
-    }
-    const secrets = yield* secretsOf(context, actor, plan, [id])
-    const snapshot = new Snapshot(String(json), secrets?.at(id, Number(version)))
-    const now = { id, version: Number(version), deletion: null, snapshot }
-    const former = new Snapshot(
-      String(past[6]),
-      secrets?.at(id, wanted),
-      context.upcasterOf(plan.type.name).ofKnown,
-    )
-    const reversal = revertTo(plan, now, former.state)
-    const lost = [...(secrets?.lost(id, wanted, 'any').keys() ?? [])]
-    if (reversal === undefined)
-      return withUnmapped(entityAnswer(200, plan, yield* shownTo(plan.view(actor), actor, row)), lost)
+    const entity = yield* whole(plan, actor, id)
+    if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')
+    const answer = yield* new Revert(context, plan, actor, wanted).attempt(entity)
+    if (answer !== undefined) return answer
+  }
+  throw new Failure('busy')
+}
 
+/** One Entity on its way back to a version. */
+class Revert {
+  readonly #context: Context
+  readonly #plan: Plan
+  readonly #actor: Actor
+  /** The version. */
+  readonly #wanted: number
+
+  constructor(context: Context, plan: Plan, actor: Actor, wanted: number) {
+    this.#context = context
+    this.#plan = plan
+    this.#actor = actor
+    this.#wanted = wanted
+  }
+
+  /** Undefined: others were faster, so look again. */
+  *attempt(entity: EntityState): Act<KeptAnswer | undefined> {
+    const former = yield* this.#former(entity.id)
+    const secrets = yield* secretsOf(this.#context, this.#actor, this.#plan, [entity.id])
+    const reversal = this.#reversal(entity, former, secrets)
+    const lost = [...(secrets?.lost(entity.id, this.#wanted, 'any').keys() ?? [])]
+    if (reversal !== undefined) return yield* this.#write(entity.id, reversal, lost)
+    const shown = yield* shownTo(this.#plan.view(this.#actor), this.#actor, entity)
+    return withUnmapped(entityAnswer(200, this.#plan, shown), lost)
+  }
+
+  /** The JSON of the version. */
+  *#former(id: number): Act<string> {
+    const [row] = yield* read(this.#plan.history.version, { $id: id, $version: this.#wanted })
+    const data = row === undefined ? null : versionColumns.read(row).data
+    if (data !== null) return String(data)
+    yield* refuseUnchangeable(this.#plan, this.#actor, id)
+    throw invalidAt('version', 'is not a version that is still known')
+  }
+
+  #reversal(
+    { id, version, json }: EntityState,
+    data: string,
+    secrets: SecretPast | undefined,
+  ): Reversal | undefined {
+    const snapshot = new Snapshot(json, secrets?.at(id, version))
+    const upcaster = this.#context.upcasterOf(this.#plan.type.name).ofKnown
+    const former = new Snapshot(data, secrets?.at(id, this.#wanted), upcaster)
+    return revertTo(this.#plan, { id, version, deletion: null, snapshot }, former.state)
+  }
+
+  *#write(id: number, reversal: Reversal, lost: readonly string[]): Act<KeptAnswer | undefined> {
+    const { amend, notes, identities } = this.#context
+    const view = this.#plan.view(this.#actor)
     const groups = groupsOf([reversal])
-    const { steps, params } = context.amend.steps(groups, [], plan.view(actor).viewer)
-    const operation = operationOf(actor)
-    const seals = sealReplaced(context, [reversal])
-    const taken = yield* read(plan.history.operationsSince, { $id: id, $version: wanted })
-    const outcome = yield* write([...steps, ...seals.steps, context.notes.undo], {
+    const { steps, params } = amend.steps(groups, [], view.viewer)
+    const operation = operationOf(this.#actor)
+    const seals = sealReplaced(this.#context, [reversal])
+    const taken = yield* read(this.#plan.history.operationsSince, { $id: id, $version: this.#wanted })
+    const outcome = yield* write([...steps, ...seals.steps, notes.undo], {
       ...params,
       ...seals.params,
       ...undoneParams(taken.map(([one]) => String(one))),
       ...operation,
     })
     if (outcome.done) {
-      if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      const [fresh] = yield* read(plan.view(actor).state, { ...operation, $id: id })
-      const { disclosure } = plan.view(actor)
-      const unmapped = reversal.unmapped.filter((path) => disclosure.column(plan.type.name, path))
-      return withUnmapped(entityAnswer(200, plan, fresh, operation.$operation), [...unmapped, ...lost])
+      if (this.#plan.login !== undefined) yield* after(() => identities.forget())
+      const fresh = yield* stateOf(view, { ...operation, $id: id })
+      const unmapped = reversal.unmapped.filter((path) => view.disclosure.column(this.#plan.type.name, path))
+      return withUnmapped(entityAnswer(200, this.#plan, fresh, operation.$operation), [...unmapped, ...lost])
     }
-    if (outcome.step === MOVED) continue
-    if (outcome.step === FORBIDDEN) throw refusal(plan, 'update', actor, true)
+    if (outcome.step === FORBIDDEN) throw refusal(this.#plan, 'update', this.#actor, true)
+    if (outcome.step !== MOVED) yield* this.#refuseObstructed(id, groups, params)
+    return undefined
+  }
+
+  /** Throws all that stands against it; comes back where nothing does any more. */
+  *#refuseObstructed(id: number, groups: readonly AmendmentGroup[], params: Params): Act<void> {
+    const { amend } = this.#context
+    const { viewer, disclosure } = this.#plan.view(this.#actor)
     const conflicts: Conflicts = new Map()
-    const { viewer, disclosure } = plan.view(actor)
-    for (const statement of context.amend.obstacles(groups, viewer))
-      for (const found of yield* read(statement, { ...params, ...askedBy(actor) }))
-        addSentences(conflicts, `${plan.type.name}/${id}`, [
-          explainObstacle(context.amend.obstacleOf(found), disclosure),
+    for (const statement of amend.obstacles(groups, viewer))
+      for (const found of yield* read(statement, { ...params, ...askedBy(this.#actor) }))
+        addSentences(conflicts, `${this.#plan.type.name}/${id}`, [
+          explainObstacle(amend.obstacleOf(found), disclosure),
         ])
     if (conflicts.size > 0) throw new Failure('cannot_undo', { errors: conflicts })
   }
-  throw new Failure('busy')
 }
 
 /** All of it, hidden fields too, for those who may see it and its history. */
-function* whole(plan: Plan, actor: Actor, id: number): Act<Row> {
+function* whole(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const params = { ...askedBy(actor), $id: id }
-  const [seen] = yield* read(plan.view(actor).state, params)
-  if (seen === undefined || seen[3] !== null) throw new Failure('not_found')
-  refuseByRule(plan, 'history', actor, seen)
-  const [row] = yield* read(plan.view(system).state, params)
-  if (row === undefined) throw new Failure('not_found')
-  return row
+  const seen = yield* stateOf(plan.view(actor), params)
+  if (seen === undefined || seen.deletion !== null) throw new Failure('not_found')
+  allowed(plan, 'history', actor, seen)
+  const all = yield* stateOf(plan.view(system), params)
+  if (all === undefined) throw new Failure('not_found')
+  return all
 }
 
 function withUnmapped(answer: KeptAnswer, unmapped: readonly string[]): KeptAnswer {

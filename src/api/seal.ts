@@ -3,7 +3,7 @@ import { sealedName } from '../plan/past/seals.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Bound, Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
-import { type Context, matches } from './context.ts'
+import { type Context, isMatch } from './context.ts'
 
 /** One former value: the Entity's id, the column, the last version that had it, the value, sealed. */
 export type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
@@ -18,7 +18,7 @@ export function* sealFormer(context: Context, plan: Plan, params: Params): Act<r
   if (seals === undefined || set.length === 0) return []
   const [row] = yield* read(seals.current, params)
   // What is not there, or not at that version, is refused by the write itself.
-  if (row === undefined || !matches(params.$versions as string | null, row[0])) return []
+  if (row === undefined || !isMatch(params.$versions as string | null, row[0])) return []
   const [version, ...hashes] = row
   const rows = set.map((column) =>
     sealOne(context, {

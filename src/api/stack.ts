@@ -2,21 +2,22 @@ import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { type Change, stackOf } from '../journal/stack.ts'
 import type { Plan } from '../plan/compile.ts'
-import { mayOf } from '../plan/view/view.ts'
+import { kindColumns } from '../plan/past/history.ts'
+import type { EntityState } from '../plan/view/entity-row.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
-import type { Row } from '../store/dialect.ts'
 import {
   type Answer,
+  allowed,
   askedBy,
   type Context,
+  isMatch,
   type KeptAnswer,
-  matches,
   operationOf,
   type Preconditions,
   refusal,
-  refuseByRule,
   signInFirst,
+  stateOf,
   TRIES,
 } from './context.ts'
 import { refTo } from './description.ts'
@@ -36,7 +37,7 @@ import { ASKED, type Asked, type AskedQuery, parseAsked, undone } from './undo.t
 export type Way = 'undo' | 'redo'
 
 /** One or more versions in a row that one operation has made of an Entity. */
-interface Step extends Change {
+interface VersionStep extends Change {
   readonly first: number
   readonly last: number
   /** Whether it was there before and after; undefined before it was made, or where that is not known any more. */
@@ -48,18 +49,18 @@ interface Step extends Change {
 const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts')
 
 interface Asking {
+  readonly way: Way
   readonly id: number
   readonly when: Preconditions
   readonly query: AskedQuery
 }
 
 /** `POST /api/<entity>/<id>/undo/` and `…/redo/`: one change back, or forward again. */
-export function step(
+export function takeOneBack(
   context: Context,
   plan: Plan,
   request: Repeatable,
-  way: Way,
-  { id, when, query }: Asking,
+  { way, id, when, query }: Asking,
 ): Promise<Answer> {
   const { actor } = request.caller
   const asked = parseAsked(request.body, query, ASKED_OF_ONE)
@@ -74,16 +75,15 @@ function* takeStep(
   { way, id, when, asked }: { way: Way; id: number; when: Preconditions; asked: Asked },
 ): Act<KeptAnswer> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const row = yield* seen(plan, actor, id)
-    const version = Number(row[1])
-    if (!matches(when.ifMatch, version)) throw new Failure('stale')
+    const { version } = yield* seen(plan, actor, id)
+    if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
     const stack = (yield* stackIn(context, plan, id))[way]
     try {
       // A change that changed nothing is taken back together with the one before it.
       for (let depth = 1; depth <= stack.length; depth++) {
         const steps = stack.slice(-depth)
         if (!steps.every(isKnown)) break
-        const taken = yield* reverse(context, plan, actor, { id, version, steps, asked })
+        const taken = yield* reverseSteps(context, plan, actor, { id, version, steps, asked })
         if (taken.operation === null && taken.skipped.size === 0) continue
         const { dryRun, plan: token, offset } = asked
         const undone = steps.map(({ operation }) => operation)
@@ -101,18 +101,18 @@ function* takeStep(
 }
 
 /** The Entity, for those who may see its history; what is deleted, for those who may restore it. */
-function* seen(plan: Plan, actor: Actor, id: number): Act<Row> {
-  const [row] = yield* read(plan.view(actor).state, { ...askedBy(actor), $id: id })
-  refuseByRule(plan, 'history', actor, row)
-  if (row === undefined) throw new Failure('not_found')
-  if (row[3] !== null && !mayOf(row, 'restore')) throw refusal(plan, 'restore', actor, false)
-  return row
+function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
+  const found = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
+  const state = allowed(plan, 'history', actor, found)
+  if (state.deletion !== null && !state.may('restore')) throw refusal(plan, 'restore', actor, false)
+  return state
 }
 
 /** What can be undone and redone, from as many versions as are looked at. */
 function* stackIn(context: Context, plan: Plan, id: number) {
-  const rows = yield* read(plan.history.kinds(budget.stackVersions), { $id: id })
-  if (rows[0]?.[1] === 'purge') throw new Failure('not_found')
+  const found = yield* read(plan.history.kinds(budget.stackVersions), { $id: id })
+  const rows = found.map(kindColumns.read)
+  if (rows[0]?.kind === 'purge') throw new Failure('not_found')
   const steps = stepsOf(rows.toReversed())
   const operations = steps.map(({ operation }) => operation)
   const links = yield* read(context.notes.undone, { $operations: JSON.stringify(operations) })
@@ -129,11 +129,11 @@ function* stackIn(context: Context, plan: Plan, id: number) {
   )
 }
 
-/** From versions (version, kind, operation, the operation that had deleted it), oldest first. */
-function stepsOf(rows: readonly Row[]): Step[] {
-  const steps: Step[] = []
+/** From versions, oldest first. */
+function stepsOf(rows: readonly ReturnType<typeof kindColumns.read>[]): VersionStep[] {
+  const steps: VersionStep[] = []
   let before: { readonly version: number; readonly isLive: boolean } | undefined
-  for (const [number, kind, operation, deletion] of rows) {
+  for (const { version: number, kind, operation, deletion } of rows) {
     const version = Number(number)
     const isLive = kind !== 'delete' && kind !== 'purge' && deletion === null
     const last = steps.at(-1)
@@ -154,16 +154,16 @@ function stepsOf(rows: readonly Row[]): Step[] {
 }
 
 /** Whether the journal still has what was before it, and there is something to take back. */
-function isKnown({ first, before, after }: Step): boolean {
+function isKnown({ first, before, after }: VersionStep): boolean {
   return first === 1 ? after : before !== undefined
 }
 
 /** A deletion is restored exactly, a restore or a create deleted as a delete does; values are set back. All but the first of the steps changed nothing. */
-function* reverse(
+function* reverseSteps(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, version, steps, asked }: { id: number; version: number; steps: readonly Step[]; asked: Asked },
+  { id, version, steps, asked }: { id: number; version: number; steps: readonly VersionStep[]; asked: Asked },
 ): Act<Taken> {
   const [taken] = steps
   if (taken === undefined) throw new Failure('nothing_to_undo')
@@ -222,7 +222,7 @@ function stepEndpoint(way: Way, { summary, does }: { summary: string; does: stri
     }),
     run(context, plan, call) {
       const { when, query } = call
-      return step(context, plan, call, way, { id: parseId(call.id), when, query })
+      return takeOneBack(context, plan, call, { way, id: parseId(call.id), when, query })
     },
   })
 }

@@ -8,7 +8,7 @@ import {
   explainConflicts,
   explainObstacle,
 } from '../journal/conflicts.ts'
-import { groupsOf, isEmpty, type Now, type Reversal, reverse } from '../journal/reversal.ts'
+import { groupsOf, isEmpty, type Now, type Reversal, reverse, reversedEntity } from '../journal/reversal.ts'
 import { type Touched, touchedBy } from '../journal/versions.ts'
 import { type AmendmentGroup, amendParams, MOVED } from '../plan/past/amendment.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
@@ -136,7 +136,7 @@ class TakeBack {
       const outcome = yield* write([...steps, ...seals.steps, this.#context.notes.undo], {
         ...params,
         ...seals.params,
-        ...undoneParams(reversals.flatMap((one) => found.made.get(nameOf(one)) ?? [])),
+        ...undoneParams(reversals.flatMap((one) => found.made.get(reversedEntity(one)) ?? [])),
         ...this.#operation,
       })
       if (outcome.done) return yield* this.#done(found.reversals, true)
@@ -153,13 +153,13 @@ class TakeBack {
     this.#skip(this.#lostSecrets)
     for (const one of reversals) {
       const set = replacedBy(one.plan, one.columns)
-      if (set.length > 0) secrets.set(nameOf(one), set)
+      if (set.length > 0) secrets.set(reversedEntity(one), set)
       const { disclosure } = one.plan.view(this.#actor)
       const paths = one.unmapped.filter((path) => disclosure.column(one.plan.type.name, path))
       if (paths.length === 0) continue
-      unmapped.set(nameOf(one), paths)
+      unmapped.set(reversedEntity(one), paths)
       if (isEmpty(one))
-        addSentences(this.#skipped, nameOf(one), [
+        addSentences(this.#skipped, reversedEntity(one), [
           `has no place for former values any more: ${paths.join(', ')}`,
         ])
     }
@@ -264,7 +264,7 @@ class TakeBack {
     const forbidden = new Set<string>()
     for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
     for (const one of reversals) {
-      const name = nameOf(one)
+      const name = reversedEntity(one)
       if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
       // Whoever may do nothing at all to a type is not told what became of it either.
       if (!this.#mayTouch(one)) {
@@ -293,7 +293,7 @@ class TakeBack {
     const { plan, amendment, conflicts } = reversal
     if (named >= budget.namedChanges) return [CHANGED]
     const known = yield* knowledgeOf(this.#context, this.#actor, [[plan.type.name, amendment.id]])
-    const knowledge = known.get(nameOf(reversal))
+    const knowledge = known.get(reversedEntity(reversal))
     if (knowledge === undefined || !knowledge.history) return [CHANGED]
     const first = Math.min(...conflicts.map(({ version }) => version))
     const rows = yield* read(plan.history.since(budget.explainedVersions), {
@@ -378,10 +378,6 @@ function withSecrets(touched: Touched, past: SecretPast): Touched {
     snapshot: one.snapshot.withSecrets(past.at(touched.id, one.version)),
   }))
   return { ...touched, versions }
-}
-
-export function nameOf({ plan, amendment }: Reversal): string {
-  return `${plan.type.name}/${amendment.id}`
 }
 
 /** Forbidden where rules are all that stands against it. */

@@ -1,18 +1,18 @@
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
-import type { Filter } from '../plan/past/operations.ts'
-import { type Actor, nameOf, system } from '../plan/viewer/actor.ts'
+import type { OperationFilter } from '../plan/past/operations.ts'
+import { type Actor, actorName, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
 import { OPERATIONS, refTo, type Success } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { performOnce, type Repeatable, transactOnce } from './once.ts'
-import { filterParams, isOperation, isVisible, parseFilter, visible } from './operations.ts'
+import { filterParams, isVisible, operationById, parseFilter, visible } from './operations.ts'
 import { writing } from './parameters.ts'
 import { undoSchemas } from './past-schemas.ts'
 import { rehearse } from './perform.ts'
-import { answerOf, openCursor } from './preview.ts'
+import { answerOf, openPreviewCursor } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
@@ -42,7 +42,7 @@ const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
   const asked = parseAsked(request.body, query, [...ASKED, ...FILTERS])
-  const filter = filterOf(context, request.caller.actor, request.body)
+  const filter = undoFilter(context, request.caller.actor, request.body)
   return run(context, request, asked, function* () {
     const { statement, params } = filterParams(filter, (one) =>
       context.operations.matching(one, budget.undoOperations + 1),
@@ -89,10 +89,10 @@ const MIGRATED = 'was migrated: change the declaration, which the database follo
 /** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */
 function* refuseForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
-  const [row] = isOperation(id) ? yield* read(context.operations.byId, { $operation: id }) : []
-  if (row === undefined) throw new Failure('not_found')
-  const isOwn = isVisible(actor, row)
-  if (isOwn && row[2] !== nameOf(system)) return false
+  const operation = yield* operationById(context, id)
+  if (operation === undefined) throw new Failure('not_found')
+  const isOwn = isVisible(actor, operation)
+  if (isOwn && operation.actor !== actorName(system)) return false
   const kinds = yield* read(context.operations.kinds, { $operations: JSON.stringify([id]) })
   if (isOwn) {
     const migrated = kinds.filter(([, , kind]) => kind === 'migrate').map(([, entity]) => String(entity))
@@ -152,7 +152,7 @@ function placeOf(
   errors: Errors,
 ): Pick<Asked, 'plan' | 'offset'> {
   if (cursor === undefined) return { plan, offset: 0 }
-  const opened = openCursor(cursor)
+  const opened = openPreviewCursor(cursor)
   if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
   return opened ?? { plan, offset: 0 }
 }
@@ -168,7 +168,7 @@ export function parseWith(text: string | undefined, names: readonly With[], erro
   return found
 }
 
-function filterOf(context: Context, actor: Actor, body: unknown): Filter {
+function undoFilter(context: Context, actor: Actor, body: unknown): OperationFilter {
   const errors: Errors = new Map()
   const given = isRecord(body) ? body : {}
   const texts = FILTERS.map((name) => {

@@ -3,24 +3,26 @@ import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import type { Sight } from '../plan/viewer/sight.ts'
 import type { Manner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
-import type { Params, Row } from '../store/dialect.ts'
+import type { Params } from '../store/dialect.ts'
 import type { Call } from './call.ts'
 import {
   allow,
+  allowed,
   askedBy,
   type Context,
   entityAnswer,
+  isMatch,
   type KeptAnswer,
-  matches,
   operationOf,
   type Preconditions,
   refusal,
-  refuseByRule,
   shownTo,
+  stateOf,
   TRIES,
 } from './context.ts'
 import { type AboutEntity, type Description, entitySuccess, replayable, written } from './description.ts'
@@ -60,39 +62,34 @@ interface Sent {
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<KeptAnswer> {
   allow(plan, 'update', actor)
-  const { sight } = plan.view(actor)
-  if (sight === undefined || sent.manner === 'partial') {
+  const { sight: sightOf } = plan.view(actor)
+  if (sightOf === undefined || sent.manner === 'partial') {
     const answer = yield* change(context, plan, actor, sent)
     if (answer !== undefined) return answer
     throw new Failure('busy')
   }
   // A PUT replaces what they see, and that depends on the Entity. Whoever changes it meanwhile may change that too.
   for (let tries = 0; tries < TRIES; tries++) {
-    const [seen] = yield* read(sight, { ...askedBy(actor), $id: sent.id })
+    const [seen] = yield* read(sightOf, { ...askedBy(actor), $id: sent.id })
     if (seen === undefined) throw new Failure('not_found')
-    const answer = yield* change(
-      context,
-      plan,
-      actor,
-      sent,
-      seen.map((one) => Number(one) === 1),
-    )
+    const sight = seen.map((one) => Number(one) === 1)
+    const answer = yield* change(context, plan, actor, { ...sent, sight })
     if (answer !== undefined) return answer
   }
   throw new Failure('busy')
 }
 
+/** `sight`: what the caller saw of the Entity, where that is not the same for all. */
+interface Seen extends Sent {
+  readonly sight?: Sight
+}
+
 /** Nothing comes back where it was refused again and again for reasons that have gone since. */
-function* change(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  { id, body, manner, when, query, operation }: Sent,
-  sight?: Sight,
-): Act<KeptAnswer | undefined> {
+function* change(context: Context, plan: Plan, actor: Actor, sent: Seen): Act<KeptAnswer | undefined> {
+  const { id, body, manner, when, query, sight } = sent
   const errors: Errors = new Map()
   query.take(errors)
-  const params: Params & { $operation: string } = { ...operationOf(actor, when, operation), $id: id }
+  const params: Change['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors, sight)
   const { update: guardable } = view.guarded
@@ -106,23 +103,43 @@ function* change(
   yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
-  const documents =
-    manner === 'partial' ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
+  return yield* writeChange(context, plan, actor, { id, params, values, when, how })
+}
+
+/** A change that was checked. */
+interface Change {
+  readonly id: number
+  readonly params: Params & { $operation: string }
+  readonly values: Values
+  readonly when: Preconditions
+  readonly how: Manner
+}
+
+function* writeChange(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  change: Change,
+): Act<KeptAnswer | undefined> {
+  const { params, values, when, how } = change
+  const view = plan.view(actor)
+  const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   // What must be read before it is written has to be tried more often among many at once.
   const most = documents.length > 0 || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
     params.$versions = when.ifMatch
-    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, { params, values, when })
+    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, change)
     const seals = yield* sealFormer(context, plan, params)
     const steps = view.writes.update(params, how)
     const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], params)
     if (outcome.done) {
       if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      return entityAnswer(200, plan, yield* shownTo(view, actor, outcome.rows[0]), params.$operation)
+      const shown = yield* shownTo(view, actor, entityRow(outcome.rows[0]))
+      return entityAnswer(200, plan, shown, params.$operation)
     }
-    yield* refuse(plan, actor, id, { params, when, how })
-    if (sight !== undefined) break
+    yield* refuseWrite(plan, actor, change)
+    if (how.sight !== undefined) break
   }
   return undefined
 }
@@ -135,24 +152,25 @@ function* mergeDocuments(
   plan: Plan,
   actor: Actor,
   documents: readonly string[],
-  { params, values, when }: { params: Params; values: Values; when: Preconditions },
+  { params, values, when }: Change,
 ): Act<void> {
-  const [, version] = yield* live(plan, actor, Number(params.$id))
-  if (!matches(when.ifMatch, version)) throw new Failure('stale')
+  const seen = yield* live(plan, actor, Number(params.$id))
+  if (!isMatch(when.ifMatch, seen.version)) throw new Failure('stale')
   const [row] = yield* read(plan.view(system).lists.read, params)
-  if (row === undefined) throw new Failure('not_found')
-  const current: unknown = JSON.parse(String(row[2]))
+  const whole = entityRow(row)
+  if (whole === undefined) throw new Failure('not_found')
+  const current: unknown = JSON.parse(whole.json)
   const merged = documents.reduce(
     (all, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
     {},
   )
-  refuseLong(merged, documents)
+  refuseLongDocuments(merged, documents)
   plan.bind(merged as Values, params)
-  params.$versions = `|${row[1]}|`
+  params.$versions = `|${whole.version}|`
 }
 
 /** A document may be made by many requests, but what it has become must still be what one could send. */
-function refuseLong(merged: object, documents: readonly string[]): void {
+function refuseLongDocuments(merged: object, documents: readonly string[]): void {
   const errors: Errors = new Map()
   for (const path of documents)
     if (Buffer.byteLength(JSON.stringify(valueAt(merged, path)) ?? '') > budget.bodyBytes)
@@ -165,16 +183,16 @@ function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors
   const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
   if (!admin) return note(errors, 'password', 'is changed through /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
-  const { email } = row === undefined ? params : (JSON.parse(String(row[2])) as { email: string })
+  const whole = entityRow(row)
+  const { email } = whole === undefined ? params : (JSON.parse(whole.json) as { email: string })
   noteOwnPassword(plan, { password: params.password, email }, errors)
 }
 
 /** Nothing was sent, so nothing is written. */
 function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<KeptAnswer> {
-  const row = yield* live(plan, actor, id)
-  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
-  refuseByRule(plan, 'update', actor, row)
-  return entityAnswer(200, plan, row)
+  const entity = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')
+  return entityAnswer(200, plan, allowed(plan, 'update', actor, entity))
 }
 
 /** The rule on the Entity as it is comes before all that is wrong with what was sent. */
@@ -187,30 +205,24 @@ export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<v
 }
 
 /** The Entity, if it is live and theirs to see. */
-function* live(plan: Plan, actor: Actor, id: number): Act<Row> {
-  const [row] = yield* read(plan.view(actor).state, { ...askedBy(actor), $id: id })
-  if (row === undefined || row[3] !== null) throw new Failure('not_found')
-  refuseByRule(plan, 'read', actor, row)
-  return row
+function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
+  const state = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
+  if (state === undefined || state.deletion !== null) throw new Failure('not_found')
+  return allowed(plan, 'read', actor, state)
 }
 
 /** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
-function* refuse(
-  plan: Plan,
-  actor: Actor,
-  id: number,
-  { params, when, how }: { params: Params; when: Preconditions; how: Manner },
-): Act<void> {
-  const row = yield* live(plan, actor, id)
-  if (!matches(when.ifMatch, row[1])) throw new Failure('stale')
+function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: Change): Act<void> {
+  const { version, json } = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
   const errors: Errors = new Map()
   yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
-  const current: unknown = JSON.parse(String(row[2]))
+  const current: unknown = JSON.parse(json)
   // An object that is made by this write must have what it must have.
   for (const { path, within, column } of plan.view(actor).writes.needed)
     if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
-  yield* noteFaults(plan, params, id, actor, errors)
+  yield* noteFaults(plan, actor, { params, self: id, errors })
   if (errors.size > 0) throw invalid(errors)
 }
 

@@ -58,13 +58,10 @@ export const history: Command = {
     await withApp(given, async (app) => {
       const limit = given.text('limit')
       const query = new Query(limit === undefined ? [] : [['limit', limit]], readHistory.takes)
-      const { body = '' } = await historyOf(
-        app.context,
-        planOf(app, entity),
-        system,
-        parseId(id ?? ''),
+      const { body = '' } = await historyOf(app.context, planOf(app, entity), system, {
+        id: parseId(id ?? ''),
         query,
-      )
+      })
       console.log(given.text('json') === undefined ? shownHistory(body) : body)
     })
   },

@@ -33,7 +33,7 @@ export const serve: Command = {
     const running = await startApp(config, await loadModel(config.file), observer, { onLost: lost })
     const backups = new BackupSchedule(running.context.store, config, observer)
     backups.start()
-    stopOn(running, backups, config, log, () => code)
+    stopOnSignals({ running, backups, config, log, codeOf: () => code })
     await welcome(running, config, log)
   },
 }
@@ -47,13 +47,16 @@ function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
   return drainMs ?? (signal === 'SIGINT' || process.stdin.isTTY ? 0 : DRAIN_MS)
 }
 
-function stopOn(
-  running: Running,
-  backups: BackupSchedule,
-  config: Config,
-  log: Log,
-  codeOf: () => number,
-): void {
+interface Stopping {
+  readonly running: Running
+  readonly backups: BackupSchedule
+  readonly config: Config
+  readonly log: Log
+  /** What the process ends with. */
+  codeOf(): number
+}
+
+function stopOnSignals({ running, backups, config, log, codeOf }: Stopping): void {
   const { observer } = running.context
   let since: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const)

@@ -3,7 +3,7 @@ import type { App } from '../app.ts'
 import { parseAge } from '../declare/retention.ts'
 import { Failure, StartError } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { actorOf } from '../plan/viewer/actor.ts'
+import { journalledActor } from '../plan/viewer/actor.ts'
 import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'
@@ -84,7 +84,7 @@ async function trashedOf({ context }: App, plan: Plan, before: string): Promise<
     entity: plan.type.name,
     id: Number(id),
     deleted_at: String(at),
-    actor: actorOf(actor, actorId),
+    actor: journalledActor(actor, actorId),
     operation: String(operation),
   }))
 }

@@ -3,7 +3,7 @@ import { columnOf, type Field, walk } from '../declare/model.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
-import { actorOf } from '../plan/viewer/actor.ts'
+import { journalledActor } from '../plan/viewer/actor.ts'
 import type { Disclosure } from '../plan/viewer/disclosure.ts'
 import type { Row } from '../store/dialect.ts'
 import { isEqual, leavesOf } from './leaves.ts'
@@ -84,7 +84,7 @@ function changesIn(
     return {
       version: Number(version),
       operation: String(operation),
-      by: `${actorOf(actor, actorId) ?? 'nobody'} at ${at}`,
+      by: `${journalledActor(actor, actorId) ?? 'nobody'} at ${at}`,
       snapshot,
       deletion: snapshot && deletionOf(snapshot, kind === 'delete' ? operation : null, deletion),
     }

@@ -1,5 +1,7 @@
 import { columnOf, type Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
+import type { Bound } from '../store/dialect.ts'
+import type { Upcaster } from './upcast.ts'
 
 /** What changed, by dot path: from what, to what. */
 export type Changed = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>
@@ -16,6 +18,17 @@ export function differenceOf(
   compareFields(fields, before ?? {}, after ?? {}, changed)
   compare('deleted_at', before?.deleted_at, after?.deleted_at, changed)
   return changed
+}
+
+/** The same of versions as the journal has them, JSON in the form of its day. `null` before: it was not there yet. */
+export function journalledDifference(
+  fields: readonly Field[],
+  upcaster: Upcaster,
+  before: Bound,
+  after: Bound,
+): Changed {
+  const today = (data: Bound) => upcaster.upcast(JSON.parse(String(data)))
+  return differenceOf(fields, before === null ? undefined : today(before), today(after))
 }
 
 type Changes = Record<string, { from: unknown; to: unknown }>

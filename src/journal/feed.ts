@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { FeedPlan } from '../plan/past/feed.ts'
-import { actorOf } from '../plan/viewer/actor.ts'
+import { journalledActor } from '../plan/viewer/actor.ts'
 import type { Row } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/memory.ts'
@@ -194,7 +194,7 @@ export class Feed {
       return {
         id: one.operation,
         at: String(at),
-        actor: actorOf(actor, actorId),
+        actor: journalledActor(actor, actorId),
         position: positionAt(incarnation, one.place),
         changes: own.map(changeOf),
         rest: isWhole || found.length > 1 ? null : numberOfLast(own),

@@ -31,6 +31,11 @@ export interface Reversal {
   readonly unmapped: readonly string[]
 }
 
+/** The Entity that it is about, as `bookings/7`. */
+export function reversedEntity({ plan, amendment }: Pick<Reversal, 'plan' | 'amendment'>): string {
+  return `${plan.type.name}/${amendment.id}`
+}
+
 /** An Entity as it stands. */
 export interface Now {
   readonly id: number
@@ -86,7 +91,7 @@ export function reverse(plan: Plan, versions: readonly Version[], now: Now): Rev
     if (before === undefined) continue
     undoDeletion(target, before, version, against)
     if (before.snapshot.hasSameValues(version.snapshot)) continue
-    undoValues(plan, target, before, version, { against, stray })
+    undoValues(plan, target, { before, version }, { against, stray })
     for (const path of strayPaths(plan.type.fields, before.snapshot.state, version.snapshot.state))
       stray.add(path)
   }
@@ -121,8 +126,10 @@ function undoDeletion(
 function undoValues(
   plan: Plan,
   target: Target,
-  { snapshot: before }: Version,
-  { snapshot: after, operation }: Version,
+  {
+    before: { snapshot: before },
+    version: { snapshot: after, operation },
+  }: Readonly<Record<'before' | 'version', Version>>,
   { against, stray }: { against(column: string): void; readonly stray: Set<string> },
 ): void {
   const made = new Set<string>()

@@ -1,31 +1,49 @@
 import { budget } from '../../budget.ts'
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
+import { namedColumns } from '../../store/named-columns.ts'
 import { compile, count, id, param, type Statement, sql, word } from '../../store/sql.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { renderEntity } from '../tables/render.ts'
 import { JOURNAL } from './journal.ts'
 
+const ofVersion = {
+  version: sql`j."version"`,
+  kind: sql`j."kind"`,
+  at: sql`j."at"`,
+  actor: sql`j."actor"`,
+  actorId: sql`j."actor_id"`,
+  operation: sql`j."operation"`,
+  data: sql`j."data"`,
+}
+const deletion = sql`j."deletion"`
+
+/** What the journal has of a version of an Entity. `data` is its JSON, `deletion` the operation that had deleted it then. */
+export const versionColumns = namedColumns(ofVersion)
+export const sinceColumns = namedColumns({ ...ofVersion, deletion })
+/** `picked`: how many there are up to the limit. */
+export const pageColumns = namedColumns({ ...ofVersion, picked: sql`f."picked"` })
+const { version, kind, operation } = ofVersion
+export const kindColumns = namedColumns({ version, kind, operation, deletion })
+
 /** What the journal says about one Entity. */
 export interface HistoryPlan {
   /**
-   * By `$id`, before the version `$before`, newest first: version, kind, time, actor, actor's id, operation, JSON, and how
-   * many there are up to the limit. Those that an answer has no room for do not come back.
+   * By `$id`, before the version `$before`, newest first, with the columns `pageColumns`. Those that an answer has no
+   * room for do not come back.
    */
   page(limit: number): Statement
-  /** By `$id` and `$version`: the same. */
+  /** By `$id` and `$version`: `versionColumns`. */
   readonly version: Statement
-  /** By `$id`, from the version `$version` on, oldest first: the same, and the operation that had deleted it then. */
+  /** By `$id`, from the version `$version` on, oldest first: `sinceColumns`. */
   since(limit: number): Statement
-  /** By `$id`, newest first: version, kind, operation, the operation that had deleted it then. */
+  /** By `$id`, newest first: `kindColumns`. */
   kinds(limit: number): Statement
   /** By `$id`, behind the version `$version`, newest first: the operation of each. */
   readonly operationsSince: Statement
   /** By `$ids`, as they stand now: id, version, the operation that deleted it, JSON. */
   readonly now: Statement
 }
-
-const columns = sql`j."version", j."kind", j."at", j."actor", j."actor_id", j."operation", j."data"`
 
 export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan {
   const ofEntity = (alias: 'j' | 'k', before = sql``) => {
@@ -41,22 +59,22 @@ export function compileHistory(type: EntityType, dialect: Dialect): HistoryPlan 
   return {
     page: (limit) =>
       compile(
-        sql`SELECT ${columns}, f."picked" ${ofEntity('j', sql`(${fitting(limit)}) f, `)} AND j."version" = f."key" ORDER BY j."version" DESC`,
+        sql`SELECT ${pageColumns.sql} ${ofEntity('j', sql`(${fitting(limit)}) f, `)} AND j."version" = f."key" ORDER BY j."version" DESC`,
         dialect.placeholder,
       ),
     version: compile(
-      sql`SELECT ${columns} ${ofEntity('j')} AND j."version" = ${param('$version', 'integer')}`,
+      sql`SELECT ${versionColumns.sql} ${ofEntity('j')} AND j."version" = ${param('$version', 'integer')}`,
       dialect.placeholder,
     ),
     since: (limit) =>
       compile(
-        sql`SELECT ${columns}, j."deletion" ${ofEntity('j')} AND j."version" >= ${param('$version', 'integer')}
+        sql`SELECT ${sinceColumns.sql} ${ofEntity('j')} AND j."version" >= ${param('$version', 'integer')}
           ORDER BY j."version" LIMIT ${count(limit)}`,
         dialect.placeholder,
       ),
     kinds: (limit) =>
       compile(
-        sql`SELECT j."version", j."kind", j."operation", j."deletion" ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${count(limit)}`,
+        sql`SELECT ${kindColumns.sql} ${ofEntity('j')} ORDER BY j."version" DESC LIMIT ${count(limit)}`,
         dialect.placeholder,
       ),
     operationsSince: compile(

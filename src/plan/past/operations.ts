@@ -1,4 +1,5 @@
 import type { Dialect } from '../../store/dialect.ts'
+import { namedColumns } from '../../store/named-columns.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
@@ -6,7 +7,7 @@ import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
 /** Which operations: all that is given must hold. */
-export interface Filter {
+export interface OperationFilter {
   readonly actor?: { readonly name: string; readonly id: number | null } | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
@@ -24,19 +25,45 @@ export interface OperationPlace {
   readonly operation: string
 }
 
+const head = {
+  at: sql`min(o."at")`,
+  actor: sql`min(o."actor")`,
+  actorId: sql`min(o."actor_id")`,
+  changes: sql`count(*)`,
+}
+
+/** An operation: when, by whom, and how many changes it made. */
+export const operationColumns = namedColumns({ operation: sql`o."operation"`, ...head })
+/** The same, with the time by which it has its place among others. */
+export const placedColumns = namedColumns({ operation: sql`m."operation"`, ...head, place: sql`m."at"` })
+
+const ofChange = {
+  seq: sql`j."seq"`,
+  entity: sql`j."entity"`,
+  id: sql`j."entity_id"`,
+  version: sql`j."version"`,
+  kind: sql`j."kind"`,
+  data: sql`j."data"`,
+  before: sql`b."data"`,
+}
+
+/** A change of an Entity: its JSON after and before it. `picked`: how many there are up to the limit. */
+export const changeColumns = namedColumns(ofChange)
+export const pickedColumns = namedColumns({ ...ofChange, picked: sql`f."picked"` })
+
 /** What the journal says about operations. */
 export interface OperationsPlan {
-  /** Newest first: id, time, actor, actor's id, number of changes, time of its place. */
-  page(filter: Filter, limit: number): Statement
-  /** The same of one, by `$operation`. */
+  /** Newest first: `placedColumns`. */
+  page(filter: OperationFilter, limit: number): Statement
+  /** By `$operation`: `operationColumns`. */
   readonly byId: Statement
   /** Of those in `$operations`: operation, Entity type, kind, number. */
   readonly kinds: Statement
   /** The ids of all that match and can be undone, newest first. */
-  matching(filter: Filter, limit: number): Statement
+  matching(filter: OperationFilter, limit: number): Statement
   /**
-   * By `$operation`, behind the place `$after`: seq, Entity type, its id, version, kind, JSON, JSON of the version before,
-   * and how many there are up to the limit. Those that an answer has no room for do not come back.
+   * By `$operation`, behind the place `$after`: `pickedColumns`. Those that an answer has no room for do not come
+   * back.
    */
   changes(limit: number): Statement
   /**
@@ -44,7 +71,7 @@ export interface OperationsPlan {
    * version, kind, operation, the operation that had deleted it, JSON, 1 where one of them made it and 0 elsewhere.
    */
   readonly touched: Statement
-  /** By `$operation`, from the place `$offset` on, by Entity: as `changes`. */
+  /** By `$operation`, from the place `$offset` on, by Entity: `changeColumns`. */
   slice(limit: number): Statement
   /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
   readonly whole: Statement
@@ -57,12 +84,12 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
   return {
     page: (filter, limit) =>
       made(
-        `page ${limit} ${shapeOf(filter)}`,
-        () => sql`SELECT m."operation", ${head}, m."at" FROM (${matching(filter, limit)}) m
+        `page ${limit} ${filterShape(filter)}`,
+        () => sql`SELECT ${placedColumns.sql} FROM (${matching(filter, limit)}) m
           JOIN ${JOURNAL} o ON o."operation" = m."operation" GROUP BY m."at", m."operation" ORDER BY m."at" DESC, m."operation" DESC`,
       ),
     byId: compile(
-      sql`SELECT o."operation", ${head} FROM ${JOURNAL} o WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
+      sql`SELECT ${operationColumns.sql} FROM ${JOURNAL} o WHERE o."operation" = ${param('$operation')} GROUP BY o."operation"`,
       dialect.placeholder,
     ),
     kinds: compile(
@@ -71,7 +98,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       dialect.placeholder,
     ),
     matching: (filter, limit) =>
-      made(`matching ${limit} ${shapeOf(filter)}`, () =>
+      made(`matching ${limit} ${filterShape(filter)}`, () =>
         matching(filter, limit, sql` AND j."kind" <> 'migrate'`),
       ),
     changes: (limit) =>
@@ -79,13 +106,13 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
         const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
         const picked = sql`SELECT j."seq" AS "key", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes" FROM ${JOURNAL} j ${FORMER}
           WHERE j."operation" = ${param('$operation')} AND j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT ${count(limit)}`
-        return sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
+        return sql`SELECT ${pickedColumns.sql}
           FROM (${fittingRows(picked, sql`p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
       }),
     slice: (limit) =>
       made(
         `slice ${limit}`,
-        () => sql`SELECT j."seq", j."entity", j."entity_id", j."version", j."kind", j."data", b."data" FROM ${JOURNAL} j
+        () => sql`SELECT ${changeColumns.sql} FROM ${JOURNAL} j
           ${FORMER}
           WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
           LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
@@ -103,14 +130,11 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
  * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
  * mostly have one time; where they have several, the newest that matches is its place.
  */
-function matching(filter: Filter, limit: number, more = sql``): Sql {
+function matching(filter: OperationFilter, limit: number, more = sql``): Sql {
   return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
-
-/** Of an operation: time, actor, actor's id, number of changes. */
-const head = sql`min(o."at"), min(o."actor"), min(o."actor_id"), count(*)`
 
 function touched(named: Sql): Sql {
   const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named} AND j."kind" <> 'migrate'`
@@ -122,7 +146,7 @@ function touched(named: Sql): Sql {
     ORDER BY j."entity", j."entity_id", j."version" DESC`
 }
 
-function where(filter: Filter): Sql {
+function where(filter: OperationFilter): Sql {
   const { actor, run, before } = filter
   const whose =
     actor === undefined
@@ -143,7 +167,7 @@ function where(filter: Filter): Sql {
 }
 
 /** What the changes of one operation need not have in common. */
-function each({ since, until, entity }: Filter, alias: Sql): Sql {
+function each({ since, until, entity }: OperationFilter, alias: Sql): Sql {
   return and([
     sql`1 = 1`,
     ...(since === undefined ? [] : [sql`${alias}."at" >= ${param('$since', 'datetime')}`]),
@@ -153,12 +177,12 @@ function each({ since, until, entity }: Filter, alias: Sql): Sql {
 }
 
 /** The `||` keeps a type's own index from looking better: it is in no order of time. One Entity has few changes, and its own index. */
-function isOf({ id }: NonNullable<Filter['entity']>, alias: Sql): Sql {
+function isOf({ id }: NonNullable<OperationFilter['entity']>, alias: Sql): Sql {
   if (id === null) return sql`${alias}."entity" || '' = ${param('$entity')}`
   return sql`${alias}."entity" = ${param('$entity')} AND ${alias}."entity_id" = ${param('$entity_id', 'integer')}`
 }
 
-function shapeOf(filter: Filter): string {
+function filterShape(filter: OperationFilter): string {
   return [
     filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
     filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',

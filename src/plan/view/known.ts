@@ -1,6 +1,6 @@
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import type { EntityType, Field } from '../../declare/model.ts'
-import type { Dialect } from '../../store/dialect.ts'
+import type { Bound, Dialect, Row } from '../../store/dialect.ts'
 import { compile, id, join, type Sql, type Statement, sql } from '../../store/sql.ts'
 
 /** What a viewer may know of the past of Entities. */
@@ -10,8 +10,14 @@ export interface KnownPlan {
    * Entities only, whether they see it of this one.
    */
   readonly known: Statement
-  /** The fields that they see of an Entity, from its row of `known`. */
-  fieldsOf(row: readonly unknown[]): readonly Field[]
+  /** A row of it. */
+  readKnown(row: Row): Knowledge & { readonly id: number }
+}
+
+/** What a viewer may know of one Entity: whether its history, and which fields they see of it. */
+export interface Knowledge {
+  readonly history: boolean
+  readonly fields: readonly Field[]
 }
 
 /** `read`: the rule of reading each field. `history`: the condition of seeing the history of the row `t`. */
@@ -25,23 +31,28 @@ export function compileKnown(
   const flag = (condition: Sql) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
   const told = [history, ...some.map(([, one]) => guard(one))].map(flag)
   const made = new Map<string, readonly Field[]>()
+  const fieldsOf = (flags: readonly Bound[]): readonly Field[] => {
+    const key = flags.join('')
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const seen = new Set([
+      ...[...read].filter(([, one]) => one === yes).map(([path]) => path),
+      ...some.filter((_, at) => Number(flags[at]) === 1).map(([path]) => path),
+    ])
+    const fields = seenFields(type.fields, (path) => seen.has(path))
+    if (made.size < 1000) made.set(key, fields)
+    return fields
+  }
   return {
     known: compile(
       sql`SELECT t."id", ${join(told)} FROM ${id(type.name)} t WHERE t."id" IN ${dialect.listed('$ids', 'integer')}`,
       dialect.placeholder,
     ),
-    fieldsOf([, , ...flags]) {
-      const key = flags.join('')
-      const known = made.get(key)
-      if (known !== undefined) return known
-      const seen = new Set([
-        ...[...read].filter(([, one]) => one === yes).map(([path]) => path),
-        ...some.filter((_, at) => Number(flags[at]) === 1).map(([path]) => path),
-      ])
-      const fields = seenFields(type.fields, (path) => seen.has(path))
-      if (made.size < 1000) made.set(key, fields)
-      return fields
-    },
+    readKnown: ([id, history, ...flags]) => ({
+      id: Number(id),
+      history: Number(history) === 1,
+      fields: fieldsOf(flags),
+    }),
   }
 }
 

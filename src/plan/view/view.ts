@@ -40,15 +40,10 @@ export interface View extends KnownPlan {
   readonly shown: Shown
   readonly lists: ListPlan
   readonly writes: WritePlan
-  /** One Entity by `$id`, in whatever state: id, version, JSON, the operation that deleted it, and for each action whether they may. */
+  /** One Entity by `$id`, in whatever state, as `entityState` reads it: id, version, JSON, deletion, a flag for each action. */
   readonly state: Statement
   /** Whether they may make anything else of the Entity `$id` at all; undefined where they always may. */
   readonly changeable: Statement | undefined
-}
-
-/** Where the answer of a rule stands in a row of `state`. */
-export function mayOf(row: readonly unknown[], action: Action): boolean {
-  return Number(row[4 + actions.indexOf(action)]) === 1
 }
 
 /** What a View is compiled from. */

@@ -10,12 +10,12 @@ export const nobody: Actor = Object.freeze({ kind: 'nobody' })
 /** The command line and Takeback itself. */
 export const system: Actor = Object.freeze({ kind: 'system' })
 
-export function nameOf(actor: Actor): string | null {
+export function actorName(actor: Actor): string | null {
   return actor.kind === 'user' ? `${actor.entity}/${actor.id}` : actor.kind === 'system' ? 'system' : null
 }
 
 /** The same, from what the journal has of it. */
-export function actorOf(actor: Bound | undefined, id: Bound | undefined): string | null {
+export function journalledActor(actor: Bound | undefined, id: Bound | undefined): string | null {
   if (actor === null || actor === undefined) return null
   return id === null || id === undefined ? String(actor) : `${actor}/${id}`
 }

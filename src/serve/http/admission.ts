@@ -1,5 +1,5 @@
 import type { Standing } from '../../api/token-bucket.ts'
-import { nameOf } from '../../plan/viewer/actor.ts'
+import { actorName } from '../../plan/viewer/actor.ts'
 import type { Handler } from './route.ts'
 import type { Seen } from './seen.ts'
 
@@ -23,7 +23,7 @@ export async function admitSignUps(seen: Seen, count: number): Promise<void> {
 }
 
 function callerOf({ caller }: Seen): string | null {
-  return caller === undefined ? null : nameOf(caller.actor)
+  return caller === undefined ? null : actorName(caller.actor)
 }
 
 function noteStanding(seen: Seen, standing: Standing | undefined): void {

@@ -5,7 +5,7 @@ import { anonymous, type Identities } from '../../api/identify.ts'
 import { Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
-import { type Caller, nameOf } from '../../plan/viewer/actor.ts'
+import { actorName, type Caller } from '../../plan/viewer/actor.ts'
 import { preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
@@ -149,7 +149,7 @@ export class Service {
       status,
       ms: performance.now() - started,
       requestId,
-      actor: caller === undefined ? null : nameOf(caller.actor),
+      actor: caller === undefined ? null : actorName(caller.actor),
       address: client.address,
       account,
     })

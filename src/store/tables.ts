@@ -50,6 +50,9 @@ export interface Table {
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]
+  /** Of one that is held: all names that it ever had, and the former paths of fields, with those of today. */
+  readonly formerNames?: readonly string[]
+  readonly formerPaths?: readonly (readonly [former: string, today: string])[]
 }
 
 /** The dot path of the field that a column holds. */

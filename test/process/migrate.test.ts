@@ -135,6 +135,24 @@ onEveryStoreByHand('takeback migrate', (store) => {
     await database.remove()
   }, 60_000)
 
+  test('goes back past a rename only where the declaration says so', async () => {
+    const { database, migrate } = await prepared(
+      'a: text({ optional: true })',
+      "b: text({ optional: true, was: 'a' })",
+      "a: text({ optional: true, was: 'b' })",
+    )
+    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    const back = await run(migrate(0, '--apply'))
+    expect([back.code, back.err]).toEqual([1, 'Nothing is done before none is refused.\n'])
+    expect(back.out.split('\n').slice(1)).toEqual([
+      '',
+      "  refused  things.a was renamed to b, and b is no longer declared: write was: 'b' here, and its data come along. If you mean a new field, first apply the declaration without a",
+      '',
+    ])
+    expect((await run(migrate(2, '--apply'))).out).toContain('things.a is the new name of b')
+    await database.remove()
+  }, 60_000)
+
   test('killed in the middle, it leaves the old structure or the new one', async () => {
     const { database, migrate } = await prepared(
       'n: integer({ unique: true }), a: text()',

@@ -92,7 +92,12 @@ function older({ place }: Structure): string {
 /** The same for the same tables, in whatever order they are declared. */
 function fingerprintOf(tables: readonly Table[]): string {
   const sorted = tables
-    .map((table) => ({ ...table, columns: [...table.columns].sort(byName), renames: [], was: '' }))
+    .map(({ formerNames: _, formerPaths: __, ...table }) => ({
+      ...table,
+      columns: [...table.columns].sort(byName),
+      renames: [],
+      was: '',
+    }))
     .sort(byName)
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url')
 }

@@ -74,8 +74,11 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
     if (!column.aside) draft.do({ kind: 'set aside', table, column })
   }
   const { was: _, renames: __, ...plain } = table
+  const { formerNames, formerPaths } = old ?? {}
   return {
     ...plain,
+    ...(formerNames !== undefined && { formerNames }),
+    ...(formerPaths !== undefined && { formerPaths }),
     columns: [
       ...table.columns.map((column) => withEver(old, column)),
       ...kept.map((column) => ({ ...column, aside: true })),

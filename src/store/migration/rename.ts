@@ -1,76 +1,109 @@
-import { type Column, type Index, type Table, wordsColumn } from '../tables.ts'
+import type { Column, Index, Table } from '../tables.ts'
 import type { Draft } from './draft.ts'
+import { formerNameOf, formerPathIn, isUnder, withFormerName, withFormerPath } from './former.ts'
 import { linksOf } from './links.ts'
 import { deletionIndex, indexName, ofDeletion } from './structure.ts'
+
+/** One name for another. */
+interface Rename {
+  readonly from: string
+  readonly to: string
+  /** Nobody has said so: then all is planned as if they had, and refused. */
+  readonly unsaid?: boolean
+}
 
 /** What the database holds, under the names that it will have. */
 export function rename(held: readonly Table[], wanted: readonly Table[], draft: Draft): Table[] {
   let now = [...held]
-  for (const { name, was } of wanted) {
-    if (was === undefined || !now.some((table) => table.name === was)) continue
-    if (now.some((table) => table.name === name)) {
-      draft.refuse(
-        name,
-        `was ${was}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`,
-      )
-      continue
-    }
-    draft.rows.renamed(name, was)
-    draft.additive = false
-    draft.do({ kind: 'rename table', from: was, to: name }, name, `is the new name of ${was}`)
-    now = now.map((table) => withTableRenamed(table, was, name))
-    const table = now.find((one) => one.name === name)
-    if (table !== undefined) {
-      draft.do({ kind: 'rename index', table, from: deletionIndex(was), index: ofDeletion })
-      renameIndexes(table, draft, (index) => indexName(was, index))
-      for (const { name: column } of table.columns.filter(isList))
-        draft.do({
-          kind: 'rename links',
-          from: { ...linksOf(was, column), table: name },
-          to: linksOf(name, column),
-        })
-    }
+  for (const table of wanted) {
+    const said = now.some(({ name }) => name === table.was) ? table.was : undefined
+    const from = said ?? formerNameOf(table, now, wanted)
+    if (from !== undefined)
+      now = renameTable(now, { from, to: table.name, unsaid: said === undefined }, draft)
   }
-  for (const { name, renames = [] } of wanted)
-    for (const [from, to] of renames)
-      now = now.map((table) => (table.name === name ? renameField(table, from, to, draft) : table))
-  return now
+  return now.map((table) => {
+    const one = wanted.find(({ name }) => name === table.name)
+    return one === undefined ? table : renameFields(table, one, draft)
+  })
+}
+
+function renameTable(now: readonly Table[], { from, to, unsaid }: Rename, draft: Draft): Table[] {
+  if (now.some((table) => table.name === to)) {
+    draft.refuse(to, bothThere(from))
+    return [...now]
+  }
+  draft.rows.renamed(to, from)
+  draft.additive = false
+  draft.do({ kind: 'rename table', from, to })
+  if (unsaid) draft.refuse(to, unsaidText({ from, to }, 'Entity type'))
+  else draft.safe(to, `is the new name of ${from}`)
+  const after = now.map((table) => withTableRenamed(table, from, to))
+  const table = after.find((one) => one.name === to)
+  if (table === undefined) return after
+  draft.do({ kind: 'rename index', table, from: deletionIndex(from), index: ofDeletion })
+  renameIndexes(table, draft, (index) => indexName(from, index))
+  for (const { name: column } of table.columns.filter(isList))
+    draft.do({
+      kind: 'rename links',
+      from: { ...linksOf(from, column), table: to },
+      to: linksOf(to, column),
+    })
+  return after
+}
+
+/** Those that are declared, then those that were forgotten: outer ones first. */
+function renameFields(held: Table, wanted: Table, draft: Draft): Table {
+  let table = held
+  for (const [from, to] of wanted.renames ?? []) table = renameField(table, { from, to }, draft)
+  for (;;) {
+    const forgotten = formerPathIn(table, wanted)
+    if (forgotten === undefined) return table
+    const [to, from] = forgotten
+    table = renameField(table, { from, to, unsaid: true }, draft)
+  }
 }
 
 function isList({ links }: Column): boolean {
   return links !== undefined
 }
 
+const bothThere = (from: string) =>
+  `was ${from}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`
+
+/** Back to a former name. */
+function unsaidText({ from, to }: Rename, kind: 'Entity type' | 'field'): string {
+  const [old, fresh] = [from, to].map((path) => path.slice(path.lastIndexOf('.') + 1))
+  return `was renamed to ${old}, and ${old} is no longer declared: write was: '${old}' here, and its data come along. If you mean a new ${kind}, first apply the declaration without ${fresh}`
+}
+
 function withTableRenamed(table: Table, from: string, to: string): Table {
-  return {
+  const renamed = {
     ...table,
-    name: table.name === from ? to : table.name,
     columns: table.columns.map((column) => ({
       ...column,
       ...(column.references === from && { references: to }),
       ...(column.links === from && { links: to }),
     })),
   }
+  return table.name === from ? withFormerName({ ...renamed, name: to }, from) : renamed
 }
 
-function renameField(table: Table, from: string, to: string, draft: Draft): Table {
-  const under = (path: string) => (name: string) =>
-    name === path || name === wordsColumn(path) || name.startsWith(`${path}.`)
+function renameField(table: Table, renamed: Rename, draft: Draft): Table {
+  const { from, to, unsaid = false } = renamed
   const names = table.columns.map(({ name }) => name)
-  if (!names.some(under(from))) return table
+  if (!names.some((name) => isUnder(from, name))) return table
   const path = `${table.name}.${to}`
-  if (names.some(under(to))) {
-    draft.refuse(
-      path,
-      `was ${from}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`,
-    )
+  if (names.some((name) => isUnder(to, name))) {
+    draft.refuse(path, bothThere(from))
     return table
   }
-  const fresh = (name: string) => (under(from)(name) ? to + name.slice(from.length) : name)
-  const columns = names.filter(under(from)).map((name) => [name, fresh(name)] as const)
+  const fresh = (name: string) => (isUnder(from, name) ? to + name.slice(from.length) : name)
+  const columns = names.filter((name) => isUnder(from, name)).map((name) => [name, fresh(name)] as const)
   for (const [old, name] of columns) draft.rows.renamedColumn(table.name, name, old)
   draft.additive = false
-  draft.do({ kind: 'rename field', table: table.name, from, to, columns }, path, `is the new name of ${from}`)
+  draft.do({ kind: 'rename field', table: table.name, from, to, columns })
+  if (unsaid) draft.refuse(path, unsaidText(renamed, 'field'))
+  else draft.safe(path, `is the new name of ${from}`)
   for (const { name } of table.columns.filter(isList))
     if (fresh(name) !== name)
       draft.do({
@@ -78,6 +111,12 @@ function renameField(table: Table, from: string, to: string, draft: Draft): Tabl
         from: linksOf(table.name, name),
         to: linksOf(table.name, fresh(name)),
       })
+  const after = withFieldRenamed(table, { from, to }, fresh)
+  renameIndexes(after, draft, (_, at) => indexName(table.name, table.indexes[at] ?? ofDeletion))
+  return after
+}
+
+function withFieldRenamed(table: Table, { from, to }: Rename, fresh: (name: string) => string): Table {
   const renamed: Table = {
     ...table,
     columns: table.columns.map((column) => ({
@@ -88,8 +127,7 @@ function renameField(table: Table, from: string, to: string, draft: Draft): Tabl
     })),
     indexes: table.indexes.map((index) => ({ ...index, columns: index.columns.map(fresh) })),
   }
-  renameIndexes(renamed, draft, (_, at) => indexName(table.name, table.indexes[at] ?? ofDeletion))
-  return renamed
+  return withFormerPath(renamed, [from, to], fresh)
 }
 
 function renameIndexes(table: Table, draft: Draft, before: (index: Index, at: number) => string): void {

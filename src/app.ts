@@ -33,6 +33,7 @@ import { compileNotes } from './plan/past/notes.ts'
 import { compileOperations } from './plan/past/operations.ts'
 import { compilePurges } from './plan/past/purge.ts'
 import { compileRetention } from './plan/past/retention.ts'
+import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
 import { Origins } from './serve/http/origins.ts'
@@ -40,10 +41,12 @@ import { htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
 import { type Bound, bind } from './serve/http/server.ts'
+import type { Dialect } from './store/dialect.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import { FORMAT } from './store/own.ts'
 import { ServiceTime } from './store/service-time.ts'
+import type { Store } from './store/store.ts'
 import * as takeback from './takeback.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
@@ -131,43 +134,80 @@ export async function openApp(
     const secret = config.secret ?? (await store.secret())
     const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
-    const plans = compilePlans(model, store.dialect, legacyOf(migration.held, model, steps))
+    const legacy = legacyOf(migration.held, model, steps)
     const signing = secret ?? (await store.keepSecret())
     const serviceTime = await ServiceTime.open(store)
-    const tokens = new Tokens(signing, config.previousSecret)
-    const identities = new Identities(model, plans, store, tokens)
-    const followed = compileFeed(store.dialect)
-    const feed = new Feed(store, followed)
-    const context = {
-      model,
-      plans,
-      store,
-      observer,
-      tokens,
-      identities,
-      health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer }),
-      serviceTime,
-      throttle: new Throttle(store, serviceTime),
-      digestOf: accountDigest(signing),
-      sessions: compileSessions(store),
-      temporary: new TemporaryPasswords(store),
-      operations: compileOperations(store.dialect),
-      feed,
-      cursors: new Cursors(store, followed, feed),
-      upcasterOf: upcastersOf(steps),
-      amend: compileAmend(model, store.dialect),
-      explainsDenials: config.explainDenials,
-      answers: compileAnswers(store.dialect),
-      rates: new RateLimits(store, config.rates),
-      purges: compilePurges(store.dialect),
-      notes: compileNotes(store.dialect),
-      document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
-      seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
-    }
+    const context = contextOf({ config, model, store, observer, legacy, signing, serviceTime, served })
     return { context, endpoints: served, close: () => store.close() }
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+interface Opened {
+  readonly config: Config
+  readonly model: Model
+  readonly store: Store
+  readonly observer: Observer
+  readonly legacy: Legacy
+  /** What signs tokens. */
+  readonly signing: string
+  readonly serviceTime: ServiceTime
+  readonly served: Endpoints
+}
+
+/** Compiles all that requests run. */
+function contextOf({
+  config,
+  model,
+  store,
+  observer,
+  legacy,
+  signing,
+  serviceTime,
+  served,
+}: Opened): Context {
+  const { dialect } = store
+  const plans = compilePlans(model, dialect, legacy)
+  const tokens = new Tokens(signing, config.previousSecret)
+  const followed = compileFeed(dialect)
+  const feed = new Feed(store, followed)
+  return {
+    model,
+    plans,
+    store,
+    observer,
+    tokens,
+    identities: new Identities(model, plans, store, tokens),
+    health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer }),
+    serviceTime,
+    throttle: new Throttle(store, serviceTime),
+    digestOf: accountDigest(signing),
+    sessions: compileSessions(store),
+    temporary: new TemporaryPasswords(store),
+    feed,
+    cursors: new Cursors(store, followed, feed),
+    upcasterOf: upcastersOf(legacy.steps),
+    explainsDenials: config.explainDenials,
+    rates: new RateLimits(store, config.rates),
+    ...pastPlans(model, dialect),
+    document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
+    seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
+  }
+}
+
+/** What requests run besides the Plans of types. */
+function pastPlans(
+  model: Model,
+  dialect: Dialect,
+): Pick<Context, 'operations' | 'amend' | 'answers' | 'purges' | 'notes'> {
+  return {
+    operations: compileOperations(dialect),
+    amend: compileAmend(model, dialect),
+    answers: compileAnswers(dialect),
+    purges: compilePurges(dialect),
+    notes: compileNotes(dialect),
   }
 }
 
@@ -200,7 +240,7 @@ function bindTo(config: Config, observer: Observer): Bound {
   try {
     return bind({ host: config.host, port: config.port, observer })
   } catch (error) {
-    throw new StartError(refusal(error, config))
+    throw new StartError(bindRefusal(error, config))
   }
 }
 
@@ -208,7 +248,7 @@ function serveOn(bound: Bound, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))
-  const pages = config.docs ? pagesOf(model, bound.url, { ...config, endpoints: app.endpoints }) : []
+  const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
   const routes = [...pages, ...routesOf(context, app.endpoints)]
   const server = bound.serve(
     {
@@ -248,7 +288,7 @@ function servedOf({ docs }: Config, more: Partial<Endpoints>): Endpoints {
 }
 
 /** The examples on the page point to where it is served. */
-function pagesOf(model: Model, url: string, offered: Offered): Route[] {
+function docsPages(model: Model, url: string, offered: Offered): Route[] {
   return [
     redirect('/', '/docs'),
     htmlPage(
@@ -268,7 +308,7 @@ function whenAsked(make: () => string): () => string {
   }
 }
 
-function refusal(error: unknown, { host, port }: Config): string {
+function bindRefusal(error: unknown, { host, port }: Config): string {
   const { code, message } = error as { code?: string; message: string }
   if (code === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken: choose another with --port, or 0 for a free one.`

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { hasPassed } from '../clock.ts'
-import type { Params } from '../store/dialect.ts'
+import type { Bound, Params } from '../store/dialect.ts'
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
@@ -42,8 +42,12 @@ export class TemporaryPasswords {
 }
 
 /** When the password of an account expires; undefined where it is not a temporary one. */
-export function expiryOf(hash: unknown, digest: unknown, until: unknown): string | undefined {
-  if (digest == null || digestOf(String(hash)) !== digest) return undefined
+export function expiryOf({
+  hash,
+  digest,
+  until,
+}: Readonly<Record<'hash' | 'digest' | 'until', Bound>>): string | undefined {
+  if (digest === null || digestOf(String(hash)) !== digest) return undefined
   return new Date(String(until)).toISOString()
 }
 

@@ -3,6 +3,7 @@ import type { Claims, Tokens } from '../account/tokens.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plans } from '../plan/compile.ts'
+import { tokenColumns } from '../plan/read/login.ts'
 import { type Actor, type Caller, nobody } from '../plan/viewer/actor.ts'
 import type { Store } from '../store/store.ts'
 
@@ -90,8 +91,9 @@ export class Identities {
       $session: session.id,
       $token: session.token,
     })
-    if (row === undefined || Number(row[0]) !== session.epoch || row[1] !== null) return undefined
-    const expiry = expiryOf(row[2], row[3], row[4])
+    const state = row === undefined ? undefined : tokenColumns.read(row)
+    if (state === undefined || Number(state.epoch) !== session.epoch || state.ended !== null) return undefined
+    const expiry = expiryOf(state)
     return { expired: expiry !== undefined && isExpired(expiry) }
   }
 }

@@ -38,7 +38,7 @@ export async function list(
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
   const { asked, counts } =
-    query === Query.empty ? { asked: lists.plain, counts: false } : parse(plan, lists, query, errors)
+    query === Query.empty ? { asked: lists.plain, counts: false } : parseList(plan, lists, query, errors)
   if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (asked.at !== undefined) allow(plan, 'history', actor, true)
   if (errors.size > 0) throw invalid(errors)
@@ -90,7 +90,7 @@ async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, call
   return row?.[0] ?? 0
 }
 
-function parse(
+function parseList(
   plan: Plan,
   lists: ListPlan,
   query: Query<ListParameters>,

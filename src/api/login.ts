@@ -6,6 +6,7 @@ import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { memberColumns } from '../plan/read/login.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Actor, Session } from '../plan/viewer/actor.ts'
 import { accountSchemas } from './account-schemas.ts'
@@ -28,7 +29,7 @@ interface Member {
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
   request.query.refuseAll()
-  const { email, password, types } = parse(context, request.body as Record<string, unknown>, alias)
+  const { email, password, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
   const account = emailKey(email)
   request.noteAccount(context.digestOf(account))
   const { address, device, signal } = request
@@ -95,7 +96,7 @@ async function findMember(
     const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
     if (row === undefined) continue
     looked++
-    const [id, hash, epoch] = row
+    const { id, hash, epoch } = memberColumns.read(row)
     if (await verify(password, String(hash))) {
       const self = await selfOf(context, plan, Number(id))
       if (self !== undefined) return { plan, id: Number(id), epoch: Number(epoch), ...self }
@@ -115,10 +116,11 @@ async function selfOf(
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
   const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
   if (row === undefined) return undefined
-  return { json: String(row[2]), passwordExpiry: expiryOf(row[0], row[4], row[5]) }
+  const self = login.readSelf(row)
+  return { json: String(self.json), passwordExpiry: expiryOf(self) }
 }
 
-function parse(
+function parseLogin(
   context: Context,
   body: Record<string, unknown>,
   alias: boolean,

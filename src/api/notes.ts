@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { type Errors, invalid, note as noteError } from '../errors.ts'
-import type { Act, Aside, Ask, Single } from '../store/act.ts'
+import type { Act, Ask, Effect, Single } from '../store/act.ts'
 import { read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Outcome } from '../store/step.ts'
@@ -68,9 +68,9 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
 function withNote(
   context: Context,
   note: Note,
-  ask: Ask | Aside,
+  ask: Ask | Effect,
   known: ReadonlySet<unknown>,
-): { ask: Ask | Aside; noted?: unknown } {
+): { ask: Ask | Effect; noted?: unknown } {
   if (ask.kind === 'write') {
     const operation = ask.params.$operation
     return operation === undefined || known.has(operation)

@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
-import { type Act, type Aside, type Ask, NOTHING, type Run, type Work } from '../store/act.ts'
+import { type Act, type Ask, type Effect, NOTHING, type Run, type Work } from '../store/act.ts'
 import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
@@ -20,13 +20,13 @@ export async function perform<T>(store: Store, act: Act<T>, signal?: AbortSignal
   return next.value
 }
 
-function reply(store: Store, ask: Ask | Aside, signal: AbortSignal | undefined): Promise<Outcome> {
+function reply(store: Store, ask: Ask | Effect, signal: AbortSignal | undefined): Promise<Outcome> {
   return ask.kind === 'write' ? store.write(ask.steps, ask.params, signal) : replyAside(store, ask, signal)
 }
 
 async function replyAside(
   store: Store,
-  ask: Exclude<Ask | Aside, { kind: 'write' }>,
+  ask: Exclude<Ask | Effect, { kind: 'write' }>,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
   if (ask.kind === 'read') return { done: true, rows: await store.read(ask.statement, ask.params) }
@@ -128,17 +128,17 @@ class Stage {
     let writes = false
     while (!next.done) {
       const ask = next.value
-      if (!isAside(ask) && ask.kind !== 'read') {
+      if (!isEffect(ask) && ask.kind !== 'read') {
         if (!writes && this.missing.size > 0) throw new Rehearsal()
         writes = true
       }
-      next = act.next(isAside(ask) ? this.#reply(ask) : yield ask)
+      next = act.next(isEffect(ask) ? this.#reply(ask) : yield ask)
     }
     if (this.missing.size > 0) throw new Rehearsal()
     return next.value
   }
 
-  #reply(ask: Aside): Outcome {
+  #reply(ask: Effect): Outcome {
     if (ask.kind === 'after') this.after.push(ask.run)
     if (ask.kind !== 'work') return NOTHING
     // By its place too: what comes of the same twice need not be the same.
@@ -149,6 +149,6 @@ class Stage {
   }
 }
 
-function isAside(ask: Ask | Aside): ask is Aside {
+function isEffect(ask: Ask | Effect): ask is Effect {
   return ask.kind === 'pause' || ask.kind === 'work' || ask.kind === 'after'
 }

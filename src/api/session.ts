@@ -33,31 +33,32 @@ interface Self {
 }
 
 /** The user that calls, in full. */
-async function selfOf(context: Context, { actor, session }: Caller, query: Query): Promise<Self> {
+async function callerOf(context: Context, { actor, session }: Caller, query: Query): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   query.refuseAll()
   const plan = context.plans.get(actor.entity)
   const login = plan?.login
   const [row] =
     login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: actor.id })
+  if (plan === undefined || login === undefined || row === undefined) throw badToken()
+  const self = login.readSelf(row)
   // The token's own epoch: one that has been ended must not be exchanged for one that has not.
-  if (plan === undefined || login === undefined || row === undefined || Number(row[1]) !== session.epoch)
-    throw badToken()
+  if (Number(self.epoch) !== session.epoch) throw badToken()
   return {
     plan,
     login,
     id: actor.id,
     session,
-    hash: String(row[0]),
-    json: String(row[2]),
-    key: String(row[3]),
-    passwordExpiry: expiryOf(row[0], row[4], row[5]),
+    hash: String(self.hash),
+    json: String(self.json),
+    key: String(self.key),
+    passwordExpiry: expiryOf(self),
   }
 }
 
 /** `GET /api/auth/me` */
 export async function me(context: Context, caller: Caller, query: Query): Promise<Answer> {
-  const { plan, json, passwordExpiry } = await selfOf(context, caller, query)
+  const { plan, json, passwordExpiry } = await callerOf(context, caller, query)
   return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
 }
 
@@ -68,7 +69,7 @@ export async function refresh(
   query: Query,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const self = await selfOf(context, caller, query)
+  const self = await callerOf(context, caller, query)
   const { id, token } = self.session
   const params = { $session: id, $token: token, ...endedNow(context) }
   const replaced = await context.store.write(context.sessions.replace, params, signal)
@@ -88,7 +89,7 @@ export async function logout(
   query: Query,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { session } = await selfOf(context, caller, query)
+  const { session } = await callerOf(context, caller, query)
   const params = { $session: session.id, ...endedNow(context) }
   await context.store.write(context.sessions.end, params, signal)
   context.identities.forget()
@@ -101,10 +102,10 @@ export async function changePassword(
   caller: Caller,
   request: LoginRequest,
 ): Promise<Answer> {
-  const self = await selfOf(context, caller, request.query)
+  const self = await callerOf(context, caller, request.query)
   request.noteAccount(context.digestOf(self.key))
-  const { password, fresh } = parse(self, request.body as Record<string, unknown>)
-  await confirm(context, self, password, request)
+  const { password, fresh } = parseChange(self, request.body as Record<string, unknown>)
+  await confirmPassword(context, self, password, request)
   const params = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, params, 'login'), request.signal)
   const done = await perform(
@@ -115,7 +116,8 @@ export async function changePassword(
   if (!done) throw badToken()
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
-  const next = { ...self, json: String(row?.[2] ?? self.json), passwordExpiry: undefined }
+  const json = row === undefined ? self.json : String(self.login.readSelf(row).json)
+  const next = { ...self, json, passwordExpiry: undefined }
   const answer = await signIn(context, next, newSession(self.session.epoch + 1))
   return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
@@ -131,7 +133,7 @@ function* setPassword(context: Context, plan: Plan, params: Params): Act<boolean
   return false
 }
 
-async function confirm(
+async function confirmPassword(
   { throttle }: Context,
   { key: account, hash, session }: Self,
   password: string,
@@ -143,7 +145,10 @@ async function confirm(
   if (right === undefined) throw invalidAt('password', 'is wrong')
 }
 
-function parse({ plan, key }: Self, body: Record<string, unknown>): { password: string; fresh: string } {
+function parseChange(
+  { plan, key }: Self,
+  body: Record<string, unknown>,
+): { password: string; fresh: string } {
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
     if (name !== 'password' && name !== 'new_password')

@@ -1,5 +1,6 @@
 import { emailKey } from '../declare/email-key.ts'
 import { StartError } from '../errors.ts'
+import { memberColumns } from '../plan/read/login.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, storeOptions } from './options.ts'
@@ -24,7 +25,7 @@ export const userUnlock: Command = {
       if (row === undefined) throw new StartError(`There is no ${email} among the ${entity}.`)
       await context.throttle.unlock(key)
       console.log(
-        `Unlocked ${entity}/${row[0]}. In the log its logins have the account ${context.digestOf(key)}.`,
+        `Unlocked ${entity}/${memberColumns.read(row).id}. In the log its logins have the account ${context.digestOf(key)}.`,
       )
     })
   },

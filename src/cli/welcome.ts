@@ -42,7 +42,7 @@ async function makeFirstAdmin(
   try {
     const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])
     const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: added })
-    await context.temporary.mark(admins, added, String(row?.[0]))
+    if (row !== undefined) await context.temporary.mark(admins, added, String(plan.login.readSelf(row).hash))
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     return `${adminEmail === undefined ? '' : `\n${error.message}`}\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`

@@ -4,19 +4,20 @@ import { code, figure, html, jsonCode, type Section, table } from './html.ts'
 import type { Operation } from './operation.ts'
 import { curl, endpoints } from './page-calls.ts'
 
+const CALLS = [
+  [code('GET …/7/history/'), 'Every change: who, when, old and new values'],
+  [code('GET …/7/?at=<time>'), 'The Entity as it was then; works for lists too'],
+  [code('POST …/7/revert/'), html`Writes the values of an old <code>version</code> as a new version`],
+  [code('POST …/7/undo/'), 'Takes back the last change to the Entity; repeat to go further back'],
+  [code('POST …/7/redo/'), 'Makes the last undone change again'],
+]
+
 /** History, reads as of a time, revert and undo. */
 export function pastSection(first: string, operations: readonly Operation[]): Section {
-  const rows = [
-    [code('GET …/7/history/'), 'Every change: who, when, old and new values'],
-    [code('GET …/7/?at=<time>'), 'The Entity as it was then; works for lists too'],
-    [code('POST …/7/revert/'), html`Writes the values of an old <code>version</code> as a new version`],
-    [code('POST …/7/undo/'), 'Takes back the last change to the Entity; repeat to go further back'],
-    [code('POST …/7/redo/'), 'Makes the last undone change again'],
-  ]
   return {
     id: 'past',
     title: 'Take anything back',
-    body: html`${table('The past of an Entity', ['Call', 'Meaning'], rows)}
+    body: html`${table('The past of an Entity', ['Call', 'Meaning'], CALLS)}
 <p>Every write is an operation. The answer has its id in the header <code>Takeback-Operation</code>. Undo takes back a
 whole operation, of any kind, as a new operation. Undo that one to redo the first.</p>
 ${figure(

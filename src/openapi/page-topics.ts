@@ -106,39 +106,7 @@ ${figure(
 function listParameters(column: string | undefined): Content[][] {
   const example = column === undefined ? '' : html`, or for a reference ${code(`?${column}=5`)}`
   return [
-    [
-      code('filter'),
-      html`A CEL expression over dot paths, also through references: <code>version > 1 && created_at > now -
-duration("24h")</code>. It may use <code>== != < <= > >= in && || !</code>, <code>null</code>, <code>has()</code>,
-<code>size()</code>, <code>startsWith</code>, <code>endsWith</code>, <code>contains</code>, <code>matches</code>, and for
-lists <code>exists</code> and <code>all</code>. A comparison with a missing value is neither true nor false.`,
-    ],
-    [code('limit'), html`Page size: ${budget.pageDefault} by default, at most ${budget.pageEntities}.`],
-    [
-      code('cursor'),
-      html`The <code>next</code> of the previous page. It stays valid while Entities are added and removed.`,
-    ],
-    [
-      code('sort'),
-      html`Dot paths separated by commas, also through references; <code>-</code> for descending:
-<code>-created_at,id</code>.`,
-    ],
-    [
-      code('search'),
-      html`Words to find, if the type has searched fields. Each word must be in one of them; the last may be the beginning
-of a word. Best match first, unless there is a <code>sort</code>.`,
-    ],
-    [code('count'), html`<code>1</code> adds <code>total</code>, the number on all pages.`],
-    [code('fields'), html`Returns only these dot paths: <code>id,version</code>.`],
-    [
-      code('expand'),
-      html`References to replace by the Entities they point to, nested with dots. Also for reading one Entity.`,
-    ],
-    [
-      code('trashed'),
-      html`<code>only</code> deleted Entities, or <code>with</code> them. Needs the right to restore.`,
-    ],
-    [code('at'), html`A time. Returns the data as it was then. Needs access to the history.`],
+    ...LIST_PARAMETERS,
     [
       'any dot path',
       html`Only Entities with this value: <code>?version=1</code>${example}. <code>null</code> finds empty values, except
@@ -146,6 +114,42 @@ for texts.`,
     ],
   ]
 }
+
+const LIST_PARAMETERS: readonly Content[][] = [
+  [
+    code('filter'),
+    html`A CEL expression over dot paths, also through references: <code>version > 1 && created_at > now -
+duration("24h")</code>. It may use <code>== != < <= > >= in && || !</code>, <code>null</code>, <code>has()</code>,
+<code>size()</code>, <code>startsWith</code>, <code>endsWith</code>, <code>contains</code>, <code>matches</code>, and for
+lists <code>exists</code> and <code>all</code>. A comparison with a missing value is neither true nor false.`,
+  ],
+  [code('limit'), html`Page size: ${budget.pageDefault} by default, at most ${budget.pageEntities}.`],
+  [
+    code('cursor'),
+    html`The <code>next</code> of the previous page. It stays valid while Entities are added and removed.`,
+  ],
+  [
+    code('sort'),
+    html`Dot paths separated by commas, also through references; <code>-</code> for descending:
+<code>-created_at,id</code>.`,
+  ],
+  [
+    code('search'),
+    html`Words to find, if the type has searched fields. Each word must be in one of them; the last may be the beginning
+of a word. Best match first, unless there is a <code>sort</code>.`,
+  ],
+  [code('count'), html`<code>1</code> adds <code>total</code>, the number on all pages.`],
+  [code('fields'), html`Returns only these dot paths: <code>id,version</code>.`],
+  [
+    code('expand'),
+    html`References to replace by the Entities they point to, nested with dots. Also for reading one Entity.`,
+  ],
+  [
+    code('trashed'),
+    html`<code>only</code> deleted Entities, or <code>with</code> them. Needs the right to restore.`,
+  ],
+  [code('at'), html`A time. Returns the data as it was then. Needs access to the history.`],
+]
 
 export function changesSection(): Section {
   return {

@@ -12,8 +12,8 @@ export type Ask =
   | Single
   | { readonly kind: 'together'; readonly asks: readonly Single[]; readonly outcomes: Outcome[] }
 
-/** What the Store has nothing to do with, but what must not be done inside a transaction either. */
-export type Aside =
+/** What is no business of the Store, and must not be done inside a transaction. */
+export type Effect =
   /** Others are in the way: they shall have a moment. */
   | { readonly kind: 'pause'; readonly ms: number }
   /** What takes its time, and always comes to the same, or to something just as good. */
@@ -28,7 +28,7 @@ export type Run = (signal?: AbortSignal) => Promise<string>
  * An operation that says what it wants, and leaves to others how that is done: `perform` does one thing after the other,
  * `transact` all of it in one transaction. So the same code serves a single call and a part of many.
  */
-export type Act<T> = Generator<Ask | Aside, T, Outcome>
+export type Act<T> = Generator<Ask | Effect, T, Outcome>
 
 /** The same, as a Store takes it. */
 export type Work<T> = Generator<Ask, T, Outcome>
@@ -78,7 +78,7 @@ export function* all<T>(acts: readonly Act<T>[]): Act<T[]> {
   return results
 }
 
-function isSingle(ask: Ask | Aside): ask is Single {
+function isSingle(ask: Ask | Effect): ask is Single {
   return ask.kind === 'read' || ask.kind === 'write'
 }
 

@@ -4,6 +4,7 @@ import { id, join, param, type Sql, sql, unionAll, word } from '../../store/sql.
 import { type Step, step } from '../../store/step.ts'
 import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
 import { arrowsOf } from '../tables/links.ts'
+import { lockRows } from '../tables/lock-rows.ts'
 import { columnsBeside, TOKEN_EPOCH, uniquesOf } from '../tables/schema.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { AmendmentRows } from './amend-rows.ts'
@@ -57,9 +58,11 @@ export class AmendSteps {
   /** From here on they stay as they are; and they must be as they were found. */
   lock(): Step[] {
     const { lock } = this.#dialect
-    const held = sql`SELECT count(*) FROM (SELECT 1 FROM ${this.#table} h WHERE h."id" IN ${this.#ids} ORDER BY h."id"${lock?.toChange ?? sql``}) x`
+    const isOne = sql`h."id" IN ${this.#ids}`
     return [
-      ...(lock === undefined ? [] : [this.#step('lock', 'any', held)]),
+      ...(lock === undefined
+        ? []
+        : [this.#step('lock', 'any', lockRows(this.#type.name, isOne, lock.toChange))]),
       this.#step(
         MOVED,
         'none',
@@ -167,12 +170,8 @@ export class AmendSteps {
         ? []
         : this.#out.map((edge) => {
             const { rows, target } = arrowsOf(edge)
-            return this.#step(
-              'lock',
-              'any',
-              sql`SELECT count(*) FROM (SELECT 1 FROM ${id(edge.to)} h WHERE h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})
-                ORDER BY h."id"${lock.toStay}) x`,
-            )
+            const isTarget = sql`h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})`
+            return this.#step('lock', 'any', lockRows(edge.to, isTarget, lock.toStay))
           })
     const dead = this.#out.map((edge) => {
       const { rows, target } = arrowsOf(edge)

@@ -3,6 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
+import { lockRows } from '../tables/lock-rows.ts'
 import { JOURNAL } from './journal.ts'
 
 const ANSWERS = id('takeback_answers')
@@ -93,8 +94,7 @@ function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
 
 function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   if (dialect.lock === undefined) return []
-  const held = sql`SELECT 1 FROM ${id(type)} h WHERE h."id" IN ${ids} ORDER BY h."id"${dialect.lock.toExist}`
-  return [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM (${held}) x`)]
+  return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
 }
 
 /** What is erased must not be found in what was answered. That it was answered stays: it must not be done again. */

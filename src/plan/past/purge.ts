@@ -5,6 +5,7 @@ import { aboutEntities } from '../../store/own.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Legacy } from '../tables/graph.ts'
+import { lockRows } from '../tables/lock-rows.ts'
 import { eraseAnswers } from './answers.ts'
 import { JOURNAL } from './journal.ts'
 import { eraseReasons } from './notes.ts'
@@ -71,7 +72,6 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
   const into = [...model.edges, ...legacy.aside].filter(
     ({ from, to }) => to === type.name && model.entities.has(from),
   )
-  const held = sql`SELECT 1 FROM ${table} h WHERE ${isOne(sql`h."id"`)} ORDER BY h."id"${dialect.lock?.toChange ?? sql``}`
   const change = (source: Sql) => step(dialect, 'change', 'any', source)
   return {
     marked: compile(
@@ -87,7 +87,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       // Whoever keeps an answer that shows one of them holds it until then.
       ...(dialect.lock === undefined
         ? []
-        : [step(dialect, 'hold', 'any', sql`SELECT count(*) FROM (${held}) x`)]),
+        : [step(dialect, 'hold', 'any', lockRows(type.name, isOne(sql`h."id"`), dialect.lock.toChange))]),
       ...[
         // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,

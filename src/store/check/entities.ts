@@ -1,14 +1,12 @@
 import { emailKey } from '../../declare/email-key.ts'
 import { keptWords } from '../../declare/words.ts'
+import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import { type Column, pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, NAMED_MAX } from './finding.ts'
 import { isSame, valueAt } from './journalled.ts'
 
-/** What a page may take at most, about: rows can be large. */
-const PAGE_BYTES = 4 * 1024 * 1024
-const FIRST_ROWS = 100
-const ROWS = 1000
+const ROWS_MAX = 1000
 
 const own: readonly Column[] = [
   { name: 'id', kind: 'integer' },
@@ -36,7 +34,9 @@ export async function checkEntities(
     LEFT JOIN "takeback_journal" j ON j."entity" = ${word(table.name)} AND j."entity_id" = t."id" AND j."version" = t."version"
     WHERE t."id" > ${param('$id')} ORDER BY t."id" LIMIT ${count(limit)}`
   const findings: Finding[] = []
-  for (let last = 0, limit = FIRST_ROWS; findings.length < NAMED_MAX; ) {
+  const size = new PageSize(ROWS_MAX)
+  for (let last = 0; findings.length < NAMED_MAX; ) {
+    const limit = size.rows
     const rows = await session.all(page(limit), { $id: last })
     for (const [row, json, kind, data, by] of rows) {
       const list = JSON.parse(String(json)) as unknown[]
@@ -51,8 +51,10 @@ export async function checkEntities(
     }
     if (rows.length < limit) break
     last = Number(rows.at(-1)?.[0])
-    const bytes = rows.reduce((sum, [, json, , data]) => sum + String(json).length + String(data).length, 0)
-    limit = Math.min(ROWS, Math.max(1, Math.floor((PAGE_BYTES * rows.length) / bytes)))
+    size.adapt(
+      rows.length,
+      rows.reduce((sum, [, json, , data]) => sum + String(json).length + String(data).length, 0),
+    )
   }
   return findings.slice(0, NAMED_MAX)
 }
@@ -116,7 +118,7 @@ export async function checkJournal({ session }: Checked, table: Table): Promise<
   const page = sql`SELECT g."id", g."lo", g."hi", g."n", t."version", n."kind",
       CASE WHEN t."id" IS NULL THEN (SELECT count(k."data") FROM "takeback_journal" k WHERE ${ofTable(sql`k`)} AND k."entity_id" = g."id") END
     FROM (SELECT j."entity_id" AS "id", min(j."version") AS "lo", max(j."version") AS "hi", count(*) AS "n" FROM "takeback_journal" j
-      WHERE ${ofTable(sql`j`)} AND j."entity_id" > ${param('$id')} GROUP BY j."entity_id" ORDER BY j."entity_id" LIMIT ${count(ROWS)}) g
+      WHERE ${ofTable(sql`j`)} AND j."entity_id" > ${param('$id')} GROUP BY j."entity_id" ORDER BY j."entity_id" LIMIT ${count(ROWS_MAX)}) g
     JOIN "takeback_journal" n ON ${ofTable(sql`n`)} AND n."entity_id" = g."id" AND n."version" = g."hi"
     LEFT JOIN ${id(table.name)} t ON t."id" = g."id" ORDER BY g."id"`
   const findings: Finding[] = []
@@ -133,7 +135,7 @@ export async function checkJournal({ session }: Checked, table: Table): Promise<
       if (Number(n) !== Number(hi) - Number(lo) + 1)
         findings.push(differs(`has versions ${lo} to ${hi} in the journal, but only ${n} of them`))
     }
-    if (rows.length < ROWS) break
+    if (rows.length < ROWS_MAX) break
     last = Number(rows.at(-1)?.[0])
   }
   return findings.slice(0, NAMED_MAX)

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Dialect, Params } from '../dialect.ts'
 import type { Session } from '../migration/structure.ts'
+import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { CopiedTable } from './tables.ts'
 
 export type Page = readonly (readonly unknown[])[]
-
-/** What a page may take at most, about: rows can be large. */
-const PAGE_BYTES = 4 * 1024 * 1024
-const FIRST_ROWS = 100
-const ROWS_MAX = 5000
 
 /** All rows of a table in the order of its key, as JSON has their values: the same from every database. */
 export async function* pagesOf(session: Session, dialect: Dialect, table: CopiedTable): AsyncGenerator<Page> {
@@ -18,8 +14,9 @@ export async function* pagesOf(session: Session, dialect: Dialect, table: Copied
   const values = columns.map(({ name: path, kind, scale = 0 }) => dialect.render(kind, column(path), scale))
   const order = join(key.map(column))
   let last: Params | undefined
-  for (let limit = FIRST_ROWS; ; ) {
-    const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehind(table)}`
+  for (const size = new PageSize(); ; ) {
+    const limit = size.rows
+    const behind: Sql = last === undefined ? sql`` : sql` WHERE ${isBehindRow(table)}`
     const rows = await session.all(
       sql`SELECT ${dialect.array(values)} FROM ${id(name)} t${behind} ORDER BY ${order} LIMIT ${count(limit)}`,
       last,
@@ -27,14 +24,16 @@ export async function* pagesOf(session: Session, dialect: Dialect, table: Copied
     const page = rows.map(([json]) => JSON.parse(String(json)) as unknown[])
     if (page.length > 0) yield page
     if (page.length < limit) return
-    last = placeOf(table, page.at(-1) ?? [])
-    const bytes = rows.reduce((sum, [json]) => sum + String(json).length, 0)
-    limit = Math.min(ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)))
+    last = keyOfRow(table, page.at(-1) ?? [])
+    size.adapt(
+      page.length,
+      rows.reduce((sum, [json]) => sum + String(json).length, 0),
+    )
   }
 }
 
 /** Greater in the first part of the key, or the same there and greater in the next, and so on. */
-function isBehind({ columns, key }: CopiedTable): Sql {
+function isBehindRow({ columns, key }: CopiedTable): Sql {
   const kindOf = (path: string) => columns.find(({ name }) => name === path)?.kind ?? 'text'
   const part = (path: string, compare: Sql) =>
     sql`t.${id(path)} ${compare} ${param(`>${path}`, kindOf(path))}`
@@ -47,7 +46,7 @@ function isBehind({ columns, key }: CopiedTable): Sql {
   )
 }
 
-function placeOf({ columns, key }: CopiedTable, row: readonly unknown[]): Params {
+function keyOfRow({ columns, key }: CopiedTable, row: readonly unknown[]): Params {
   const at = (path: string) => row[columns.findIndex(({ name }) => name === path)]
   return Object.fromEntries(key.map((path) => [`>${path}`, at(path) as string | number]))
 }

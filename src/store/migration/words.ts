@@ -1,11 +1,7 @@
+import { PageSize } from '../page-size.ts'
 import { count, id, param, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import type { Session, Structure } from './structure.ts'
-
-/** What is held in memory of a table at once, about. */
-const PAGE_BYTES = 4 * 1024 * 1024
-const FIRST_ROWS = 100
-const ROWS_MAX = 5000
 
 /** Cuts the words of all texts that are there, the deleted included, a page at a time. */
 export async function fillWords(
@@ -24,16 +20,18 @@ export async function fillWords(
     sql`UPDATE ${id(table.name)} SET ${id(name)} = NULL WHERE ${source} IS NULL AND ${id(name)} IS NOT NULL`,
   )
   let last = 0
-  for (let limit = FIRST_ROWS; ; ) {
+  for (const size = new PageSize(); ; ) {
     const page = await session.all(
-      sql`SELECT "id", ${source} FROM ${id(table.name)} WHERE "id" > ${param('$id')} AND ${source} IS NOT NULL ORDER BY "id" LIMIT ${count(limit)}`,
+      sql`SELECT "id", ${source} FROM ${id(table.name)} WHERE "id" > ${param('$id')} AND ${source} IS NOT NULL ORDER BY "id" LIMIT ${count(size.rows)}`,
       { $id: last },
     )
     if (page.length === 0) return
     const rows = page.map(([row, text]) => [Number(row), words.cut?.(String(text))])
     await session.run(write, { $rows: JSON.stringify(rows) })
     last = Number(page.at(-1)?.[0])
-    const bytes = page.reduce((sum, [, text]) => sum + String(text).length + 1, 0)
-    limit = Math.min(ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)))
+    size.adapt(
+      page.length,
+      page.reduce((sum, [, text]) => sum + String(text).length + 1, 0),
+    )
   }
 }

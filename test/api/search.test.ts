@@ -245,8 +245,8 @@ onEveryStore('search', books, (server) => {
     const { paths } = await server.expect(200, 'GET', '/api/openapi.json')
     const described = (path: string) =>
       paths[path].get.parameters.find(({ name }: { name?: string }) => name === 'search')?.description
-    expect(described('/api/books/')).toContain('any of `title`, `blurb`, `kind`, `press.name`')
-    expect(described('/api/notes/')).toBe('Only those where it is this: a text.')
+    expect(described('/api/books/')).toContain('one of `title`, `blurb`, `kind`, `press.name`')
+    expect(described('/api/notes/')).toBe('Only Entities with this value: a text.')
     expect(described('/api/admins/')).toBeUndefined()
   })
 

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -39,6 +39,17 @@ const stores: Record<string, TestStore> = {
   sqlite: { make: async (folder) => sqliteFile(join(folder, 'test.db')) },
   postgres: { prepare: startPostgres, make: () => newPostgresDatabase() },
 }
+
+/** `npm run test:fast`: on SQLite alone, without the giants. */
+const isFast = process.env.TAKEBACK_TEST_FAST === '1'
+
+/** Whether this run has databases of this kind. */
+export function isTested(store: string): boolean {
+  return !isFast || store === 'sqlite'
+}
+
+/** A test that takes seconds by its nature: a hundred thousand rows, a thousand types. */
+export const giant = test.skipIf(isFast)
 
 function sqliteFile(file: string): TestDatabase {
   return {
@@ -262,7 +273,18 @@ export function onEveryStore(
 
 /** For tests that start servers of their own on it. */
 export function onEveryStoreByHand(feature: string, tests: (store: string) => void): void {
-  for (const store of Object.keys(stores)) describe(`${feature} on ${store}`, () => withStore(store, tests))
+  for (const store of Object.keys(stores)) onStoreByHand(store, feature, tests)
+}
+
+/** For what goes from one database to the other kind, both ways. */
+export function betweenStores(feature: string, tests: (store: string, other: string) => void): void {
+  const both = Object.keys(stores)
+  if (!both.every(isTested)) return
+  for (const store of both)
+    describe(`${feature} on ${store}`, () => {
+      for (const one of both) beforeAll(() => prepare(one), 60_000)
+      tests(store, both.find((one) => one !== store) ?? '')
+    })
 }
 
 /** For what only one database has, or only one can be made to do. */
@@ -272,15 +294,20 @@ export function onStore(
   declaration: AppDeclaration,
   tests: (server: TestServer) => void,
 ): void {
-  const name = `${feature} on ${store}`
-  describe(name, () => withStore(store, () => withServer(store, declaration, tests)))
+  onStoreByHand(store, feature, () => withServer(store, declaration, tests))
 }
 
-function withStore(store: string, tests: (store: string) => void): void {
-  beforeAll(async () => {
-    await stores[store]?.prepare?.()
-  }, 60_000)
-  tests(store)
+/** The same, for tests that start servers of their own on it. */
+export function onStoreByHand(store: string, feature: string, tests: (store: string) => void): void {
+  if (!isTested(store)) return
+  describe(`${feature} on ${store}`, () => {
+    beforeAll(() => prepare(store), 60_000)
+    tests(store)
+  })
+}
+
+async function prepare(store: string): Promise<void> {
+  await stores[store]?.prepare?.()
 }
 
 function withServer(

@@ -1,13 +1,15 @@
 import { availableParallelism } from 'node:os'
-import { startCluster } from './cluster.ts'
+import { type Cluster, startCluster } from './cluster.ts'
 import { settings } from './postgres.ts'
 
-/* `npm test`: all test files in processes side by side, which share one PostgreSQL. Arguments go on to `bun test`. */
+/*
+ * `npm test`: all test files in processes side by side, which share one PostgreSQL. `npm run test:fast`: units and
+ * SQLite, without processes and giants. Other arguments go on to `bun test`.
+ */
 
-const cluster = await startCluster('TAKEBACK_TEST_POSTGRES', settings).catch((error: Error) => {
-  console.error(error.message)
-  process.exit(1)
-})
+const given = process.argv.slice(2)
+const isFast = given.includes('--fast')
+const cluster = isFast ? undefined : await startPostgres()
 
 // Ctrl-C ends the tests themselves; PostgreSQL goes after them.
 process.on('SIGINT', () => {})
@@ -20,12 +22,26 @@ const tests = Bun.spawn(
     // Tests often wait for a process or a socket, so one more than there are cores keeps all of them busy.
     `--parallel=${availableParallelism() + 1}`,
     '--no-isolate',
-    ...process.argv.slice(2),
+    ...(isFast ? ['--path-ignore-patterns=test/process/**'] : []),
+    ...given.filter((one) => one !== '--fast'),
   ],
   {
-    env: { ...process.env, TAKEBACK_TEST_POSTGRES: cluster.url },
+    env: {
+      ...process.env,
+      ...(cluster !== undefined && { TAKEBACK_TEST_POSTGRES: cluster.url }),
+      ...(isFast && { TAKEBACK_TEST_FAST: '1', TAKEBACK_TEST_RUNS: process.env.TAKEBACK_TEST_RUNS ?? '10' }),
+    },
     stdio: ['inherit', 'inherit', 'inherit'],
   },
 )
 process.exitCode = await tests.exited
-await cluster.stop()
+await cluster?.stop()
+if (isFast)
+  console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
+
+function startPostgres(): Promise<Cluster> {
+  return startCluster('TAKEBACK_TEST_POSTGRES', settings).catch((error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  })
+}

@@ -3,7 +3,7 @@ import { Retention } from '../../src/api/retention.ts'
 import { budget } from '../../src/budget.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { app, entity, everyone, text } from '../../src/takeback.ts'
-import { ADMIN, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
 
 const SECOND = 1000
@@ -42,13 +42,12 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
   const logIn = (body: unknown, address = newAddress()) => post('/api/auth/login', body, address)
   const newUser = async () => {
     const login = newLogin()
-    const { status } = await post('/api/users/', login)
-    expect(status).toBe(201)
+    await one.member('users', login)
     return login
   }
   const signIn = async (login = newLogin()) => {
-    await post('/api/users/', login)
-    const { body } = await logIn(login)
+    await one.member('users', login)
+    const { body } = await logIn({ ...login, user_type: 'user' })
     return String(body.token)
   }
   const isAlive = async (token: string, server = one) =>
@@ -117,8 +116,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
         session.ses,
         new Date(Date.now() + DAY).toISOString(),
       )
-      const began = performance.now()
-      while (await isAlive(token)) expect(performance.now() - began).toBeLessThan(5 * SECOND)
+      await eventually(async () => !(await isAlive(token)))
     })
 
     test('makes no token live longer than two days', async () => {
@@ -152,7 +150,10 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
           newAddress(),
         )
       const refused = await logIn(login, address)
-      expect([refused.status, retryAfter(refused)]).toEqual([429, budget.loginWaitSeconds * SECOND])
+      expect(refused.status).toBe(429)
+      // Less what the attempts have taken.
+      const longest = budget.loginWaitSeconds * SECOND
+      expect(retryAfter(refused)).toBeWithin(longest / 2, longest + 1)
       await recovers(to, budget.loginWaitSeconds * SECOND, () => logIn(login, address), 200)
       await one.query('DELETE FROM takeback_attempts')
     })
@@ -187,13 +188,11 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       const key = `reads ${address}`
       while ((await one.query('SELECT 1 FROM takeback_rates WHERE key = $1', key)).length === 0) await used()
       await clock.set(to)
-      const began = performance.now()
       for (;;) {
         const answer = await read()
         if (answer.status === 200) break
         // A debt among instances is two windows at most.
         expect(retryAfter(answer)).toBeWithin(SECOND, 4 * SECOND + 1)
-        expect(performance.now() - began).toBeLessThan(10 * SECOND)
         await Bun.sleep(50)
       }
     })

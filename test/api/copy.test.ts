@@ -4,7 +4,7 @@ import { copy } from '../../src/store/copy/copy.ts'
 import { openStore } from '../../src/store/open.ts'
 import { app, entity, ref, text } from '../../src/takeback.ts'
 import { bookings, everything, graph } from '../declarations.ts'
-import { newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
+import { betweenStores, newDatabase, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 
 const declaration = app({
@@ -51,8 +51,7 @@ async function contentsOf({ query }: TestDatabase): Promise<Record<string, unkno
   return contents
 }
 
-onEveryStoreByHand('a copy', (store) => {
-  const other = store === 'sqlite' ? 'postgres' : 'sqlite'
+betweenStores('a copy', (store, other) => {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 

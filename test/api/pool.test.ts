@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { graph } from '../declarations.ts'
-import { eventually, newDatabase, type TestDatabase, TestServer } from '../harness.ts'
-import { startPostgres } from '../postgres.ts'
+import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 import { Wire } from '../wire.ts'
 
@@ -65,12 +64,11 @@ class Clients {
   }
 }
 
-describe('connections that were given up, on postgres', () => {
+onStoreByHand('postgres', 'connections that were given up', () => {
   let database: TestDatabase
   let server: TestServer
   let wire: Wire
   beforeAll(async () => {
-    await startPostgres()
     database = await newDatabase('postgres', newFolder())
     const url = new URL(database.url)
     wire = new Wire(url.hostname, Number(url.port))

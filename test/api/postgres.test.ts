@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { migrate } from '../../src/store/migration/migrate.ts'
 import { graph } from '../declarations.ts'
-import { eventually, newDatabase, type TestDatabase, TestServer } from '../harness.ts'
-import { startPostgres } from '../postgres.ts'
+import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 import { Wire } from '../wire.ts'
 
@@ -39,11 +38,10 @@ async function wait(database: TestDatabase, ...asked: Promise<unknown>[]): Promi
 const softDelete = (table: string, id: number) =>
   `UPDATE "${table}" SET deleted_at = now(), deletion = 'other', version = version + 1 WHERE id = ${id}`
 
-describe('beside others on postgres', () => {
+onStoreByHand('postgres', 'beside others', () => {
   let database: TestDatabase
   let server: TestServer
   beforeAll(async () => {
-    await startPostgres()
     database = await newDatabase('postgres', newFolder())
     server = new TestServer('postgres', graph, {}, database)
     await server.start()
@@ -302,12 +300,11 @@ describe('beside others on postgres', () => {
   })
 })
 
-describe('a postgres that goes away', () => {
+onStoreByHand('postgres', 'a database that goes away', () => {
   let database: TestDatabase
   let server: TestServer
   let wire: Wire
   beforeAll(async () => {
-    await startPostgres()
     database = await newDatabase('postgres', newFolder())
     const url = new URL(database.url)
     wire = new Wire(url.hostname, Number(url.port))

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { app, entity, ref, text } from '../../src/takeback.ts'
 import { bookings, graph } from '../declarations.ts'
-import { expectInvalid, onEveryStore } from '../harness.ts'
+import { expectInvalid, giant, onEveryStore } from '../harness.ts'
 
 onEveryStore('delete and restore', bookings, (server) => {
   let serial = 0
@@ -314,31 +314,35 @@ const family = app({
 })
 
 onEveryStore('100,000 children', family, (server) => {
-  test('go with one request, and come back with one', async () => {
-    const { id } = await server.expect(201, 'POST', '/api/parents/', { name: 'p' })
-    const { id: first } = await server.expect(201, 'POST', '/api/children/', { name: 'c', parent: { id } })
-    await server.stop()
-    // Half of them a chain of references, fifty thousand deep.
-    await server.query(
-      `INSERT INTO children (name, "parent.id", "previous.id", version, created_at, updated_at)
+  giant(
+    'go with one request, and come back with one',
+    async () => {
+      const { id } = await server.expect(201, 'POST', '/api/parents/', { name: 'p' })
+      const { id: first } = await server.expect(201, 'POST', '/api/children/', { name: 'c', parent: { id } })
+      await server.stop()
+      // Half of them a chain of references, fifty thousand deep.
+      await server.query(
+        `INSERT INTO children (name, "parent.id", "previous.id", version, created_at, updated_at)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
        SELECT 'c' || i, CAST($1 AS BIGINT), CASE WHEN i < 50000 THEN CAST($2 AS BIGINT) + i - 1 END, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM n`,
-      id,
-      first,
-    )
-    await server.start()
-    await server.expect(200, 'DELETE', `/api/parents/${id}/`)
-    expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(0)
-    await server.expect(200, 'DELETE', `/api/parents/${id}/?restore=1`)
-    expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(100_000)
-    const kinds = await server.query(
-      'SELECT kind, count(*) AS n FROM takeback_journal WHERE kind IN ($1, $2) GROUP BY kind ORDER BY kind',
-      'delete',
-      'restore',
-    )
-    expect(kinds).toEqual([
-      { kind: 'delete', n: 100_001 },
-      { kind: 'restore', n: 100_001 },
-    ])
-  }, 60_000)
+        id,
+        first,
+      )
+      await server.start()
+      await server.expect(200, 'DELETE', `/api/parents/${id}/`)
+      expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(0)
+      await server.expect(200, 'DELETE', `/api/parents/${id}/?restore=1`)
+      expect((await server.expect(200, 'GET', '/api/children/?count=1&limit=1')).total).toBe(100_000)
+      const kinds = await server.query(
+        'SELECT kind, count(*) AS n FROM takeback_journal WHERE kind IN ($1, $2) GROUP BY kind ORDER BY kind',
+        'delete',
+        'restore',
+      )
+      expect(kinds).toEqual([
+        { kind: 'delete', n: 100_001 },
+        { kind: 'restore', n: 100_001 },
+      ])
+    },
+    60_000,
+  )
 })

@@ -5,7 +5,7 @@ import { keptWords } from '../../src/declare/words.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { app, entity, everyone, object, text } from '../../src/takeback.ts'
-import { onEveryStoreByHand, onStore, TestServer } from '../harness.ts'
+import { isTested, onEveryStoreByHand, onStore, TestServer } from '../harness.ts'
 import { startPostgres } from '../postgres.ts'
 
 const declaration = app({
@@ -45,7 +45,7 @@ function sentences(seed: number): (most: number) => string {
   return (most) => Array.from({ length: next(most + 1) }, () => VOCABULARY[next(VOCABULARY.length)]).join(' ')
 }
 
-describe('search on every database', () => {
+describe.skipIf(!isTested('postgres'))('search on every database', () => {
   const servers = ['sqlite', 'postgres'].map((store) => new TestServer(store, declaration))
   beforeAll(async () => {
     await startPostgres()

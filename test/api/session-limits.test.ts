@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readDatabase } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
 import { sql } from '../../src/store/sql.ts'
-import { newDatabase, type TestDatabase } from '../harness.ts'
-import { startPostgres } from '../postgres.ts'
+import { newDatabase, onStoreByHand, type TestDatabase } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 
 const NAMES = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'] as const
@@ -13,13 +12,12 @@ const LIMITS = { pool: 2, statementMs: 8000, connectMs: 5000 }
 /** Where somebody can set a limit for our sessions. */
 const PLACES = ['role', 'database', 'role in database', 'address', 'options'] as const
 
-describe('time limits that others have set, on postgres', () => {
+onStoreByHand('postgres', 'time limits that others have set', () => {
   let database: TestDatabase
   let name: string
   let role: string
   let url: URL
   beforeAll(async () => {
-    await startPostgres()
     database = await newDatabase('postgres', newFolder())
     name = new URL(database.url).pathname.slice(1)
     role = `${name}_role`

@@ -14,7 +14,7 @@ const post = (url: string, body: unknown, headers = {}) =>
   })
 
 test('help, version, and what is mistyped', async () => {
-  expect((await run(['--version'])).out.trim()).toBe(pkg.version)
+  expect((await run(['--version'], { direct: false })).out.trim()).toBe(pkg.version)
   const help = await run(['--help'])
   expect(help.out).toContain('takeback serve')
   expect(help.out).toContain('takeback user add')
@@ -60,7 +60,7 @@ test.skipIf(!shell)(
   async () => {
     const folder = newFolder()
     const args = ['--config', example, '--database', `sqlite:${folder}/data/t.db`]
-    const first = await serve(args)
+    const first = await serve(args, { direct: false })
     await eventually(() => first.said().includes('# taken back'))
     const said = first.said()
     const lines = said.split('\n').filter((line) => /^ {2}(API|[A-Z_]+=\$\(|curl)/.test(line))

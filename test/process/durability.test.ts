@@ -118,7 +118,7 @@ onEveryStoreByHand('the end of a server', (store) => {
 
   test('SIGTERM under load: what is under way is answered, nothing is cut off, exit code 0', async () => {
     const { database, args } = await prepared(store)
-    const server = await serve([...args, '--log', 'json'])
+    const server = await serve([...args, '--log', 'json'], { direct: false })
     const headers = await login(server.url)
     let [answered, serial] = [0, 0]
     let stopping = false

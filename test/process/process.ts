@@ -1,7 +1,11 @@
 import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadModel, openApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { system } from '../../src/plan/viewer/actor.ts'
 import { newDatabase, type TestDatabase } from '../harness.ts'
+import { addMember } from '../members.ts'
 
 export const root = join(import.meta.dir, '..', '..')
 
@@ -17,7 +21,9 @@ export function newFolder(): string {
 export async function prepared(store: string): Promise<{ database: TestDatabase; args: string[] }> {
   const database = await newDatabase(store, newFolder())
   const args = ['--config', example, '--database', database.url]
-  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  const app = await openApp(readConfig({ database: database.url }, {}), await loadModel(example))
+  await addMember(app, 'admins', { body: LOGIN, actor: system })
+  await app.close()
   return { database, args }
 }
 
@@ -33,14 +39,17 @@ export async function login(url: string): Promise<Record<string, string>> {
   return { ...headers, Authorization: `Bearer ${token}` }
 }
 
-/** The command line as a process of its own, as a user starts it; `direct` without the launcher in between, so that its pid is the server's. */
+/**
+ * The command line as a process of its own. `direct`: without the launcher in between, so that its pid is the server's
+ * and it starts sooner; else as a user starts it.
+ */
 export function takeback(
   args: readonly string[],
   {
     cwd = root,
     env = {},
     stdin = '',
-    direct = false,
+    direct = true,
     shell,
   }: {
     cwd?: string

@@ -20,7 +20,7 @@ import type { OperationsPlan } from '../plan/past/operations.ts'
 import type { PurgesPlan } from '../plan/past/purge.ts'
 import { type EntityRow, type EntityState, entityState } from '../plan/view/entity-row.ts'
 import type { View } from '../plan/view/view.ts'
-import { type Actor, actorName } from '../plan/viewer/actor.ts'
+import { type Actor, actorParams, userOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
@@ -92,7 +92,7 @@ export interface Preconditions {
 
 /** What the rules know of whoever asks: parameters of their own, beside whatever else is bound. */
 export function askedBy(actor: Actor): Params {
-  return { [ME]: actor.kind === 'user' ? actor.id : null, [NOW]: instant() }
+  return { [ME]: userOf(actor)?.id ?? null, [NOW]: instant() }
 }
 
 let told = 0
@@ -114,13 +114,15 @@ export function operationOf(
   { ifMatch }: Preconditions = { ifMatch: null },
   operation: string = Bun.randomUUIDv7(),
 ): Params & { $operation: string } {
-  const user = actor.kind === 'user' ? actor : undefined
+  const { $actor, $actor_id, $via, $cause } = actorParams(actor)
   return {
-    [ME]: user?.id ?? null,
+    [ME]: userOf(actor)?.id ?? null,
     [NOW]: instant(),
     $operation: operation,
-    $actor: user?.entity ?? actorName(actor),
-    $actor_id: user?.id ?? null,
+    $actor,
+    $actor_id,
+    $via,
+    $cause,
     $versions: ifMatch,
   }
 }

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Actor } from '../plan/viewer/actor.ts'
+import { type Actor, passesRules } from '../plan/viewer/actor.ts'
 import type { Call } from './call.ts'
 import { type AnyAnswer, type Context, signInFirst } from './context.ts'
 import type { AboutEntity, AboutServer, Description } from './description.ts'
@@ -99,5 +99,5 @@ export function entityEndpoint<const Name extends ParameterName>(
 function admit(access: ServerEndpoint['access'], actor: Actor): void {
   if (access === 'everyone') return
   if (actor.kind === 'nobody') throw signInFirst()
-  if (access === 'admins' && actor.kind === 'user' && !actor.admin) throw new Failure('forbidden')
+  if (access === 'admins' && !passesRules(actor)) throw new Failure('forbidden')
 }

@@ -6,7 +6,7 @@ import type { Upcaster } from '../journal/upcast.ts'
 import type { Plan } from '../plan/compile.ts'
 import { pageColumns, type versionColumns } from '../plan/past/history.ts'
 import { entityState } from '../plan/view/entity-row.ts'
-import { type Actor, actorName, journalledActor, system } from '../plan/viewer/actor.ts'
+import { type Actor, actorName, system } from '../plan/viewer/actor.ts'
 import { type Answer, allow, allowed, askedBy, type Context, refusal } from './context.ts'
 import { refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
@@ -95,7 +95,7 @@ type VersionRow = ReturnType<typeof versionColumns.read>
 function versionChange(
   fields: readonly Field[],
   upcaster: Upcaster,
-  { version, kind, at, actor, actorId, operation, data }: VersionRow,
+  { version, kind, at, actor, cause, operation, data }: VersionRow,
   former: VersionRow | undefined,
 ): object {
   const isNew = kind === 'create'
@@ -105,8 +105,9 @@ function versionChange(
     version: Number(version),
     kind,
     at,
-    actor: journalledActor(actor, actorId),
+    actor,
     operation,
+    ...(cause !== null && { cause }),
     changed: data === null || !isKnown ? null : journalledDifference(fields, upcaster, before, data),
   }
 }

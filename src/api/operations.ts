@@ -1,5 +1,4 @@
 import { budget } from '../budget.ts'
-import { didYouMean } from '../declare/closest.ts'
 import type { Model } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import { journalledDifference } from '../journal/difference.ts'
@@ -13,7 +12,7 @@ import {
   placedColumns,
 } from '../plan/past/operations.ts'
 import type { Knowledge } from '../plan/view/known.ts'
-import { type Actor, journalledActor } from '../plan/viewer/actor.ts'
+import { type Actor, parseActor, passesRules, userOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
@@ -119,23 +118,21 @@ function* visibleOperation(context: Context, actor: Actor, id: string): Act<Oper
   return found
 }
 
-/** To whoever did it, and to admins. */
-export function isVisible(actor: Actor, { actor: type, actorId }: OperationRow): boolean {
-  return seesAll(actor) || (actor.kind === 'user' && type === actor.entity && Number(actorId) === actor.id)
-}
-
-function seesAll(actor: Actor): boolean {
-  return actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
+/** To whoever did it, to those in whose name it was done, and to admins. */
+export function isVisible(actor: Actor, operation: OperationRow): boolean {
+  const own = userOf(actor)
+  const isOwn = own !== undefined && operation.user === own.entity && Number(operation.userId) === own.id
+  return passesRules(actor) || isOwn
 }
 
 /** Others see what is theirs, whatever they ask for. */
 export function visible(actor: Actor, filter: OperationFilter): OperationFilter {
   if (actor.kind === 'nobody') throw signInFirst()
-  if (seesAll(actor) || actor.kind !== 'user') return filter
-  const { actor: asked } = filter
-  if (asked !== undefined && (asked.name !== actor.entity || asked.id !== actor.id))
-    throw new Failure('forbidden')
-  return { ...filter, actor: { name: actor.entity, id: actor.id } }
+  const own = userOf(actor)
+  if (passesRules(actor) || own === undefined) return filter
+  const { user, via } = filter.actor ?? {}
+  if (user !== undefined && (user.name !== own.entity || user.id !== own.id)) throw new Failure('forbidden')
+  return { ...filter, actor: { user: { name: own.entity, id: own.id }, via } }
 }
 
 /** Which operations are meant: all that is given must hold. */
@@ -148,7 +145,11 @@ export function parseFilter(
   if (run !== undefined && !isRun(run))
     note(errors, 'run', `must have 1 to ${budget.runCharacters} visible ASCII characters`)
   return {
-    actor: parseActor(given.actor, model, errors),
+    actor: parseActor(
+      given.actor,
+      model.logins.map(({ name }) => name),
+      errors,
+    ),
     since: parseTime('since', given.since, errors),
     until: parseTime('until', given.until, errors),
     entity: parseEntity(model, given.entity, errors),
@@ -168,31 +169,15 @@ function parseEntity(
   return note(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
 }
 
-/** `users/3`, or `system`. */
-function parseActor(
-  text: string | undefined,
-  { logins }: Context['model'],
-  errors: Errors,
-): OperationFilter['actor'] {
-  if (text === undefined) return undefined
-  const [, name, id] = /^([a-z][a-z0-9_]*)(?:\/([1-9]\d{0,15}))?$/.exec(text) ?? []
-  const known = logins.map((login) => login.name)
-  if (name === 'system' && id === undefined) return { name, id: null }
-  if (name !== undefined && id !== undefined)
-    return known.includes(name)
-      ? { name, id: Number(id) }
-      : note(errors, 'actor', () => `"${name}" is not a type that logs in${didYouMean(name, known)}`)
-  return note(errors, 'actor', 'must be a user, such as users/3, or system')
-}
-
 /** A statement for a filter, and what it binds. */
 export function filterParams(
   filter: OperationFilter,
   make: (filter: OperationFilter) => Statement,
 ): { statement: Statement; params: Params } {
   const params: Params = {
-    $actor: filter.actor?.name ?? null,
-    $actor_id: filter.actor?.id ?? null,
+    $actor: filter.actor?.user?.name ?? null,
+    $actor_id: filter.actor?.user?.id ?? null,
+    $via: filter.actor?.via ?? null,
     $since: filter.since ?? null,
     $until: filter.until ?? null,
     $entity: filter.entity?.type ?? null,
@@ -208,8 +193,8 @@ export function isOperation(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
-function headOf({ operation, at, actor, actorId, changes }: OperationRow): object {
-  return { id: operation, at, actor: journalledActor(actor, actorId), changes: Number(changes) }
+function headOf({ operation, at, actor, cause, changes }: OperationRow): object {
+  return { id: operation, at, actor, changes: Number(changes), ...(cause !== null && { cause }) }
 }
 
 /** `{"bookings": {"delete": 3, "update": 1}}`, by operation. */

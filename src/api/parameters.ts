@@ -99,9 +99,11 @@ export const shared = {
     description: 'The id of an operation, from the `Takeback-Operation` header.',
     schema: { type: 'string', format: 'uuid', examples: ['01973a2e-7c40-7000-8000-5f1d2c3b4a59'] },
   },
-  actor: query('actor', 'Only operations by this actor: a user such as `users/3`, or `system`.', {
-    type: 'string',
-  }),
+  actor: query(
+    'actor',
+    "Only operations by this actor: a user such as `users/3`, with all that was done in the user's name; `system`; or `keys/7`, `jobs/nightly`, `reactions/charge`, `admins/1 as users/5`.",
+    { type: 'string' },
+  ),
   since: query('since', 'Only operations at this time or later.', { type: 'string', format: 'date-time' }),
   until: query('until', 'Only operations before this time.', { type: 'string', format: 'date-time' }),
   entity: query('entity', 'Only operations on this Entity type, or on one Entity, such as `bookings/7`.', {

@@ -12,7 +12,7 @@ const kind: JsonSchema = {
 const actor: JsonSchema = {
   type: ['string', 'null'],
   description:
-    'Who did it: a user such as `users/3`, `system` (the command line), or `null` (not signed in).',
+    'Who did it: a user such as `users/3`, `system` (the command line), `keys/7`, `jobs/nightly`, `reactions/charge`, `admins/1 as users/5`, or `null` (not signed in).',
 }
 const changed: JsonSchema = {
   type: ['object', 'null'],
@@ -48,6 +48,7 @@ const head = {
 }
 /** Present only if there is a value. */
 const told = {
+  cause: { ...text, description: 'The operation that made the actor act.' },
   run: { ...text, description: 'The `Takeback-Run` of the request.' },
   reason: {
     ...text,

@@ -13,7 +13,7 @@ import { type Touched, touchedBy } from '../journal/versions.ts'
 import { type AmendmentGroup, amendParams, MOVED } from '../plan/past/amendment.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import type { View } from '../plan/view/view.ts'
-import type { Actor } from '../plan/viewer/actor.ts'
+import { type Actor, userOf } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
@@ -283,9 +283,8 @@ class TakeBack {
 
   /** Nobody takes back their own account: who would be left to undo that? */
   #isSelf({ plan, amendment }: Reversal): boolean {
-    const actor = this.#actor
-    if (actor.kind !== 'user' || amendment.kind !== 'delete') return false
-    return plan.type.name === actor.entity && amendment.id === actor.id
+    const user = userOf(this.#actor)
+    return amendment.kind === 'delete' && plan.type.name === user?.entity && amendment.id === user.id
   }
 
   /** Who has changed what, of as many as are named. */

@@ -4,7 +4,7 @@ import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
-import { type Actor, system } from '../plan/viewer/actor.ts'
+import { type Actor, passesRules, system } from '../plan/viewer/actor.ts'
 import type { Sight } from '../plan/viewer/sight.ts'
 import type { Manner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
@@ -180,8 +180,7 @@ function refuseLongDocuments(merged: object, documents: readonly string[]): void
 
 /** Whoever has a token but not the password must not get the account for good. */
 function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
-  const admin = actor.kind === 'system' || (actor.kind === 'user' && actor.admin)
-  if (!admin) return note(errors, 'password', 'is changed through /api/auth/password')
+  if (!passesRules(actor)) return note(errors, 'password', 'is changed through /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
   const whole = entityRow(row)
   const { email } = whole === undefined ? params : (JSON.parse(whole.json) as { email: string })

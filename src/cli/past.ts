@@ -102,7 +102,10 @@ export const undo: Command = {
   usage: 'takeback undo <operation> | --actor A --since T … [--with W] [--skip-conflicts] [--yes] [--json]',
   summary: 'Takes an operation back, or all that match, after showing what that changes.',
   options: {
-    actor: { value: 'A', help: 'all that this user did, such as users/3' },
+    actor: {
+      value: 'A',
+      help: 'all that this user did, such as users/3; or a key, a job, a reaction: keys/7, jobs/nightly',
+    },
     since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
     until: { value: 'T', help: 'all before a time' },
     entity: { value: 'E', help: 'all that touched this Entity type, or this Entity: bookings/7' },

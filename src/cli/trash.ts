@@ -3,7 +3,6 @@ import type { App } from '../app.ts'
 import { parseAge } from '../declare/retention.ts'
 import { Failure, StartError } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { journalledActor } from '../plan/viewer/actor.ts'
 import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'
@@ -80,11 +79,11 @@ async function trashed(app: App, given: Given): Promise<Trashed[]> {
 
 async function trashedOf({ context }: App, plan: Plan, before: string): Promise<Trashed[]> {
   const rows = await context.store.read(plan.trash.before, { $before: before })
-  return rows.map(([id, at, operation, actor, actorId]) => ({
+  return rows.map(([id, at, operation, actor]) => ({
     entity: plan.type.name,
     id: Number(id),
     deleted_at: String(at),
-    actor: journalledActor(actor, actorId),
+    actor: actor == null ? null : String(actor),
     operation: String(operation),
   }))
 }

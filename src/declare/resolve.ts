@@ -41,6 +41,8 @@ const TAKEN_ENTITIES = [
   // A table of this name would hide a function that statements call.
   'json_each',
 ]
+/** What acts besides users is called so in operations: `keys/7`, `jobs/nightly`. */
+const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
 const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
@@ -260,6 +262,11 @@ function loginsOf(entities: ReadonlyMap<string, EntityType>, problems: Problems)
   const logins = [...entities.values()].filter((one) => one.login !== undefined)
   const seen = new Map<string, string>()
   for (const { name, login } of logins) {
+    if (TAKEN_LOGINS.includes(name))
+      problems.push([
+        `entities.${name}`,
+        'cannot log in under this name, which operations have for what is no user',
+      ])
     const userType = login?.userType ?? ''
     const other = seen.get(userType)
     if (other !== undefined)

@@ -3,7 +3,6 @@ import { columnOf, type Field, walk } from '../declare/model.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
-import { journalledActor } from '../plan/viewer/actor.ts'
 import type { Disclosure } from '../plan/viewer/disclosure.ts'
 import type { Row } from '../store/dialect.ts'
 import { isEqual, leavesOf } from './leaves.ts'
@@ -79,12 +78,12 @@ function changesIn(
   undone: ReadonlySet<string>,
   upcaster: Upcaster,
 ): Change[] {
-  const states = rows.map(([version, kind, at, actor, actorId, operation, data, deletion]) => {
+  const states = rows.map(([version, kind, at, actor, , operation, data, deletion]) => {
     const snapshot = data == null ? undefined : new Snapshot(String(data), undefined, upcaster)
     return {
       version: Number(version),
       operation: String(operation),
-      by: `${journalledActor(actor, actorId) ?? 'nobody'} at ${at}`,
+      by: `${actor ?? 'nobody'} at ${at}`,
       snapshot,
       deletion: snapshot && deletionOf(snapshot, kind === 'delete' ? operation : null, deletion),
     }

@@ -1,7 +1,6 @@
 import { Failure } from '../errors.ts'
-import type { FeedPlan } from '../plan/past/feed.ts'
-import { journalledActor } from '../plan/viewer/actor.ts'
-import type { Row } from '../store/dialect.ts'
+import { endColumns, type FeedPlan, followedColumns, windowColumns } from '../plan/past/feed.ts'
+import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/memory.ts'
 import type { Store } from '../store/store.ts'
@@ -41,6 +40,8 @@ export interface FeedOperation {
   readonly id: string
   readonly at: string
   readonly actor: string | null
+  /** The operation that made the actor act. */
+  readonly cause: string | null
   /** Right behind it. */
   readonly position: Position
   readonly changes: readonly FeedChange[]
@@ -114,7 +115,8 @@ export class Feed {
       $behind: rest,
       $entities: JSON.stringify(entities ?? []),
     })
-    return { changes: rows.map(changeOf), rest: isAll(rows) ? null : numberOfLast(rows) }
+    const found = rows.map(followedColumns.read)
+    return { changes: found.map(feedChange), rest: isAll(found) ? null : lastNumber(found) }
   }
 
   /** How long the oldest change that is committed and cannot be read yet has been there, in milliseconds. */
@@ -137,9 +139,9 @@ export class Feed {
   }
 
   async #end(): Promise<End> {
-    const rows = await this.#store.read(this.#plan.end, {})
-    const told = new Map(rows.map(([, key, value]) => [String(key), String(value)]))
-    return { last: Number(rows[0]?.[0] ?? 0), incarnation: told.get(INCARNATION) ?? '', told }
+    const rows = (await this.#store.read(this.#plan.end, {})).map(endColumns.read)
+    const told = new Map(rows.map(({ key, value }) => [String(key), String(value)]))
+    return { last: Number(rows[0]?.last ?? 0), incarnation: told.get(INCARNATION) ?? '', told }
   }
 
   /** The end, once all that is in the journal now is settled; or what is known of it when that takes too long. */
@@ -157,14 +159,13 @@ export class Feed {
     let place = after
     for (let windows = 0; windows < WINDOWS_MAX && place < upto; windows++) {
       const size = windows === 0 ? FIRST_WINDOW : WINDOW
-      const rows = await this.#store.read(this.#plan.window(size, entities !== undefined), {
-        $after: place,
-        $upto: upto,
-        $entities: JSON.stringify(entities ?? []),
-      })
-      const seen = rows.reduce((sum, [, , changes]) => sum + Number(changes), 0)
-      place = seen < size ? upto : Number(rows.at(-1)?.[1])
-      const ended = rows.filter(([, , , isEnd]) => Number(isEnd) === 1).map(endedOf)
+      const params = { $after: place, $upto: upto, $entities: JSON.stringify(entities ?? []) }
+      const rows = (await this.#store.read(this.#plan.window(size, entities !== undefined), params)).map(
+        windowColumns.read,
+      )
+      const seen = rows.reduce((sum, { changes }) => sum + Number(changes), 0)
+      place = seen < size ? upto : Number(rows.at(-1)?.place)
+      const ended = rows.filter(({ isEnd }) => Number(isEnd) === 1).map(endedOperation)
       const taken = firstOf(ended, limit)
       if (taken.length > 0)
         return { ended: taken, place: taken.length < ended.length ? lastPlace(taken) : place }
@@ -183,21 +184,23 @@ export class Feed {
       $operations: JSON.stringify(ended.map((one) => [one.operation, one.place])),
       $entities: JSON.stringify(entities ?? []),
     })
-    const changed = Map.groupBy(rows, ([operation]) => String(operation))
+    const changes = rows.map(followedColumns.read)
+    const changed = Map.groupBy(changes, ({ operation }) => String(operation))
     const found = ended.filter(({ operation }) => changed.has(operation))
-    const isWhole = isAll(rows)
+    const isWhole = isAll(changes)
     // The last one that has come may lack some: it is left to the next answer, unless it is too large for any.
     const told = isWhole ? found : found.slice(0, Math.max(1, found.length - 1))
+    const isPart = !isWhole && found.length === 1
     const operations = told.map((one): FeedOperation => {
       const own = changed.get(one.operation) ?? []
-      const [, , at, actor, actorId] = own[0] ?? []
       return {
         id: one.operation,
-        at: String(at),
-        actor: journalledActor(actor, actorId),
+        at: String(own[0]?.at),
+        actor: textOrNull(own[0]?.actor),
+        cause: textOrNull(own[0]?.cause),
         position: positionAt(incarnation, one.place),
-        changes: own.map(changeOf),
-        rest: isWhole || found.length > 1 ? null : numberOfLast(own),
+        changes: own.map(feedChange),
+        rest: isPart ? lastNumber(own) : null,
       }
     })
     return { operations, place: isWhole ? place : lastPlace(told) }
@@ -230,7 +233,7 @@ interface Found {
   readonly place: number
 }
 
-function endedOf([operation, place, changes]: Row): Ended {
+function endedOperation({ operation, place, changes }: ReturnType<typeof windowColumns.read>): Ended {
   return { operation: String(operation), place: Number(place), changes: Number(changes) }
 }
 
@@ -263,24 +266,29 @@ function numberIn(
   return seq
 }
 
+type FollowedRow = ReturnType<typeof followedColumns.read>
+
 /** Whether no further ones are left. */
-function isAll(rows: readonly Row[]): boolean {
-  const picked = Number(rows[0]?.[PICKED] ?? 0)
-  return picked === rows.length && picked < CHANGES_MAX
-}
-const PICKED = 11
-
-function numberOfLast(rows: readonly Row[]): number {
-  return Number(rows.at(-1)?.[1])
+function isAll(changes: readonly FollowedRow[]): boolean {
+  const picked = Number(changes[0]?.picked ?? 0)
+  return picked === changes.length && picked < CHANGES_MAX
 }
 
-function changeOf([, , , , , entity, id, version, kind, data, before]: Row): FeedChange {
+function lastNumber(changes: readonly FollowedRow[]): number {
+  return Number(changes.at(-1)?.seq)
+}
+
+function feedChange({ entity, id, version, kind, data, before }: FollowedRow): FeedChange {
   return {
     entity: String(entity),
     id: kind === 'migrate' ? null : Number(id),
     version: Number(version),
     kind: String(kind),
-    data: data == null ? null : String(data),
-    before: before == null ? null : String(before),
+    data: textOrNull(data),
+    before: textOrNull(before),
   }
+}
+
+function textOrNull(value: Bound | undefined): string | null {
+  return value == null ? null : String(value)
 }

@@ -1,14 +1,45 @@
 import type { Dialect } from '../../store/dialect.ts'
 import { INCARNATION } from '../../store/migration/incarnation.ts'
 import { CUT } from '../../store/migration/memory.ts'
+import { namedColumns } from '../../store/named-columns.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
+import { journalledActor } from '../viewer/actor.ts'
 import { FORMER, JOURNAL } from './journal.ts'
 
 const META = id('takeback_meta')
 const CURSORS = id('takeback_cursors')
+
+/** What is told of the whole journal: the number of its last change, and a row of `takeback_meta`. */
+export const endColumns = namedColumns({
+  last: sql`(SELECT max(j."seq") FROM ${JOURNAL} j)`,
+  key: sql`m."key"`,
+  value: sql`m."value"`,
+})
+/** An operation, the last of its changes that were looked at, how many these were, and 1 where it is to be told: it ends there. */
+export const windowColumns = namedColumns({
+  operation: sql`e."operation"`,
+  place: sql`e."place"`,
+  changes: sql`e."changes"`,
+  isEnd: sql`e."is_end"`,
+})
+/** A change, and how many there are up to the limit. */
+export const followedColumns = namedColumns({
+  operation: sql`j."operation"`,
+  seq: sql`j."seq"`,
+  at: sql`j."at"`,
+  actor: journalledActor(sql`j`),
+  cause: sql`j."cause"`,
+  entity: sql`j."entity"`,
+  id: sql`j."entity_id"`,
+  version: sql`j."version"`,
+  kind: sql`j."kind"`,
+  data: sql`j."data"`,
+  before: sql`b."data"`,
+  picked: sql`f."picked"`,
+})
 
 /** The step that is refused where somebody else has moved the cursor. */
 export const CURSOR_MOVED = 'cursor'
@@ -19,17 +50,13 @@ export const CURSOR_MOVED = 'cursor'
  * `filtered`: only of the types in `$entities`.
  */
 export interface FeedPlan {
-  /** The last number in the journal, and what `takeback_meta` says of it, its incarnation included: number, key, value. */
+  /** Of `takeback_meta` its incarnation, and how far retention has cut each type: `endColumns`. */
   readonly end: Statement
-  /**
-   * The operations of the next so many changes behind `$after`, up to `$upto`, in the order of the last of them: operation,
-   * number of that one, how many there are, 1 where the operation ends there and has anything to be told.
-   */
+  /** The operations of the next so many changes behind `$after`, up to `$upto`, by the last of these: `windowColumns`. */
   window(changes: number, filtered: boolean): Statement
   /**
-   * So many changes of `$operations` (lists of an operation and its place), in the order of these: operation, number, time,
-   * actor, actor's id, Entity type, its id, version, kind, JSON, JSON of the version before, and how many there are up to the
-   * limit. Those that an answer has no room for do not come back.
+   * So many changes of `$operations` (lists of an operation and its place), in the order of these: `followedColumns`. Those
+   * that an answer has no room for do not come back.
    */
   changes(limit: number, filtered: boolean): Statement
   /** The same of one, by `$operation`, behind the number `$behind`. */
@@ -50,7 +77,7 @@ export function compileFeed(dialect: Dialect): FeedPlan {
     made.of(shape, () => compile(make(), dialect.placeholder))
   return {
     end: compile(
-      sql`SELECT (SELECT max(j."seq") FROM ${JOURNAL} j), m."key", m."value" FROM ${META} m
+      sql`SELECT ${endColumns.sql} FROM ${META} m
         WHERE m."key" = ${word(INCARNATION)} OR m."key" LIKE ${word(`${CUT}%`)}`,
       dialect.placeholder,
     ),
@@ -115,9 +142,10 @@ function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
   const told = filtered
     ? sql` AND EXISTS (SELECT 1 FROM ${JOURNAL} m WHERE m."operation" = e."operation" AND ${isWanted(sql`m`, filtered, dialect)})`
     : sql``
-  return sql`SELECT e."operation", e."place", e."changes",
-      CASE WHEN e."place" = (SELECT max(k."seq") FROM ${JOURNAL} k WHERE k."operation" = e."operation")${told} THEN 1 ELSE 0 END
-    FROM (SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes" FROM (${within}) w GROUP BY w."operation") e ORDER BY e."place"`
+  const grouped = sql`SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes" FROM (${within}) w GROUP BY w."operation"`
+  return sql`SELECT ${windowColumns.sql} FROM (SELECT e.*,
+      CASE WHEN e."place" = (SELECT max(k."seq") FROM ${JOURNAL} k WHERE k."operation" = e."operation")${told} THEN 1 ELSE 0 END AS "is_end"
+    FROM (${grouped}) e) e ORDER BY e."place"`
 }
 
 /** Changes with all that is told of them, from rows of `seq` and `place`. */
@@ -125,7 +153,7 @@ function page(rows: Sql, dialect: Dialect): Sql {
   const bytes = (of: Sql) => sql`coalesce(${dialect.bytes(sql`${of}."data"`, 'text')}, 0)`
   const sized = sql`SELECT r."seq" AS "key", r."place", ${bytes(sql`j`)} + ${bytes(sql`b`)} AS "bytes"
     FROM (${rows}) r JOIN ${JOURNAL} j ON j."seq" = r."seq" ${FORMER}`
-  return sql`SELECT j."operation", j."seq", j."at", j."actor", j."actor_id", j."entity", j."entity_id", j."version", j."kind", j."data", b."data", f."picked"
+  return sql`SELECT ${followedColumns.sql}
     FROM (${fittingRows(sized, sql`p."place", p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
 }
 

@@ -5,14 +5,15 @@ import { namedColumns } from '../../store/named-columns.ts'
 import { compile, count, id, param, type Statement, sql, word } from '../../store/sql.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { renderEntity } from '../tables/render.ts'
+import { journalledActor } from '../viewer/actor.ts'
 import { JOURNAL } from './journal.ts'
 
 const ofVersion = {
   version: sql`j."version"`,
   kind: sql`j."kind"`,
   at: sql`j."at"`,
-  actor: sql`j."actor"`,
-  actorId: sql`j."actor_id"`,
+  actor: journalledActor(sql`j`),
+  cause: sql`j."cause"`,
   operation: sql`j."operation"`,
   data: sql`j."data"`,
 }

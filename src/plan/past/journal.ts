@@ -12,7 +12,7 @@ export const FORMER = sql`LEFT JOIN ${JOURNAL} b
 /** Of Entities. The journal also has `migrate`: of a whole type, whose `entity_id` is 0. */
 export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 
-const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion"`
+const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion", "via", "cause"`
 
 /** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */
 export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Dialect, source: Sql): Sql {
@@ -58,5 +58,5 @@ function rowOf(
   { at, id, version, data, deletion }: Journalled,
 ): Sql {
   const said = typeof kind === 'string' ? word(kind) : kind
-  return sql`${param('$operation')}, ${at}, ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, ${id}, ${version}, ${said}, ${data}, ${deletion}`
+  return sql`${param('$operation')}, ${at}, ${param('$actor')}, ${param('$actor_id')}, ${word(type.name)}, ${id}, ${version}, ${said}, ${data}, ${deletion}, ${param('$via')}, ${param('$cause')}`
 }

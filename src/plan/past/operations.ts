@@ -3,12 +3,13 @@ import { namedColumns } from '../../store/named-columns.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
+import { type ActorFilter, journalledActor } from '../viewer/actor.ts'
 import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
 /** Which operations: all that is given must hold. */
 export interface OperationFilter {
-  readonly actor?: { readonly name: string; readonly id: number | null } | undefined
+  readonly actor?: ActorFilter | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
   /** An Entity type, or one Entity of it. */
@@ -27,12 +28,14 @@ export interface OperationPlace {
 
 const head = {
   at: sql`min(o."at")`,
-  actor: sql`min(o."actor")`,
-  actorId: sql`min(o."actor_id")`,
+  user: sql`min(o."actor")`,
+  userId: sql`min(o."actor_id")`,
+  actor: sql`min(${journalledActor(sql`o`)})`,
+  cause: sql`min(o."cause")`,
   changes: sql`count(*)`,
 }
 
-/** An operation: when, by whom, and how many changes it made. */
+/** An operation: when, in whose name, by whom, what caused it, and how many changes it made. */
 export const operationColumns = namedColumns({ operation: sql`o."operation"`, ...head })
 /** The same, with the time by which it has its place among others. */
 export const placedColumns = namedColumns({ operation: sql`m."operation"`, ...head, place: sql`m."at"` })
@@ -147,23 +150,27 @@ function touched(named: Sql): Sql {
 }
 
 function where(filter: OperationFilter): Sql {
-  const { actor, run, before } = filter
-  const whose =
-    actor === undefined
-      ? []
-      : [
-          sql`j."actor" = ${param('$actor')}`,
-          actor.id === null ? sql`j."actor_id" IS NULL` : sql`j."actor_id" = ${param('$actor_id')}`,
-        ]
+  const { run, before } = filter
   const at = param('$before_at', 'datetime')
   return and([
     each(filter, sql`j`),
-    ...whose,
+    ...whose(filter.actor),
     ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
     ...(before === undefined
       ? []
       : [sql`j."at" <= ${at} AND (j."at" < ${at} OR j."operation" < ${param('$before')})`]),
   ])
+}
+
+function whose({ user, via }: ActorFilter = {}): Sql[] {
+  const inName =
+    user === undefined
+      ? []
+      : [
+          sql`j."actor" = ${param('$actor')}`,
+          user.id === null ? sql`j."actor_id" IS NULL` : sql`j."actor_id" = ${param('$actor_id')}`,
+        ]
+  return [...inName, ...(via === undefined ? [] : [sql`j."via" = ${param('$via')}`])]
 }
 
 /** What the changes of one operation need not have in common. */
@@ -183,8 +190,10 @@ function isOf({ id }: NonNullable<OperationFilter['entity']>, alias: Sql): Sql {
 }
 
 function filterShape(filter: OperationFilter): string {
+  const { user, via } = filter.actor ?? {}
   return [
-    filter.actor === undefined ? '' : filter.actor.id === null ? 'name' : 'user',
+    user === undefined ? '' : user.id === null ? 'name' : 'user',
+    via === undefined ? '' : 'via',
     filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',
     ...(['since', 'until', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
   ].join(' ')

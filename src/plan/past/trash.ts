@@ -2,11 +2,12 @@ import { budget } from '../../budget.ts'
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { journalledActor } from '../viewer/actor.ts'
 import { JOURNAL } from './journal.ts'
 
 /** What is deleted of one type, and how it came to that. */
 export interface TrashPlan {
-  /** Deleted before `$before`, oldest first: id, when, operation, actor, actor's id. */
+  /** Deleted before `$before`, oldest first: id, when, operation, actor. */
   readonly before: Statement
   /** The next few behind `$id` of the deletion `$deletion`: id, operation, when. */
   readonly next: Statement
@@ -17,7 +18,7 @@ export interface TrashPlan {
 export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
   return {
     before: compile(
-      sql`SELECT t."id", t."deleted_at", t."deletion", j."actor", j."actor_id" FROM ${id(type.name)} t
+      sql`SELECT t."id", t."deleted_at", t."deletion", ${journalledActor(sql`j`)} FROM ${id(type.name)} t
         LEFT JOIN ${JOURNAL} j ON ${deletionOf(type)}
         WHERE t."deletion" IS NOT NULL AND t."deleted_at" <= ${param('$before', 'datetime')} ORDER BY t."deleted_at", t."id"`,
       dialect.placeholder,
@@ -37,8 +38,7 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
 
 /** How it came to that, as a member of its JSON; `null` for what is live. */
 export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql] {
-  const actor = sql`CASE WHEN j."actor_id" IS NULL THEN j."actor" ELSE j."actor" || '/' || CAST(j."actor_id" AS text) END`
-  const who = sql`(SELECT ${dialect.render('text', actor, 0)} FROM ${JOURNAL} j WHERE ${deletionOf(type)} LIMIT 1)`
+  const who = sql`(SELECT ${dialect.render('text', journalledActor(sql`j`), 0)} FROM ${JOURNAL} j WHERE ${deletionOf(type)} LIMIT 1)`
   const object = dialect.object([
     ['operation', dialect.render('text', sql`t."deletion"`, 0)],
     ['actor', who],

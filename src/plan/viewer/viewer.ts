@@ -6,7 +6,7 @@ import { type EntityType, type Field, fieldIn, type Model } from '../../declare/
 import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
 import { idOnly, membersOf, type Visibility } from '../../declare/scope.ts'
 import { EMAIL_KEY } from '../tables/schema.ts'
-import type { Actor } from './actor.ts'
+import { type Actor, passesRules, userOf } from './actor.ts'
 
 /**
  * All who meet the rules alike: nobody, the members of one login type, or those who pass every rule. What a rule says
@@ -131,9 +131,8 @@ export function viewersOf(model: Model): Viewers {
   return {
     all: [passing, nobody, ...users.values()],
     of(actor) {
-      if (actor.kind === 'nobody') return nobody
-      if (actor.kind === 'system' || actor.admin) return passing
-      return users.get(actor.entity) ?? nobody
+      if (passesRules(actor)) return passing
+      return users.get(userOf(actor)?.entity ?? '') ?? nobody
     },
   }
 }

@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { ordered } from '../order.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
-import { id, join, param, type Sql, sql, word } from '../sql.ts'
+import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
 import { CUT } from './memory.ts'
@@ -208,6 +208,11 @@ async function renameTable(
   ])
     await session.run(
       sql`UPDATE ${id(table)} SET ${id(column)} = ${word(to)} WHERE ${id(column)} = ${word(from)}`,
+    )
+  // Keys, which are called so there, are no type.
+  if (from !== 'keys')
+    await session.run(
+      sql`UPDATE "takeback_journal" SET "via" = ${word(`${to}/`)} || substr("via", ${count(from.length + 2)}) WHERE substr("via", 1, ${count(from.length + 1)}) = ${word(`${from}/`)}`,
     )
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(CUT + to)}`)
   await session.run(

@@ -2,11 +2,10 @@ import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { lockGraphs } from '../plan/tables/graph.ts'
-import { uniquesOf } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
-import { type Act, write } from '../store/act.ts'
+import type { Act } from '../store/act.ts'
 import { batchSchemas, describeBatch } from './batch-description.ts'
+import { lockAhead } from './batch-locks.ts'
 import { type Answer, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { refuseNumber } from './create-many.ts'
@@ -40,7 +39,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
   query.refuseAll()
   const parts = parseParts(context, sent)
   const { $operation } = operationOf(actor)
-  yield* takeTurn(context, parts)
+  yield* lockAhead(context, parts)
   const allowance = new Allowance(sent)
   const answers: KeptAnswer[] = []
   let bytes = 0
@@ -64,21 +63,6 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
     ...(written && { headers: { 'Takeback-Operation': $operation } }),
     shows: answers.flatMap(({ shows }) => shows),
   }
-}
-
-/**
- * Batches that change what is there, or make what must be unique, take turns, as deletions do: two that do the same in
- * another order would wait for each other until the database gives one of them up, a second each time.
- */
-function* takeTurn({ model, store }: Context, parts: readonly Part[]): Act<void> {
-  const changed = new Set(
-    parts.flatMap(({ method, plan }) =>
-      method === 'POST' && uniquesOf(plan.type).length === 0 ? [] : [plan.type],
-    ),
-  )
-  if (changed.size === 0 || parts.length === 1) return
-  const steps = lockGraphs([...changed], model, store.dialect)
-  if (steps.length > 0) yield* write(steps, {})
 }
 
 /** What a part of a batch has around it. */

@@ -124,5 +124,13 @@ export interface Dialect {
    * Behind a query: what it finds stays as it is until the transaction ends; with `toExist`, it may be changed, but not
    * erased. Empty where transactions run one at a time.
    */
-  readonly lock: { readonly toChange: Sql; readonly toStay: Sql; readonly toExist: Sql } | undefined
+  readonly lock:
+    | {
+        readonly toChange: Sql
+        readonly toStay: Sql
+        readonly toExist: Sql
+        /** Locks keys, which stand for no row, in the order of the rows (`key`, `shared`), until the transaction ends. */
+        keys(rows: Sql): Sql
+      }
+    | undefined
 }

@@ -1,20 +1,19 @@
 import { join, type Sql, sql } from './sql.ts'
 
 /**
- * Mutexes between transactions, on databases where these run side by side: each is a row of `takeback_turns`, locked
- * until the transaction ends. Some serve logins, the others graphs of types.
+ * Mutexes between transactions, on databases where these run side by side. Those of logins are rows of `takeback_turns`,
+ * locked until the transaction ends.
  */
-const LOGINS = 64
-const GRAPHS = 64
-export const MUTEXES = LOGINS + GRAPHS
+export const MUTEXES = 64
 
 /** The mutex of a key: the same one on every instance. */
 export function loginMutex(key: string): number {
-  return Number(Bun.hash(key) % BigInt(LOGINS))
+  return Number(Bun.hash(key) % BigInt(MUTEXES))
 }
 
-export function graphMutex(key: string): number {
-  return LOGINS + Number(Bun.hash(key) % BigInt(GRAPHS))
+/** What stands for a text where keys are locked: 64 bits, the same ones on every instance. */
+export function keyOf(text: string): bigint {
+  return BigInt.asIntN(64, BigInt(Bun.hash(`takeback ${text}`)))
 }
 
 /** Locks them in their order, so that no two transactions wait for each other. */

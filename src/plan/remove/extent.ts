@@ -3,9 +3,10 @@ import type { Dialect } from '../../store/dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { LATE, type Step, step } from '../../store/step.ts'
 import { type ChangeKind, journal } from '../past/journal.ts'
-import { lockGraphs, type Reach } from '../tables/graph.ts'
+import type { Reach } from '../tables/graph.ts'
 import { arrowsOf } from '../tables/links.ts'
 import { lockRows } from '../tables/lock-rows.ts'
+import { lockGraphs } from '../tables/locks.ts'
 
 /**
  * What one removal takes: the Entity and all that cascades from it. Noted by the transaction as rows (`type`, `id`),

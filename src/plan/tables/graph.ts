@@ -1,10 +1,6 @@
 import type { OnDelete } from '../../declare/define.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
-import type { Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
-import { graphMutex, lockMutexes } from '../../store/mutex.ts'
-import { count } from '../../store/sql.ts'
-import { type Step, step } from '../../store/step.ts'
 
 /** What a deletion of one type can reach, found once from the reference graph. */
 export interface Reach {
@@ -68,29 +64,4 @@ export function byType(edges: readonly Edge[], model: Model): { type: EntityType
   return [...model.entities.values()]
     .map((type) => ({ type, edges: edges.filter((edge) => edge.from === type.name) }))
     .filter(({ edges }) => edges.length > 0)
-}
-
-/**
- * Steps by which operations that lock many rows of types that refer to each other run one by one: no order of locks
- * suits a graph with circles, and deadlocks cost far more than waiting.
- */
-export function lockGraphs(types: readonly EntityType[], model: Model, dialect: Dialect): Step[] {
-  if (dialect.lock === undefined) return []
-  const mutexes = [...new Set(types.map((type) => graphMutex(componentOf(type, model))))].sort(
-    (a, b) => a - b,
-  )
-  return [step(dialect, 'mutex', 'any', lockMutexes(mutexes.map(count), dialect.lock.toChange))]
-}
-
-/** The types that are tied to each other by references, whichever way they point, by the name of the first. */
-function componentOf(type: EntityType, model: Model): string {
-  const names = [type.name]
-  for (const name of names)
-    for (const { from, to } of model.edges)
-      for (const [here, there] of [
-        [from, to],
-        [to, from],
-      ] as const)
-        if (here === name && !names.includes(there)) names.push(there)
-  return names.sort()[0] ?? type.name
 }

@@ -159,7 +159,14 @@ export const dialect: Dialect = {
   clock: NOW,
   milliseconds: (time) => sql`floor(extract(epoch FROM ${time}) * 1000)::bigint`,
   fence: sql`(SELECT m."value" FROM "takeback_meta" m WHERE m."key" = 'since')::bigint <= ${param('$generation')}`,
-  lock: { toChange: sql` FOR UPDATE`, toStay: sql` FOR SHARE`, toExist: sql` FOR KEY SHARE` },
+  lock: {
+    toChange: sql` FOR UPDATE`,
+    toStay: sql` FOR SHARE`,
+    toExist: sql` FOR KEY SHARE`,
+    // Whoever waits for one is served in the order of coming: those that share a key do not keep the others out.
+    keys: (rows) =>
+      sql`SELECT count(CASE WHEN k."shared" THEN pg_advisory_xact_lock_shared(k."key") ELSE pg_advisory_xact_lock(k."key") END) FROM ${rows} k`,
+  },
 }
 
 /** A dot path in the terms of PostgreSQL's JSON operators. */

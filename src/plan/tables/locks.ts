@@ -1,0 +1,60 @@
+import type { EntityType, Model } from '../../declare/model.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
+import { keyOf } from '../../store/mutex.ts'
+import { join, sql, word } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+
+/**
+ * Locks the graphs of types that refer to each other. Operations that search for the rows that they lock run one by
+ * one there: no order of locks suits a graph with circles, and deadlocks cost far more than waiting. With `shared`,
+ * all that share it run side by side.
+ */
+export function lockGraphs(
+  types: readonly EntityType[],
+  model: Model,
+  dialect: Dialect,
+  shared = false,
+): Step[] {
+  if (dialect.lock === undefined) return []
+  const keys = new Set(types.map((type) => keyOf(`graph ${componentOf(type, model)}`)))
+  const rows = inOrder(keys).map(
+    (key) => sql`(${word(String(key))}::bigint, ${shared ? sql`true` : sql`false`})`,
+  )
+  const listed = sql`(SELECT * FROM (VALUES ${join(rows)}) v("key", "shared"))`
+  return [step(dialect, 'mutex', 'any', dialect.lock.keys(listed))]
+}
+
+/** Keys that an operation locks before it changes anything; true are those that others may share. */
+export type Keys = ReadonlyMap<bigint, boolean>
+
+/** Locks the keys that are bound. Operations that lock theirs first, each all of them at once, never wait in a circle. */
+export function lockKeys(dialect: Dialect): Step[] {
+  if (dialect.lock === undefined) return []
+  const rows = dialect.rows('$keys', [
+    { name: 'key', kind: 'integer' },
+    { name: 'shared', kind: 'boolean' },
+  ])
+  return [step(dialect, 'mutex', 'any', dialect.lock.keys(rows))]
+}
+
+export function keyParams(keys: Keys): Params {
+  return { $keys: JSON.stringify(inOrder(keys.keys()).map((key) => [String(key), keys.get(key)])) }
+}
+
+/** Everybody locks keys in the same order. */
+function inOrder(keys: Iterable<bigint>): bigint[] {
+  return [...keys].sort((a, b) => (a < b ? -1 : 1))
+}
+
+/** The types that are tied to each other by references, whichever way they point, by the name of the first. */
+function componentOf(type: EntityType, model: Model): string {
+  const names = [type.name]
+  for (const name of names)
+    for (const { from, to } of model.edges)
+      for (const [here, there] of [
+        [from, to],
+        [to, from],
+      ] as const)
+        if (here === name && !names.includes(there)) names.push(there)
+  return names.sort()[0] ?? type.name
+}

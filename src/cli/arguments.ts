@@ -26,7 +26,7 @@ export interface Given {
   texts(option: string): readonly string[]
 }
 
-/** Every flag must be one that the command knows; a mistyped one is answered with the one that was meant. */
+/** Refuses unknown flags, and suggests the one that was probably meant. */
 export function parseCommand(command: Command, args: readonly string[]): Given {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value, many }]) => [
@@ -65,7 +65,7 @@ export function parseCommand(command: Command, args: readonly string[]): Given {
 function unknownFlag(command: Command, raw: string, name: string): string {
   const guess = closest(name, Object.keys(command.options))
   const advice =
-    guess === undefined ? `"takeback ${command.name} --help" lists what it takes` : `did you mean --${guess}?`
+    guess === undefined ? `"takeback ${command.name} --help" lists its flags` : `did you mean --${guess}?`
   return `takeback ${command.name} does not know ${raw}: ${advice}`
 }
 

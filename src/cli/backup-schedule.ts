@@ -13,7 +13,7 @@ import { step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { backupName } from './backup.ts'
 
-/** How often it is looked whether a backup is due. */
+/** How often to check whether a backup is due. */
 const LOOK_MS = 60_000
 const RETRY_MS = 10 * 60_000
 const PRIORITY = 10
@@ -21,7 +21,7 @@ const PRIORITY = 10
 const TURN = `${BACKUP} turn`
 const MADE = `${BACKUP} made`
 
-/** The backups that a server makes by itself: one instance at a time, each in a process of its own. */
+/** The scheduled backups of a server: one instance makes them at a time, each in a separate process. */
 export class BackupSchedule {
   readonly #store: Store
   readonly #config: Config
@@ -35,7 +35,7 @@ export class BackupSchedule {
 
   constructor(store: Store, config: Config, observer: Observer) {
     if (config.backups !== undefined && isMemory(config.database))
-      throw new StartError('--backup-every needs a database that is kept: one in memory has no backups.')
+      throw new StartError('--backup-every needs a database on disk, not one in memory.')
     this.#store = store
     this.#config = config
     this.#observer = observer
@@ -60,7 +60,7 @@ export class BackupSchedule {
     look()
   }
 
-  /** A backup that is under way is given up: the next start makes it. */
+  /** A running backup is abandoned: the next start makes it. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearInterval(this.#timer)
@@ -75,7 +75,7 @@ export class BackupSchedule {
     const renewal = setInterval(() => this.#takeTurn().catch(() => {}), Lease.RENEW_MS)
     renewal.unref()
     try {
-      // Another instance may have made it before it gave the turn back.
+      // Another instance may have made it before it released the lease.
       if (await this.#isDue(plan)) await this.#make(plan)
     } finally {
       clearInterval(renewal)
@@ -83,7 +83,7 @@ export class BackupSchedule {
     }
   }
 
-  /** A last one that lies in the future was made by a wrong clock, and says nothing. */
+  /** A last backup in the future was made by a wrong clock, and is ignored. */
   async #isDue({ everyMs }: BackupPlan): Promise<boolean> {
     const [row] = await this.#store.read(
       compile(
@@ -123,7 +123,7 @@ export class BackupSchedule {
     )
   }
 
-  /** The address goes by the environment: others can see the arguments of a process, and it may have a password in it. */
+  /** The address may contain a password, so it is passed in the environment: others can see arguments. */
   async #spawn(file: string, { passphraseFile }: BackupPlan): Promise<Backup> {
     const sealing = passphraseFile === undefined ? [] : ['--passphrase-file', passphraseFile]
     const child = Bun.spawn(
@@ -137,10 +137,10 @@ export class BackupSchedule {
     )
     this.#child = child
     try {
-      // The server comes first.
+      // Lower than that of the server.
       setPriority(child.pid, PRIORITY)
     } catch {
-      // Not where it is forbidden.
+      // It may be forbidden.
     }
     const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
     this.#child = undefined

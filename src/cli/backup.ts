@@ -13,19 +13,19 @@ const { config: _, ...databaseOptions } = storeOptions
 export const backup: Command = {
   name: 'backup',
   usage: 'takeback backup [--to FILE|FOLDER]',
-  summary: 'Writes all data and the secret into one checked file, beside a running server too.',
+  summary: 'Writes all data and the secret into one new file and checks it, even while a server runs.',
   options: {
-    to: { value: 'FILE|FOLDER', help: `where to: a new file, or a folder (${BACKUP_FOLDER})` },
+    to: { value: 'FILE|FOLDER', help: `a new file, or a folder (${BACKUP_FOLDER})` },
     ...passphraseOption,
-    json: { value: undefined, help: 'what was made as JSON, for programs' },
+    json: { value: undefined, help: 'print the result as JSON, for programs' },
     ...databaseOptions,
     ...helpOption,
   },
   details:
-    'The same kind of file, whatever kind of database it is of. "takeback restore" makes a database from it.',
+    'The file has the same format for every kind of database. "takeback restore" creates a database from it.',
   async run(given) {
     if (given.words.length > 0)
-      throw new StartError(`takeback backup takes no "${given.words[0]}": say where to with --to.`)
+      throw new StartError(`takeback backup does not take "${given.words[0]}": use --to FILE.`)
     const { database, secret } = keptConfigOf(given)
     const began = performance.now()
     const made = await makeBackup(database, fileFor(given.text('to') ?? BACKUP_FOLDER), {
@@ -40,7 +40,7 @@ export const backup: Command = {
   },
 }
 
-/** A folder is one that is there, or that is named as one. */
+/** An existing folder, a name that ends with a slash, and the default are folders. */
 function fileFor(to: string): string {
   const path = resolve(to)
   const folder =
@@ -48,7 +48,7 @@ function fileFor(to: string): string {
   return folder ? join(path, backupName(new Date())) : path
 }
 
-/** Names sort by time. */
+/** Sorts by time. */
 export function backupName(time: Date): string {
   return `takeback-${time.toISOString().replace(/[:.]/g, '-')}.db`
 }
@@ -65,6 +65,6 @@ function reportOf({ file, bytes, rows, lastChange, secret }: Backup): string {
 
 const secrets: Record<Backup['secret'], string> = {
   sealed: 'in the file, sealed by the passphrase',
-  plain: 'in the file, not sealed: whoever reads the file can sign tokens',
-  none: 'not in the file: keep the one that you give as TAKEBACK_SECRET',
+  plain: 'in the file, not sealed: anyone who can read the file can sign tokens',
+  none: 'not in the file: keep your TAKEBACK_SECRET yourself',
 }

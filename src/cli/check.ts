@@ -9,16 +9,16 @@ const { config: _, ...databaseOptions } = storeOptions
 export const check: Command = {
   name: 'check',
   usage: 'takeback check [--database URL] [--json]',
-  summary: 'Holds all data against the journal, in a live database or a backup, and names what differs.',
+  summary: 'Compares all data with the journal, in a live database or a backup, and lists the differences.',
   options: {
-    json: { value: undefined, help: 'what differs as JSON, for programs' },
+    json: { value: undefined, help: 'print the result as JSON, for programs' },
     ...databaseOptions,
     ...helpOption,
   },
-  details: 'Changes nothing, and needs no declaration. Exit code 1 if anything differs.',
+  details: 'Changes nothing and needs no declaration. The exit code is 1 if anything differs.',
   async run(given) {
     if (given.words.length > 0)
-      throw new StartError(`takeback check takes no "${given.words[0]}": name the database with --database.`)
+      throw new StartError(`takeback check does not take "${given.words[0]}": use --database URL.`)
     const { database } = keptConfigOf(given)
     const { types, findings } = await checkDatabase(database)
     if (given.text('json') !== undefined)
@@ -32,9 +32,9 @@ export const check: Command = {
     else for (const { where, what } of findings) console.log(`${where} ${what}`)
     if (findings.length > 0)
       throw new StartError(
-        `${describe(database)} is not sound: ${findings.length === 1 ? '1 thing differs' : `${findings.length} things differ`}.`,
+        `${describe(database)} is not sound: ${findings.length === 1 ? '1 difference' : `${findings.length} differences`}.`,
       )
     if (given.text('json') === undefined)
-      console.log(`${describe(database)} is sound: ${types} Entity types, all as the journal has them.`)
+      console.log(`${describe(database)} is sound: ${types} Entity types, all as in the journal.`)
   },
 }

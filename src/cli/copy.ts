@@ -16,11 +16,11 @@ export const copy: Command = {
     ...helpOption,
   },
   details:
-    'A server may run meanwhile: the copy is the state in which it found the database. To move, stop the servers first, so that nothing is written behind it. Interrupted, it can be run again.',
+    'A server may run at the same time: the copy is the state of the database when it began. To move, stop the servers first, so that no write is missed. If it is interrupted, run it again.',
   async run(given) {
     const [fromUrl, toUrl] = [given.text('from'), given.text('to')]
     if (fromUrl === undefined || toUrl === undefined || given.words.length > 0)
-      throw new StartError('Say what to copy, and where to: takeback copy --from URL --to URL.')
+      throw new StartError('Usage: takeback copy --from URL --to URL.')
     const limits = readLimits({}, process.env)
     const from = readDatabase(fromUrl, limits, '--from')
     const to = readDatabase(toUrl, limits, '--to')
@@ -35,11 +35,11 @@ export const copy: Command = {
         bar.end()
         const seconds = (performance.now() - began) / 1000
         console.log(
-          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describe(from)} to ${describe(to)} in ${seconds.toFixed(1)} s, and found them the same.`,
+          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describe(from)} to ${describe(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
         )
         if (missed > 0)
           console.log(
-            `${number(missed)} changes were made to ${describe(from)} after the copy had begun. They are not in the copy: to have them too, stop the servers and copy again into an empty database.`,
+            `${number(missed)} changes were made to ${describe(from)} after the copy began. They are not in the copy. To include them, stop the servers and copy again into an empty database.`,
           )
       } finally {
         await target.close()
@@ -55,7 +55,7 @@ const number = (value: number) => value.toLocaleString('en')
 const WIDTH = 30
 const REDRAW_MS = 100
 
-/** On a terminal a bar, elsewhere a line for each table. */
+/** A progress bar on a terminal, elsewhere a line for each table. */
 class Bar {
   readonly #began = performance.now()
   #drawn = 0

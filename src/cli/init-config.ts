@@ -1,23 +1,23 @@
 /** The small declaration that a new project starts from. */
-export const template = `// Everything that this backend serves is declared here. Change it, start anew, and the API has changed.
+export const template = `// This file declares everything that the backend serves. Change it and restart, and the API has changed.
 import { app, boolean, date, entity, everyone, list, ref, signedIn, text } from 'takeback'
 
 export default app({
-  admins: 'admins', // members of this type may do everything
+  admins: 'admins', // users of this type may do everything
 
   entities: {
-    // A type that logs in has an e-mail and a password.
+    // Users of a type with \`login\` have an e-mail and a password.
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120 }) },
-      access: { create: everyone, read: signedIn, update: 'id == me.id' }, // anybody may sign up
+      access: { create: everyone, read: signedIn, update: 'id == me.id' }, // anyone may sign up
     }),
 
     // /api/projects/ and /api/tasks/
     projects: entity({
       fields: { title: text({ min: 1, max: 200, unique: true }), members: list(ref('users', { onDelete: 'clear' })) },
-      // Who may: \`me\` is whoever asks. Without a rule, only admins may.
+      // Rules: who may do what. \`me\` is the caller. Without a rule, only admins may.
       access: {
         create: 'me.id in members',
         read: 'me.id in members',
@@ -31,7 +31,7 @@ export default app({
         title: text({ min: 1, max: 200 }),
         done: boolean({ default: false }),
         due: date({ optional: true }),
-        project: ref('projects', { onDelete: 'cascade' }), // goes with its project, and comes back with it
+        project: ref('projects', { onDelete: 'cascade' }), // deleted and restored with its project
         assignee: ref('users', { optional: true, onDelete: 'clear' }),
       },
       access: {

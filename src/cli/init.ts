@@ -11,13 +11,13 @@ const CONFIG = 'takeback.config.ts'
 export const init: Command = {
   name: 'init',
   usage: 'takeback init [FOLDER]',
-  summary: `Makes a small project to start from: ${CONFIG} and the files around it. Never overwrites one.`,
+  summary: `Creates a small project: ${CONFIG} and the files around it. Never overwrites a file.`,
   options: helpOption,
   async run({ words }) {
     if (words.length > 1) throw new StartError('takeback init takes one folder.')
     const folder = resolve(words[0] ?? '.')
     const file = join(folder, CONFIG)
-    if (existsSync(file)) throw new StartError(`${file} is there already: it was left as it is.`)
+    if (existsSync(file)) throw new StartError(`${file} already exists. Nothing was changed.`)
     const installed = isInstalled(folder)
     let wrote: string[]
     try {
@@ -34,7 +34,7 @@ export const init: Command = {
   },
 }
 
-/** Writes what is not there yet. The database and its secret must never be committed. */
+/** Writes the files that do not exist yet. `.gitignore` keeps the database and its secret from being committed. */
 function writeProject(folder: string, installed: boolean): string[] {
   const files: Record<string, string> = {
     [CONFIG]: template,
@@ -50,7 +50,7 @@ function writeProject(folder: string, installed: boolean): string[] {
   })
 }
 
-/** `npm install` makes a package.json that does not say which modules it has. One that does is left alone. */
+/** `npm install` writes a package.json without `type`. One that has it is not changed. */
 function addType(file: string): string[] {
   const known = parse(readFileSync(file, 'utf8'))
   if (!isRecord(known) || 'type' in known) return []
@@ -75,10 +75,10 @@ function packageOf(folder: string, installed: boolean): object {
   }
 }
 
-/** Where this Takeback lies. */
+/** The folder of this Takeback. */
 const home = resolve(import.meta.dir, '..', '..')
 
-/** Whether `import … from 'takeback'` finds one from there. */
+/** Whether `import … from 'takeback'` resolves from there. */
 function isInstalled(folder: string): boolean {
   if (existsSync(join(folder, 'node_modules', 'takeback', 'package.json'))) return true
   const above = dirname(folder)

@@ -37,7 +37,7 @@ function unknownCommand(args: readonly string[]): string {
     : `There is no command "${said}"; did you mean "takeback ${guess}"?`
 }
 
-// Until it has done what it should: what never ends, such as a config file that waits for ever, has not.
+// Set to 0 only at the end: a config file that never finishes loading would otherwise exit with 0.
 process.exitCode = 1
 
 main(process.argv.slice(2)).then(

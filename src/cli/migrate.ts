@@ -14,23 +14,23 @@ import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 export const migrate: Command = {
   name: 'migrate',
   usage: 'takeback migrate [--apply] [--json] [--drop PATH … [--yes]]',
-  summary: 'Shows what a changed declaration does to the database, and does it.',
+  summary: 'Shows what a changed declaration does to the database, or does it.',
   options: {
-    apply: { value: undefined, help: 'do it; also goes back to an older declaration' },
-    json: { value: undefined, help: 'the plan as JSON, for programs' },
+    apply: { value: undefined, help: 'migrate the database; also back to an older declaration' },
+    json: { value: undefined, help: 'print the plan as JSON, for programs' },
     drop: {
       value: 'PATH',
       many: true,
-      help: 'drop what is kept aside, such as rooms.size or rooms, for good, after asking',
+      help: 'drop data that is kept aside, such as rooms.size or rooms, for good, after asking',
     },
     yes: { value: undefined, help: 'do not ask' },
     ...storeOptions,
     ...helpOption,
   },
-  details: '"takeback serve" does what is safe by itself, and refuses to start where anything is not.',
+  details: '"takeback serve" makes safe changes when it starts, and does not start if any change is refused.',
   async run(given) {
     if (given.words.length > 0)
-      throw new StartError(`takeback migrate takes no "${given.words[0]}": its flags begin with --.`)
+      throw new StartError(`takeback migrate does not take "${given.words[0]}": its flags begin with --.`)
     const config = keptConfigOf(given)
     const store = await openStore(config.database)
     try {
@@ -49,7 +49,7 @@ async function plan(store: Store, tables: readonly Table[], given: Given, place:
   const apply = given.text('apply') !== undefined && !refused
   if (apply) await carryOut(store.structure, tables, { back: true })
   console.log(given.text('json') === undefined ? report(migration, place, apply) : asJson(migration, apply))
-  if (refused) throw new StartError('Nothing is done before none is refused.')
+  if (refused) throw new StartError('The database cannot be migrated while a change is refused.')
   if (!apply && migration.older !== undefined) throw new StartError(migration.older)
 }
 
@@ -86,14 +86,16 @@ function advice(migration: Preview, applied: boolean): string {
   if (applied) return 'Done.'
   if (countOf(migration, 'refused') > 0 || migration.older !== undefined) return ''
   if (countOf(migration, 'safe') > 0)
-    return '"takeback migrate --apply" does it, and so does the next "takeback serve".'
-  return 'The database fits the declaration.'
+    return 'Run "takeback migrate --apply" to migrate now; the next "takeback serve" does it too.'
+  return 'The database is up to date.'
 }
 
 async function drop(store: Store, given: Given): Promise<void> {
   const doomed = await findAside(store.structure, given.texts('drop'))
   for (const { path, rows } of doomed)
-    console.log(`${path} goes for good, with what ${rows === 1 ? '1 row has' : `${rows} rows have`} there.`)
+    console.log(
+      `${path} will be dropped for good, with the data of ${rows === 1 ? '1 row' : `${rows} rows`}.`,
+    )
   if (given.text('yes') === undefined && !(await confirm('Drop it?')))
     return console.log('Nothing was dropped.')
   await dropAside(store.structure, doomed)

@@ -9,21 +9,21 @@ export const helpOption = { help: { value: undefined, help: 'show this help' } }
   Option
 >
 
-/** What every command that opens the database takes. */
+/** The options of every command that opens the database. */
 export const storeOptions = {
   config: { value: 'FILE', help: 'the declaration (TAKEBACK_CONFIG; takeback.config.ts)' },
   database: {
     value: 'URL',
     help: 'the database: sqlite:FILE, sqlite::memory: or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
   },
-  pool: { value: 'N', help: 'the most connections to a PostgreSQL server (TAKEBACK_POOL; 10)' },
+  pool: { value: 'N', help: 'maximum number of connections to a PostgreSQL server (TAKEBACK_POOL; 10)' },
   'statement-timeout': {
     value: 'SECONDS',
-    help: 'the longest that one statement may take (TAKEBACK_STATEMENT_TIMEOUT; 10)',
+    help: 'the longest time for one statement (TAKEBACK_STATEMENT_TIMEOUT; 10)',
   },
   'connect-timeout': {
     value: 'SECONDS',
-    help: 'the longest to wait for a connection to that server (TAKEBACK_CONNECT_TIMEOUT; 5)',
+    help: 'the longest time to wait for a connection to that server (TAKEBACK_CONNECT_TIMEOUT; 5)',
   },
 } as const satisfies Record<string, Option>
 
@@ -32,54 +32,57 @@ export const serverOptions = {
   port: { value: 'N', help: 'the port to listen on, 0 for a free one (PORT; 3000)' },
   drain: {
     value: 'SECONDS',
-    help: 'how long to go on serving after SIGTERM, with /api/health at 503 (TAKEBACK_DRAIN; 5, on a terminal 0)',
+    help: 'how long to keep serving after SIGTERM, with /api/health at 503 (TAKEBACK_DRAIN; 5, on a terminal 0)',
   },
-  log: { value: 'pretty|json', help: 'the form of the log (TAKEBACK_LOG; pretty on a terminal, else json)' },
+  log: {
+    value: 'pretty|json',
+    help: 'the format of the log (TAKEBACK_LOG; pretty on a terminal, else json)',
+  },
   'admin-email': {
     value: 'EMAIL',
-    help: 'the e-mail of the admin that the first start makes (TAKEBACK_ADMIN_EMAIL; admin@example.com)',
+    help: 'the e-mail of the admin that the first start creates (TAKEBACK_ADMIN_EMAIL; admin@example.com)',
   },
   'allow-origins': {
     value: 'LIST',
-    help: 'origins whose pages may call from a browser, * for all (TAKEBACK_ALLOW_ORIGINS; none)',
+    help: 'origins whose web pages may call the API, * for all (TAKEBACK_ALLOW_ORIGINS; none)',
   },
   'trusted-proxies': {
     value: 'LIST',
-    help: 'proxies whose X-Forwarded-For is believed (TAKEBACK_TRUSTED_PROXIES; none)',
+    help: 'proxies whose X-Forwarded-For is trusted (TAKEBACK_TRUSTED_PROXIES; none)',
   },
   'rate-limit': {
     value: 'LIST',
-    help: 'how often one address or user may call (TAKEBACK_RATE_LIMIT; signups=200/20m,writes=2000/100s,reads=10000/500s)',
+    help: 'rate limits per address or user (TAKEBACK_RATE_LIMIT; signups=200/20m,writes=2000/100s,reads=10000/500s)',
   },
   'no-query-token': {
     value: undefined,
-    help: 'take tokens in the header only, not as ?token= (TAKEBACK_NO_QUERY_TOKEN; off)',
+    help: 'accept tokens only in the header, not as ?token= (TAKEBACK_NO_QUERY_TOKEN; off)',
   },
   'no-docs': {
     value: undefined,
-    help: 'serve neither /docs nor the OpenAPI document (TAKEBACK_NO_DOCS; off)',
+    help: 'do not serve /docs and the OpenAPI document (TAKEBACK_NO_DOCS; off)',
   },
   'explain-denials': {
     value: undefined,
-    help: 'while developing: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',
+    help: 'for development: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',
   },
   'backup-every': { value: 'TIME', help: 'make a backup every 30m, 6h or 1d (TAKEBACK_BACKUP_EVERY; never)' },
-  'backup-keep': { value: 'N', help: 'how many of these backups are kept (TAKEBACK_BACKUP_KEEP; 14)' },
-  'backup-to': { value: 'FOLDER', help: 'where they are put (TAKEBACK_BACKUP_TO; backups)' },
+  'backup-keep': { value: 'N', help: 'how many of these backups to keep (TAKEBACK_BACKUP_KEEP; 14)' },
+  'backup-to': { value: 'FOLDER', help: 'the folder for these backups (TAKEBACK_BACKUP_TO; backups)' },
   'backup-passphrase-file': {
     value: 'FILE',
-    help: 'the passphrase that seals the secret in them (TAKEBACK_BACKUP_PASSPHRASE_FILE; none)',
+    help: 'the file with the passphrase that seals the secret in these backups (TAKEBACK_BACKUP_PASSPHRASE_FILE; none)',
   },
 } as const satisfies Record<string, Option>
 
 export const passphraseOption = {
   'passphrase-file': {
     value: 'FILE',
-    help: 'the file with the passphrase that seals the secret (or the passphrase itself as TAKEBACK_BACKUP_PASSPHRASE)',
+    help: 'the file with the passphrase that seals the secret (or pass the passphrase itself as TAKEBACK_BACKUP_PASSPHRASE)',
   },
 } as const satisfies Record<string, Option>
 
-/** The passphrase that seals the secret of a backup, if any is given. */
+/** The passphrase that seals the secret of a backup, if there is one. */
 export function passphraseOf(given: Given): string | undefined {
   const file = given.text('passphrase-file')
   if (file === undefined) return process.env.TAKEBACK_BACKUP_PASSPHRASE || undefined
@@ -97,7 +100,7 @@ export function flagsOf(given: Given): Flags {
   )
 }
 
-/** For a command whose work must still be there when it has ended. */
+/** For a command that needs a database which outlives it. */
 export function keptConfigOf(given: Given): Config {
   const config = readConfig(flagsOf(given), process.env)
   refuseMemory(config.database)
@@ -107,6 +110,6 @@ export function keptConfigOf(given: Given): Config {
 export function refuseMemory(location: Location): void {
   if (isMemory(location))
     throw new StartError(
-      'A database in memory ends with its server: name one that is kept, with its address.',
+      'This command needs a database on disk: a database in memory is lost when the process ends.',
     )
 }

@@ -1,6 +1,6 @@
 import { StartError } from '../errors.ts'
 
-/** From a pipe the first line, from a terminal what is typed, unseen, twice. */
+/** The first line of a pipe; on a terminal it is typed twice, without echo. */
 export async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return firstLine(await Bun.stdin.text())
   const password = await typed('Password: ')
@@ -34,7 +34,7 @@ function typed(question: string): Promise<string> {
       for (const key of chunk) {
         if (key === '\r' || key === '\n') return end(() => resolve(text))
         if (key === '\u0003' || key === '\u0004')
-          return end(() => reject(new StartError('Given up. Nothing was added.')))
+          return end(() => reject(new StartError('Cancelled. Nothing was added.')))
         if (key === '\u007f' || key === '\b') text = [...text].slice(0, -1).join('')
         else text += key
       }

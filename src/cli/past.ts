@@ -14,10 +14,10 @@ import type { Command, Given } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
-const jsonOption = { json: { value: undefined, help: 'as JSON, for programs' } } as const
+const jsonOption = { json: { value: undefined, help: 'print JSON, for programs' } } as const
 const yesOption = { yes: { value: undefined, help: 'do not ask' } } as const
 
-/** Opens what a command works on, and closes it again. */
+/** Opens the app for a command, and closes it afterwards. */
 export async function withApp(given: Given, work: (app: App) => Promise<void>): Promise<void> {
   const config = keptConfigOf(given)
   const app = await openApp(config, await loadModel(config.file))
@@ -46,7 +46,7 @@ export const history: Command = {
   usage: 'takeback history <entity>/<id> [--limit N] [--json]',
   summary: 'Shows every change of an Entity, newest first.',
   options: {
-    limit: { value: 'N', help: 'how many at most (20)' },
+    limit: { value: 'N', help: 'maximum number of changes (20)' },
     ...jsonOption,
     ...storeOptions,
     ...helpOption,
@@ -54,7 +54,7 @@ export const history: Command = {
   async run(given) {
     const [, entity, id] = /^([a-z][a-z0-9_]*)\/(\d+)$/.exec(given.words[0] ?? '') ?? []
     if (entity === undefined || given.words.length !== 1)
-      throw new StartError('Say which Entity: takeback history bookings/7.')
+      throw new StartError('Name an Entity: takeback history bookings/7.')
     await withApp(given, async (app) => {
       const limit = given.text('limit')
       const query = new Query(limit === undefined ? [] : [['limit', limit]], readHistory.takes)
@@ -83,9 +83,9 @@ function shownHistory(body: string): string {
   const lines = data.flatMap(({ version, kind, at, actor, operation, changed, run, reason }) => [
     `${at}  ${kind.padEnd(7)}  version ${version}  by ${actor ?? 'nobody'}  ${operation}${run === undefined ? '' : `  run ${run}`}`,
     ...(reason === undefined ? [] : [`    because ${JSON.stringify(reason)}`]),
-    ...(changed === null ? ['    not known any more'] : shownChanges(changed)),
+    ...(changed === null ? ['    no longer known'] : shownChanges(changed)),
   ])
-  return [...lines, ...(next === null ? [] : ['', 'There is more: say a larger --limit.'])].join('\n')
+  return [...lines, ...(next === null ? [] : ['', 'There is more: use a larger --limit.'])].join('\n')
 }
 
 /** A line for each dot path: `guests  1 → 3`. */
@@ -100,21 +100,21 @@ function shownChanges(changed: Changed): string[] {
 export const undo: Command = {
   name: 'undo',
   usage: 'takeback undo <operation> | --actor A --since T … [--with W] [--skip-conflicts] [--yes] [--json]',
-  summary: 'Takes an operation back, or all that match, after showing what that changes.',
+  summary: 'Takes back an operation, or all that match, after showing the changes.',
   options: {
     actor: {
       value: 'A',
-      help: 'all that this user did, such as users/3; or a key, a job, a reaction: keys/7, jobs/nightly',
+      help: 'operations by this user, such as users/3; or by a key, a job, a reaction: keys/7, jobs/nightly',
     },
-    since: { value: 'T', help: 'all since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
-    until: { value: 'T', help: 'all before a time' },
-    entity: { value: 'E', help: 'all that touched this Entity type, or this Entity: bookings/7' },
-    run: { value: 'R', help: 'all that belongs to this run: the header Takeback-Run' },
+    since: { value: 'T', help: 'operations since a time: 2026-12-31T18:00:00Z, or 14:00 for today' },
+    until: { value: 'T', help: 'operations before a time' },
+    entity: { value: 'E', help: 'operations on this Entity type, or on one Entity: bookings/7' },
+    run: { value: 'R', help: 'operations of this run (the header Takeback-Run)' },
     with: {
       value: 'W',
-      help: 'also delete what hangs from it (dependents), or restore what it needs (targets)',
+      help: 'dependents: also delete what refers to deleted Entities; targets: also restore what restored ones refer to',
     },
-    'skip-conflicts': { value: undefined, help: 'take back the rest where something stands in the way' },
+    'skip-conflicts': { value: undefined, help: 'skip conflicts and take back the rest' },
     ...yesOption,
     ...jsonOption,
     ...storeOptions,
@@ -125,7 +125,7 @@ export const undo: Command = {
     const [operation, ...more] = given.words
     if (more.length > 0 || (operation === undefined) === (Object.keys(filter).length === 0))
       throw new StartError(
-        'Say which operation, or which of them: takeback undo <operation>, or takeback undo --actor users/3 --since 14:00.',
+        'Name an operation, or choose by flags: takeback undo <operation>, or takeback undo --actor users/3 --since 14:00.',
       )
     await withApp(given, async ({ context }) => {
       const run = async (more: [string, string]) => {
@@ -200,7 +200,7 @@ function filterOf(given: Given): Record<string, string> {
   return filter
 }
 
-/** `14:00` is today's, as the clock on the wall has it. */
+/** `14:00` means today, in local time. */
 function timeOf(name: string, text: string): string {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
   if (hours !== undefined) {

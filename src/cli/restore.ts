@@ -11,24 +11,24 @@ import { helpOption, keptConfigOf, passphraseOf, passphraseOption, refuseMemory 
 export const restore: Command = {
   name: 'restore',
   usage: 'takeback restore FILE [--to URL]',
-  summary: 'Checks a backup, tells what it is, and makes a database from it.',
+  summary: 'Checks a backup, describes it, and creates a database from it.',
   options: {
     to: {
       value: 'URL',
-      help: 'where no database is yet: sqlite:FILE or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
+      help: 'the new database: sqlite:FILE or postgres://… (TAKEBACK_DATABASE; sqlite:data/takeback.db)',
     },
     ...passphraseOption,
     'without-secret': {
       value: undefined,
-      help: 'leave the secret out: everybody must log in again, and former passwords cannot be taken back',
+      help: 'leave the secret out: everyone must log in again, and old passwords cannot be set back',
     },
     ...helpOption,
   },
-  details: 'Nothing is ever overwritten: a database that is already there is refused.',
+  details: 'Nothing is ever overwritten: a database that already exists is refused.',
   async run(given) {
     const [file, ...more] = given.words
     if (file === undefined || more.length > 0)
-      throw new StartError('Say which backup: takeback restore FILE [--to URL].')
+      throw new StartError('Name a backup: takeback restore FILE [--to URL].')
     const url = given.text('to')
     const to =
       url === undefined

@@ -9,7 +9,7 @@ import { withApp } from './past.ts'
 export const retentionConfirm: Command = {
   name: 'retention confirm',
   usage: 'takeback retention confirm [--yes]',
-  summary: 'Confirms the clock, after a jump has stopped retention.',
+  summary: 'Confirms that the clock is right, after a jump has stopped retention.',
   options: { yes: { value: undefined, help: 'do not ask' }, ...storeOptions, ...helpOption },
   async run(given) {
     if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
@@ -17,12 +17,12 @@ export const retentionConfirm: Command = {
     console.log(`The clock of this machine says ${now}.`)
     if (
       given.text('yes') === undefined &&
-      !(await confirm('Is that right? What is too old by it will be erased.'))
+      !(await confirm('Is that right? Data that is too old by this clock will be erased.'))
     )
       return console.log('Nothing was confirmed.')
     await withApp(given, async ({ context }) => {
       await new Retention(context, compileRetention(context.model, context.store.dialect)).confirm()
-      console.log('Confirmed. Retention goes on within ten minutes, or at the next start.')
+      console.log('Confirmed. Retention continues within ten minutes, or at the next start.')
     })
   },
 }

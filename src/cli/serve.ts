@@ -14,10 +14,11 @@ export const serve: Command = {
   usage: 'takeback serve [--config FILE] [--database URL] [--host HOST] [--port N]',
   summary: 'Serves the declared Entity types over HTTP.',
   options: { ...storeOptions, ...serverOptions, ...helpOption },
-  details: 'TAKEBACK_SECRET signs the tokens; without it one is made and kept beside the database.',
+  details:
+    'TAKEBACK_SECRET signs the tokens. Without it, a secret is generated and stored beside the database.',
   async run(given) {
     if (given.words.length > 0)
-      throw new StartError(`takeback serve takes no "${given.words[0]}": its flags begin with --.`)
+      throw new StartError(`takeback serve does not take "${given.words[0]}": its flags begin with --.`)
     const config = readConfig(flagsOf(given), process.env)
     const observer = new Observer()
     const log = logOf(observer, config.log)
@@ -27,7 +28,7 @@ export const serve: Command = {
     const lost = (error: unknown) => {
       code = 1
       observer.emit({ kind: 'database_lost', error })
-      // Long enough for the answers that say so, too short for anything else.
+      // Long enough to send the 503 answers, too short for anything else.
       setTimeout(() => endProcess(1), 100)
     }
     const running = await startApp(config, await loadModel(config.file), observer, { onLost: lost })
@@ -39,10 +40,10 @@ export const serve: Command = {
 }
 
 const TWICE_MS = 1000
-/** Longer than a balancer takes to see that an instance is not healthy any more. */
+/** Longer than a load balancer takes to notice that an instance is no longer healthy. */
 const DRAIN_MS = 5000
 
-/** Whoever presses Ctrl-C wants it to end; whoever runs a service behind a balancer wants no request lost. */
+/** Ctrl-C stops at once; a service behind a load balancer drains, so that no request is lost. */
 function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
   return drainMs ?? (signal === 'SIGINT' || process.stdin.isTTY ? 0 : DRAIN_MS)
 }
@@ -52,7 +53,7 @@ interface Stopping {
   readonly backups: BackupSchedule
   readonly config: Config
   readonly log: Log
-  /** What the process ends with. */
+  /** The exit code. */
   codeOf(): number
 }
 
@@ -61,8 +62,8 @@ function stopOnSignals({ running, backups, config, log, codeOf }: Stopping): voi
   let since: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, async () => {
-      // Who asks once more after a while does not want to wait. At once it is the same wish, come on two ways: from the
-      // terminal, and from whoever started us.
+      // A later second signal means: do not wait. A second signal right away is the same one, sent by the terminal and
+      // again by the parent process.
       if (since !== undefined && performance.now() - since > TWICE_MS) endProcess(1)
       if (since !== undefined) return
       since = performance.now()

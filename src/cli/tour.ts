@@ -3,8 +3,8 @@ import { walk } from '../declare/model.ts'
 import { sampleOf } from '../openapi/sample.ts'
 
 /**
- * Lines for a shell that log in, create what an Entity refers to and then that Entity, delete it and restore it.
- * Made from the declarations, so they fit whatever is served.
+ * Shell commands, made from the declarations: log in, create an Entity with the Entities it refers to, delete it and
+ * restore it.
  */
 export function tourOf(
   model: Model,
@@ -37,7 +37,7 @@ const JSON_HEADER = '-H "Content-Type: application/json"'
 const TOKEN_HEADER = '-H "Authorization: Bearer $TOKEN"'
 const TAKE_ID = `sed -n 's/^{"id":\\([0-9]*\\).*/\\1/p'`
 
-/** The type with the most to show: a reference and an object in it. */
+/** The type that shows most: preferably one with a reference and an object. */
 function mostTelling(model: Model): EntityType | undefined {
   const weight = (type: EntityType) => {
     const fields = [...walk(type.fields)]
@@ -49,7 +49,7 @@ function mostTelling(model: Model): EntityType | undefined {
     .sort((a, b) => weight(b) - weight(a))[0]
 }
 
-/** What must be there first, the innermost first. What is optional and logs in is left out. */
+/** The types to create first, in order. Optional references to login types are left out. */
 function targetsOf(type: EntityType, model: Model, seen = new Set([type.name])): EntityType[] {
   return [...walk(type.fields)].flatMap((field) => {
     const refers = field.kind === 'reference' || (field.kind === 'links' && field.min > 0)
@@ -63,7 +63,7 @@ function targetsOf(type: EntityType, model: Model, seen = new Set([type.name])):
 
 function post(type: EntityType, model: Model, made: ReadonlyMap<string, string>): string {
   const body = withReferences(sampleOf(type, model) as Record<string, unknown>, type.fields, made)
-  // In single quotes for the shell, with the ids of what was made before let in between.
+  // In single quotes for the shell; they are closed around the variables with ids.
   const text = JSON.stringify(body)
     .replaceAll("'", "'\\''")
     .replace(/"\$([A-Z0-9_]+)"/g, `'$$$1'`)
@@ -88,7 +88,7 @@ function withReferences(
   return Object.fromEntries(filled)
 }
 
-/** What was made on the way, and otherwise as few as there must be. */
+/** The Entity that was created before, or as few ids as the list needs. */
 function membersOf(variable: string | undefined, min: number): object[] {
   return variable === undefined
     ? Array.from({ length: min }, (_, at) => ({ id: at + 1 }))

@@ -8,16 +8,16 @@ import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'
 import { planOf, withApp } from './past.ts'
 
-const entityOption = { entity: { value: 'E', help: 'only of this Entity type' } } as const
+const entityOption = { entity: { value: 'E', help: 'only this Entity type' } } as const
 
 export const trashList: Command = {
   name: 'trash list',
   usage: 'takeback trash list [--entity E] [--older-than 30d] [--json]',
-  summary: 'Shows what is deleted: when, by whom, and by which operation.',
+  summary: 'Lists deleted Entities: when, by whom, and by which operation.',
   options: {
     ...entityOption,
-    'older-than': { value: 'AGE', help: 'only what was deleted so long ago: 30d, 12h, 1y' },
-    json: { value: undefined, help: 'as JSON, for programs' },
+    'older-than': { value: 'AGE', help: 'only what was deleted at least so long ago: 30d, 12h, 1y' },
+    json: { value: undefined, help: 'print JSON, for programs' },
     ...storeOptions,
     ...helpOption,
   },
@@ -35,17 +35,17 @@ export const trashList: Command = {
 export const trashPurge: Command = {
   name: 'trash purge',
   usage: 'takeback trash purge --older-than 30d [--entity E] [--yes]',
-  summary: 'Erases for good what was deleted long ago, after counting it.',
+  summary: 'Erases for good what was deleted long ago, after showing how much it is.',
   options: {
     ...entityOption,
-    'older-than': { value: 'AGE', help: 'what was deleted so long ago: 30d, 12h, 1y; 0d for all' },
+    'older-than': { value: 'AGE', help: 'what was deleted at least so long ago: 30d, 12h, 1y; 0d for all' },
     yes: { value: undefined, help: 'do not ask' },
     ...storeOptions,
     ...helpOption,
   },
   async run(given) {
     if (given.text('older-than') === undefined)
-      throw new StartError('Say how old: takeback trash purge --older-than 30d.')
+      throw new StartError('Give an age: takeback trash purge --older-than 30d.')
     await withApp(given, async (app) => {
       const found = await trashed(app, given)
       if (found.length === 0) return console.log('Nothing is that old.')
@@ -88,7 +88,7 @@ async function trashedOf({ context }: App, plan: Plan, before: string): Promise<
   }))
 }
 
-/** What others still refer to stays, and is tried again once those are gone. */
+/** Entities that others still refer to are tried again once some of those are gone. */
 async function purgeAll(
   { context }: App,
   found: readonly Trashed[],
@@ -105,7 +105,7 @@ async function purgeAll(
         purged++
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // Gone together with another one.
+        // It was purged together with another one.
         if (error.code === 'not_found') purged++
         else
           kept.push({

@@ -10,12 +10,12 @@ import { loginType } from './user.ts'
 export const userUnlock: Command = {
   name: 'user unlock',
   usage: 'takeback user unlock <entity> <email>',
-  summary: 'Forgets the failed logins of an account, so that nobody has to wait.',
+  summary: 'Resets the failed logins of an account, so that nobody has to wait.',
   options: { ...storeOptions, ...helpOption },
   async run(given) {
     const [entity, email, ...more] = given.words
     if (entity === undefined || email === undefined || more.length > 0)
-      throw new StartError('Say which type and which e-mail: takeback user unlock <entity> <email>.')
+      throw new StartError('Name a type and an e-mail: takeback user unlock <entity> <email>.')
     await withApp(given, async (app) => {
       const { context } = app
       const key = emailKey(email)
@@ -25,7 +25,7 @@ export const userUnlock: Command = {
       if (row === undefined) throw new StartError(`There is no ${email} among the ${entity}.`)
       await context.throttle.unlock(key)
       console.log(
-        `Unlocked ${entity}/${memberColumns.read(row).id}. In the log its logins have the account ${context.digestOf(key)}.`,
+        `Unlocked ${entity}/${memberColumns.read(row).id}. In the log, its logins show the account ${context.digestOf(key)}.`,
       )
     })
   },

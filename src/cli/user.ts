@@ -13,16 +13,16 @@ import { askPassword } from './password.ts'
 export const userAdd: Command = {
   name: 'user add',
   usage: 'takeback user add <entity> <email> [--password P] [--set name=value …]',
-  summary: 'Adds a member of a login type, whether or not a server is running.',
+  summary: 'Adds a user of a login type, whether or not a server is running.',
   options: {
     password: {
       value: 'P',
-      help: 'the password; without it, it is asked for on a terminal or read from a pipe',
+      help: 'the password; if absent, it is asked for on a terminal or read from a pipe',
     },
     set: {
       value: 'name=value',
       many: true,
-      help: 'a field by its dot path; a value that is JSON is taken as such',
+      help: 'a field by its dot path; unless it is a text, the value is read as JSON',
     },
     ...storeOptions,
     ...helpOption,
@@ -30,7 +30,7 @@ export const userAdd: Command = {
   async run(given) {
     const [entity, email, ...more] = given.words
     if (entity === undefined || email === undefined || more.length > 0)
-      throw new StartError('Say which type and which e-mail: takeback user add <entity> <email>.')
+      throw new StartError('Name a type and an e-mail: takeback user add <entity> <email>.')
     const config = keptConfigOf(given)
     const app = await openApp(config, await loadModel(config.file))
     try {
@@ -45,7 +45,7 @@ export const userAdd: Command = {
   },
 }
 
-/** Through the same operation as the API's own, so that the same rules hold. */
+/** Uses the same operation as the API, so that the same checks apply. */
 export async function addUser(
   { context }: Pick<App, 'context'>,
   entity: string,
@@ -68,11 +68,11 @@ export function loginType({ context }: App, entity: string): EntityType {
   const type = context.model.logins.find(({ name }) => name === entity)
   if (type !== undefined) return type
   throw new StartError(
-    `"${entity}" is not a type that logs in${didYouMean(entity, names)} (there are: ${names.join(', ')}).`,
+    `"${entity}" is not a login type${didYouMean(entity, names)} (there are: ${names.join(', ')}).`,
   )
 }
 
-/** `--set address.city=Bonn --set seats=3`: texts stay texts where the field is one. */
+/** `--set address.city=Bonn --set seats=3`: the value is JSON unless the field is a text. */
 function assign(type: EntityType, pairs: readonly string[]): object {
   const values: Record<string, unknown> = {}
   const fields = new Map([...walk(type.fields)].map((field): [string, Field] => [field.path, field]))

@@ -9,7 +9,7 @@ const { database } = storeOptions
 export const vacuum: Command = {
   name: 'vacuum',
   usage: 'takeback vacuum [--database URL]',
-  summary: 'Rewrites the file of a database, so that no copy of what was purged is left in it.',
+  summary: 'Rewrites the file of a database, so that no copy of purged data is left in it.',
   options: { database, ...helpOption },
   async run(given) {
     if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)

@@ -11,7 +11,7 @@ import { describe } from '../store/location.ts'
 import { tourOf } from './tour.ts'
 import { addUser } from './user.ts'
 
-/** Says where it listens; at the first start also makes an admin, and shows the way round. */
+/** Logs that the server is ready. At the first start it also creates an admin and prints a tour. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const first = await makeFirstAdmin(running, config)
   const { url, context } = running
@@ -20,14 +20,14 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
   const files = exposedFiles(config.database)
   if (files.length > 0) context.observer.emit({ kind: 'database_exposed', files })
   if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })
-  // A log that is read by programs is no place for a password.
+  // Programs collect a JSON log, so the password goes elsewhere.
   const pretty = config.log === 'pretty'
   if (first !== undefined && pretty) log.print(first)
   if (first !== undefined && !pretty) process.stderr.write(`${first}\n`)
   if (pretty) log.print('Press Ctrl-C to stop.')
 }
 
-/** Only where there never was one: a deleted admin is not replaced behind anybody's back. */
+/** Only if there never was one: a deleted admin is not silently replaced. */
 async function makeFirstAdmin(
   { context, url }: Running,
   { adminEmail }: Config,
@@ -48,8 +48,8 @@ async function makeFirstAdmin(
     return `${adminEmail === undefined ? '' : `\n${error.message}`}\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`
   }
   return `
-This is the first start, so there is an admin now. The password is shown once, and good for ${budget.temporaryPasswordHours} hours:
-change it with POST /api/auth/password {"password", "new_password"}.
+This is the first start: an admin was created. The password is shown only once and works for ${budget.temporaryPasswordHours} hours.
+Change it with POST /api/auth/password {"password", "new_password"}.
 
   e-mail    ${email}
   password  ${password}

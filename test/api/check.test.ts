@@ -194,7 +194,7 @@ onEveryStoreByHand('takeback check', (store) => {
     const file = join(newFolder(), 'a.db')
     await makeBackup(await server.location(), file, { version: 'test' })
     const { code, out } = await run(['check', '--database', `sqlite:${file}`])
-    expect([code, out]).toEqual([0, `${file} is sound: 2 Entity types, all as the journal has them.\n`])
+    expect([code, out]).toEqual([0, `${file} is sound: 2 Entity types, all as in the journal.\n`])
     await server.remove()
   }, 60_000)
 })

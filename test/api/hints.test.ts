@@ -133,11 +133,11 @@ onEveryStore('hints', declared, (server) => {
       far_away: ['is not a field of tasks'],
     })
     expect(await said('GET', '/api/operations/?actor=member/3')).toEqual({
-      actor: ['"member" is not a type that logs in; did you mean "members"?'],
+      actor: ['"member" is not a login type; did you mean "members"?'],
     })
     for (const actor of ['rooms/1', 'nobodys/3'])
       expect(await said('POST', '/api/operations/undo/', { actor })).toEqual({
-        actor: [`"${actor.split('/')[0]}" is not a type that logs in`],
+        actor: [`"${actor.split('/')[0]}" is not a login type`],
       })
     await server.expect(200, 'GET', '/api/operations/?actor=members/3')
     await server.expect(200, 'GET', '/api/operations/?actor=system')

@@ -26,7 +26,7 @@ test('help, version, and what is mistyped', async () => {
     [['serv'], 'There is no command "serv"; did you mean "takeback serve"?'],
     [['serve', '--databse', 'x'], 'takeback serve does not know --databse: did you mean --database?'],
     [['user'], 'There is no command "user"; did you mean "takeback user add"?'],
-    [['serve', 'this'], 'takeback serve takes no "this"'],
+    [['serve', 'this'], 'takeback serve does not take "this"'],
     [['serve', '--port'], '--port needs a value: --port N.'],
     [['serve', '--port', '99999'], '--port must be a number from 0 to 65535'],
     [['serve', '--log', 'xml'], '--log must be pretty or json'],
@@ -39,12 +39,12 @@ test('help, version, and what is mistyped', async () => {
       ['serve', '--database', 'postgres://u:s3cr3t@127.0.0.1:1/d', '--config', example],
       'The database postgres://u@127.0.0.1:1/d cannot be used',
     ],
-    [['copy', '--from', 'sqlite:a.db'], 'Say what to copy, and where to'],
+    [['copy', '--from', 'sqlite:a.db'], 'Usage: takeback copy'],
     [['copy', '--from', 'sqlite:/nowhere/a.db', '--to', 'sqlite:/nowhere/b.db'], 'There is no /nowhere/a.db'],
-    [['migrate', 'now'], 'takeback migrate takes no "now"'],
+    [['migrate', 'now'], 'takeback migrate does not take "now"'],
     [['init', 'a', 'b'], 'takeback init takes one folder.'],
-    [['user', 'add'], 'Say which type and which e-mail'],
-    [['user', 'unlock', 'admins'], 'Say which type and which e-mail'],
+    [['user', 'add'], 'Name a type and an e-mail'],
+    [['user', 'unlock', 'admins'], 'Name a type and an e-mail'],
   ] as const) {
     const { code, err } = await run([...args])
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
@@ -95,7 +95,7 @@ test('init writes a config that serves at once, far from any node_modules, and n
   const file = join(folder, 'shop', 'takeback.config.ts')
   const before = readFileSync(file, 'utf8')
   const again = await run(['init', 'shop'], { cwd: folder })
-  expect([again.code, again.err.includes('is there already')]).toEqual([1, true])
+  expect([again.code, again.err.includes('already exists')]).toEqual([1, true])
   expect(readFileSync(file, 'utf8')).toBe(before)
   const server = await serve([], { cwd: join(folder, 'shop') })
   expect((await fetch(`${server.url}/api/health`)).status).toBe(200)

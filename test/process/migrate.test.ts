@@ -49,14 +49,17 @@ onEveryStoreByHand('takeback migrate', (store) => {
       '  safe     things.c is the new name of a',
       '  aside    things.b is no longer declared: it leaves the API, its data stay',
       '',
-      '"takeback migrate --apply" does it, and so does the next "takeback serve".',
+      'Run "takeback migrate --apply" to migrate now; the next "takeback serve" does it too.',
       '',
     ])
     expect(shown.out).toContain(': 1 safe, 1 kept aside, 0 refused.\n')
     expect((await run(migrate(1, '--apply'))).out).toEndWith('\n\nDone.\n')
 
     const refused = await run(migrate(2, '--json'))
-    expect([refused.code, refused.err]).toEqual([1, 'Nothing is done before none is refused.\n'])
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      'The database cannot be migrated while a change is refused.\n',
+    ])
     expect(JSON.parse(refused.out)).toEqual({
       safe: 0,
       aside: 1,
@@ -74,12 +77,15 @@ onEveryStoreByHand('takeback migrate', (store) => {
     })
 
     const unasked = await run(migrate(1, '--drop', 'things.b'))
-    expect([unasked.code, unasked.err]).toEqual([1, 'Nobody can be asked here: say --yes if you mean it.\n'])
+    expect([unasked.code, unasked.err]).toEqual([
+      1,
+      'There is no terminal to ask for confirmation: use --yes.\n',
+    ])
     expect((await run(migrate(1, '--drop', 'things.b', '--yes'))).out).toBe(
-      'things.b goes for good, with what 1 row has there.\nDropped.\n',
+      'things.b will be dropped for good, with the data of 1 row.\nDropped.\n',
     )
     expect((await run(migrate(1))).out).toEndWith(
-      '0 safe, 0 kept aside, 0 refused.\n\nThe database fits the declaration.\n',
+      '0 safe, 0 kept aside, 0 refused.\n\nThe database is up to date.\n',
     )
     await database.remove()
   }, 60_000)

@@ -45,7 +45,10 @@ onEveryStoreByHand('the command line takes back', (store) => {
     expect(JSON.parse((await cli('history', 'rooms/1', '--json', '--limit', '1')).out).data).toHaveLength(1)
 
     const unasked = await cli('undo', patched.operation)
-    expect([unasked.code, unasked.err]).toEqual([1, 'Nobody can be asked here: say --yes if you mean it.\n'])
+    expect([unasked.code, unasked.err]).toEqual([
+      1,
+      'There is no terminal to ask for confirmation: use --yes.\n',
+    ])
     expect(unasked.out).toBe('update   rooms/1\n    beds  3 → 1\n\n1 operation, 1 Entity to change.\n')
     expect((await call('GET', '/api/rooms/1/')).body.beds).toBe(3)
     const undone = await cli('undo', patched.operation, '--yes')
@@ -98,13 +101,13 @@ onEveryStoreByHand('the command line takes back', (store) => {
     expect((await cli('trash', 'list')).out).toBe('The trash is empty.\n')
 
     for (const [words, sentence] of [
-      [['history', 'rooms'], 'Say which Entity'],
+      [['history', 'rooms'], 'Name an Entity'],
       [['history', 'romms/1'], 'There is no Entity type "romms"; did you mean "rooms"?'],
       [['history', 'rooms/99'], 'There is nothing here.'],
-      [['undo'], 'Say which operation'],
+      [['undo'], 'Name an operation'],
       [['undo', 'x'], 'There is nothing here.'],
       [['undo', '--since', 'noon'], '--since must be a time such as 14:00'],
-      [['trash', 'purge'], 'Say how old'],
+      [['trash', 'purge'], 'Give an age'],
       [['trash', 'purge', '--older-than', 'old'], '--older-than must be an age'],
     ] as const) {
       const { code, err } = await cli(...words)

@@ -95,7 +95,7 @@ onEveryStoreByHand('a start', (store) => {
       expect([plan.code, json.code]).toEqual(refused === undefined ? [0, 0] : [1, 1])
       expect(JSON.parse(json.out).older).toBe(at === 0)
       if (refused === undefined) {
-        expect(plan.out).toContain('The database fits the declaration.')
+        expect(plan.out).toContain('The database is up to date.')
         const server = await serve(flagsOf(at))
         expect(await server.end()).toBe(0)
         continue

@@ -131,7 +131,7 @@ function parseUser(text: string, logins: readonly string[], errors: Errors): Act
   const [, name, id] = /^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(text) ?? []
   if (name === undefined) return note(errors, 'actor', 'must be a user, such as users/3, or system')
   if (logins.includes(name)) return { name, id: Number(id) }
-  return note(errors, 'actor', () => `"${name}" is not a type that logs in${didYouMean(name, logins)}`)
+  return note(errors, 'actor', () => `"${name}" is not a login type${didYouMean(name, logins)}`)
 }
 
 const ID = /^[1-9]\d{0,15}$/

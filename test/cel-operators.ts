@@ -1,6 +1,5 @@
 import type { Expression } from '../src/declare/cel/expression.ts'
 import {
-  app,
   boolean,
   datetime,
   decimal,
@@ -12,38 +11,35 @@ import {
   ref,
   text,
 } from '../src/takeback.ts'
+import { withAdmins } from './declarations.ts'
 
 /** A type with every kind of value, some behind rules, and lists that are short enough to be searched within each other. */
-export const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
-    owners: entity({
-      fields: { name: text(), user: ref('users'), at: datetime(), tags: list(text(), { max: 10 }) },
-      access: { read: 'name != "hidden" && user.id == me.id' },
-    }),
-    rows: entity({
-      fields: {
-        title: text(),
-        hidden: text({ read: 'owner.user.id == me.id ? sure : title == "seen"' }),
-        count: integer(),
-        price: decimal(),
-        sure: boolean(),
-        starts: datetime(),
-        words: list(text(), { max: 10 }),
-        flags: list(boolean(), { max: 10 }),
-        numbers: list(integer(), { max: 10 }),
-        times: list(datetime(), { max: 10 }),
-        lines: list(object({ note: text(), flag: boolean(), words: list(text(), { max: 10 }) }), {
-          max: 10,
-        }),
-        owner: ref('owners'),
-        owners: list(ref('owners'), { max: 10 }),
-      },
-      access: { read: everyone },
-    }),
-  },
+export const declaration = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
+  owners: entity({
+    fields: { name: text(), user: ref('users'), at: datetime(), tags: list(text(), { max: 10 }) },
+    access: { read: 'name != "hidden" && user.id == me.id' },
+  }),
+  rows: entity({
+    fields: {
+      title: text(),
+      hidden: text({ read: 'owner.user.id == me.id ? sure : title == "seen"' }),
+      count: integer(),
+      price: decimal(),
+      sure: boolean(),
+      starts: datetime(),
+      words: list(text(), { max: 10 }),
+      flags: list(boolean(), { max: 10 }),
+      numbers: list(integer(), { max: 10 }),
+      times: list(datetime(), { max: 10 }),
+      lines: list(object({ note: text(), flag: boolean(), words: list(text(), { max: 10 }) }), {
+        max: 10,
+      }),
+      owner: ref('owners'),
+      owners: list(ref('owners'), { max: 10 }),
+    },
+    access: { read: everyone },
+  }),
 })
 
 export type Kind = 'boolean' | 'text' | 'integer' | 'datetime'

@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
 import {
-  app,
   boolean,
   choice,
   date,
@@ -14,6 +13,7 @@ import {
   object,
   text,
 } from '../src/takeback.ts'
+import { withAdmins } from './declarations.ts'
 import { onStore } from './harness.ts'
 
 const some = { optional: true } as const
@@ -42,32 +42,28 @@ const hidden = [
   ['only for its owner', { read: 'id == me.id' }, 13],
 ] as const
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    open: entity({ fields: fields({}, 10), access: { read: everyone, create: everyone } }),
-    ...Object.fromEntries(
-      hidden.flatMap(([, rule, mark], at) => [
-        [`top_${at}`, entity({ fields: fields(rule, mark), access: { read: everyone, create: everyone } })],
-        [
-          `inside_${at}`,
-          entity({
-            fields: { box: object({ seen: text(some), ...fields(rule, mark) }, some) },
-            access: { read: everyone, create: everyone },
-          }),
-        ],
-        [
-          `whole_${at}`,
-          entity({
-            fields: { box: object(fields({}, mark), { ...some, ...rule }) },
-            access: { read: everyone, create: everyone },
-          }),
-        ],
-      ]),
-    ),
-  },
+const declared = withAdmins({
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  open: entity({ fields: fields({}, 10), access: { read: everyone, create: everyone } }),
+  ...Object.fromEntries(
+    hidden.flatMap(([, rule, mark], at) => [
+      [`top_${at}`, entity({ fields: fields(rule, mark), access: { read: everyone, create: everyone } })],
+      [
+        `inside_${at}`,
+        entity({
+          fields: { box: object({ seen: text(some), ...fields(rule, mark) }, some) },
+          access: { read: everyone, create: everyone },
+        }),
+      ],
+      [
+        `whole_${at}`,
+        entity({
+          fields: { box: object(fields({}, mark), { ...some, ...rule }) },
+          access: { read: everyone, create: everyone },
+        }),
+      ],
+    ]),
+  ),
 })
 
 onStore('sqlite', 'defaults of what strangers never see', declared, (server) => {

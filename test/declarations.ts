@@ -1,3 +1,4 @@
+import type { AppDeclaration, EntityDeclaration } from '../src/declare/define.ts'
 import {
   app,
   boolean,
@@ -20,7 +21,18 @@ import {
   url,
 } from '../src/takeback.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: { name: text({ optional: true }) } })
+/** The admins of most tests. */
+const admins = entity({ login: { userType: 'admin' }, fields: {} })
+
+/** These Entity types, and admins before them. */
+export function withAdmins<const E extends AppDeclaration['entities']>(
+  entities: E,
+  more: Pick<AppDeclaration, 'journal' | 'trash'> = {},
+) {
+  return app({ admins: 'admins', entities: { admins, ...entities }, ...more })
+}
+
+const named = entity({ login: { userType: 'admin' }, fields: { name: text({ optional: true }) } })
 const open = {
   create: signedIn,
   read: signedIn,
@@ -29,11 +41,19 @@ const open = {
   restore: signedIn,
 } as const
 
+/** One type, whose fields change from test to test. */
+export function things(fields: EntityDeclaration['fields'], more: Partial<EntityDeclaration> = {}) {
+  return withAdmins({ things: entity({ fields, ...more }) })
+}
+
+/** Users that anybody can sign up as. */
+export const users = entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } })
+
 /** Users that log in, and bookings with nested objects and references. */
 export const bookings = app({
   admins: 'admins',
   entities: {
-    admins,
+    admins: named,
     users: entity({
       login: { userType: 'user' },
       fields: { name: text({ max: 120, optional: true }) },
@@ -79,7 +99,7 @@ export const bookings = app({
 export const everything = app({
   admins: 'admins',
   entities: {
-    admins,
+    admins: named,
     things: entity({
       fields: {
         name: text(),
@@ -115,7 +135,7 @@ export const everything = app({
 export const graph = app({
   admins: 'admins',
   entities: {
-    admins,
+    admins: named,
     companies: entity({
       fields: { name: text({ unique: true }), lead: ref('people', { optional: true, onDelete: 'cascade' }) },
     }),

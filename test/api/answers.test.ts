@@ -1,29 +1,26 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
-import { app, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
+import { entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type TestServer } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    nodes: entity({
-      fields: {
-        name: text(),
-        body: text({ optional: true }),
-        rank: integer({ default: 0 }),
-        up: ref('nodes', { optional: true, as: 'below' }),
-        links: list(ref('nodes', { as: 'linked' }), { default: [] }),
-      },
-      access: {
-        read: 'name != "hidden"',
-        create: everyone,
-        update: everyone,
-        restore: everyone,
-        history: everyone,
-      },
-    }),
-  },
+const declaration = withAdmins({
+  nodes: entity({
+    fields: {
+      name: text(),
+      body: text({ optional: true }),
+      rank: integer({ default: 0 }),
+      up: ref('nodes', { optional: true, as: 'below' }),
+      links: list(ref('nodes', { as: 'linked' }), { default: [] }),
+    },
+    access: {
+      read: 'name != "hidden"',
+      create: everyone,
+      update: everyone,
+      restore: everyone,
+      history: everyone,
+    },
+  }),
 })
 
 type Node = Readonly<Record<string, unknown>> & { readonly id: number }

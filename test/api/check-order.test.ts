@@ -1,16 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import {
-  app,
-  entity,
-  everyone,
-  integer,
-  json,
-  list,
-  object,
-  ref,
-  signedIn,
-  text,
-} from '../../src/takeback.ts'
+import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 const some = { optional: true } as const
@@ -36,22 +26,18 @@ const updates = {
   never: 'me.type == "staff"',
 } as const
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    ...Object.fromEntries(
-      Object.entries(updates).flatMap(([name, update]) => [
-        [name, entity({ fields, access: { read: everyone, history: everyone, update } })],
-        [
-          `hidden_${name}`,
-          entity({ fields, access: { read: 'owner.id == me.id', history: signedIn, update } }),
-        ],
-      ]),
-    ),
-  },
+const declared = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  ...Object.fromEntries(
+    Object.entries(updates).flatMap(([name, update]) => [
+      [name, entity({ fields, access: { read: everyone, history: everyone, update } })],
+      [
+        `hidden_${name}`,
+        entity({ fields, access: { read: 'owner.id == me.id', history: signedIn, update } }),
+      ],
+    ]),
+  ),
 })
 
 /** Each is wrong in another way: of its own, in the database, in the parameters. */

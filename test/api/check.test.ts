@@ -6,11 +6,11 @@ import { check } from '../../src/store/check/check.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { searchName } from '../../src/store/migration/structure.ts'
 import { openStore } from '../../src/store/open.ts'
-import { app, entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { newDatabase, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { newFolder, run } from '../process/process.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const notes = {
   title: text({ search: true }),
   count: integer({ optional: true }),
@@ -19,7 +19,7 @@ const notes = {
   parent: ref('notes', { optional: true, onDelete: 'clear' }),
   friends: list(ref('notes', { onDelete: 'clear' }), { default: [] }),
 }
-const declaration = app({ admins: 'admins', entities: { admins, notes: entity({ fields: notes }) } })
+const declaration = withAdmins({ notes: entity({ fields: notes }) })
 
 /** As migrations leave it: a new default, a conversion, a field that is gone and one that is back. */
 const { count: _, ...withoutCount } = notes
@@ -27,7 +27,7 @@ const later = [
   { ...notes, stars: integer({ default: 3 }), count: text({ optional: true }) },
   { ...withoutCount, stars: integer({ default: 5 }) },
   { ...notes, stars: integer({ default: 5 }), count: text({ default: 'none' }) },
-].map((fields) => app({ admins: 'admins', entities: { admins, notes: entity({ fields }) } }))
+].map((fields) => withAdmins({ notes: entity({ fields }) }))
 
 /** What is done by hand, to which Entity or table the finding must point, and what it must say. */
 const damages: [name: string, statements: string[], where: string, what: RegExp][] = [

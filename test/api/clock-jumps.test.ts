@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { Retention } from '../../src/api/retention.ts'
 import { budget } from '../../src/budget.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
-import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { entity, everyone, text } from '../../src/takeback.ts'
+import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
 
@@ -11,13 +12,9 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
-    notes: entity({ fields: { text: text() }, access: { create: everyone, read: everyone } }),
-  },
+const declared = withAdmins({
+  users,
+  notes: entity({ fields: { text: text() }, access: { create: everyone, read: everyone } }),
 })
 
 const flags = { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'signups=3/1h,reads=20/10s,writes=off' }

@@ -3,11 +3,13 @@ import { ClockWatch } from '../../src/api/clock-watch.ts'
 import { Retention } from '../../src/api/retention.ts'
 import { budget } from '../../src/budget.ts'
 import { SKEW_MS } from '../../src/clock.ts'
+import type { AppDeclaration } from '../../src/declare/define.ts'
 import type { ServerEvent } from '../../src/observe/events.ts'
 import { lineOf } from '../../src/observe/lines.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { check } from '../../src/store/check/check.ts'
-import { app, entity, integer, text } from '../../src/takeback.ts'
+import { entity, integer, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, firstPass, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
 
@@ -15,10 +17,9 @@ const SECOND = 1000
 const HOUR = 3600 * SECOND
 const DAY = 24 * HOUR
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const counters = { n: integer({ default: 0 }) }
 const declare = (fields: Record<string, ReturnType<typeof integer>>) =>
-  app({ admins: 'admins', entities: { admins, counters: entity({ fields }) } })
+  withAdmins({ counters: entity({ fields }) })
 
 interface Told {
   readonly version: number
@@ -30,7 +31,7 @@ interface Told {
 /** A server whose clock, and whose database's, the test moves. */
 function withClock(
   store: string,
-  declaration: ReturnType<typeof app>,
+  declaration: AppDeclaration,
   tests: (server: () => TestServer, clock: () => Pick<ShiftedClock, 'set' | 'right'>) => void,
 ): void {
   let server: TestServer
@@ -263,12 +264,10 @@ onEveryStoreByHand('the journal and a clock that jumps', (store) => {
   })
 })
 
-const kept = app({
-  admins: 'admins',
-  trash: { keep: '30d' },
-  journal: { keep: '30d' },
-  entities: { admins, notes: entity({ fields: { text: text() } }) },
-})
+const kept = withAdmins(
+  { notes: entity({ fields: { text: text() } }) },
+  { trash: { keep: '30d' }, journal: { keep: '30d' } },
+)
 
 onEveryStoreByHand('retention after a clock that was wrong', (store) => {
   withClock(store, kept, (server, clock) => {

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
-import { app, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
+import { entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { declaration, every, nestings } from '../cel-operators.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 onEveryStore('what a filter costs', declaration, (server) => {
@@ -49,18 +50,14 @@ onEveryStore('what a filter costs', declaration, (server) => {
   })
 })
 
-const lists = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    nodes: entity({
-      fields: {
-        name: text({ optional: true }),
-        nums: list(integer(), { optional: true }),
-        links: list(ref('nodes'), { optional: true }),
-      },
-    }),
-  },
+const lists = withAdmins({
+  nodes: entity({
+    fields: {
+      name: text({ optional: true }),
+      nums: list(integer(), { optional: true }),
+      links: list(ref('nodes'), { optional: true }),
+    },
+  }),
 })
 
 onEveryStore(
@@ -115,20 +112,16 @@ onEveryStore(
 /** As long as a rule may be. */
 const long = Array.from({ length: 24 }, (_, at) => `name != "${'x'.repeat(140)}${at}"`).join(' && ')
 
-const chain = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    knots: entity({
-      fields: {
-        name: text({ read: long }),
-        size: integer({ optional: true }),
-        next: ref('knots', { optional: true, as: 'before' }),
-        other: ref('knots', { optional: true }),
-      },
-      access: { read: long, create: everyone },
-    }),
-  },
+const chain = withAdmins({
+  knots: entity({
+    fields: {
+      name: text({ read: long }),
+      size: integer({ optional: true }),
+      next: ref('knots', { optional: true, as: 'before' }),
+      other: ref('knots', { optional: true }),
+    },
+    access: { read: long, create: everyone },
+  }),
 })
 
 onEveryStore('what a request adds to a statement', chain, (server) => {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import type { EntityDeclaration } from '../../src/declare/define.ts'
+import type { AppDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
@@ -17,22 +17,14 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
+import { things, withAdmins } from '../declarations.ts'
 import { eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
-
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declared = (entities: Record<string, EntityDeclaration>) => ({
-  admins: 'admins',
-  entities: { admins, ...entities },
-})
-const things = (fields: EntityDeclaration['fields'], more = {}) =>
-  declared({ things: entity({ fields, ...more }) })
-type Declared = ReturnType<typeof declared>
 
 onEveryStoreByHand('a declaration that changes', (store) => {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
-  async function started(declaration: Declared, ...bodies: object[]): Promise<TestServer> {
+  async function started(declaration: AppDeclaration, ...bodies: object[]): Promise<TestServer> {
     const server = new TestServer(store, declaration)
     servers.push(server)
     await server.start()
@@ -41,12 +33,12 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   }
   const entityAt = (server: TestServer, path: string): Promise<any> =>
     server.expect(200, 'GET', `/api/${path}/`)
-  const refusal = (server: TestServer, declaration: Declared, options = {}) =>
+  const refusal = (server: TestServer, declaration: AppDeclaration, options = {}) =>
     server.restart(declaration, options).then(
       () => 'started',
       (error: Error) => error.message,
     )
-  const planOf = async (server: TestServer, declaration: Declared) => {
+  const planOf = async (server: TestServer, declaration: AppDeclaration) => {
     const opened = await server.openStore()
     try {
       return (await preview(opened.structure, tablesOf(resolve(declaration)))).lines
@@ -209,7 +201,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       entity({ login: { userType: 'user' }, fields: { n: integer({ default: 1 }) }, ...more })
     const server = new TestServer(
       store,
-      declared({ users: users(), notes: entity({ fields: { by: ref('users') } }) }),
+      withAdmins({ users: users(), notes: entity({ fields: { by: ref('users') } }) }),
     )
     servers.push(server)
     await server.start()
@@ -217,7 +209,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     await server.expect(201, 'POST', '/api/notes/', { by: { id } })
     await server.expect(200, 'PATCH', `/api/users/${id}/`, { n: 2 })
     await server.restart(
-      declared({ people: users({ was: 'users' }), notes: entity({ fields: { by: ref('people') } }) }),
+      withAdmins({ people: users({ was: 'users' }), notes: entity({ fields: { by: ref('people') } }) }),
     )
     expect((await entityAt(server, `people/${id}`)).n).toBe(2)
     expect((await server.call('DELETE', `/api/people/${id}/`)).body.errors).toEqual({
@@ -231,7 +223,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   })
 
   test('what is kept aside is dropped for good when asked, and nothing else is', async () => {
-    const both = declared({
+    const both = withAdmins({
       things: entity({
         fields: { a: text(), gone: text({ optional: true }), to: ref('others', { optional: true }) },
       }),
@@ -304,7 +296,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   test('who still runs with a declaration that the data have left is refused, and goes on where it can', async () => {
     const server = await started(things({ a: text() }), { a: 'x' })
     const opened = await server.openStore()
-    const bring = (declaration: Declared) => migrate(opened.structure, tablesOf(resolve(declaration)))
+    const bring = (declaration: AppDeclaration) => migrate(opened.structure, tablesOf(resolve(declaration)))
     const status = async () => (await server.call('GET', '/api/things/1/')).status
     await bring(things({ a: text(), b: text({ optional: true }) }))
     await Bun.sleep(1500)
@@ -350,7 +342,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   })
 
   test('what was dropped may be declared anew, and nothing of it comes back', async () => {
-    const both = declared({
+    const both = withAdmins({
       things: entity({ fields: { a: text({ unique: true }), to: ref('others', { optional: true }) } }),
       others: entity({ fields: { a: text() } }),
     })
@@ -359,7 +351,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     await server.start()
     await server.expect(201, 'POST', '/api/others/', { a: 'o' })
     for (const a of ['x', 'y']) await server.expect(201, 'POST', '/api/things/', { a, to: { id: 1 } })
-    await server.restart(declared({ others: entity({ fields: { a: text() } }) }))
+    await server.restart(withAdmins({ others: entity({ fields: { a: text() } }) }))
     await server.stop()
     const opened = await server.openStore()
     await dropAside(opened.structure, await findAside(opened.structure, ['things']))
@@ -367,19 +359,19 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     await server.restart(both)
     // Nor is a number given again.
     expect((await server.expect(201, 'POST', '/api/things/', { a: 'x' })).id).toBe(3)
-    await server.restart(declared({}))
+    await server.restart(withAdmins({}))
     await server.stop()
     const again = await server.openStore()
     await dropAside(again.structure, await findAside(again.structure, ['things.a']))
     await dropAside(again.structure, await findAside(again.structure, ['things']))
     await again.close()
-    await server.restart(declared({ things: entity({ was: 'others', fields: { a: text() } }) }))
+    await server.restart(withAdmins({ things: entity({ was: 'others', fields: { a: text() } }) }))
     expect((await entityAt(server, 'things/1')).a).toBe('o')
   })
 
   test('a restore takes back what its deletion did, whatever is declared since', async () => {
     const declaredAs = (onDelete: 'cascade' | 'restrict', other: 'clear' | 'restrict') =>
-      declared({
+      withAdmins({
         things: entity({ fields: { a: text() } }),
         children: entity({ fields: { of: ref('things', { optional: true, onDelete }) } }),
         notes: entity({ fields: { on: ref('things', { optional: true, onDelete: other }) } }),
@@ -396,12 +388,12 @@ onEveryStoreByHand('a declaration that changes', (store) => {
 
   test('a token is of the type that gave it, and not of another that has its name by now', async () => {
     const users = (more = {}) => entity({ login: { userType: 'user' }, fields: {}, ...more })
-    const server = new TestServer(store, declared({ users: users() }))
+    const server = new TestServer(store, withAdmins({ users: users() }))
     servers.push(server)
     await server.start()
     const { token } = await server.user('users', { email: 'old@example.com' })
-    await server.restart(declared({ people: users({ was: 'users' }) }))
-    await server.restart(declared({ people: users(), users: users({ login: { userType: 'staff' } }) }))
+    await server.restart(withAdmins({ people: users({ was: 'users' }) }))
+    await server.restart(withAdmins({ people: users(), users: users({ login: { userType: 'staff' } }) }))
     await server.user('users', { email: 'new@example.com' })
     expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
   })
@@ -409,15 +401,15 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   test('a type that logs in again must know its e-mails as it did', async () => {
     const server = new TestServer(
       store,
-      declared({ users: entity({ login: { userType: 'user' }, fields: {} }) }),
+      withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) }),
     )
     servers.push(server)
     await server.start()
     await server.user('users', { email: 'a@example.com' })
-    await server.restart(declared({ users: entity({ fields: { email: text() } }) }))
+    await server.restart(withAdmins({ users: entity({ fields: { email: text() } }) }))
     await server.expect(200, 'PATCH', '/api/users/1/', { email: 'b@example.com' })
     expect(
-      await refusal(server, declared({ users: entity({ login: { userType: 'user' }, fields: {} }) })),
+      await refusal(server, withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) })),
     ).toContain('users.email_key is made from email, which 1 of users (users/1) have changed meanwhile')
   })
 
@@ -456,7 +448,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
 
   test('who does not know of a reference, or of what is required, does not go on', async () => {
     for (const next of [
-      declared({
+      withAdmins({
         things: entity({ fields: { a: text() } }),
         more: entity({ fields: { of: ref('things') } }),
       }),

@@ -1,38 +1,35 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { AppDeclaration } from '../../src/declare/define.ts'
-import { app, boolean, entity, everyone, integer, list, ref, signedIn, text } from '../../src/takeback.ts'
+import { boolean, entity, everyone, integer, list, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 const some = { optional: true } as const
 
 /** What is seen of a note depends on the rules, on the caller, on the caller's own Entity and on other Entities. */
 function declared(wide: boolean): AppDeclaration {
-  return app({
-    admins: 'admins',
-    entities: {
-      admins: entity({ login: { userType: 'admin' }, fields: {} }),
-      users: entity({
-        login: { userType: 'user' },
-        fields: { level: integer({ default: 0 }) },
-        access: { read: everyone, update: 'id == me.id' },
-      }),
-      rooms: entity({
-        fields: { title: text(), open: boolean({ default: true }) },
-        access: { read: wide ? everyone : 'open' },
-      }),
-      notes: entity({
-        fields: {
-          title: text(),
-          owner: ref('users', some),
-          room: ref('rooms', { ...some, as: 'notes' }),
-          also: list(ref('rooms'), { default: [] }),
-          price: integer({ ...some, read: wide ? everyone : 'owner.id == me.id' }),
-          hint: text({ ...some, read: 'me.level > 3' }),
-          place: text({ ...some, read: 'room.open' }),
-        },
-        access: { read: everyone, update: signedIn, delete: signedIn, restore: signedIn, history: everyone },
-      }),
-    },
+  return withAdmins({
+    users: entity({
+      login: { userType: 'user' },
+      fields: { level: integer({ default: 0 }) },
+      access: { read: everyone, update: 'id == me.id' },
+    }),
+    rooms: entity({
+      fields: { title: text(), open: boolean({ default: true }) },
+      access: { read: wide ? everyone : 'open' },
+    }),
+    notes: entity({
+      fields: {
+        title: text(),
+        owner: ref('users', some),
+        room: ref('rooms', { ...some, as: 'notes' }),
+        also: list(ref('rooms'), { default: [] }),
+        price: integer({ ...some, read: wide ? everyone : 'owner.id == me.id' }),
+        hint: text({ ...some, read: 'me.level > 3' }),
+        place: text({ ...some, read: 'room.open' }),
+      },
+      access: { read: everyone, update: signedIn, delete: signedIn, restore: signedIn, history: everyone },
+    }),
   })
 }
 

@@ -1,25 +1,22 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { budget } from '../../src/budget.ts'
-import { app, entity, integer, json, list, object, ref, text } from '../../src/takeback.ts'
+import { entity, integer, json, list, object, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    notes: entity({
-      fields: {
-        title: text({ max: 10, unique: true }),
-        count: integer({ optional: true }),
-        doc: json({ optional: true }),
-        numbers: list(integer(), { optional: true }),
-        lines: list(object({ price: integer() }), { optional: true }),
-        other: ref('notes', { optional: true }),
-        others: list(ref('notes'), { optional: true }),
-      },
-    }),
-  },
+const declaration = withAdmins({
+  notes: entity({
+    fields: {
+      title: text({ max: 10, unique: true }),
+      count: integer({ optional: true }),
+      doc: json({ optional: true }),
+      numbers: list(integer(), { optional: true }),
+      lines: list(object({ price: integer() }), { optional: true }),
+      other: ref('notes', { optional: true }),
+      others: list(ref('notes'), { optional: true }),
+    },
+  }),
 })
 
 /** The most that an answer about failures may have: each has its path and its sentences, some have two paths. */

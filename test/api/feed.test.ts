@@ -4,23 +4,19 @@ import { Feed, type FeedOperation, type FeedPage } from '../../src/journal/feed.
 import { isPosition, type Position, PositionGone } from '../../src/journal/position.ts'
 import { compileFeed } from '../../src/plan/past/feed.ts'
 import type { Store } from '../../src/store/store.ts'
-import { app, entity, integer, ref, text } from '../../src/takeback.ts'
+import { entity, integer, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins,
-    notes: entity({
-      fields: {
-        title: text(),
-        count: integer({ default: 0 }),
-        about: ref('notes', { optional: true, onDelete: 'cascade' }),
-      },
-    }),
-    tags: entity({ fields: { name: text() } }),
-  },
+const declaration = withAdmins({
+  notes: entity({
+    fields: {
+      title: text(),
+      count: integer({ default: 0 }),
+      about: ref('notes', { optional: true, onDelete: 'cascade' }),
+    },
+  }),
+  tags: entity({ fields: { name: text() } }),
 })
 
 /** All pages from a position on, as far as can be read now. */

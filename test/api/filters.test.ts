@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { app, datetime, entity, everyone, integer, list, object, ref, text } from '../../src/takeback.ts'
-import { everything } from '../declarations.ts'
+import { datetime, entity, everyone, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { everything, withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 onEveryStore('filters', everything, (server) => {
@@ -221,20 +221,16 @@ onEveryStore('filters', everything, (server) => {
   })
 })
 
-const teams = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    rooms: entity({
-      fields: { title: text(), house: ref('houses', { optional: true, as: 'rooms' }) },
-      access: { read: everyone },
-    }),
-    houses: entity({ fields: { name: text() }, access: { read: everyone } }),
-    bookings: entity({
-      fields: { room: ref('rooms', { as: 'bookings' }), guests: integer(), starts_at: datetime() },
-      access: { read: everyone },
-    }),
-  },
+const teams = withAdmins({
+  rooms: entity({
+    fields: { title: text(), house: ref('houses', { optional: true, as: 'rooms' }) },
+    access: { read: everyone },
+  }),
+  houses: entity({ fields: { name: text() }, access: { read: everyone } }),
+  bookings: entity({
+    fields: { room: ref('rooms', { as: 'bookings' }), guests: integer(), starts_at: datetime() },
+    access: { read: everyone },
+  }),
 })
 
 onEveryStore('expansions', teams, (server) => {
@@ -314,33 +310,29 @@ onEveryStore('expansions', teams, (server) => {
   })
 })
 
-const clubs = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { name: text() },
-      access: { read: 'name != "Hidden" || id == me.id' },
-    }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    clubs: entity({
-      fields: {
-        name: text(),
-        members: list(ref('users', { as: 'clubs', onDelete: 'clear' }), { default: [] }),
-        inner: object(
-          { guests: list(ref('users', { onDelete: 'clear' }), { optional: true, max: 50 }) },
-          { optional: true },
-        ),
-      },
-      access: {
-        read: everyone,
-        create: 'me.id in members && size(members) <= 2',
-        update: 'me.id in members && me.id in next.members',
-        history: everyone,
-      },
-    }),
-  },
+const clubs = withAdmins({
+  users: entity({
+    login: { userType: 'user' },
+    fields: { name: text() },
+    access: { read: 'name != "Hidden" || id == me.id' },
+  }),
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  clubs: entity({
+    fields: {
+      name: text(),
+      members: list(ref('users', { as: 'clubs', onDelete: 'clear' }), { default: [] }),
+      inner: object(
+        { guests: list(ref('users', { onDelete: 'clear' }), { optional: true, max: 50 }) },
+        { optional: true },
+      ),
+    },
+    access: {
+      read: everyone,
+      create: 'me.id in members && size(members) <= 2',
+      update: 'me.id in members && me.id in next.members',
+      history: everyone,
+    },
+  }),
 })
 
 onEveryStore('lists of references', clubs, (server) => {
@@ -418,20 +410,16 @@ onEveryStore('lists of references', clubs, (server) => {
   })
 })
 
-const guarded = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
-    teams: entity({
-      fields: {
-        owner: ref('users'),
-        members: list(ref('users'), { default: [], read: 'owner.id == me.id' }),
-      },
-      access: { read: everyone },
-    }),
-    tasks: entity({ fields: { team: ref('teams') }, access: { read: everyone } }),
-  },
+const guarded = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
+  teams: entity({
+    fields: {
+      owner: ref('users'),
+      members: list(ref('users'), { default: [], read: 'owner.id == me.id' }),
+    },
+    access: { read: everyone },
+  }),
+  tasks: entity({ fields: { team: ref('teams') }, access: { read: everyone } }),
 })
 
 onEveryStore('filters on a list of references that only some see', guarded, (server) => {

@@ -1,14 +1,11 @@
 import { expect, test } from 'bun:test'
-import { app, entity, ref, text } from '../../src/takeback.ts'
+import { entity, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    rooms: entity({ fields: { title: text({ unique: true }) } }),
-    visits: entity({ fields: { title: text(), room: ref('rooms') } }),
-  },
+const declaration = withAdmins({
+  rooms: entity({ fields: { title: text({ unique: true }) } }),
+  visits: entity({ fields: { title: text(), room: ref('rooms') } }),
 })
 
 const ROUNDS = 12

@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
-import { app, entity, integer, json, text } from '../../src/takeback.ts'
+import { entity, integer, json, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    notes: entity({
-      fields: {
-        body: text({ optional: true }),
-        doc: json({ optional: true }),
-        count: integer({ optional: true }),
-      },
-    }),
-  },
+const declaration = withAdmins({
+  notes: entity({
+    fields: {
+      body: text({ optional: true }),
+      doc: json({ optional: true }),
+      count: integer({ optional: true }),
+    },
+  }),
 })
 
 const MANY = 'x'.repeat(300_000)

@@ -1,17 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { EntityDeclaration, FieldDeclaration } from '../../src/declare/define.ts'
-import {
-  app,
-  entity,
-  everyone,
-  integer,
-  json,
-  list,
-  object,
-  ref,
-  signedIn,
-  text,
-} from '../../src/takeback.ts'
+import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received } from '../harness.ts'
 
 type Json = Record<string, unknown>
@@ -72,26 +62,22 @@ const types = Object.keys(places).flatMap((place) =>
   Object.keys(hidings).map((hiding) => ({ place, hiding, name: `${place}_${hiding}`.toLowerCase() })),
 )
 
-const hidden = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    ...Object.fromEntries(
-      types.map(({ place, hiding, name }) => [
-        name,
-        typeOf(places[place]?.({ read: hidings[hiding as keyof typeof hidings] }) ?? {}),
-      ]),
+const hidden = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { read: everyone } }),
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  ...Object.fromEntries(
+    types.map(({ place, hiding, name }) => [
+      name,
+      typeOf(places[place]?.({ read: hidings[hiding as keyof typeof hidings] }) ?? {}),
+    ]),
+  ),
+  drops: typeOf({
+    inbox: text({ ...some, read: hidings.elsewhere, write: signedIn }),
+    box: object(
+      { note: text({ ...some, read: hidings.elsewhere }), seen: text(some) },
+      { ...some, write: signedIn },
     ),
-    drops: typeOf({
-      inbox: text({ ...some, read: hidings.elsewhere, write: signedIn }),
-      box: object(
-        { note: text({ ...some, read: hidings.elsewhere }), seen: text(some) },
-        { ...some, write: signedIn },
-      ),
-    }),
-  },
+  }),
 })
 
 /** Everything of an Entity that is sent by whoever writes it. */

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import {
-  app,
   datetime,
   entity,
   everyone,
@@ -12,40 +11,37 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 const some = { optional: true } as const
 const staff = { read: 'me.type == "staff"', write: 'me.type == "staff"' } as const
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    members: entity({
-      login: { userType: 'member' },
-      fields: { nickname: text(some) },
-      access: { read: everyone },
-    }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    rooms: entity({ fields: { title: text(), owner: ref('members', some) }, access: { read: everyone } }),
-    tasks: entity({
-      fields: {
-        title: text(some),
-        priority: integer(some),
-        ratio: number(some),
-        starts_at: datetime(some),
-        assignee: ref('members', { ...some, as: 'assignments' }),
-        room: ref('rooms', some),
-        address: object({ street: text(some), zip: text(some) }, some),
-        labels: list(text(), { default: [] }),
-        extra: json(some),
-        salary: integer({ ...some, ...staff }),
-        manager: ref('members', { ...some, ...staff }),
-        vault: object({ combination: text(some) }, { ...some, ...staff }),
-      },
-      access: { read: everyone, create: everyone, update: everyone },
-    }),
-  },
+const declared = withAdmins({
+  members: entity({
+    login: { userType: 'member' },
+    fields: { nickname: text(some) },
+    access: { read: everyone },
+  }),
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  rooms: entity({ fields: { title: text(), owner: ref('members', some) }, access: { read: everyone } }),
+  tasks: entity({
+    fields: {
+      title: text(some),
+      priority: integer(some),
+      ratio: number(some),
+      starts_at: datetime(some),
+      assignee: ref('members', { ...some, as: 'assignments' }),
+      room: ref('rooms', some),
+      address: object({ street: text(some), zip: text(some) }, some),
+      labels: list(text(), { default: [] }),
+      extra: json(some),
+      salary: integer({ ...some, ...staff }),
+      manager: ref('members', { ...some, ...staff }),
+      vault: object({ combination: text(some) }, { ...some, ...staff }),
+    },
+    access: { read: everyone, create: everyone, update: everyone },
+  }),
 })
 
 const unknown = (what: string) => `"${what}" is not a value of tasks that can be sorted by`

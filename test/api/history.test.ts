@@ -1,32 +1,29 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone, integer, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { entity, everyone, integer, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { name: text({ optional: true }) },
-      access: { create: everyone },
-    }),
-    rooms: entity({ fields: { title: text() } }),
-    notes: entity({
-      fields: {
-        text: text(),
-        stars: integer({ default: 0 }),
-        tags: list(text(), { optional: true }),
-        room: ref('rooms', { optional: true, onDelete: 'clear' }),
-        place: object(
-          { city: text({ optional: true }), room: ref('rooms', { optional: true }) },
-          { optional: true },
-        ),
-      },
-      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, history: signedIn },
-    }),
-    secrets: entity({ fields: { a: text() }, access: { read: signedIn } }),
-  },
+const declaration = withAdmins({
+  users: entity({
+    login: { userType: 'user' },
+    fields: { name: text({ optional: true }) },
+    access: { create: everyone },
+  }),
+  rooms: entity({ fields: { title: text() } }),
+  notes: entity({
+    fields: {
+      text: text(),
+      stars: integer({ default: 0 }),
+      tags: list(text(), { optional: true }),
+      room: ref('rooms', { optional: true, onDelete: 'clear' }),
+      place: object(
+        { city: text({ optional: true }), room: ref('rooms', { optional: true }) },
+        { optional: true },
+      ),
+    },
+    access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, history: signedIn },
+  }),
+  secrets: entity({ fields: { a: text() }, access: { read: signedIn } }),
 })
 
 onEveryStore('history', declaration, (server) => {

@@ -15,18 +15,18 @@ import { recall, tell } from '../../src/store/migration/memory.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createOwnTables, FORMAT } from '../../src/store/own.ts'
 import { count, sql, word } from '../../src/store/sql.ts'
-import { app, entity, text } from '../../src/takeback.ts'
+import { entity, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { eventually, newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 
 const DAY = 86_400_000
 const fields = { title: text() }
 const entities = {
-  admins: entity({ login: { userType: 'admin' }, fields: {} }),
   notes: entity({ fields }),
   logs: entity({ fields, journal: { keep: '1d' } }),
 }
-const declaration = app({ admins: 'admins', entities })
+const declaration = withAdmins(entities)
 
 const locationOf = ({ url }: TestDatabase): Location => readConfig({ database: url }, {}).database
 
@@ -129,7 +129,7 @@ onEveryStoreByHand('an incarnation', (store) => {
     expect((await feed.after(before, { limit: 10 })).operations).toHaveLength(1)
     // Under another name it is cut as far as before.
     const { logs, ...rest } = entities
-    await server.restart(app({ admins: 'admins', entities: { ...rest, lines: { ...logs, was: 'logs' } } }))
+    await server.restart(withAdmins({ ...rest, lines: { ...logs, was: 'logs' } }))
     const renamed = server.context.feed.after(start, { limit: 10, entities: ['lines'] })
     await expect(renamed).rejects.toThrow(PositionGone)
   }, 60_000)

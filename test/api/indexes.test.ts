@@ -3,9 +3,9 @@ import type { AppDeclaration, EntityDeclaration } from '../../src/declare/define
 import type { ListQuery } from '../../src/plan/read/list-query.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { app, choice, datetime, entity, integer, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStoreByHand, TestServer } from '../harness.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const index = [
   ['status', '-starts_at'],
   ['room.id', 'starts_at'],
@@ -13,22 +13,18 @@ const index = [
   ['-updated_at'],
 ] as const
 const declared = (more: Partial<EntityDeclaration>) =>
-  app({
-    admins: 'admins',
-    entities: {
-      admins,
-      rooms: entity({ fields: { title: text() } }),
-      visits: entity({
-        fields: {
-          room: ref('rooms', { optional: true }),
-          status: choice(['open', 'held', 'paid']),
-          starts_at: datetime(),
-          note: text({ optional: true }),
-          guests: integer({ optional: true }),
-        },
-        ...more,
-      }),
-    },
+  withAdmins({
+    rooms: entity({ fields: { title: text() } }),
+    visits: entity({
+      fields: {
+        room: ref('rooms', { optional: true }),
+        status: choice(['open', 'held', 'paid']),
+        starts_at: datetime(),
+        note: text({ optional: true }),
+        guests: integer({ optional: true }),
+      },
+      ...more,
+    }),
   })
 
 const ROWS = 100_000
@@ -151,23 +147,19 @@ onEveryStoreByHand('an index that is declared later', (store) => {
     await server.restart(declared({ index: [['-status', 'starts_at']] }))
     expect(await sorts(server)).toEqual(['visits:-status+starts_at:sort'])
     await server.restart(
-      app({
-        admins: 'admins',
-        entities: {
-          admins,
-          rooms: entity({ fields: { title: text() } }),
-          old_visits: entity({
-            was: 'visits',
-            fields: {
-              room: ref('rooms', { optional: true }),
-              state: choice(['open', 'held', 'paid'], { was: 'status' }),
-              starts_at: datetime(),
-              note: text({ optional: true }),
-              guests: integer({ optional: true }),
-            },
-            index: [['-state', 'starts_at']],
-          }),
-        },
+      withAdmins({
+        rooms: entity({ fields: { title: text() } }),
+        old_visits: entity({
+          was: 'visits',
+          fields: {
+            room: ref('rooms', { optional: true }),
+            state: choice(['open', 'held', 'paid'], { was: 'status' }),
+            starts_at: datetime(),
+            note: text({ optional: true }),
+            guests: integer({ optional: true }),
+          },
+          index: [['-state', 'starts_at']],
+        }),
       }),
     )
     expect(await sorts(server)).toEqual(['old_visits:-state+starts_at:sort'])
@@ -205,15 +197,11 @@ onEveryStoreByHand('an index that is declared later', (store) => {
   test('names of many long columns do not meet', async () => {
     const long = (letter: string) => letter.repeat(50)
     const fields = { [long('a')]: integer(), [long('b')]: integer(), c: integer() }
-    const declaration = app({
-      admins: 'admins',
-      entities: {
-        admins,
-        visits: entity({
-          fields,
-          index: [[long('a'), long('b')], [long('a'), `-${long('b')}`], [long('a'), 'c'], [`-${long('a')}`]],
-        }),
-      },
+    const declaration = withAdmins({
+      visits: entity({
+        fields,
+        index: [[long('a'), long('b')], [long('a'), `-${long('b')}`], [long('a'), 'c'], [`-${long('a')}`]],
+      }),
     })
     const server = await started(declaration)
     const names = await indexes(server)

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import type { EntityDeclaration, Fields } from '../../src/declare/define.ts'
+import type { AppDeclaration, Fields } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { copy } from '../../src/store/copy/copy.ts'
@@ -9,19 +9,14 @@ import { preview } from '../../src/store/migration/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { ownTables } from '../../src/store/own.ts'
 import { entity, json, list, object, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { isTested, newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 import { newFolder } from '../process/process.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declared = (entities: Record<string, EntityDeclaration>) => ({
-  admins: 'admins',
-  entities: { admins, ...entities },
-})
 const tags = entity({ fields: { name: text({ default: '' }) } })
 const posts = (fields: Fields) =>
-  declared({ tags, posts: entity({ fields: { title: text({ default: '' }), ...fields } }) })
-type Declared = ReturnType<typeof declared>
+  withAdmins({ tags, posts: entity({ fields: { title: text({ default: '' }), ...fields } }) })
 
 const cleared = list(ref('tags', { onDelete: 'clear' }), { default: [] })
 const refs = (...list: readonly number[]) => list.map((id) => ({ id }))
@@ -32,7 +27,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
 
   /** Three tags, and a post for each body. */
   async function started(
-    declaration: Declared,
+    declaration: AppDeclaration,
     bodies: readonly object[],
     database?: TestDatabase,
   ): Promise<TestServer> {
@@ -47,7 +42,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
   const remove = (server: TestServer, path: string) => server.expect(200, 'DELETE', `/api/${path}/`)
   const restore = (server: TestServer, path: string) =>
     server.expect(200, 'DELETE', `/api/${path}/?restore=1`)
-  const refusal = (server: TestServer, declaration: Declared) =>
+  const refusal = (server: TestServer, declaration: AppDeclaration) =>
     server.restart(declaration).then(
       () => 'started',
       (error: Error) => error.message,
@@ -69,11 +64,11 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
 
   test('it is added together with the type that it refers to, and to itself', async () => {
     const titled = { title: text({ default: '' }) }
-    const server = new TestServer(store, declared({ posts: entity({ fields: titled }) }))
+    const server = new TestServer(store, withAdmins({ posts: entity({ fields: titled }) }))
     servers.push(server)
     await server.start()
     await server.expect(201, 'POST', '/api/posts/', {})
-    const more = declared({
+    const more = withAdmins({
       posts: entity({ fields: { ...titled, tags: cleared, others: list(ref('posts'), { default: [] }) } }),
       tags,
     })
@@ -91,10 +86,10 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     await server.stop()
     const lists = entity({ fields: { tags: cleared } })
     const opened = await server.openStore()
-    const additive = async (declaration: Declared) =>
+    const additive = async (declaration: AppDeclaration) =>
       (await preview(opened.structure, tablesOf(resolve(declaration)))).additive
     expect(await additive(posts({ tags: cleared }))).toBe(false)
-    expect(await additive(declared({ ...posts({}).entities, lists }))).toBe(false)
+    expect(await additive(withAdmins({ ...posts({}).entities, lists }))).toBe(false)
     expect(await additive(posts({ note: text({ optional: true }) }))).toBe(true)
     await opened.close()
   })
@@ -149,7 +144,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     expect(await linksAstray(server, posts({ tags: cleared }))).toEqual([])
 
     // And so are the types on both sides of it.
-    await server.restart(declared({}))
+    await server.restart(withAdmins({}))
     const last = await server.openStore()
     try {
       const find = findAside(last.structure, ['tags'])
@@ -171,7 +166,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
       { tags: refs(2, 1), meta: { tags: refs(3) } },
     ])
     await remove(server, 'tags/1')
-    const renamed = declared({
+    const renamed = withAdmins({
       labels: entity({ was: 'tags', fields: { name: text({ default: '' }) } }),
       articles: entity({
         was: 'posts',
@@ -204,7 +199,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     expect(back.labels).toEqual(refs(2))
     expect(await linksAstray(server, renamed)).toEqual([])
     // Another of the former names finds nothing in its way.
-    const anew = declared({
+    const anew = withAdmins({
       ...posts({ tags: cleared }).entities,
       labels: entity({ fields: { name: text({ default: '' }) } }),
       articles: entity({
@@ -266,7 +261,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     await mine.restart(posts({ tags: cleared }))
     expect((await get(mine, 'posts/1')).tags).toEqual(refs(1))
     const of = (fields: readonly Fields[]) =>
-      declared({
+      withAdmins({
         tags,
         ...Object.fromEntries(fields.map((one, at) => [`kind_${at}`, entity({ fields: one })])),
         posts: entity({ fields: {} }),

@@ -1,20 +1,17 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { app, entity, list, ref, text } from '../../src/takeback.ts'
+import { entity, list, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 const MAX = 4
 const TAGS = 8
 const RUNS = Math.min(Number(process.env.TAKEBACK_TEST_RUNS ?? 40), 400)
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    shelves: entity({ fields: { name: text({ default: '' }) } }),
-    tags: entity({ fields: { shelf: ref('shelves', { onDelete: 'cascade', optional: true }) } }),
-    posts: entity({ fields: { tags: list(ref('tags', { onDelete: 'clear' }), { max: MAX, default: [] }) } }),
-  },
+const declaration = withAdmins({
+  shelves: entity({ fields: { name: text({ default: '' }) } }),
+  tags: entity({ fields: { shelf: ref('shelves', { onDelete: 'cascade', optional: true }) } }),
+  posts: entity({ fields: { tags: list(ref('tags', { onDelete: 'clear' }), { max: MAX, default: [] }) } }),
 })
 
 const refs = (ids: readonly number[]) => ids.map((id) => ({ id }))

@@ -1,35 +1,32 @@
 import { afterEach, expect, test } from 'bun:test'
-import { app, entity, list, object, ref, text } from '../../src/takeback.ts'
+import { entity, list, object, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    tags: entity({ fields: { name: text() } }),
-    teams: entity({ fields: { name: text() } }),
-    people: entity({
-      fields: {
-        name: text(),
-        team: ref('teams', { optional: true, onDelete: 'cascade' }),
-        friends: list(ref('people', { onDelete: 'clear' }), { default: [] }),
-      },
-    }),
-    posts: entity({
-      fields: {
-        title: text(),
-        tags: list(ref('tags', { onDelete: 'clear' }), { max: 4, default: [] }),
-        authors: list(ref('people'), { default: [] }),
-        readers: list(ref('people', { onDelete: 'cascade' }), { optional: true }),
-        meta: object(
-          { tags: list(ref('tags', { onDelete: 'clear' }), { min: 1 }), note: text({ default: '' }) },
-          { optional: true },
-        ),
-        more: object({ note: text(), tags: list(ref('tags'), { default: [] }) }, { optional: true }),
-      },
-    }),
-  },
+const declaration = withAdmins({
+  tags: entity({ fields: { name: text() } }),
+  teams: entity({ fields: { name: text() } }),
+  people: entity({
+    fields: {
+      name: text(),
+      team: ref('teams', { optional: true, onDelete: 'cascade' }),
+      friends: list(ref('people', { onDelete: 'clear' }), { default: [] }),
+    },
+  }),
+  posts: entity({
+    fields: {
+      title: text(),
+      tags: list(ref('tags', { onDelete: 'clear' }), { max: 4, default: [] }),
+      authors: list(ref('people'), { default: [] }),
+      readers: list(ref('people', { onDelete: 'cascade' }), { optional: true }),
+      meta: object(
+        { tags: list(ref('tags', { onDelete: 'clear' }), { min: 1 }), note: text({ default: '' }) },
+        { optional: true },
+      ),
+      more: object({ note: text(), tags: list(ref('tags'), { default: [] }) }, { optional: true }),
+    },
+  }),
 })
 
 const ids = (list: readonly { id: number }[] | null) => list?.map(({ id }) => id) ?? null

@@ -1,32 +1,29 @@
 import { expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
 import { app, email, entity, everyone, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received } from '../harness.ts'
 
 /** The same rules for the e-mail of the login and for a field like any other, with the same values. */
 const declared = (rules: { read?: string; write?: string }) =>
-  app({
-    admins: 'admins',
-    entities: {
-      admins: entity({ login: { userType: 'admin' }, fields: {} }),
-      staff: entity({ login: { userType: 'staff' }, fields: {} }),
-      users: entity({
-        login: { userType: 'user', email: rules },
-        fields: { name: text(), twin: email({ ...rules, unique: true }) },
-        access: {
-          create: everyone,
-          read: signedIn,
-          update: signedIn,
-          history: signedIn,
-          restore: signedIn,
-          delete: signedIn,
-        },
-      }),
-      notes: entity({
-        fields: { text: text(), owner: ref('users') },
-        access: { create: signedIn, read: signedIn },
-      }),
-    },
+  withAdmins({
+    staff: entity({ login: { userType: 'staff' }, fields: {} }),
+    users: entity({
+      login: { userType: 'user', email: rules },
+      fields: { name: text(), twin: email({ ...rules, unique: true }) },
+      access: {
+        create: everyone,
+        read: signedIn,
+        update: signedIn,
+        history: signedIn,
+        restore: signedIn,
+        delete: signedIn,
+      },
+    }),
+    notes: entity({
+      fields: { text: text(), owner: ref('users') },
+      access: { create: signedIn, read: signedIn },
+    }),
   })
 
 const own = declared({ read: 'id == me.id' })

@@ -1,13 +1,9 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone } from '../../src/takeback.ts'
+import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
-  },
+const declaration = withAdmins({
+  users,
 })
 
 const PAIRS = 6

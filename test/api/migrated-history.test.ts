@@ -1,13 +1,11 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { EntityDeclaration, Fields } from '../../src/declare/define.ts'
-import { choice, decimal, entity, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { choice, decimal, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { things } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declared = (fields: EntityDeclaration['fields']) => ({
-  admins: 'admins',
-  entities: { admins, things: entity({ fields: { other: integer({ default: 0 }), ...fields } }) },
-})
+const declared = (fields: EntityDeclaration['fields']) =>
+  things({ other: integer({ default: 0 }), ...fields })
 
 interface Case {
   readonly before: Fields

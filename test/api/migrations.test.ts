@@ -1,22 +1,15 @@
 import { afterAll, expect, test } from 'bun:test'
-import type { EntityDeclaration } from '../../src/declare/define.ts'
+import type { AppDeclaration } from '../../src/declare/define.ts'
 import { boolean, decimal, entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { things, withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
-
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declared = (entities: Record<string, EntityDeclaration>) => ({
-  admins: 'admins',
-  entities: { admins, ...entities },
-})
-const things = (fields: EntityDeclaration['fields'], more = {}) =>
-  declared({ things: entity({ fields, ...more }) })
 
 onEveryStoreByHand('a changed declaration', (store) => {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
   /** A server with some rows, which then starts anew with each of the declarations. */
-  async function started(declaration: ReturnType<typeof declared>, ...bodies: object[]): Promise<TestServer> {
+  async function started(declaration: AppDeclaration, ...bodies: object[]): Promise<TestServer> {
     const server = new TestServer(store, declaration)
     servers.push(server)
     await server.start()
@@ -25,7 +18,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
   }
   const first = async (server: TestServer) =>
     (await server.expect(200, 'GET', '/api/things/1/')) as Record<string, unknown>
-  const refusal = (server: TestServer, declaration: ReturnType<typeof declared>) =>
+  const refusal = (server: TestServer, declaration: AppDeclaration) =>
     server.restart(declaration).then(
       () => 'started',
       (error: Error) => error.message,
@@ -34,7 +27,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
   test('new types, optional fields and fields with a default are added', async () => {
     const server = await started(things({ a: text() }), { a: 'x' })
     await server.restart(
-      declared({
+      withAdmins({
         things: entity({
           fields: {
             a: text(),
@@ -109,11 +102,11 @@ onEveryStoreByHand('a changed declaration', (store) => {
   })
 
   test('references that are no longer declared still guard a purge, and must not dangle when they are back', async () => {
-    const both = declared({
+    const both = withAdmins({
       things: entity({ fields: { to: ref('targets') } }),
       targets: entity({ fields: { a: text() } }),
     })
-    const without = declared({ targets: entity({ fields: { a: text() } }) })
+    const without = withAdmins({ targets: entity({ fields: { a: text() } }) })
     const server = new TestServer(store, both)
     servers.push(server)
     await server.start()
@@ -135,7 +128,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
 
   test('a reference that was cleared is set again, whatever was declared in between', async () => {
     const targets = entity({ fields: { a: text() } })
-    const full = declared({
+    const full = withAdmins({
       targets,
       things: entity({ fields: { x: text(), to: ref('targets', { optional: true, onDelete: 'clear' }) } }),
     })
@@ -144,7 +137,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
     await server.start()
     await server.expect(201, 'POST', '/api/targets/', { a: 'x' })
     await server.expect(201, 'POST', '/api/things/', { x: 'v', to: { id: 1 } })
-    await server.restart(declared({ targets, things: entity({ fields: { x: text() } }) }))
+    await server.restart(withAdmins({ targets, things: entity({ fields: { x: text() } }) }))
     await server.expect(200, 'PATCH', '/api/things/1/', { x: 'w' })
     await server.restart(full)
     await server.expect(200, 'DELETE', '/api/targets/1/')

@@ -2,18 +2,8 @@ import { afterAll, expect } from 'bun:test'
 import type { FieldDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import type { Step } from '../../src/store/step.ts'
-import {
-  app,
-  entity,
-  everyone,
-  integer,
-  json,
-  list,
-  object,
-  ref,
-  signedIn,
-  text,
-} from '../../src/takeback.ts'
+import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { giant, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 
 /** Names that a database or JavaScript has in places that no statement of ours shows. */
@@ -30,7 +20,6 @@ const access = {
   restore: signedIn,
   history: signedIn,
 } as const
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const users = entity({
   login: { userType: 'user' },
   fields: {},
@@ -42,7 +31,7 @@ type Fields = Record<string, FieldDeclaration>
 /** Whether a declaration is taken: what is refused at the start meets nothing. */
 function isTaken(entities: Record<string, unknown>): boolean {
   try {
-    resolve(app({ admins: 'admins', entities: { admins, users, ...entities } as never }))
+    resolve(withAdmins({ users, ...entities } as never))
     return true
   } catch {
     return false
@@ -93,32 +82,28 @@ function declare(names: readonly string[]) {
   return {
     types,
     groups,
-    declaration: app({
-      admins: 'admins',
-      entities: {
-        admins,
-        users,
-        targets_: entity({ fields: {}, access }),
-        ...Object.fromEntries(
-          groups.flatMap((group, at) =>
-            Object.entries(kindsOf(group)).map(([kind, fields]) => [kind + at, entity({ fields, access })]),
-          ),
+    declaration: withAdmins({
+      users,
+      targets_: entity({ fields: {}, access }),
+      ...Object.fromEntries(
+        groups.flatMap((group, at) =>
+          Object.entries(kindsOf(group)).map(([kind, fields]) => [kind + at, entity({ fields, access })]),
         ),
-        ...Object.fromEntries(
-          types.map((name) => [
-            name,
-            entity({
-              fields: {
-                words: text({ search: true, unique: true }),
-                up: ref(name, { optional: true, onDelete: 'cascade' }),
-                all: list(ref(name, { onDelete: 'clear' }), { default: [] }),
-              },
-              access,
-            }),
-          ]),
-        ),
-      } as never,
-    }),
+      ),
+      ...Object.fromEntries(
+        types.map((name) => [
+          name,
+          entity({
+            fields: {
+              words: text({ search: true, unique: true }),
+              up: ref(name, { optional: true, onDelete: 'cascade' }),
+              all: list(ref(name, { onDelete: 'clear' }), { default: [] }),
+            },
+            access,
+          }),
+        ]),
+      ),
+    } as never),
   }
 }
 

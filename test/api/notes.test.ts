@@ -1,21 +1,20 @@
 import { expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
-import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
+import { entity, everyone, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
-const declaration = app({
-  admins: 'admins',
-  journal: { keep: '90d' },
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+const declaration = withAdmins(
+  {
     rooms: entity({ fields: { title: text({ unique: true }) }, access: all }),
     beds: entity({ fields: { label: text(), room: ref('rooms', { onDelete: 'cascade' }) }, access: all }),
   },
-})
+  { journal: { keep: '90d' } },
+)
 
 onEveryStore('what a caller says about a write', declaration, (server) => {
   const reason = 'because … 100 % of “them” asked\n(twice)'

@@ -1,16 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Bound } from '../../src/store/dialect.ts'
-import { app, entity, text } from '../../src/takeback.ts'
+import { entity, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type TestServer } from '../harness.ts'
 import { askedOf, planOf, valuesOf } from '../plans.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    rooms: entity({ fields: { title: text() } }),
-    visits: entity({ fields: { title: text() } }),
-  },
+const declaration = withAdmins({
+  rooms: entity({ fields: { title: text() } }),
+  visits: entity({ fields: { title: text() } }),
 })
 
 interface Change {

@@ -4,7 +4,6 @@ import { type Field, walk } from '../../src/declare/model.ts'
 import type { View } from '../../src/plan/view/view.ts'
 import type { Actor } from '../../src/plan/viewer/actor.ts'
 import {
-  app,
   boolean,
   choice,
   date,
@@ -24,6 +23,7 @@ import {
   text,
   url,
 } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received, type TestServer } from '../harness.ts'
 
 /*
@@ -47,84 +47,80 @@ const all = {
   history: signedIn,
 } as const
 
-const oracle = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    staff: entity({ login: { userType: 'staff' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: {
-        name: text(some),
-        zq_rank: integer({ ...some, ...hidden }),
-        zq_boss: ref('users', { ...some, ...hidden, as: 'zq_team' }),
-        own_phone: text({ ...some, read: 'id == me.id' }),
-      },
-      access: { read: everyone, update: 'id == me.id' },
-    }),
-    vaults: entity({
-      fields: {
-        zq_code: text({ unique: true }),
-        zq_thing: ref('things', { ...some, as: 'zq_safes', onDelete: 'clear' }),
-      },
-      access: { read: staff, create: staff },
-    }),
-    targets: entity({
-      fields: { name: text(), vault: ref('vaults', { ...some, as: 'zq_aims' }) },
-      access: all,
-    }),
-    things: entity({
-      fields: {
-        title: text({ search: true }),
-        amount: integer(some),
-        tags: list(text(), { default: [] }),
-        lines: list(object({ price: integer() }), { default: [] }),
-        place: object({ city: text(some), zq_zip: text({ ...some, ...hidden }) }, some),
-        owner: ref('users', some),
-        target: ref('targets', { ...some, as: 'things', onDelete: 'clear' }),
-        vault: ref('vaults', some),
-        vaults: list(ref('vaults'), { default: [] }),
-        zq_text: text({ ...some, ...hidden, search: true, unique: true }),
-        zq_email: email({ ...some, ...hidden }),
-        zq_url: url({ ...some, ...hidden }),
-        zq_choice: choice(['CANARYc1', 'CANARYc2'], { ...some, ...hidden }),
-        zq_integer: integer({ ...some, ...hidden }),
-        zq_number: number({ ...some, ...hidden }),
-        zq_decimal: decimal({ ...some, ...hidden, scale: 2 }),
-        zq_boolean: boolean({ ...some, ...hidden }),
-        zq_date: date({ ...some, ...hidden }),
-        zq_datetime: datetime({ ...some, ...hidden }),
-        zq_json: json({ ...some, ...hidden }),
-        zq_secret: secret({ ...some, ...hidden }),
-        zq_list: list(text(), { default: [], ...hidden }),
-        zq_lines: list(object({ price: integer() }), { default: [], ...hidden }),
-        zq_links: list(ref('targets', { as: 'zq_linked', onDelete: 'clear' }), { default: [], ...hidden }),
-        zq_ref: ref('targets', { ...some, ...hidden, as: 'zq_referred', onDelete: 'clear' }),
-        zq_object: object(
-          { inner: text(some), deep: object({ number: integer(some) }, some), to: ref('targets', some) },
-          { ...some, ...hidden },
-        ),
-        zq_always: object({ inner: integer({ default: 0 }) }, { read: staff }),
-        zq_shell: object({ only: text({ ...some, ...hidden }) }, some),
-        own_text: text({ ...some, ...own, search: true }),
-        own_choice: choice(['CANARYo1', 'CANARYo2'], { ...some, ...own }),
-        own_integer: integer({ default: 0, ...own }),
-        own_number: number({ ...some, ...own }),
-        own_decimal: decimal({ ...some, ...own, scale: 2 }),
-        own_boolean: boolean({ ...some, ...own }),
-        own_date: date({ ...some, ...own }),
-        own_datetime: datetime({ ...some, ...own }),
-        own_json: json({ ...some, ...own }),
-        own_list: list(text(), { default: [], ...own }),
-        own_lines: list(object({ price: integer() }), { default: [], ...own }),
-        own_links: list(ref('targets', { as: 'own_linked', onDelete: 'clear' }), { default: [], ...own }),
-        own_ref: ref('targets', { ...some, ...own, as: 'own_referred', onDelete: 'clear' }),
-        own_object: object({ inner: text(some), number: integer(some) }, { ...some, ...own }),
-      },
-      unique: [['title', 'zq_integer']],
-      access: all,
-    }),
-  },
+const oracle = withAdmins({
+  staff: entity({ login: { userType: 'staff' }, fields: {} }),
+  users: entity({
+    login: { userType: 'user' },
+    fields: {
+      name: text(some),
+      zq_rank: integer({ ...some, ...hidden }),
+      zq_boss: ref('users', { ...some, ...hidden, as: 'zq_team' }),
+      own_phone: text({ ...some, read: 'id == me.id' }),
+    },
+    access: { read: everyone, update: 'id == me.id' },
+  }),
+  vaults: entity({
+    fields: {
+      zq_code: text({ unique: true }),
+      zq_thing: ref('things', { ...some, as: 'zq_safes', onDelete: 'clear' }),
+    },
+    access: { read: staff, create: staff },
+  }),
+  targets: entity({
+    fields: { name: text(), vault: ref('vaults', { ...some, as: 'zq_aims' }) },
+    access: all,
+  }),
+  things: entity({
+    fields: {
+      title: text({ search: true }),
+      amount: integer(some),
+      tags: list(text(), { default: [] }),
+      lines: list(object({ price: integer() }), { default: [] }),
+      place: object({ city: text(some), zq_zip: text({ ...some, ...hidden }) }, some),
+      owner: ref('users', some),
+      target: ref('targets', { ...some, as: 'things', onDelete: 'clear' }),
+      vault: ref('vaults', some),
+      vaults: list(ref('vaults'), { default: [] }),
+      zq_text: text({ ...some, ...hidden, search: true, unique: true }),
+      zq_email: email({ ...some, ...hidden }),
+      zq_url: url({ ...some, ...hidden }),
+      zq_choice: choice(['CANARYc1', 'CANARYc2'], { ...some, ...hidden }),
+      zq_integer: integer({ ...some, ...hidden }),
+      zq_number: number({ ...some, ...hidden }),
+      zq_decimal: decimal({ ...some, ...hidden, scale: 2 }),
+      zq_boolean: boolean({ ...some, ...hidden }),
+      zq_date: date({ ...some, ...hidden }),
+      zq_datetime: datetime({ ...some, ...hidden }),
+      zq_json: json({ ...some, ...hidden }),
+      zq_secret: secret({ ...some, ...hidden }),
+      zq_list: list(text(), { default: [], ...hidden }),
+      zq_lines: list(object({ price: integer() }), { default: [], ...hidden }),
+      zq_links: list(ref('targets', { as: 'zq_linked', onDelete: 'clear' }), { default: [], ...hidden }),
+      zq_ref: ref('targets', { ...some, ...hidden, as: 'zq_referred', onDelete: 'clear' }),
+      zq_object: object(
+        { inner: text(some), deep: object({ number: integer(some) }, some), to: ref('targets', some) },
+        { ...some, ...hidden },
+      ),
+      zq_always: object({ inner: integer({ default: 0 }) }, { read: staff }),
+      zq_shell: object({ only: text({ ...some, ...hidden }) }, some),
+      own_text: text({ ...some, ...own, search: true }),
+      own_choice: choice(['CANARYo1', 'CANARYo2'], { ...some, ...own }),
+      own_integer: integer({ default: 0, ...own }),
+      own_number: number({ ...some, ...own }),
+      own_decimal: decimal({ ...some, ...own, scale: 2 }),
+      own_boolean: boolean({ ...some, ...own }),
+      own_date: date({ ...some, ...own }),
+      own_datetime: datetime({ ...some, ...own }),
+      own_json: json({ ...some, ...own }),
+      own_list: list(text(), { default: [], ...own }),
+      own_lines: list(object({ price: integer() }), { default: [], ...own }),
+      own_links: list(ref('targets', { as: 'own_linked', onDelete: 'clear' }), { default: [], ...own }),
+      own_ref: ref('targets', { ...some, ...own, as: 'own_referred', onDelete: 'clear' }),
+      own_object: object({ inner: text(some), number: integer(some) }, { ...some, ...own }),
+    },
+    unique: [['title', 'zq_integer']],
+    access: all,
+  }),
 })
 
 /** What is put into what they must not see: each of it is found in no answer to them. */

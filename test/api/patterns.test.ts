@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { app, entity, text } from '../../src/takeback.ts'
+import { entity, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 /** All that the language has, and that not every engine reads alike. */
@@ -26,15 +27,11 @@ const texts = [
   ...['2026-01', '7', 'XY', 'Xy', 'xY', '\u00a0', '\t', '\v', '\n', 'a{,2}', 'x', '-', '1', '日本', ''],
 ]
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    words: entity({ fields: { word: text({ optional: true }) } }),
-    ...Object.fromEntries(
-      patterns.map((pattern, at) => [`p${at}`, entity({ fields: { word: text({ pattern }) } })]),
-    ),
-  },
+const declared = withAdmins({
+  words: entity({ fields: { word: text({ optional: true }) } }),
+  ...Object.fromEntries(
+    patterns.map((pattern, at) => [`p${at}`, entity({ fields: { word: text({ pattern }) } })]),
+  ),
 })
 
 onEveryStore('patterns', declared, (server) => {

@@ -7,7 +7,8 @@ import { budget } from '../../src/budget.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import type { Act } from '../../src/store/act.ts'
-import { app, entity, everyone, json, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { entity, everyone, json, list, object, ref, secret, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { dumpOf, filesOf } from '../dump.ts'
 import { onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
 
@@ -16,34 +17,30 @@ const all = { create: everyone, read: everyone, update: everyone, delete: everyo
 /** The reason of what changes others, and of the purge itself: that stays. */
 const OTHER = 'a%20reason%20that%20stays'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    people: entity({
-      login: { userType: 'person' },
-      fields: {
-        name: text({ search: true }),
-        nick: text({ optional: true, unique: true }),
-        card: secret({ optional: true }),
-        about: json({ optional: true }),
-        home: object({ street: text({ search: true }) }, { optional: true }),
-      },
-      access: all,
-    }),
-    parts: entity({
-      fields: { label: text({ search: true }), of: ref('people', { onDelete: 'cascade' }) },
-      access: all,
-    }),
-    groups: entity({
-      fields: {
-        title: text(),
-        head: ref('people', { optional: true, onDelete: 'clear', as: 'heads' }),
-        members: list(ref('people', { onDelete: 'clear' }), { optional: true }),
-      },
-      access: all,
-    }),
-  },
+const declaration = withAdmins({
+  people: entity({
+    login: { userType: 'person' },
+    fields: {
+      name: text({ search: true }),
+      nick: text({ optional: true, unique: true }),
+      card: secret({ optional: true }),
+      about: json({ optional: true }),
+      home: object({ street: text({ search: true }) }, { optional: true }),
+    },
+    access: all,
+  }),
+  parts: entity({
+    fields: { label: text({ search: true }), of: ref('people', { onDelete: 'cascade' }) },
+    access: all,
+  }),
+  groups: entity({
+    fields: {
+      title: text(),
+      head: ref('people', { optional: true, onDelete: 'clear', as: 'heads' }),
+      members: list(ref('people', { onDelete: 'clear' }), { optional: true }),
+    },
+    access: all,
+  }),
 })
 
 onEveryStoreByHand('after a purge', (store) => {
@@ -193,23 +190,19 @@ onEveryStoreByHand('after a purge', (store) => {
   }, 120_000)
 })
 
-const tree = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    nodes: entity({
-      fields: {
-        label: text({ search: true }),
-        parent: ref('nodes', { optional: true, onDelete: 'cascade' }),
-        near: list(ref('nodes', { onDelete: 'cascade' }), { optional: true }),
-      },
-      access: all,
-    }),
-    leaves: entity({
-      fields: { label: text(), of: ref('nodes', { onDelete: 'cascade' }) },
-      access: all,
-    }),
-  },
+const tree = withAdmins({
+  nodes: entity({
+    fields: {
+      label: text({ search: true }),
+      parent: ref('nodes', { optional: true, onDelete: 'cascade' }),
+      near: list(ref('nodes', { onDelete: 'cascade' }), { optional: true }),
+    },
+    access: all,
+  }),
+  leaves: entity({
+    fields: { label: text(), of: ref('nodes', { onDelete: 'cascade' }) },
+    access: all,
+  }),
 })
 
 class Cut extends Error {}

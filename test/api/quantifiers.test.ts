@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { app, entity, everyone, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { entity, everyone, integer, list, object, ref, text } from '../../src/takeback.ts'
 import { compileCel, type World } from '../cel-evaluate.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
 const some = { optional: true } as const
@@ -42,18 +43,14 @@ const conditions = quantified.flatMap((one) => [
   `${one} == false`,
 ])
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: personFields, access: { read: everyone } }),
-    ...Object.fromEntries(
-      ['posts', ...conditions.map((_, at) => `posts_${at}`)].map((name, at) => [
-        name,
-        entity({ fields: postFields, access: { read: at === 0 ? everyone : (conditions[at - 1] ?? '') } }),
-      ]),
-    ),
-  },
+const declared = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: personFields, access: { read: everyone } }),
+  ...Object.fromEntries(
+    ['posts', ...conditions.map((_, at) => `posts_${at}`)].map((name, at) => [
+      name,
+      entity({ fields: postFields, access: { read: at === 0 ? everyone : (conditions[at - 1] ?? '') } }),
+    ]),
+  ),
 })
 
 onEveryStore('quantifiers', declared, (server) => {

@@ -1,59 +1,56 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Bound } from '../../src/store/dialect.ts'
-import { app, choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 import { askedOf, planOf, scansIn, valuesOf } from '../plans.ts'
 
 const mine = 'company.id == me.company.id'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    companies: entity({ fields: { name: text() }, access: { read: 'id == me.company.id' } }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { company: ref('companies', { optional: true }) },
-      access: { read: 'id == me.id || company.id == me.company.id' },
-    }),
-    rooms: entity({
-      fields: { title: text(), company: ref('companies') },
-      access: { read: mine },
-      index: [['title']],
-    }),
-    visits: entity({
-      fields: {
-        company: ref('companies'),
-        owner: ref('users', { as: 'visits' }),
-        room: ref('rooms', { as: 'visits' }),
-        status: choice(['open', 'held', 'paid']),
-        starts_at: datetime(),
-        code: text(),
-        guests: integer(),
-      },
-      access: { read: mine },
-      index: [
-        ['company.id', '-starts_at'],
-        ['company.id', 'status', '-starts_at'],
-        ['code'],
-        ['status', '-starts_at'],
-      ],
-    }),
-    // Own ones, or those of one's company.
-    tickets: entity({
-      fields: { owner: ref('users'), company: ref('companies'), code: text() },
-      access: { read: 'owner.id == me.id || company.id == me.company.id' },
-      index: [['code']],
-    }),
-    projects: entity({
-      fields: { name: text(), members: list(ref('users'), { default: [] }) },
-      access: { read: 'me.id in members' },
-    }),
-    tasks: entity({
-      fields: { title: text(), project: ref('projects'), public: integer() },
-      access: { read: 'me.id in project.members' },
-    }),
-  },
+const declaration = withAdmins({
+  companies: entity({ fields: { name: text() }, access: { read: 'id == me.company.id' } }),
+  users: entity({
+    login: { userType: 'user' },
+    fields: { company: ref('companies', { optional: true }) },
+    access: { read: 'id == me.id || company.id == me.company.id' },
+  }),
+  rooms: entity({
+    fields: { title: text(), company: ref('companies') },
+    access: { read: mine },
+    index: [['title']],
+  }),
+  visits: entity({
+    fields: {
+      company: ref('companies'),
+      owner: ref('users', { as: 'visits' }),
+      room: ref('rooms', { as: 'visits' }),
+      status: choice(['open', 'held', 'paid']),
+      starts_at: datetime(),
+      code: text(),
+      guests: integer(),
+    },
+    access: { read: mine },
+    index: [
+      ['company.id', '-starts_at'],
+      ['company.id', 'status', '-starts_at'],
+      ['code'],
+      ['status', '-starts_at'],
+    ],
+  }),
+  // Own ones, or those of one's company.
+  tickets: entity({
+    fields: { owner: ref('users'), company: ref('companies'), code: text() },
+    access: { read: 'owner.id == me.id || company.id == me.company.id' },
+    index: [['code']],
+  }),
+  projects: entity({
+    fields: { name: text(), members: list(ref('users'), { default: [] }) },
+    access: { read: 'me.id in members' },
+  }),
+  tasks: entity({
+    fields: { title: text(), project: ref('projects'), public: integer() },
+    access: { read: 'me.id in project.members' },
+  }),
 })
 
 /** Those that are too large to be looked at as a whole. */

@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
+import { entity, everyone, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Sent, TestServer } from '../harness.ts'
 import { exchange, head } from '../raw.ts'
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone, read: everyone } }),
-    staff: entity({ login: { userType: 'staff' }, fields: {}, access: { create: signedIn } }),
-    notes: entity({ fields: { text: text() }, access: { create: everyone, read: everyone } }),
-  },
+const declared = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone, read: everyone } }),
+  staff: entity({ login: { userType: 'staff' }, fields: {}, access: { create: signedIn } }),
+  notes: entity({ fields: { text: text() }, access: { create: everyone, read: everyone } }),
 })
 
 /** An hour for each, so that no test depends on how long it takes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { app, entity, ref, text } from '../../src/takeback.ts'
-import { bookings, graph } from '../declarations.ts'
+import { entity, ref, text } from '../../src/takeback.ts'
+import { bookings, graph, withAdmins } from '../declarations.ts'
 import { expectInvalid, giant, onEveryStore } from '../harness.ts'
 
 onEveryStore('delete and restore', bookings, (server) => {
@@ -298,19 +298,15 @@ onEveryStore('a graph of references', graph, (server) => {
   })
 })
 
-const family = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    parents: entity({ fields: { name: text() } }),
-    children: entity({
-      fields: {
-        name: text(),
-        parent: ref('parents', { onDelete: 'cascade' }),
-        previous: ref('children', { optional: true, onDelete: 'cascade' }),
-      },
-    }),
-  },
+const family = withAdmins({
+  parents: entity({ fields: { name: text() } }),
+  children: entity({
+    fields: {
+      name: text(),
+      parent: ref('parents', { onDelete: 'cascade' }),
+      previous: ref('children', { optional: true, onDelete: 'cascade' }),
+    },
+  }),
 })
 
 onEveryStore('100,000 children', family, (server) => {

@@ -1,27 +1,19 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { EntityDeclaration } from '../../src/declare/define.ts'
+import type { AppDeclaration } from '../../src/declare/define.ts'
 import { check } from '../../src/store/check/check.ts'
 import { entity, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { things, withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
-
-type Fields = EntityDeclaration['fields']
-
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const declared = (entities: Record<string, EntityDeclaration>) => ({
-  admins: 'admins',
-  entities: { admins, ...entities },
-})
-const things = (fields: Fields, more = {}) => declared({ things: entity({ fields, ...more }) })
 
 /** Each goes from a first declaration to others; back to the first, it must say which `was` to write. */
 const cases: {
   readonly name: string
-  readonly first: ReturnType<typeof declared>
-  readonly next: readonly ReturnType<typeof declared>[]
+  readonly first: AppDeclaration
+  readonly next: readonly AppDeclaration[]
   /** What is refused, and what to write. */
   readonly says: readonly string[]
   /** The first declaration with all that. */
-  readonly back: ReturnType<typeof declared>
+  readonly back: AppDeclaration
   readonly path: string
   readonly body: object
 }[] = [
@@ -85,12 +77,12 @@ const cases: {
   },
   {
     name: 'an Entity type, with a field of it, and what refers to it',
-    first: declared({
+    first: withAdmins({
       rooms: entity({ fields: { title: text() } }),
       beds: entity({ fields: { room: ref('rooms', { optional: true }) } }),
     }),
     next: [
-      declared({
+      withAdmins({
         chambers: entity({ was: 'rooms', fields: { name: text({ was: 'title' }) } }),
         beds: entity({ fields: { room: ref('chambers', { optional: true }) } }),
       }),
@@ -99,7 +91,7 @@ const cases: {
       "rooms was renamed to chambers, and chambers is no longer declared: write was: 'chambers' here",
       "rooms.title was renamed to name, and name is no longer declared: write was: 'name' here",
     ],
-    back: declared({
+    back: withAdmins({
       rooms: entity({ was: 'chambers', fields: { title: text({ was: 'name' }) } }),
       beds: entity({ fields: { room: ref('rooms', { optional: true }) } }),
     }),
@@ -111,13 +103,13 @@ const cases: {
 onEveryStoreByHand('going back past a rename', (store) => {
   const servers: TestServer[] = []
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
-  async function started(declaration: ReturnType<typeof declared>): Promise<TestServer> {
+  async function started(declaration: AppDeclaration): Promise<TestServer> {
     const server = new TestServer(store, declaration)
     servers.push(server)
     await server.start()
     return server
   }
-  const refusal = (server: TestServer, declaration: ReturnType<typeof declared>) =>
+  const refusal = (server: TestServer, declaration: AppDeclaration) =>
     server.restart(declaration).then(
       () => 'started',
       (error: Error) => error.message,

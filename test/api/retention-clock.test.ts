@@ -1,20 +1,18 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
-import { app, entity, text } from '../../src/takeback.ts'
+import { entity, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { firstPass, onEveryStore, type TestServer } from '../harness.ts'
 
 const DAY = 86_400_000
 
-const declaration = app({
-  admins: 'admins',
-  trash: { keep: '30d' },
-  journal: { keep: '30d' },
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+const declaration = withAdmins(
+  {
     notes: entity({ fields: { text: text() } }),
   },
-})
+  { trash: { keep: '30d' }, journal: { keep: '30d' } },
+)
 
 /** Why the clock was doubted meanwhile. */
 async function doubtsDuring({ context }: TestServer, work: () => Promise<unknown>): Promise<string[]> {
@@ -68,10 +66,7 @@ onEveryStore('retention by a wrong clock', declaration, (server) => {
   })
 })
 
-const keepsAll = app({
-  admins: 'admins',
-  entities: { admins: entity({ login: { userType: 'admin' }, fields: {} }) },
-})
+const keepsAll = withAdmins({})
 
 onEveryStore('retention where everything is kept', keepsAll, (server) => {
   test('has nothing to erase, so it need not believe the clock', async () => {

@@ -1,21 +1,19 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
-import { app, entity, ref, text } from '../../src/takeback.ts'
+import { entity, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { firstPass, onEveryStore } from '../harness.ts'
 
 const DAY = 86_400_000
 
-const declaration = app({
-  admins: 'admins',
-  trash: { keep: '30d' },
-  journal: { keep: '90d' },
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+const declaration = withAdmins(
+  {
     notes: entity({ fields: { text: text(), of: ref('notes', { optional: true }) } }),
     papers: entity({ fields: { text: text() }, trash: { keep: '1y' }, journal: { keep: '10y' } }),
   },
-})
+  { trash: { keep: '30d' }, journal: { keep: '90d' } },
+)
 
 onEveryStore('what is old', declaration, (server) => {
   beforeAll(() => firstPass(server))

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { EntityDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import {
-  app,
   boolean,
   choice,
   date,
@@ -18,6 +17,7 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 
 /*
@@ -231,13 +231,9 @@ const declared = groups.flatMap((group, at) => [
   [`t${at}`, typeOf(group, false)] as const,
   [`w${at}`, typeOf(group, true)] as const,
 ])
-const everywhere = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    ...logins,
-    ...Object.fromEntries(declared),
-  },
+const everywhere = withAdmins({
+  ...logins,
+  ...Object.fromEntries(declared),
 })
 
 test('all that is said here can be said', () => {

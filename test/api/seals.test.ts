@@ -8,7 +8,8 @@ import { readConfig } from '../../src/config.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { openStore } from '../../src/store/open.ts'
-import { app, entity, everyone, object, secret, text } from '../../src/takeback.ts'
+import { entity, everyone, object, secret, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { dumpOf } from '../dump.ts'
 import { ADMIN, newDatabase, onEveryStoreByHand, type Received, type Sent, TestServer } from '../harness.ts'
 
@@ -16,11 +17,8 @@ const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
 const declared = (was?: string) =>
-  app({
-    admins: 'admins',
-    journal: { keep: '90d' },
-    entities: {
-      admins: entity({ login: { userType: 'admin' }, fields: {} }),
+  withAdmins(
+    {
       [was === undefined ? 'people' : 'persons']: entity({
         ...(was !== undefined && { was }),
         login: { userType: 'person' },
@@ -36,7 +34,8 @@ const declared = (was?: string) =>
       }),
       plain: entity({ fields: { name: text() }, access: all }),
     },
-  })
+    { journal: { keep: '90d' } },
+  )
 
 onEveryStoreByHand('former secrets', (store) => {
   const open = async (run: (server: TestServer) => Promise<void>) => {

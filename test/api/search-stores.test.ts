@@ -4,23 +4,20 @@ import { join } from 'node:path'
 import { keptWords } from '../../src/declare/words.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { copy } from '../../src/store/copy/copy.ts'
-import { app, entity, everyone, object, text } from '../../src/takeback.ts'
+import { entity, everyone, object, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { isTested, onEveryStoreByHand, onStore, TestServer } from '../harness.ts'
 import { startPostgres } from '../postgres.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    pages: entity({
-      fields: {
-        title: text({ search: true }),
-        body: text({ search: true, optional: true }),
-        by: object({ name: text({ search: true, optional: true }) }, { optional: true }),
-      },
-      access: { read: everyone },
-    }),
-  },
+const declaration = withAdmins({
+  pages: entity({
+    fields: {
+      title: text({ search: true }),
+      body: text({ search: true, optional: true }),
+      by: object({ name: text({ search: true, optional: true }) }, { optional: true }),
+    },
+    access: { read: everyone },
+  }),
 })
 
 /** Few words, so that many are found, in many scripts; some are the beginnings of others. */

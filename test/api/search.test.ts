@@ -3,29 +3,25 @@ import type { AppDeclaration, Fields } from '../../src/declare/define.ts'
 import { compileSearch } from '../../src/plan/read/search.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { compile, sql } from '../../src/store/sql.ts'
-import { app, choice, email, entity, everyone, integer, object, text } from '../../src/takeback.ts'
+import { choice, email, entity, everyone, integer, object, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
 
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
-const books = app({
-  admins: 'admins',
-  entities: {
-    admins,
-    books: entity({
-      fields: {
-        title: text({ search: true }),
-        blurb: text({ search: true, optional: true }),
-        pages: integer({ optional: true }),
-        kind: choice(['novel', 'poem'], { search: true, default: 'novel' }),
-        press: object(
-          { name: text({ search: true, default: 'unknown press' }), city: text({ optional: true }) },
-          { optional: true },
-        ),
-      },
-      access: { read: everyone },
-    }),
-    notes: entity({ fields: { search: text({ optional: true }), mail: email({ optional: true }) } }),
-  },
+const books = withAdmins({
+  books: entity({
+    fields: {
+      title: text({ search: true }),
+      blurb: text({ search: true, optional: true }),
+      pages: integer({ optional: true }),
+      kind: choice(['novel', 'poem'], { search: true, default: 'novel' }),
+      press: object(
+        { name: text({ search: true, default: 'unknown press' }), city: text({ optional: true }) },
+        { optional: true },
+      ),
+    },
+    access: { read: everyone },
+  }),
+  notes: entity({ fields: { search: text({ optional: true }), mail: email({ optional: true }) } }),
 })
 
 onEveryStore('search', books, (server) => {
@@ -259,7 +255,7 @@ onEveryStore('search', books, (server) => {
 })
 
 const things = (fields: Fields, name = 'things', more = {}): AppDeclaration =>
-  app({ admins: 'admins', entities: { admins, [name]: entity({ fields, ...more }) } })
+  withAdmins({ [name]: entity({ fields, ...more }) })
 
 onEveryStoreByHand('search that is declared later', (store) => {
   const servers: TestServer[] = []

@@ -21,6 +21,7 @@ import {
   text,
   url,
 } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { dumpOf } from '../dump.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 
@@ -93,7 +94,6 @@ const unchanged = [
 const types = Object.fromEntries(
   ['rooms', 'tags'].map((name) => [name, entity({ fields: { name: text({ default: '' }) } })]),
 )
-const admins = entity({ login: { userType: 'admin' }, fields: {} })
 const inside = (field: FieldDeclaration, within: boolean) => (within ? object({ in: field }) : field)
 
 /** A type for each shape with a field for each shape that it becomes; `to` says which those are of by then. */
@@ -108,7 +108,7 @@ function declared(shapes: typeof everywhere, to: (from: number, to: number) => n
     name,
     entity({ fields: { other: integer({ default: 0 }), ...Object.fromEntries(fields(from)) } }),
   ])
-  return { admins: 'admins', entities: { admins, ...types, ...Object.fromEntries(pairs) } }
+  return withAdmins({ ...types, ...Object.fromEntries(pairs) })
 }
 const asItWas = (from: number) => from
 

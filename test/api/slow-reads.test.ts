@@ -3,36 +3,33 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Placement } from '../../src/store/sqlite/placement.ts'
-import { app, choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStoreByHand, onStore, TestServer } from '../harness.ts'
 import { askedOf } from '../plans.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    companies: entity({ fields: { name: text() } }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { company: ref('companies', { optional: true }) },
-      access: { read: 'id == me.id' },
-    }),
-    visits: entity({
-      fields: {
-        company: ref('companies', { as: 'visits' }),
-        status: choice(['open', 'held']),
-        starts_at: datetime(),
-        guests: integer(),
-        note: text({ search: true }),
-        marks: list(integer(), { default: [] }),
-        essay: text({ max: 10_000, optional: true }),
-      },
-      access: { read: 'company.id == me.company.id' },
-      index: [['status', '-starts_at'], ['-starts_at']],
-    }),
-    // So small that it does not matter how it is looked at.
-    colours: entity({ fields: { name: text() } }),
-  },
+const declaration = withAdmins({
+  companies: entity({ fields: { name: text() } }),
+  users: entity({
+    login: { userType: 'user' },
+    fields: { company: ref('companies', { optional: true }) },
+    access: { read: 'id == me.id' },
+  }),
+  visits: entity({
+    fields: {
+      company: ref('companies', { as: 'visits' }),
+      status: choice(['open', 'held']),
+      starts_at: datetime(),
+      guests: integer(),
+      note: text({ search: true }),
+      marks: list(integer(), { default: [] }),
+      essay: text({ max: 10_000, optional: true }),
+    },
+    access: { read: 'company.id == me.company.id' },
+    index: [['status', '-starts_at'], ['-starts_at']],
+  }),
+  // So small that it does not matter how it is looked at.
+  colours: entity({ fields: { name: text() } }),
 })
 
 const VISITS = 30_000

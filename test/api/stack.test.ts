@@ -1,32 +1,29 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone, integer, json, ref, secret, text } from '../../src/takeback.ts'
+import { entity, everyone, integer, json, ref, secret, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, onEveryStore, type Received, type Sent } from '../harness.ts'
 
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    papers: entity({
-      fields: {
-        a: integer({ optional: true }),
-        b: integer({ optional: true }),
-        body: json({ optional: true }),
-        nick: text({ optional: true, unique: true }),
-      },
-      access: { ...all, history: everyone },
-    }),
-    parts: entity({
-      fields: { label: text(), of: ref('papers', { onDelete: 'cascade' }) },
-      access: all,
-    }),
-    people: entity({
-      login: { userType: 'person' },
-      fields: { name: text({ optional: true }), pin: secret({ optional: true }) },
-      access: { create: everyone, read: everyone, update: 'id == me.id', history: everyone },
-    }),
-  },
+const declaration = withAdmins({
+  papers: entity({
+    fields: {
+      a: integer({ optional: true }),
+      b: integer({ optional: true }),
+      body: json({ optional: true }),
+      nick: text({ optional: true, unique: true }),
+    },
+    access: { ...all, history: everyone },
+  }),
+  parts: entity({
+    fields: { label: text(), of: ref('papers', { onDelete: 'cascade' }) },
+    access: all,
+  }),
+  people: entity({
+    login: { userType: 'person' },
+    fields: { name: text({ optional: true }), pin: secret({ optional: true }) },
+    access: { create: everyone, read: everyone, update: 'id == me.id', history: everyone },
+  }),
 })
 
 /** How many rounds of random steps. */

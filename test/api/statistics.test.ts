@@ -1,27 +1,24 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { app, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { eventually, newDatabase, onStore, TestServer } from '../harness.ts'
 import { askedOf, type Told, valuesOf } from '../plans.ts'
 import { newPostgresDatabase } from '../postgres.ts'
 
 const ROWS = 2000
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    rooms: entity({ fields: { title: text() }, index: [['title']] }),
-    bookings: entity({
-      fields: {
-        guests: integer(),
-        room: ref('rooms'),
-        other: ref('rooms'),
-        more: list(ref('rooms'), { default: [] }),
-      },
-      index: [['guests']],
-    }),
-  },
+const declared = withAdmins({
+  rooms: entity({ fields: { title: text() }, index: [['title']] }),
+  bookings: entity({
+    fields: {
+      guests: integer(),
+      room: ref('rooms'),
+      other: ref('rooms'),
+      more: list(ref('rooms'), { default: [] }),
+    },
+    index: [['guests']],
+  }),
 })
 
 /** How many rows were looked at, those that a join threw away included. */

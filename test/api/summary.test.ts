@@ -1,27 +1,24 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { app, choice, date, decimal, entity, integer, number, ref, text } from '../../src/takeback.ts'
+import { choice, date, decimal, entity, integer, number, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 
-const shop = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {} }),
-    shops: entity({ fields: { name: text() }, access: { read: 'me != null' } }),
-    sales: entity({
-      fields: {
-        shop: ref('shops', { optional: true }),
-        owner: ref('users', { optional: true }),
-        status: choice(['open', 'paid'], { optional: true }),
-        pieces: integer({ optional: true }),
-        price: decimal({ scale: 3, optional: true }),
-        weight: number({ optional: true }),
-        day: date({ optional: true }),
-        margin: integer({ optional: true, read: 'me.type == "admin"' }),
-      },
-      access: { read: 'owner.id == me.id' },
-    }),
-  },
+const shop = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {} }),
+  shops: entity({ fields: { name: text() }, access: { read: 'me != null' } }),
+  sales: entity({
+    fields: {
+      shop: ref('shops', { optional: true }),
+      owner: ref('users', { optional: true }),
+      status: choice(['open', 'paid'], { optional: true }),
+      pieces: integer({ optional: true }),
+      price: decimal({ scale: 3, optional: true }),
+      weight: number({ optional: true }),
+      day: date({ optional: true }),
+      margin: integer({ optional: true, read: 'me.type == "admin"' }),
+    },
+    access: { read: 'owner.id == me.id' },
+  }),
 })
 
 onEveryStore('summaries', shop, (server) => {

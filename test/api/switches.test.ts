@@ -1,13 +1,10 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { entity, everyone, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { eventually, expectInvalid, onEveryStore } from '../harness.ts'
 
-const declaration = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    notes: entity({ fields: { title: text() }, access: { read: everyone } }),
-  },
+const declaration = withAdmins({
+  notes: entity({ fields: { title: text() }, access: { read: everyone } }),
 })
 
 const ways = [

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { hashesMade, hashesWaiting, hashSecret, verifyInTurn } from '../../src/account/passwords.ts'
 import { Throttle } from '../../src/account/throttle.ts'
 import { budget } from '../../src/budget.ts'
-import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { entity, everyone, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'
 
 const PASSWORD = 'a long enough password'
@@ -10,16 +11,12 @@ const PASSWORD = 'a long enough password'
 /** Who says which type they are of is looked for in that one alone, and a hash is made for each. */
 const ONE_HASH = { user_type: 'user' }
 
-const throttled = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({
-      login: { userType: 'user' },
-      fields: { name: text({ optional: true }) },
-      access: { create: everyone },
-    }),
-  },
+const throttled = withAdmins({
+  users: entity({
+    login: { userType: 'user' },
+    fields: { name: text({ optional: true }) },
+    access: { create: everyone },
+  }),
 })
 
 onEveryStore(

@@ -1,47 +1,44 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { app, choice, entity, everyone, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { choice, entity, everyone, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received } from '../harness.ts'
 
 const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
 const mine = 'owner.id == me.id'
 
-const ruled = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone, read: signedIn } }),
-    tasks: entity({
-      fields: {
-        title: text(),
-        status: choice(['draft', 'final'], { default: 'draft' }),
-        note: text({ optional: true, write: 'status == "draft"' }),
-        owner: ref('users'),
-        private: text({ optional: true, read: mine }),
-        detail: object({ seen: text({ optional: true }), own: json({ optional: true, read: mine }) }),
-        hidden: text({ optional: true, read: 'title == "never"', write: signedIn }),
-      },
-      access: {
-        create: signedIn,
-        read: signedIn,
-        update: `${mine} && status == "draft"`,
-        delete: signedIn,
-        restore: mine,
-        history: signedIn,
-      },
-    }),
-    comments: entity({
-      fields: { text: text(), task: ref('tasks', { onDelete: 'cascade' }) },
-      access: { create: signedIn, read: signedIn, delete: signedIn },
-    }),
-    boards: entity({
-      fields: {
-        name: text(),
-        pinned: ref('tasks', { optional: true, onDelete: 'clear' }),
-        shown: list(ref('tasks', { onDelete: 'clear' }), { default: [] }),
-      },
-      access: { create: signedIn, read: signedIn },
-    }),
-  },
+const ruled = withAdmins({
+  users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone, read: signedIn } }),
+  tasks: entity({
+    fields: {
+      title: text(),
+      status: choice(['draft', 'final'], { default: 'draft' }),
+      note: text({ optional: true, write: 'status == "draft"' }),
+      owner: ref('users'),
+      private: text({ optional: true, read: mine }),
+      detail: object({ seen: text({ optional: true }), own: json({ optional: true, read: mine }) }),
+      hidden: text({ optional: true, read: 'title == "never"', write: signedIn }),
+    },
+    access: {
+      create: signedIn,
+      read: signedIn,
+      update: `${mine} && status == "draft"`,
+      delete: signedIn,
+      restore: mine,
+      history: signedIn,
+    },
+  }),
+  comments: entity({
+    fields: { text: text(), task: ref('tasks', { onDelete: 'cascade' }) },
+    access: { create: signedIn, read: signedIn, delete: signedIn },
+  }),
+  boards: entity({
+    fields: {
+      name: text(),
+      pinned: ref('tasks', { optional: true, onDelete: 'clear' }),
+      shown: list(ref('tasks', { onDelete: 'clear' }), { default: [] }),
+    },
+    access: { create: signedIn, read: signedIn },
+  }),
 })
 
 onEveryStore('the rules of taking back', ruled, (server) => {

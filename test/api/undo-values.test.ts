@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { app, entity, everyone, integer, json, list, object, signedIn, text } from '../../src/takeback.ts'
+import { entity, integer, json, list, object, signedIn, text } from '../../src/takeback.ts'
+import { users, withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received, type TestServer } from '../harness.ts'
 
 const access = {
@@ -12,22 +13,18 @@ const access = {
   history: signedIn,
 } as const
 
-const declared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
-    notes: entity({
-      fields: {
-        title: text(),
-        count: integer({ default: 0 }),
-        anything: json({ optional: true }),
-        tags: list(text(), { default: [] }),
-        place: object({ city: text({ optional: true }), zip: text({ optional: true }) }, { optional: true }),
-      },
-      access,
-    }),
-  },
+const declared = withAdmins({
+  users,
+  notes: entity({
+    fields: {
+      title: text(),
+      count: integer({ default: 0 }),
+      anything: json({ optional: true }),
+      tags: list(text(), { default: [] }),
+      place: object({ city: text({ optional: true }), zip: text({ optional: true }) }, { optional: true }),
+    },
+    access,
+  }),
 })
 
 /** The parts of a note that change on their own; `place` says whether there is one. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { app, entity, everyone, integer, object, ref, signedIn, text } from '../../src/takeback.ts'
-import { graph } from '../declarations.ts'
+import { entity, integer, object, ref, signedIn, text } from '../../src/takeback.ts'
+import { graph, users, withAdmins } from '../declarations.ts'
 import { giant, onEveryStore, onEveryStoreByHand, type Received, type Sent, TestServer } from '../harness.ts'
 
 const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
@@ -249,17 +249,13 @@ onEveryStore('undo', graph, (server) => {
   })
 })
 
-const shared = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
-    notes: entity({
-      fields: { text: text(), n: integer({ default: 0 }) },
-      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn },
-    }),
-    logs: entity({ fields: { text: text() }, access: { create: signedIn, read: signedIn } }),
-  },
+const shared = withAdmins({
+  users,
+  notes: entity({
+    fields: { text: text(), n: integer({ default: 0 }) },
+    access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn },
+  }),
+  logs: entity({ fields: { text: text() }, access: { create: signedIn, read: signedIn } }),
 })
 
 onEveryStore('who may undo', shared, (server) => {
@@ -293,18 +289,14 @@ onEveryStore('who may undo', shared, (server) => {
   })
 })
 
-const guarded = app({
-  admins: 'admins',
-  entities: {
-    admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    users: entity({ login: { userType: 'user' }, fields: {}, access: { create: everyone } }),
-    notes: entity({
-      fields: { text: text({ unique: true }) },
-      access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
-    }),
-    dossiers: entity({ fields: { about: ref('notes') } }),
-    forms: entity({ fields: { text: text() }, access: { create: signedIn } }),
-  },
+const guarded = withAdmins({
+  users,
+  notes: entity({
+    fields: { text: text({ unique: true }) },
+    access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn, restore: signedIn },
+  }),
+  dossiers: entity({ fields: { about: ref('notes') } }),
+  forms: entity({ fields: { text: text() }, access: { create: signedIn } }),
 })
 
 onEveryStore('what undo tells', guarded, (server) => {
@@ -362,12 +354,8 @@ onEveryStore('what undo tells', guarded, (server) => {
 onEveryStoreByHand('taking back across declarations', (store) => {
   test('what still exists is mapped, and what does not is named', async () => {
     const declared = (fields: any) =>
-      app({
-        admins: 'admins',
-        entities: {
-          admins: entity({ login: { userType: 'admin' }, fields: {} }),
-          things: entity({ fields }),
-        },
+      withAdmins({
+        things: entity({ fields }),
       })
     const server = new TestServer(store, declared({ a: text(), old: text({ optional: true }), n: integer() }))
     await server.start()
@@ -391,12 +379,8 @@ onEveryStoreByHand('taking back across declarations', (store) => {
 
   test('objects are mapped value by value: what they gained meanwhile stays', async () => {
     const declared = (fields: any) =>
-      app({
-        admins: 'admins',
-        entities: {
-          admins: entity({ login: { userType: 'admin' }, fields: {} }),
-          things: entity({ fields }),
-        },
+      withAdmins({
+        things: entity({ fields }),
       })
     const server = new TestServer(
       store,
@@ -420,13 +404,9 @@ onEveryStoreByHand('taking back across declarations', (store) => {
   giant(
     'a hundred thousand changes are taken back in one go',
     async () => {
-      const family = app({
-        admins: 'admins',
-        entities: {
-          admins: entity({ login: { userType: 'admin' }, fields: {} }),
-          parents: entity({ fields: { name: text() } }),
-          children: entity({ fields: { name: text(), parent: ref('parents', { onDelete: 'cascade' }) } }),
-        },
+      const family = withAdmins({
+        parents: entity({ fields: { name: text() } }),
+        children: entity({ fields: { name: text(), parent: ref('parents', { onDelete: 'cascade' }) } }),
       })
       const server = new TestServer(store, family, { 'statement-timeout': '60' })
       await server.start()

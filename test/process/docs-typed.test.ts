@@ -190,11 +190,11 @@ const stories: Record<string, () => Promise<void>> = {
   },
 }
 
-const rooms = (fields: string, more = '') => `import { app, choice, entity, integer, text } from 'takeback'
-export default app({ admins: 'admins', entities: {
-  admins: entity({ login: { userType: 'admin' }, fields: {} }), ${more}
+const rooms = (fields: string, more = '') => `import { choice, entity, integer, text } from 'takeback'
+export default withAdmins({
+${more}
   rooms: entity({ fields: { ${fields} } }),
-} })
+})
 void choice
 `
 

@@ -1,4 +1,4 @@
-import { list, listEntities } from '../src/api/list.ts'
+import { listEntities, listPage } from '../src/api/list.ts'
 import { Query } from '../src/api/query.ts'
 import { readEntity, readOne } from '../src/api/read.ts'
 import { loadModel, openApp } from '../src/app.ts'
@@ -44,7 +44,7 @@ export async function lookUp(
   }
 }
 
-function answerOf(context: Parameters<typeof list>[0], { actor, entity, id, query }: Wanted) {
+function answerOf(context: Parameters<typeof listPage>[0], { actor, entity, id, query }: Wanted) {
   const plan = context.plans.get(entity)
   if (plan === undefined) throw new Error(`There is no Entity type ${entity}.`)
   const parameters = new URLSearchParams(query)
@@ -53,7 +53,7 @@ function answerOf(context: Parameters<typeof list>[0], { actor, entity, id, quer
       id,
       query: query === undefined ? Query.empty : new Query(parameters, readEntity.takes),
     })
-  return list(
+  return listPage(
     context,
     plan,
     actor,

@@ -40,7 +40,7 @@ import { Origins } from './serve/http/origins.ts'
 import { htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
-import { type Bound, bind } from './serve/http/server.ts'
+import { type BoundServer, bindServer } from './serve/http/server.ts'
 import type { Dialect } from './store/dialect.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
@@ -236,15 +236,15 @@ export async function startApp(
   }
 }
 
-function bindTo(config: Config, observer: Observer): Bound {
+function bindTo(config: Config, observer: Observer): BoundServer {
   try {
-    return bind({ host: config.host, port: config.port, observer })
+    return bindServer({ host: config.host, port: config.port, observer })
   } catch (error) {
     throw new StartError(bindRefusal(error, config))
   }
 }
 
-function serveOn(bound: Bound, config: Config, app: App): Running {
+function serveOn(bound: BoundServer, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
   const retention = new Retention(context, compileRetention(model, context.store.dialect))

@@ -10,7 +10,7 @@ import type { Model } from '../src/declare/model.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { catalogue } from '../src/errors.ts'
 import { documentOf } from '../src/openapi/document.ts'
-import { answerOf, sampleOf } from '../src/openapi/sample.ts'
+import { sampleAnswer, sampleOf } from '../src/openapi/sample.ts'
 import { compilePlans } from '../src/plan/compile.ts'
 import { system } from '../src/plan/viewer/actor.ts'
 import { routesOf } from '../src/serve/http/routes.ts'
@@ -155,7 +155,7 @@ for (const [name, model] of models)
         const errors = new Map()
         plans.get(type.name)?.view(system).check('whole', sampleOf(type, model), errors)
         expect([type.name, ...errors]).toEqual([type.name])
-        expect(Object.keys(answerOf(type, model)).slice(0, 1)).toEqual(['id'])
+        expect(Object.keys(sampleAnswer(type, model)).slice(0, 1)).toEqual(['id'])
       }
     })
   })

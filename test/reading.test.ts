@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { functionsIn, parseSources } from './syntax.ts'
+import { functionsIn, parseSources, topNames } from './syntax.ts'
 
 /** What a reader can hold in one view. */
 const LINES_MAX = 40
@@ -18,6 +18,27 @@ test('functions stay within what a reader can hold', () => {
 test('no call has arguments that only their place tells apart', () => {
   const many = functions.filter(({ parameters }) => parameters > PARAMETERS_MAX).map(({ name }) => name)
   expect(many.filter((name) => !stillPositional.includes(name))).toEqual([])
+})
+
+/** Each database has its own of these: whoever knows one knows the other. */
+const isOfADatabase = (path: string) => /^store\/(sqlite|postgres)\//.test(path)
+
+test('a name stands for one thing: what one file exports, no other has under the same name', () => {
+  const places = new Map<string, { path: string; isExported: boolean }[]>()
+  for (const [path, source] of sources) {
+    const { all, exported } = topNames(source)
+    for (const name of all) {
+      const known = places.get(name) ?? []
+      places.set(name, [...known, { path, isExported: exported.has(name) }])
+    }
+  }
+  const twice = [...places].filter(
+    ([, found]) =>
+      found.length > 1 &&
+      found.some(({ isExported }) => isExported) &&
+      !found.every(({ path }) => isOfADatabase(path)),
+  )
+  expect(twice.map(([name, found]) => `${name}: ${found.map(({ path }) => path).join(', ')}`)).toEqual([])
 })
 
 /** These lists may only become shorter. */

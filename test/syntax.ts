@@ -6,6 +6,7 @@ import {
   isObjectLiteralExpression,
   isParenthesizedExpression,
   isReturnStatement,
+  isVariableStatement,
 } from 'typescript/unstable/ast/is'
 import { API } from 'typescript/unstable/async'
 
@@ -51,6 +52,27 @@ export function functionsIn(path: string, source: SourceFile): Func[] {
   }
   visit(source, '')
   return found
+}
+
+/** The names of the functions, classes and types at the top of a file, and of all that it exports. */
+export function topNames(source: SourceFile): { readonly all: Set<string>; readonly exported: Set<string> } {
+  const all = new Set<string>()
+  const exported = new Set<string>()
+  for (const statement of source.statements) {
+    const isExported = /^export\b/.test(statement.getText(source))
+    for (const name of namesOf(statement)) {
+      if (isExported) exported.add(name)
+      if (isExported || !isVariableStatement(statement)) all.add(name)
+    }
+  }
+  return { all, exported }
+}
+
+function namesOf(statement: Node): string[] {
+  if (isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap((one) => nameOf(one) ?? [])
+  const name = nameOf(statement)
+  return name === undefined ? [] : [name]
 }
 
 /** What a node is called, if anything: `compileLists`, or `constructor`. */

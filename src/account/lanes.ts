@@ -13,7 +13,7 @@ export class NotStarted extends Failure {
 
 type LaneLimits = Readonly<Record<'hashesAtOnce' | 'hashesWaiting' | 'hashWaitMs', number>>
 
-interface Waiting {
+interface WaitingWork {
   start(): void
 }
 
@@ -26,7 +26,7 @@ const LOGINS_IN_A_ROW = 3
  */
 export class Lanes {
   readonly #limits: LaneLimits
-  readonly #queues: Readonly<Record<Lane, Set<Waiting>>> = { login: new Set(), other: new Set() }
+  readonly #queues: Readonly<Record<Lane, Set<WaitingWork>>> = { login: new Set(), other: new Set() }
   #running = 0
   #logins = 0
 
@@ -65,7 +65,7 @@ export class Lanes {
         leave()
         reject(new NotStarted(signal?.aborted ?? false))
       }
-      const waiting: Waiting = {
+      const waiting: WaitingWork = {
         start: () => {
           leave()
           this.#count(lane)

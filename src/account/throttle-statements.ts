@@ -54,14 +54,14 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
     ),
     begin: steps(
       ...lock,
-      ...clear(dialect),
+      ...clearOld(dialect),
       sql`INSERT INTO "takeback_attempts" ("id", "at", "account", "address", "outcome", "place", "elsewhere")
         VALUES (${param('$attempt')}, ${dialect.clock}, ${param('$account')}, ${param('$address')}, 'pending', ${param('$place')}, ${param('$elsewhere', 'integer')})`,
       counts(dialect),
     ),
     fail: steps(end('failed')),
     pass: steps(end('ok')),
-    remember: steps(...lock, end('ok'), ...remember),
+    remember: steps(...lock, end('ok'), ...rememberPlaces),
     withdraw: steps(withdraw),
     give: steps(...lock, withdraw, ...give(dialect)),
     forget: steps(
@@ -72,7 +72,7 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
 }
 
 /** What is old, and what a wrong clock has written down for a time to come: it would lock people out until then. */
-function clear({ clock, shift }: Dialect): Sql[] {
+function clearOld({ clock, shift }: Dialect): Sql[] {
   return [
     sql`DELETE FROM "takeback_attempts" WHERE "at" < ${shift(clock, -DAY)}`,
     sql`DELETE FROM "takeback_attempts" WHERE "at" > ${shift(clock, SKEW_MS)}`,
@@ -104,7 +104,7 @@ const upsertPlace = (place: string) =>
   sql`INSERT INTO "takeback_known_places" ("account", "place", "at") VALUES (${param('$account')}, ${param(place)}, ${time('$now')})
     ON CONFLICT ("account", "place") DO UPDATE SET "at" = excluded."at"`
 
-const remember = [
+const rememberPlaces = [
   sql`DELETE FROM "takeback_known_places" WHERE "at" < ${time('$old')}`,
   upsertPlace('$from'),
   upsertPlace('$device'),

@@ -75,7 +75,7 @@ export class Throttle {
     const signedIn = trier.session !== undefined
     await this.#store.write(signedIn ? this.#statements.pass : this.#statements.remember, {
       ...params,
-      $device: placeOf('device', device),
+      $device: placeDigest('device', device),
     })
     return { found, device }
   }
@@ -121,8 +121,8 @@ export class Throttle {
 
   /** Where an attempt comes from, and the place that it is counted for. */
   async #placeOf({ account, address, device, session }: Trier): Promise<{ origin: Origin; place: string }> {
-    if (session !== undefined) return { origin: 'device', place: placeOf('session', session) }
-    const places = { address: placeOf('address', address), device: placeOf('device', device ?? '') }
+    if (session !== undefined) return { origin: 'device', place: placeDigest('session', session) }
+    const places = { address: placeDigest('address', address), device: placeDigest('device', device ?? '') }
     const rows = await this.#store.read(this.#statements.known, {
       $account: digest(account),
       $place: places.address,
@@ -146,7 +146,7 @@ function attemptParams({ account, address }: Trier, place: string, origin: Origi
     $account: digest(account),
     $address: address,
     $place: place,
-    $from: placeOf('address', address),
+    $from: placeDigest('address', address),
     $elsewhere: origin === 'elsewhere' ? 1 : 0,
     [SLOTS[0]]: loginMutex(account),
     [SLOTS[1]]: loginMutex(address),
@@ -184,7 +184,7 @@ function newDevice(): string {
   return randomBytes(16).toString('base64url')
 }
 
-function placeOf(kind: 'address' | 'device' | 'session', name: string): string {
+function placeDigest(kind: 'address' | 'device' | 'session', name: string): string {
   return digest(`${kind} ${name}`)
 }
 

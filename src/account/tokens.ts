@@ -139,7 +139,7 @@ export function readClaims(payload: Uint8Array): Claims | undefined {
     typeof sub === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(sub) ?? []) : []
   if (use !== PURPOSE || iss !== ISSUER || !isFor(aud, AUDIENCE) || entity === undefined) return undefined
   if (typeof ses !== 'string' || typeof jti !== 'string') return undefined
-  if (!isWhole(epo) || !isWhole(exp) || !isWhole(auth_time)) return undefined
+  if (!isWholeNumber(epo) || !isWholeNumber(exp) || !isWholeNumber(auth_time)) return undefined
   if (nbf !== undefined && !(typeof nbf === 'number' && Number.isFinite(nbf))) return undefined
   return {
     entity,
@@ -149,7 +149,7 @@ export function readClaims(payload: Uint8Array): Claims | undefined {
   }
 }
 
-function isWhole(value: unknown): value is number {
+function isWholeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { Model } from '../declare/model.ts'
-import { object, refTo, schemaName } from './description.ts'
+import { closedObject, refTo, schemaName } from './description.ts'
 
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const someText: JsonSchema = { type: 'string', minLength: 1, maxLength: 1024 }
@@ -15,15 +15,15 @@ function userTypeSchema({ logins }: Model): JsonSchema {
 }
 
 function loginSchema(model: Model): JsonSchema {
-  return object({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
+  return closedObject({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
 }
 
 function loginByUsernameSchema(model: Model): JsonSchema {
   const rest = { password, user_type: userTypeSchema(model) }
   return {
     oneOf: [
-      object({ username: someText, ...rest }, ['username', 'password']),
-      object({ email: someText, ...rest }, ['email', 'password']),
+      closedObject({ username: someText, ...rest }, ['username', 'password']),
+      closedObject({ email: someText, ...rest }, ['email', 'password']),
     ],
   }
 }
@@ -33,7 +33,7 @@ export const passwordExpiry: JsonSchema = {
   description: 'When the password expires. Present only if it is temporary; change it before then.',
 }
 
-const loginAnswerSchema = object(
+const loginAnswerSchema = closedObject(
   {
     token: { type: 'string', description: 'A JWT. Send it with later requests.' },
     user: refTo('User'),
@@ -59,7 +59,7 @@ function userSchema(model: Model): JsonSchema {
   }
 }
 
-const passwordChangeSchema = object({ password, new_password: password }, ['password', 'new_password'])
+const passwordChangeSchema = closedObject({ password, new_password: password }, ['password', 'new_password'])
 
 /** Login, its answer, the signed-in user, and a change of password. */
 export function accountSchemas(model: Model): Record<string, JsonSchema> {

@@ -12,7 +12,7 @@ export function describeBatch(about: AboutServer): Description {
     open: [...about.model.entities.values()].some((type) =>
       writes.some((action) => about.isPublic(type, action)),
     ),
-    body: { schema: refTo('Batch'), example: exampleOf(about) },
+    body: { schema: refTo('Batch'), example: batchExample(about) },
     answers: [
       {
         status: 200,
@@ -37,7 +37,7 @@ export function describeBatch(about: AboutServer): Description {
 }
 
 /** Creates an Entity and deletes it. Prefers a type without required references. */
-function exampleOf({ model, sample }: AboutServer): object[] {
+function batchExample({ model, sample }: AboutServer): object[] {
   const types = [...model.entities.values()]
   const needs = ({ fields, login }: EntityType) =>
     login !== undefined || [...walk(fields)].some((field) => field.kind === 'reference' && !field.optional)

@@ -2,7 +2,7 @@ import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { type Keys, keyParams, lockGraphs, lockKeys } from '../plan/tables/locks.ts'
 import { EMAIL_KEY, uniquesOf } from '../plan/tables/schema.ts'
 import { type Act, write } from '../store/act.ts'
-import { keyOf } from '../store/mutex.ts'
+import { mutexKey } from '../store/mutex.ts'
 import type { Context } from './context.ts'
 import { valueAt } from './merge.ts'
 
@@ -53,7 +53,7 @@ function keysOf(parts: readonly Part[], model: Model): Keys | undefined {
     for (const { type, id, shared } of namedBy(part, model)) {
       if (isMade(id, parts)) continue
       if (!/^\d+$/.test(id)) return undefined
-      const key = keyOf(`${type}/${Number(id)}`)
+      const key = mutexKey(`${type}/${Number(id)}`)
       keys.set(key, shared && (keys.get(key) ?? true))
     }
     for (const key of valuesOf(part)) keys.set(key, false)
@@ -88,7 +88,7 @@ function valuesOf({ plan: { type }, body }: Part): bigint[] {
   return uniquesOf(type).flatMap((set) => {
     const values = set.map((column) => valueAt(body, column === EMAIL_KEY ? 'email' : column))
     return values.every((value) => value != null)
-      ? [keyOf(`${type.name} ${set} ${JSON.stringify(values).toLowerCase()}`)]
+      ? [mutexKey(`${type.name} ${set} ${JSON.stringify(values).toLowerCase()}`)]
       : []
   })
 }

@@ -24,7 +24,7 @@ import { parseIfMatch, update } from './update.ts'
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 
 /** One write of a batch, as far as it can be told before those before it are done. */
-interface Part {
+interface BatchPart {
   readonly method: (typeof METHODS)[number]
   readonly plan: Plan
   /** As it stands in the path: a number, or what refers to an earlier part. */
@@ -46,7 +46,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
   const answered: { readonly value: unknown }[] = []
   for (const [at, part] of parts.entries()) {
     try {
-      const answer = yield* run(context, actor, part, { answered, operation: $operation, allowance })
+      const answer = yield* runPart(context, actor, part, { answered, operation: $operation, allowance })
       bytes += Buffer.byteLength(answer.body ?? '')
       if (bytes > budget.answerBytes)
         throw invalidAt('', `brings the answers to more than ${budget.answerBytes} bytes: send fewer parts`)
@@ -72,10 +72,10 @@ interface Around {
   readonly allowance: Allowance
 }
 
-function* run(
+function* runPart(
   context: Context,
   actor: Actor,
-  { method, plan, id: sentId, query, body: sentBody, ifMatch }: Part,
+  { method, plan, id: sentId, query, body: sentBody, ifMatch }: BatchPart,
   { answered, operation, allowance }: Around,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
@@ -119,7 +119,7 @@ export function signUpsIn(context: Context, actor: Actor, sent: unknown): number
 }
 
 /** All that is wrong with the parts themselves comes at once. */
-function parseParts(context: Context, sent: unknown): Part[] {
+function parseParts(context: Context, sent: unknown): BatchPart[] {
   if (!Array.isArray(sent)) throw invalidAt('', 'must be a list of parts')
   refuseNumber(sent.length)
   const errors: Errors = new Map()
@@ -133,14 +133,17 @@ function parseParts(context: Context, sent: unknown): Part[] {
   return parts
 }
 
-function parsePart(context: Context, sent: unknown, errors: Errors): Part | undefined {
+function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart | undefined {
   if (!isRecord(sent))
     return note(errors, '', 'must be an object with method, path and, where it takes one, body')
   for (const name of Object.keys(sent))
     if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
   const method = METHODS.find((one) => one === sent.method)
   if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
-  const place = placeOf(context, sent.path, { takes: method === 'DELETE' ? removeEntity.takes : [], errors })
+  const place = parsePlace(context, sent.path, {
+    takes: method === 'DELETE' ? removeEntity.takes : [],
+    errors,
+  })
   if (method === undefined || place === undefined) return undefined
   if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not taken by this path')
   if (method === 'DELETE') {
@@ -163,11 +166,11 @@ function parsePart(context: Context, sent: unknown, errors: Errors): Part | unde
 /** `/api/<entity>/` and `/api/<entity>/<id>/`, with and without the last `/`. */
 const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
 
-function placeOf(
+function parsePlace(
   context: Context,
   path: unknown,
   { takes, errors }: { takes: typeof removeEntity.takes; errors: Errors },
-): Pick<Part, 'plan' | 'id' | 'query'> | undefined {
+): Pick<BatchPart, 'plan' | 'id' | 'query'> | undefined {
   const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
   const plan = context.plans.get(name)
   if (plan === undefined)

@@ -70,7 +70,7 @@ export interface Answer {
   readonly type?: string
   readonly headers?: Record<string, string>
   /** The Entities that the body has values of, so that a purge finds an answer that is kept. */
-  readonly shows?: readonly Shown[]
+  readonly shows?: readonly ShownEntity[]
 }
 
 /** The same with bytes, or with a stream that is sent as it comes. */
@@ -78,11 +78,11 @@ export interface AnyAnswer extends Omit<Answer, 'body'> {
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
 
-export type Shown = readonly [entity: string, id: number]
+export type ShownEntity = readonly [entity: string, id: number]
 
 /** An answer that can be kept. */
 export interface KeptAnswer extends Answer {
-  readonly shows: readonly Shown[]
+  readonly shows: readonly ShownEntity[]
 }
 
 export interface Preconditions {
@@ -95,17 +95,17 @@ export function askedBy(actor: Actor): Params {
   return { [ME]: userOf(actor)?.id ?? null, [NOW]: instant() }
 }
 
-let told = 0
-let text = ''
+let instantAt = 0
+let instantText = ''
 
 /** The time now. Every request has one, and thousands have the same: its text is made once for each millisecond. */
 function instant(): string {
   const now = Date.now()
-  if (now !== told) {
-    told = now
-    text = new Date(now).toISOString()
+  if (now !== instantAt) {
+    instantAt = now
+    instantText = new Date(now).toISOString()
   }
-  return text
+  return instantText
 }
 
 /** The parameters of a new operation, or of a part of one. */

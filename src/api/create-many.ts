@@ -78,7 +78,7 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
   const errors: Errors = new Map()
   const first = new Map<string, number>()
   for (const [at, body] of bodies.entries()) {
-    const params = isRecord(body) ? boundOf(plan, actor, body) : {}
+    const params = isRecord(body) ? boundParams(plan, actor, body) : {}
     for (const set of uniquesOf(plan.type)) {
       if (set.some((name) => params[name] == null)) continue
       const key = JSON.stringify([set, ...set.map((name) => String(params[name]))])
@@ -93,7 +93,7 @@ function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors 
   return errors
 }
 
-function boundOf(plan: Plan, actor: Actor, body: unknown): Params {
+function boundParams(plan: Plan, actor: Actor, body: unknown): Params {
   const errors: Errors = new Map()
   const params: Params = {}
   plan.bind(plan.view(actor).check('whole', body, errors), params)

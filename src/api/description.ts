@@ -108,7 +108,10 @@ export function manyOf(items: JsonSchema): JsonSchema {
 }
 
 /** An object with these keys and no others. */
-export function object(properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema {
+export function closedObject(
+  properties: Record<string, JsonSchema>,
+  required: readonly string[],
+): JsonSchema {
   return { type: 'object', properties, required, additionalProperties: false }
 }
 

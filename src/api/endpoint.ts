@@ -82,7 +82,7 @@ export function serverEndpoint<const Name extends ParameterName>(
     ...endpoint,
     takes: queryNamesOf(endpoint.parameters),
     run(context, call) {
-      admit(endpoint.access, call.caller.actor)
+      admitActor(endpoint.access, call.caller.actor)
       return endpoint.run(context, call as Call<QueryName<Name>>)
     },
   }
@@ -96,7 +96,7 @@ export function entityEndpoint<const Name extends ParameterName>(
   }
 }
 
-function admit(access: ServerEndpoint['access'], actor: Actor): void {
+function admitActor(access: ServerEndpoint['access'], actor: Actor): void {
   if (access === 'everyone') return
   if (actor.kind === 'nobody') throw signInFirst()
   if (access === 'admins' && !passesRules(actor)) throw new Failure('forbidden')

@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { object, refTo, SERVICE } from './description.ts'
+import { closedObject, refTo, SERVICE } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 
-const checkSchema: JsonSchema = object(
+const checkSchema: JsonSchema = closedObject(
   {
     status: { type: 'string', enum: ['ok', 'failed'] },
     since: { type: 'string', format: 'date-time', description: 'The start of this status.' },
@@ -12,12 +12,12 @@ const checkSchema: JsonSchema = object(
   ['status', 'since', 'last', 'message'],
 )
 
-const healthDetailsSchema: JsonSchema = object(
+const healthDetailsSchema: JsonSchema = closedObject(
   {
     status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
     version: { type: 'string', description: 'The version of Takeback.' },
     format: { type: 'integer', description: 'The format of the database.' },
-    checks: object({ database: checkSchema, retention: checkSchema }, ['database']),
+    checks: closedObject({ database: checkSchema, retention: checkSchema }, ['database']),
     store: {
       type: ['object', 'null'],
       description: 'Sizes and connections of the database; `null` if they are not available.',
@@ -25,7 +25,7 @@ const healthDetailsSchema: JsonSchema = object(
       additionalProperties: true,
     },
     feed: {
-      ...object({ lag_ms: { type: 'integer', minimum: 0 } }, ['lag_ms']),
+      ...closedObject({ lag_ms: { type: 'integer', minimum: 0 } }, ['lag_ms']),
       type: ['object', 'null'],
       description:
         'How old the oldest committed change is that those who follow the journal cannot read yet; `null` where the database does not tell.',
@@ -44,7 +44,7 @@ export const readHealth = serverEndpoint({
   access: 'everyone',
   unlimited: true,
   schemas: () => ({
-    Health: object({ status: { const: 'ok' } }, ['status']),
+    Health: closedObject({ status: { const: 'ok' } }, ['status']),
     HealthDetails: healthDetailsSchema,
   }),
   describe: () => ({

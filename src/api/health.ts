@@ -6,23 +6,23 @@ import type { Store } from '../store/store.ts'
 const RETRY_SOON = { 'Retry-After': '1' }
 
 /** What is known of one part of the server: since when it is so, and what went wrong. */
-interface Check {
+interface PartHealth {
   readonly status: 'ok' | 'failed'
   readonly since: string
   readonly last: string
   readonly message: string | null
 }
 
-type About = Readonly<Record<string, string | number>>
+type AboutRelease = Readonly<Record<string, string | number>>
 
-export type Part = 'database' | 'retention'
+export type HealthPart = 'database' | 'retention'
 
 /** Whether this server should get requests, and how it is. */
 export class Health {
   readonly #store: Store
-  readonly #about: About
+  readonly #about: AboutRelease
   readonly #observer: Observer
-  readonly #checks = new Map<Part, Check>()
+  readonly #checks = new Map<HealthPart, PartHealth>()
   #stopping = false
   #probe: Promise<void> = Promise.resolve()
   #probedAt = Number.NEGATIVE_INFINITY
@@ -30,7 +30,7 @@ export class Health {
   /** `about` is told to admins as it is. */
   constructor(
     store: Store,
-    { about = {}, observer = new Observer() }: { about?: About; observer?: Observer } = {},
+    { about = {}, observer = new Observer() }: { about?: AboutRelease; observer?: Observer } = {},
   ) {
     this.#store = store
     this.#about = about
@@ -49,12 +49,12 @@ export class Health {
   }
 
   /** What became of a part's work; `error` where it failed. */
-  note(part: Part, error?: unknown): void {
+  note(part: HealthPart, error?: unknown): void {
     const status = error === undefined ? 'ok' : 'failed'
     const before = this.#checks.get(part)
     const last = new Date().toISOString()
     const since = before?.status === status ? before.since : last
-    const message = error === undefined ? null : reasonOf(error)
+    const message = error === undefined ? null : causeText(error)
     this.#checks.set(part, { status, since, last, message })
     if ((before?.status ?? 'ok') !== status)
       this.#observer.emit({ kind: 'check_changed', part, status, message })
@@ -94,7 +94,7 @@ export class Health {
 }
 
 /** What went wrong at the bottom of it. */
-function reasonOf(error: unknown): string {
+function causeText(error: unknown): string {
   const cause = error instanceof Failure ? (error.cause ?? error) : error
   return cause instanceof Error ? cause.message : String(cause)
 }

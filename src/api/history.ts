@@ -13,12 +13,12 @@ import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
-import { toldOf } from './notes.ts'
+import { notesOf } from './notes.ts'
 import { changeSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
 
-interface Reading {
+interface HistoryReading {
   readonly id: number
   readonly query: Query<'limit' | 'cursor'>
 }
@@ -28,7 +28,7 @@ export async function history(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, query }: Reading,
+  { id, query }: HistoryReading,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   allow(plan, 'history', actor)
@@ -58,7 +58,7 @@ export async function history(
   return { status: 200, body: JSON.stringify({ data, next }) }
 }
 
-interface Page {
+interface HistoryPage {
   readonly fields: readonly Field[]
   readonly upcaster: Upcaster
   readonly shown: readonly VersionRow[]
@@ -67,9 +67,12 @@ interface Page {
 }
 
 /** The changes that are shown, each with what migrations had done before it. */
-async function changesIn(context: Context, { fields, upcaster, shown, rows }: Page): Promise<object[]> {
+async function changesIn(
+  context: Context,
+  { fields, upcaster, shown, rows }: HistoryPage,
+): Promise<object[]> {
   const operations = new Set(shown.map(({ operation }) => operation))
-  const told = await perform(context.store, toldOf(context, [...operations]))
+  const told = await perform(context.store, notesOf(context, [...operations]))
   return shown.flatMap((row, at) => [
     { ...versionChange(fields, upcaster, row, rows[at + 1]), ...told.get(String(row.operation)) },
     ...migratedOf(fields, upcaster, rows[at + 1], row),

@@ -25,14 +25,14 @@ const PARAMETERS = [
   'equalities',
 ] as const
 
-type ListParameters = QueryName<(typeof PARAMETERS)[number]>
+type ListParameterName = QueryName<(typeof PARAMETERS)[number]>
 
 /** `GET /api/<entity>/` */
-export async function list(
+export async function listPage(
   context: Context,
   plan: Plan,
   actor: Actor,
-  query: Query<ListParameters>,
+  query: Query<ListParameterName>,
 ): Promise<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
@@ -44,8 +44,8 @@ export async function list(
   if (errors.size > 0) throw invalid(errors)
 
   const caller = askedBy(actor)
-  const rows = await rowsOf(context, lists, asked, caller)
-  const shown = fitting(rows.slice(0, asked.limit))
+  const rows = await pageRows(context, lists, asked, caller)
+  const shown = fittingAnswer(rows.slice(0, asked.limit))
   const last = rows.length > shown.length ? shown.at(-1) : undefined
   const next = last === undefined ? 'null' : `"${lists.cursor(asked.sort, last[1] ?? null)}"`
   const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
@@ -53,7 +53,7 @@ export async function list(
 }
 
 /** Nothing is there where all of a large page is too much for an answer: then as much of it as is not. */
-async function rowsOf(
+async function pageRows(
   context: Context,
   lists: ListPlan,
   asked: ListQuery,
@@ -67,7 +67,7 @@ async function rowsOf(
 }
 
 /** The first rows, as many as an answer has room for. Where the database has left one out already, it ends there. */
-export function fitting(rows: readonly Row[]): readonly Row[] {
+export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
   let bytes = 0
   const end = rows.findIndex(([text], at) => {
     if (text === null || text === undefined) return true
@@ -93,7 +93,7 @@ async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, call
 function parseList(
   plan: Plan,
   lists: ListPlan,
-  query: Query<ListParameters>,
+  query: Query<ListParameterName>,
   errors: Errors,
 ): { asked: ListQuery; counts: boolean } {
   const { given, selection } = parseSelection(plan, lists, query, errors)
@@ -176,5 +176,5 @@ export const listEntities = entityEndpoint({
     ],
     codes: (['read', 'restore', 'history'] as const).flatMap((action) => about.refusals(action, true)),
   }),
-  run: (context, plan, { caller, query }) => list(context, plan, caller.actor, query),
+  run: (context, plan, { caller, query }) => listPage(context, plan, caller.actor, query),
 })

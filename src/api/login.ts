@@ -17,7 +17,7 @@ import type { Note } from './notes.ts'
 import type { Query } from './query.ts'
 
 /** A member of a login type, found by e-mail and password. */
-interface Member {
+interface LoginMember {
   readonly plan: Plan
   readonly id: number
   readonly epoch: number
@@ -59,7 +59,7 @@ export interface LoginRequest {
 /** The token of a session, with the user that it stands for. */
 export async function signIn(
   context: Context,
-  { plan, id, json, passwordExpiry }: Omit<Member, 'epoch'>,
+  { plan, id, json, passwordExpiry }: Omit<LoginMember, 'epoch'>,
   session: Session,
 ): Promise<Answer> {
   const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
@@ -88,7 +88,7 @@ async function findMember(
   context: Context,
   { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
   verify: Verify,
-): Promise<Member | undefined> {
+): Promise<LoginMember | undefined> {
   let looked = 0
   for (const type of types) {
     const plan = context.plans.get(type.name)
@@ -111,7 +111,7 @@ async function selfOf(
   context: Context,
   { login, type }: Plan,
   id: number,
-): Promise<Pick<Member, 'json' | 'passwordExpiry'> | undefined> {
+): Promise<Pick<LoginMember, 'json' | 'passwordExpiry'> | undefined> {
   if (login === undefined) return undefined
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
   const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
@@ -164,7 +164,7 @@ function takeTypes({ model }: Context, userType: unknown, errors: Errors): reado
   return []
 }
 
-export const signedIn: Success = {
+export const signedInAnswer: Success = {
   status: 200,
   description: 'The token and its user.',
   headers: [],
@@ -180,7 +180,7 @@ const loggingIn = {
   access: 'everyone',
 } as const
 const described = {
-  answers: [{ ...signedIn, headers: ['Takeback-Device'] }],
+  answers: [{ ...signedInAnswer, headers: ['Takeback-Device'] }],
   codes: ['login_failed', 'too_many_attempts', 'disk_full'],
 } as const
 

@@ -99,7 +99,7 @@ export function undoneParams(operations: Iterable<string>): Params {
 }
 
 /** What is told of an operation besides what it changed; nothing where there is nothing to tell. */
-export interface Told {
+export interface OperationNotes {
   run?: string
   reason?: string
   undoes?: string[]
@@ -107,10 +107,13 @@ export interface Told {
 }
 
 /** By operation. */
-export function* toldOf({ notes }: Context, operations: readonly unknown[]): Act<ReadonlyMap<string, Told>> {
-  const told = new Map<string, Told>()
+export function* notesOf(
+  { notes }: Context,
+  operations: readonly unknown[],
+): Act<ReadonlyMap<string, OperationNotes>> {
+  const told = new Map<string, OperationNotes>()
   if (operations.length === 0) return told
-  const of = (operation: unknown): Told => {
+  const of = (operation: unknown): OperationNotes => {
     const known = told.get(String(operation)) ?? {}
     told.set(String(operation), known)
     return known
@@ -127,7 +130,7 @@ export function* toldOf({ notes }: Context, operations: readonly unknown[]): Act
   return told
 }
 
-function push(told: Told, name: 'undoes' | 'undone_by', operation: unknown): void {
+function push(told: OperationNotes, name: 'undoes' | 'undone_by', operation: unknown): void {
   const known = told[name] ?? []
   if (known.length < budget.namedChanges) known.push(String(operation))
   told[name] = known

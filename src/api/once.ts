@@ -39,7 +39,7 @@ export function performOnce(
 ): Promise<Answer> {
   return request.key === null
     ? perform(context.store, annotated(context, request.note, make()), request.signal)
-    : once(context, request, request.key, make)
+    : withKey(context, request, request.key, make)
 }
 
 /** In one transaction in any case. */
@@ -50,14 +50,14 @@ export function transactOnce(
 ): Promise<Answer> {
   return request.key === null
     ? transact(context.store, () => annotated(context, request.note, make()), request.signal)
-    : once(context, request, request.key, make)
+    : withKey(context, request, request.key, make)
 }
 
 /**
  * Does it once, however often it is asked for: the key is taken, the act done and its answer put down in one
  * transaction, so neither a crash nor a second server can come between. What fails leaves the key free.
  */
-function once(
+function withKey(
   context: Context,
   request: Repeatable,
   key: string,
@@ -68,7 +68,7 @@ function once(
   return transact(
     context.store,
     () =>
-      doOnce(context, { ...keyParams(request, key), ...keptNow(context) }, () =>
+      doOnce(context, { ...answerParams(request, key), ...keptNow(context) }, () =>
         annotated(context, request.note, make()),
       ),
     request.signal,
@@ -83,14 +83,14 @@ function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>):
       yield* write(keep(answer.shows), { ...params, ...recordOf(answer) })
       return answer
     }
-    const known = yield* recall(context, params)
+    const known = yield* recallAnswer(context, params)
     if (known !== undefined) return known
   }
   throw new Failure('busy')
 }
 
 /** The first answer; undefined where it has just been cleared out. */
-function* recall({ answers }: Context, params: Params): Act<Answer | undefined> {
+function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undefined> {
   const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
@@ -104,7 +104,7 @@ function* recall({ answers }: Context, params: Params): Act<Answer | undefined> 
 }
 
 /** Nothing that was sent is kept: not even a weak secret could be guessed from this without the key. */
-function keyParams({ caller, target, body }: Repeatable, key: string): Params {
+function answerParams({ caller, target, body }: Repeatable, key: string): Params {
   const whose = JSON.stringify([actorName(caller.actor), key])
   return {
     $key: createHash('sha256').update(whose).digest('base64url'),

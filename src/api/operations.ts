@@ -21,7 +21,7 @@ import { OPERATIONS, refTo } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { parseLimit } from './list.ts'
-import { isRun, toldOf } from './notes.ts'
+import { isRun, notesOf } from './notes.ts'
 import { operationSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
@@ -37,14 +37,14 @@ export async function operations(
   const limit = parseLimit(given.limit, errors)
   const before = given.cursor === undefined ? undefined : openOperationsCursor(given.cursor, errors)
   const filter = { ...parseFilter(context, given, errors), before }
-  const seen = visible(actor, filter)
+  const seen = visibleTo(actor, filter)
   if (errors.size > 0) throw invalid(errors)
   const { statement, params } = filterParams(seen, (one) => context.operations.page(one, limit + 1))
   const rows = (await context.store.read(statement, params)).map(placedColumns.read)
   const shown = rows.slice(0, limit)
   const ids = shown.map(({ operation }) => String(operation))
   const summaries = await summariesOf(context, ids)
-  const told = await perform(context.store, toldOf(context, ids))
+  const told = await perform(context.store, notesOf(context, ids))
   const data = shown.map((one) => ({
     ...headOf(one),
     ...told.get(String(one.operation)),
@@ -89,7 +89,7 @@ export async function operation(
   const shown = rows.slice(0, limit).map(pickedColumns.read)
   const entities = shown.map((one) => [String(one.entity), Number(one.id)] as const)
   const known = await perform(context.store, knowledgeOf(context, actor, entities))
-  const told = await perform(context.store, toldOf(context, [id]))
+  const told = await perform(context.store, notesOf(context, [id]))
   const body = {
     ...headOf(head),
     ...told.get(id),
@@ -126,7 +126,7 @@ export function isVisible(actor: Actor, operation: OperationRow): boolean {
 }
 
 /** Others see what is theirs, whatever they ask for. */
-export function visible(actor: Actor, filter: OperationFilter): OperationFilter {
+export function visibleTo(actor: Actor, filter: OperationFilter): OperationFilter {
   if (actor.kind === 'nobody') throw signInFirst()
   const own = userOf(actor)
   if (passesRules(actor) || own === undefined) return filter

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { object } from './description.ts'
+import { closedObject } from './description.ts'
 
 const text: JsonSchema = { type: 'string' }
 const time: JsonSchema = { type: 'string', format: 'date-time' }
@@ -16,7 +16,7 @@ const actor: JsonSchema = {
 }
 const changed: JsonSchema = {
   type: ['object', 'null'],
-  additionalProperties: object({ from: {}, to: {} }, ['from', 'to']),
+  additionalProperties: closedObject({ from: {}, to: {} }, ['from', 'to']),
   description: 'Old and new values, by dot path. `null` if they are no longer known, or hidden from you.',
 }
 const next: JsonSchema = {
@@ -70,9 +70,9 @@ const summary: JsonSchema = {
   additionalProperties: { type: 'object', additionalProperties: { type: 'integer' } },
   description: 'The number of Entities of each type, by kind of change.',
 }
-const toldOf = (properties: Record<string, JsonSchema>) =>
-  object({ ...properties, ...told }, Object.keys(properties))
-const all = (properties: Record<string, JsonSchema>) => object(properties, Object.keys(properties))
+const toldSchema = (properties: Record<string, JsonSchema>) =>
+  closedObject({ ...properties, ...told }, Object.keys(properties))
+const all = (properties: Record<string, JsonSchema>) => closedObject(properties, Object.keys(properties))
 
 const asked: Record<string, JsonSchema> = {
   dry_run: { type: 'boolean', description: 'Shows what would change, and writes nothing.' },
@@ -87,28 +87,28 @@ const { skip_conflicts: _, ...askedOfOne } = asked
 
 /** Of a history. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: toldOf({ version, kind, at: time, actor, operation: text, changed }),
-  History: pageOf('Change'),
+  Change: toldSchema({ version, kind, at: time, actor, operation: text, changed }),
+  History: pageSchema('Change'),
 }
 
 /** Of operations. */
 export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
-  Operation: toldOf({ ...head, summary }),
-  Operations: pageOf('Operation'),
+  Operation: toldSchema({ ...head, summary }),
+  Operations: pageSchema('Operation'),
   OperationChange: all({ entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }),
-  OperationInFull: toldOf({ ...head, summary, data: listOf('OperationChange'), next }),
+  OperationInFull: toldSchema({ ...head, summary, data: listOf('OperationChange'), next }),
 }
 
 /** Of undo, redo and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
-  Undo: object(asked, []),
-  UndoLast: object(askedOfOne, []),
+  Undo: closedObject(asked, []),
+  UndoLast: closedObject(askedOfOne, []),
   UndoMany: {
-    ...object({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
+    ...closedObject({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
     minProperties: 1,
     description: 'Takes back the operations that match all of these.',
   },
-  Reversal: object({ entity: text, id, kind, changed, secrets, unmapped }, [
+  Reversal: closedObject({ entity: text, id, kind, changed, secrets, unmapped }, [
     'entity',
     'id',
     'kind',
@@ -119,7 +119,7 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
     total: { type: 'integer', minimum: 0, description: 'The number of Entities that would change.' },
     changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
   }),
-  Undone: object(
+  Undone: closedObject(
     {
       operation: { type: ['string', 'null'], description: 'The new operation.' },
       undone: { type: 'integer', minimum: 0, description: 'The number of operations that matched.' },
@@ -141,6 +141,6 @@ function listOf(schema: string): JsonSchema {
   return { type: 'array', items: { $ref: `#/components/schemas/${schema}` } }
 }
 
-function pageOf(schema: string): JsonSchema {
-  return object({ data: listOf(schema), next }, ['data', 'next'])
+function pageSchema(schema: string): JsonSchema {
+  return closedObject({ data: listOf(schema), next }, ['data', 'next'])
 }

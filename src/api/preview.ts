@@ -9,10 +9,10 @@ import { type Act, read } from '../store/act.ts'
 import type { Context, KeptAnswer } from './context.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { operationById } from './operations.ts'
-import type { Taken } from './take-back.ts'
+import type { TakenBack } from './take-back.ts'
 
-interface Told {
-  readonly taken: Taken
+interface Previewed {
+  readonly taken: TakenBack
   readonly undone: readonly string[]
   readonly dryRun: boolean
   /** What must come of it. */
@@ -24,14 +24,14 @@ interface Told {
  * What an undo has changed, as the journal has it: of a preview the very rows that are given up again. Throws where a
  * plan was asked for and this is another one.
  */
-export function* answerOf(
+export function* undoAnswer(
   context: Context,
   actor: Actor,
-  { taken, undone, dryRun, plan, offset }: Told,
+  { taken, undone, dryRun, plan, offset }: Previewed,
 ): Act<KeptAnswer> {
   const { operation, skipped } = taken
   const { total, changes } = yield* changesOf(context, actor, operation, offset)
-  const token = dryRun || plan !== undefined ? yield* planOf(context, actor, taken, undone) : undefined
+  const token = dryRun || plan !== undefined ? yield* planToken(context, actor, taken, undone) : undefined
   const end = offset + changes.length
   const body = {
     operation: dryRun ? null : operation,
@@ -95,7 +95,7 @@ function previewChange(
 }
 
 /** What the journal does not tell: what has no place any more, and that secrets are set. */
-function withMore(change: ShownChange, taken: Taken): object {
+function withMore(change: ShownChange, taken: TakenBack): object {
   const name = `${change.entity}/${change.id}`
   const [unmapped, secrets] = [taken.unmapped.get(name), taken.secrets.get(name)]
   return {
@@ -109,10 +109,10 @@ function withMore(change: ShownChange, taken: Taken): object {
  * Stands for all that would be done, whoever it is shown to: the operations that are taken back, and of every Entity its
  * version, what happens to it and all values that it gets. Times are left out, since they are those of the preview.
  */
-function* planOf(
+function* planToken(
   context: Context,
   actor: Actor,
-  { operation, skipped }: Taken,
+  { operation, skipped }: TakenBack,
   undone: readonly string[],
 ): Act<string> {
   const digest = context.tokens.digest('undo plan')

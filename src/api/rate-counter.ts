@@ -8,7 +8,7 @@ interface Entry {
 }
 
 /** What somebody has taken here. */
-export interface Taken {
+export interface TakenTokens {
   readonly key: string
   readonly count: number
 }
@@ -54,7 +54,7 @@ export class RateCounter {
   }
 
   /** What others should know since they were told last, `ms` ago; the greatest first. */
-  exchange(ms: number): Taken[] {
+  exchange(ms: number): TakenTokens[] {
     const touched = this.#touched
     this.#touched = []
     return touched

@@ -9,7 +9,7 @@ import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { parsePast, Query } from './query.ts'
 
-interface Reading {
+interface EntityReading {
   readonly id: number
   readonly query: Query<'fields' | 'expand' | 'at'>
 }
@@ -19,7 +19,7 @@ export async function readOne(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, query }: Reading,
+  { id, query }: EntityReading,
 ): Promise<Answer> {
   allow(plan, 'read', actor)
   const { lists } = plan.view(actor)

@@ -21,13 +21,13 @@ export class Allowance {
   /** Most references are to an id, which is about as long as they are: only for others the batch is measured. */
   take(value: unknown): void {
     if (typeof value === 'number') return
-    this.#left ??= budget.bodyBytes - bytesOf(this.#sent)
-    this.#left -= bytesOf(value)
+    this.#left ??= budget.bodyBytes - jsonBytes(this.#sent)
+    this.#left -= jsonBytes(value)
     if (this.#left < 0) throw new Failure('too_large')
   }
 }
 
-function bytesOf(value: unknown): number {
+function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 

@@ -2,7 +2,7 @@ import { SKEW_MS } from '../clock.ts'
 import { Failure } from '../errors.ts'
 import { Marks } from '../journal/marks.ts'
 import type { Plan } from '../plan/compile.ts'
-import { placeOf, type RetentionPlan } from '../plan/past/retention.ts'
+import { cutPlaceKey, type RetentionPlan } from '../plan/past/retention.ts'
 import type { Params } from '../store/dialect.ts'
 import { Lease } from '../store/lease.ts'
 import { ClockWatch } from './clock-watch.ts'
@@ -230,7 +230,7 @@ export class Retention {
     )
     const walks = new Map<string, Walk & { types: string[] }>()
     for (const { name, retention } of types) {
-      const after = known.get(placeOf(name)) ?? 0
+      const after = known.get(cutPlaceKey(name)) ?? 0
       const before = new Date(now - (retention.journal ?? 0)).toISOString()
       const walk = walks.get(`${after} ${before}`) ?? { after, before, types: [] }
       walk.types.push(name)

@@ -25,7 +25,7 @@ import {
   stateOf,
   TRIES,
 } from './context.ts'
-import { entitySuccess, object, refTo, written } from './description.ts'
+import { closedObject, entitySuccess, refTo, written } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { undoneParams } from './notes.ts'
@@ -188,7 +188,9 @@ export const revertEntity = entityEndpoint({
   body: 'object',
   rule: { all: ['history', 'update'] },
   schemas: () => ({
-    Revert: object({ version: { ...versionSchema, description: 'The version to go back to.' } }, ['version']),
+    Revert: closedObject({ version: { ...versionSchema, description: 'The version to go back to.' } }, [
+      'version',
+    ]),
   }),
   describe(about) {
     const reverted = written(entitySuccess(about, 200, 'The reverted Entity.'))

@@ -37,10 +37,10 @@ export function sealOne(
   { seals }: Context,
   { id, column, version, hash }: { id: number; column: string; version: number; hash: Bound | undefined },
 ): SealedRow {
-  return [id, column, version, hash == null ? null : seals.seal(String(hash), aboutOf(id, version))]
+  return [id, column, version, hash == null ? null : seals.seal(String(hash), sealedAbout(id, version))]
 }
 
 /** Not by names, which may change. */
-export function aboutOf(id: number, version: number): string {
+export function sealedAbout(id: number, version: number): string {
   return `${id}/${version}`
 }

@@ -7,7 +7,7 @@ import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Context } from './context.ts'
-import { aboutOf, type SealedRow, sealOne } from './seal.ts'
+import { type SealedRow, sealedAbout, sealOne } from './seal.ts'
 
 /** Why a secret stays as it is. */
 const SEALED = 'cannot be taken back: it was sealed with a secret of the server that is not used any more'
@@ -80,18 +80,18 @@ export function* secretsOf(
     else known.push(former)
   }
   for (const [id, column, version, value] of yield* read(seals.former, params)) {
-    const about = aboutOf(Number(id), Number(version))
+    const about = sealedAbout(Number(id), Number(version))
     const hash = value === null ? null : context.seals.open(String(value), about)
     add(`${id} ${column}`, { version: Number(version), hash })
   }
   for (const [id, , ...hashes] of yield* read(seals.now, params))
     for (const [at, column] of seals.columns.entries())
-      add(`${id} ${column}`, { version: Number.POSITIVE_INFINITY, hash: textOf(hashes[at]) })
+      add(`${id} ${column}`, { version: Number.POSITIVE_INFINITY, hash: secretText(hashes[at]) })
   const admin = passesRules(actor)
   return new SecretPast(seals.columns, values, new Set(login === undefined || admin ? [] : ['password']))
 }
 
-function textOf(value: unknown): string | null {
+function secretText(value: unknown): string | null {
   return value == null ? null : String(value)
 }
 

@@ -13,7 +13,7 @@ import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
-import { credentials, describeUser, type LoginRequest, signedIn, signIn, takeText } from './login.ts'
+import { credentials, describeUser, type LoginRequest, signedInAnswer, signIn, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import type { Query } from './query.ts'
@@ -188,7 +188,7 @@ export const refreshToken = serverEndpoint({
     summary: 'Get a new token',
     description:
       'Replaces the token that was sent, which stops working. The session stays the same and ends 30 days after the login.',
-    answers: [signedIn],
+    answers: [signedInAnswer],
     codes: ['unauthenticated', 'disk_full'],
   }),
   run: (context, { caller, query, signal }) => refresh(context, caller, query, signal),
@@ -222,7 +222,7 @@ export const changeMyPassword = serverEndpoint({
       schema: refTo('PasswordChange'),
       example: { password: credentials.password, new_password: 'a longer and better password' },
     },
-    answers: [{ ...signedIn, headers: ['Takeback-Operation'] }],
+    answers: [{ ...signedInAnswer, headers: ['Takeback-Operation'] }],
     codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
   }),
   run: (context, call) => changePassword(context, call.caller, call),

@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
-import { type Change, stackOf } from '../journal/stack.ts'
+import { type StackChange, stackOf } from '../journal/stack.ts'
 import type { Plan } from '../plan/compile.ts'
 import { kindColumns } from '../plan/past/history.ts'
 import type { EntityState } from '../plan/view/entity-row.ts'
@@ -27,17 +27,17 @@ import { undoneParams } from './notes.ts'
 import { type Repeatable, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { rehearse } from './perform.ts'
-import { answerOf } from './preview.ts'
+import { undoAnswer } from './preview.ts'
 import { Query } from './query.ts'
 import { remove, removeEntity } from './remove.ts'
-import { MovedOn, type Taken, takeBack } from './take-back.ts'
-import { ASKED, type Asked, type AskedQuery, parseAsked, undone } from './undo.ts'
+import { MovedOn, type TakenBack, takeBack } from './take-back.ts'
+import { ASKED, type AskedQuery, parseAsked, type UndoRequest, undone } from './undo.ts'
 
 /** Which way to step through the changes of an Entity. */
-export type Way = 'undo' | 'redo'
+export type StackWay = 'undo' | 'redo'
 
 /** One or more versions in a row that one operation has made of an Entity. */
-interface VersionStep extends Change {
+interface VersionStep extends StackChange {
   readonly first: number
   readonly last: number
   /** Whether it was there before and after; undefined before it was made, or where that is not known any more. */
@@ -49,7 +49,7 @@ interface VersionStep extends Change {
 const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts')
 
 interface Asking {
-  readonly way: Way
+  readonly way: StackWay
   readonly id: number
   readonly when: Preconditions
   readonly query: AskedQuery
@@ -72,7 +72,7 @@ function* takeStep(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { way, id, when, asked }: { way: Way; id: number; when: Preconditions; asked: Asked },
+  { way, id, when, asked }: { way: StackWay; id: number; when: Preconditions; asked: UndoRequest },
 ): Act<KeptAnswer> {
   for (let tries = 0; tries < TRIES; tries++) {
     const { version } = yield* seen(plan, actor, id)
@@ -87,7 +87,7 @@ function* takeStep(
         if (taken.operation === null && taken.skipped.size === 0) continue
         const { dryRun, plan: token, offset } = asked
         const undone = steps.map(({ operation }) => operation)
-        return yield* answerOf(context, actor, { taken, undone, dryRun, plan: token, offset })
+        return yield* undoAnswer(context, actor, { taken, undone, dryRun, plan: token, offset })
       }
       throw new Failure(way === 'undo' ? 'nothing_to_undo' : 'nothing_to_redo')
     } catch (error) {
@@ -163,8 +163,13 @@ function* reverseSteps(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, version, steps, asked }: { id: number; version: number; steps: readonly VersionStep[]; asked: Asked },
-): Act<Taken> {
+  {
+    id,
+    version,
+    steps,
+    asked,
+  }: { id: number; version: number; steps: readonly VersionStep[]; asked: UndoRequest },
+): Act<TakenBack> {
   const [taken] = steps
   if (taken === undefined) throw new Failure('nothing_to_undo')
   const { first, last, before, after } = taken
@@ -193,7 +198,7 @@ function* reverseSteps(
   return { operation: own.$operation, skipped: new Map(), unmapped: new Map(), secrets: new Map() }
 }
 
-function stepEndpoint(way: Way, { summary, does }: { summary: string; does: string }) {
+function stepEndpoint(way: StackWay, { summary, does }: { summary: string; does: string }) {
   return entityEndpoint({
     name: way,
     method: 'POST',

@@ -7,9 +7,9 @@ import type { ListPlan } from '../plan/read/list.ts'
 import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/read/summary.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
-import { object, refTo } from './description.ts'
+import { closedObject, refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
-import { fitting, parseLimit, parseSelection } from './list.ts'
+import { fittingAnswer, parseLimit, parseSelection } from './list.ts'
 import type { QueryName } from './parameters.ts'
 import { parseFlag, type Query } from './query.ts'
 
@@ -46,7 +46,7 @@ export async function summary(
 
   const { statement, params } = lists.summary({ ...selection, sort, after, limit }, figures)
   const rows = await context.store.read(statement, Object.assign(params, askedBy(actor)))
-  const shown = fitting(rows.slice(0, limit))
+  const shown = fittingAnswer(rows.slice(0, limit))
   const last = rows.length > shown.length ? shown.at(-1) : undefined
   const body = {
     data: shown.map((row) => summaryOf(figures, row)),
@@ -96,11 +96,11 @@ const figures: JsonSchema = {
 }
 
 /** Has only the figures that were asked for. */
-const summarySchema: JsonSchema = object(
+const summarySchema: JsonSchema = closedObject(
   {
     data: {
       type: 'array',
-      items: object(
+      items: closedObject(
         {
           group: {
             type: 'object',

@@ -43,7 +43,7 @@ export interface Wanted {
 /** The one Entity that was asked for has been changed meanwhile. */
 export class MovedOn extends Error {}
 
-export interface Taken {
+export interface TakenBack {
   /** The operation that did it; `null` where there was nothing to do. */
   readonly operation: string | null
   readonly skipped: Conflicts
@@ -53,23 +53,17 @@ export interface Taken {
   readonly secrets: ReadonlyMap<string, readonly string[]>
 }
 
-/** What the operations have touched. */
-interface Found {
+/** What the operations have touched and is not skipped. */
+interface TouchedNow {
   readonly reversals: readonly Reversal[]
+  /** What cannot be taken back, and why. */
   readonly lost: Conflicts
   /** By Entity, the operations that have changed it. */
   readonly made: ReadonlyMap<string, readonly string[]>
 }
 
-/** What was touched and is not skipped. */
-interface Found {
-  readonly reversals: readonly Reversal[]
-  /** What cannot be taken back, and why. */
-  readonly lost: Conflicts
-}
-
 /** What stands against it. */
-interface Against {
+interface StandingAgainst {
   readonly conflicts: Conflicts
   /** Those of them for which a rule is the only reason. */
   readonly forbidden: ReadonlySet<string>
@@ -79,7 +73,7 @@ interface Against {
  * Looks at what the operations have changed, works out what would take it back, and does that as one operation. What has
  * moved meanwhile is looked at anew.
  */
-export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<Taken> {
+export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<TakenBack> {
   const work = new TakeBack(context, actor, wanted)
   for (let tries = 0, rounds = 0; tries < TRIES && rounds < budget.undoSkips; ) {
     const outcome = yield* work.attempt()
@@ -116,7 +110,7 @@ class TakeBack {
   }
 
   /** `moved`: others were faster. `again`: there is more to be looked at. */
-  *attempt(): Act<Taken | 'moved' | 'again'> {
+  *attempt(): Act<TakenBack | 'moved' | 'again'> {
     const found = yield* this.#look()
     if (this.#wanted.foreign) yield* this.#refuseForeign(found)
     const against = yield* this.#conflictsOf(found)
@@ -146,7 +140,7 @@ class TakeBack {
     return yield* this.#overcome(reversals, groups, against)
   }
 
-  *#done(reversals: readonly Reversal[], written: boolean): Act<Taken> {
+  *#done(reversals: readonly Reversal[], written: boolean): Act<TakenBack> {
     if (written) yield* after(() => this.#context.identities.forget())
     const unmapped = new Map<string, readonly string[]>()
     const secrets = new Map<string, readonly string[]>()
@@ -176,7 +170,7 @@ class TakeBack {
   }
 
   /** Everything that was touched and is not skipped: what would take it back, or why that is not known any more. */
-  *#look(): Act<Found> {
+  *#look(): Act<TouchedNow> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
     const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
@@ -245,7 +239,7 @@ class TakeBack {
   }
 
   /** Somebody else's operation is there only for those who may restore all that it deleted, be it live again by now. */
-  *#refuseForeign({ reversals, lost }: Found): Act<void> {
+  *#refuseForeign({ reversals, lost }: TouchedNow): Act<void> {
     const asked = reversals.flatMap((one): Reversal[] => {
       if (!isEmpty(one)) return [one]
       return one.deletedBy.size > 0 ? [{ ...one, amendment: { ...one.amendment, kind: 'restore' } }] : []
@@ -259,7 +253,7 @@ class TakeBack {
   }
 
   /** Values that others have changed since, and what is lost. */
-  *#conflictsOf({ reversals, lost }: Found): Act<Against> {
+  *#conflictsOf({ reversals, lost }: TouchedNow): Act<StandingAgainst> {
     const conflicts: Conflicts = new Map()
     const forbidden = new Set<string>()
     for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
@@ -311,7 +305,7 @@ class TakeBack {
   *#overcome(
     reversals: readonly Reversal[],
     groups: readonly AmendmentGroup[],
-    { conflicts, forbidden }: Against,
+    { conflicts, forbidden }: StandingAgainst,
   ): Act<'moved' | 'again'> {
     const all = yield* this.#obstacles(groups)
     const excused = excusedBy(reversals, all, this.#context.model)

@@ -8,16 +8,16 @@ import { type Answer, type Context, type KeptAnswer, signInFirst } from './conte
 import { OPERATIONS, refTo, type Success } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { performOnce, type Repeatable, transactOnce } from './once.ts'
-import { filterParams, isVisible, operationById, parseFilter, visible } from './operations.ts'
+import { filterParams, isVisible, operationById, parseFilter, visibleTo } from './operations.ts'
 import { writing } from './parameters.ts'
 import { undoSchemas } from './past-schemas.ts'
 import { rehearse } from './perform.ts'
-import { answerOf, openPreviewCursor } from './preview.ts'
+import { openPreviewCursor, undoAnswer } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
 /** How something is to be taken back. Each key is taken in the query and in the body. */
-export interface Asked {
+export interface UndoRequest {
   readonly dryRun: boolean
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
@@ -31,8 +31,8 @@ export interface Asked {
 export function undo(context: Context, request: Repeatable, id: string, query: AskedQuery): Promise<Answer> {
   const asked = parseAsked(request.body, query, ASKED)
   const { actor } = request.caller
-  return run(context, request, asked, function* () {
-    const foreign = yield* refuseForeign(context, actor, id)
+  return runUndo(context, request, asked, function* () {
+    const foreign = yield* isForeign(context, actor, id)
     return { operations: [id], foreign }
   })
 }
@@ -43,7 +43,7 @@ const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
   const asked = parseAsked(request.body, query, [...ASKED, ...FILTERS])
   const filter = undoFilter(context, request.caller.actor, request.body)
-  return run(context, request, asked, function* () {
+  return runUndo(context, request, asked, function* () {
     const { statement, params } = filterParams(filter, (one) =>
       context.operations.matching(one, budget.undoOperations + 1),
     )
@@ -55,10 +55,10 @@ export function undoMany(context: Context, request: Repeatable, query: AskedQuer
 }
 
 /** A preview is the very same, in a transaction that is given up at the end. */
-function run(
+function runUndo(
   context: Context,
   request: Repeatable,
-  asked: Asked,
+  asked: UndoRequest,
   which: () => Act<Pick<Wanted, 'operations' | 'foreign'>>,
 ): Promise<Answer> {
   const { actor } = request.caller
@@ -67,7 +67,7 @@ function run(
     const { operations, foreign } = yield* which()
     const wanted = { operations, foreign, skipConflicts: asked.skipConflicts, with: asked.with }
     const taken = yield* asPlanned(plan, takeBack(context, actor, wanted))
-    return yield* answerOf(context, actor, { taken, undone: operations, dryRun, plan, offset })
+    return yield* undoAnswer(context, actor, { taken, undone: operations, dryRun, plan, offset })
   }
   if (dryRun) return rehearse(context.store, make)
   const whole = plan !== undefined || asked.with.size > 0
@@ -87,7 +87,7 @@ function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
 const MIGRATED = 'was migrated: change the declaration, which the database follows'
 
 /** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */
-function* refuseForeign(context: Context, actor: Actor, id: string): Act<boolean> {
+function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
   const operation = yield* operationById(context, id)
   if (operation === undefined) throw new Failure('not_found')
@@ -116,7 +116,7 @@ export type AskedQuery = Query<(typeof SWITCHES)[number] | (typeof TEXTS)[number
 export const ASKED = [...SWITCHES, ...TEXTS] as const
 
 /** `known` are the keys that the body may have. */
-export function parseAsked(body: unknown, query: AskedQuery, known: readonly string[]): Asked {
+export function parseAsked(body: unknown, query: AskedQuery, known: readonly string[]): UndoRequest {
   const errors: Errors = new Map()
   const given = query.take(errors)
   const sent = isRecord(body) ? body : {}
@@ -138,7 +138,7 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
     dryRun: flag('dry_run'),
     skipConflicts: flag('skip_conflicts'),
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
-    ...placeOf(text('plan'), text('cursor'), errors),
+    ...previewPlace(text('plan'), text('cursor'), errors),
   }
   if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'is for the pages of a dry_run')
   if (errors.size > 0) throw invalid(errors)
@@ -146,11 +146,11 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
 }
 
 /** A cursor names the preview that it goes on with. */
-function placeOf(
+function previewPlace(
   plan: string | undefined,
   cursor: string | undefined,
   errors: Errors,
-): Pick<Asked, 'plan' | 'offset'> {
+): Pick<UndoRequest, 'plan' | 'offset'> {
   if (cursor === undefined) return { plan, offset: 0 }
   const opened = openPreviewCursor(cursor)
   if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
@@ -177,7 +177,7 @@ function undoFilter(context: Context, actor: Actor, body: unknown): OperationFil
     return [name, typeof value === 'string' ? value : note(errors, name, 'must be a text')]
   })
   const filter = parseFilter(context, Object.fromEntries(texts), errors)
-  const seen = visible(actor, filter)
+  const seen = visibleTo(actor, filter)
   if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
     note(errors, 'since', 'is required, or another of actor, until, entity and run')
   if (errors.size > 0) throw invalid(errors)

@@ -6,7 +6,7 @@ import type { Plan } from '../plan/compile.ts'
 import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, passesRules, system } from '../plan/viewer/actor.ts'
 import type { Sight } from '../plan/viewer/sight.ts'
-import type { Manner } from '../plan/write/write.ts'
+import type { WriteManner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Call } from './call.ts'
@@ -48,19 +48,19 @@ import { sealFormer } from './seal.ts'
 const MERGES_MAX = 60
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
-type Method = 'partial' | 'replace'
+type UpdateMode = 'partial' | 'replace'
 
-interface Sent {
+interface SentUpdate {
   readonly id: number
   readonly body: unknown
-  readonly manner: Method
+  readonly manner: UpdateMode
   readonly when: Preconditions
   readonly query: Query
   readonly operation?: string
 }
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
-export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent): Act<KeptAnswer> {
+export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   allow(plan, 'update', actor)
   const { sight: sightOf } = plan.view(actor)
   if (sightOf === undefined || sent.manner === 'partial') {
@@ -80,16 +80,16 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: Sent):
 }
 
 /** `sight`: what the caller saw of the Entity, where that is not the same for all. */
-interface Seen extends Sent {
+interface SeenUpdate extends SentUpdate {
   readonly sight?: Sight
 }
 
 /** Nothing comes back where it was refused again and again for reasons that have gone since. */
-function* change(context: Context, plan: Plan, actor: Actor, sent: Seen): Act<KeptAnswer | undefined> {
+function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
   const { id, body, manner, when, query, sight } = sent
   const errors: Errors = new Map()
   query.take(errors)
-  const params: Change['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
+  const params: CheckedChange['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
   const view = plan.view(actor)
   const values = view.check(manner, body, errors, sight)
   const { update: guardable } = view.guarded
@@ -107,19 +107,19 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: Seen): Act<Ke
 }
 
 /** A change that was checked. */
-interface Change {
+interface CheckedChange {
   readonly id: number
   readonly params: Params & { $operation: string }
   readonly values: Values
   readonly when: Preconditions
-  readonly how: Manner
+  readonly how: WriteManner
 }
 
 function* writeChange(
   context: Context,
   plan: Plan,
   actor: Actor,
-  change: Change,
+  change: CheckedChange,
 ): Act<KeptAnswer | undefined> {
   const { params, values, when, how } = change
   const view = plan.view(actor)
@@ -152,7 +152,7 @@ function* mergeDocuments(
   plan: Plan,
   actor: Actor,
   documents: readonly string[],
-  { params, values, when }: Change,
+  { params, values, when }: CheckedChange,
 ): Act<void> {
   const seen = yield* live(plan, actor, Number(params.$id))
   if (!isMatch(when.ifMatch, seen.version)) throw new Failure('stale')
@@ -211,7 +211,7 @@ function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
 }
 
 /** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
-function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: Change): Act<void> {
+function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
   const { version, json } = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
   const errors: Errors = new Map()
@@ -241,7 +241,7 @@ const changing = {
   rule: { all: ['update'] },
 } as const
 
-function runWith(manner: Method) {
+function runWith(manner: UpdateMode) {
   return (context: Context, plan: Plan, call: Call) => {
     const { caller, body, when, query } = call
     const id = parseId(call.id)

@@ -17,17 +17,17 @@ export interface Command<
   readonly summary: string
   readonly details?: string
   readonly options: Options
-  run(given: Given): Promise<void>
+  run(given: GivenArguments): Promise<void>
 }
 
-export interface Given {
+export interface GivenArguments {
   readonly words: readonly string[]
   text(option: string): string | undefined
   texts(option: string): readonly string[]
 }
 
 /** Refuses unknown flags, and suggests the one that was probably meant. */
-export function parseCommand(command: Command, args: readonly string[]): Given {
+export function parseCommand(command: Command, args: readonly string[]): GivenArguments {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value, many }]) => [
       name,

@@ -4,7 +4,7 @@ import pkg from '../../package.json'
 import { BACKUP_FOLDER } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { type Backup, makeBackup } from '../store/backup/make.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, keptConfigOf, passphraseOf, passphraseOption, storeOptions } from './options.ts'
 
@@ -35,7 +35,7 @@ export const backup: Command = {
     })
     if (given.text('json') !== undefined) return console.log(JSON.stringify(made))
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    console.log(`Backed up ${describe(database)} in ${seconds} s, and found the file sound.`)
+    console.log(`Backed up ${describeLocation(database)} in ${seconds} s, and found the file sound.`)
     console.log(reportOf(made))
   },
 }

@@ -1,12 +1,12 @@
 import { StartError } from '../errors.ts'
 import { check as checkDatabase } from '../store/check/check.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
 const { config: _, ...databaseOptions } = storeOptions
 
-export const check: Command = {
+export const checkCommand: Command = {
   name: 'check',
   usage: 'takeback check [--database URL] [--json]',
   summary: 'Compares all data with the journal, in a live database or a backup, and lists the differences.',
@@ -24,7 +24,7 @@ export const check: Command = {
     if (given.text('json') !== undefined)
       console.log(
         JSON.stringify(
-          { database: describe(database), sound: findings.length === 0, types, findings },
+          { database: describeLocation(database), sound: findings.length === 0, types, findings },
           null,
           2,
         ),
@@ -32,9 +32,9 @@ export const check: Command = {
     else for (const { where, what } of findings) console.log(`${where} ${what}`)
     if (findings.length > 0)
       throw new StartError(
-        `${describe(database)} is not sound: ${findings.length === 1 ? '1 difference' : `${findings.length} differences`}.`,
+        `${describeLocation(database)} is not sound: ${findings.length === 1 ? '1 difference' : `${findings.length} differences`}.`,
       )
     if (given.text('json') === undefined)
-      console.log(`${describe(database)} is sound: ${types} Entity types, all as in the journal.`)
+      console.log(`${describeLocation(database)} is sound: ${types} Entity types, all as in the journal.`)
   },
 }

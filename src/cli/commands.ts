@@ -1,13 +1,13 @@
 import type { Command } from './arguments.ts'
 import { backup } from './backup.ts'
-import { check } from './check.ts'
-import { copy } from './copy.ts'
+import { checkCommand } from './check.ts'
+import { copyCommand } from './copy.ts'
 import { init } from './init.ts'
-import { migrate } from './migrate.ts'
-import { history, undo } from './past.ts'
+import { migrateCommand } from './migrate.ts'
+import { historyCommand, undoCommand } from './past.ts'
 import { restore } from './restore.ts'
 import { retentionConfirm } from './retention.ts'
-import { serve } from './serve.ts'
+import { serveCommand } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
 import { userUnlock } from './user-unlock.ts'
@@ -15,17 +15,17 @@ import { vacuum } from './vacuum.ts'
 
 /** Every command, in the order in which the help shows them. */
 export const commands: readonly Command[] = [
-  serve,
+  serveCommand,
   init,
-  migrate,
-  copy,
+  migrateCommand,
+  copyCommand,
   backup,
   restore,
-  check,
+  checkCommand,
   userAdd,
   userUnlock,
-  history,
-  undo,
+  historyCommand,
+  undoCommand,
   trashList,
   trashPurge,
   vacuum,

@@ -1,12 +1,12 @@
 import { readDatabase, readLimits } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { copy as carryOver, type Progress } from '../store/copy/copy.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import { openStore } from '../store/open.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, refuseMemory } from './options.ts'
 
-export const copy: Command = {
+export const copyCommand: Command = {
   name: 'copy',
   usage: 'takeback copy --from URL --to URL',
   summary: 'Copies all data into an empty database, of the same kind or another.',
@@ -35,11 +35,11 @@ export const copy: Command = {
         bar.end()
         const seconds = (performance.now() - began) / 1000
         console.log(
-          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describe(from)} to ${describe(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
+          `Copied ${number(rows)} rows of ${tables} Entity types and their journal from ${describeLocation(from)} to ${describeLocation(to)} in ${seconds.toFixed(1)} s, and verified the copy.`,
         )
         if (missed > 0)
           console.log(
-            `${number(missed)} changes were made to ${describe(from)} after the copy began. They are not in the copy. To include them, stop the servers and copy again into an empty database.`,
+            `${number(missed)} changes were made to ${describeLocation(from)} after the copy began. They are not in the copy. To include them, stop the servers and copy again into an empty database.`,
           )
       } finally {
         await target.close()

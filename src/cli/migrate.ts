@@ -1,17 +1,17 @@
 import { loadModel } from '../app.ts'
 import { StartError } from '../errors.ts'
 import { tablesOf } from '../plan/tables/schema.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import { dropAside, findAside } from '../store/migration/drop.ts'
 import { migrate as carryOut, type Preview, preview } from '../store/migration/migrate.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import type { Table } from '../store/tables.ts'
-import type { Command, Given } from './arguments.ts'
+import type { Command, GivenArguments } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
-export const migrate: Command = {
+export const migrateCommand: Command = {
   name: 'migrate',
   usage: 'takeback migrate [--apply] [--json] [--drop PATH … [--yes]]',
   summary: 'Shows what a changed declaration does to the database, or does it.',
@@ -36,14 +36,19 @@ export const migrate: Command = {
     try {
       if (given.texts('drop').length > 0) return await drop(store, given)
       const tables = tablesOf(await loadModel(config.file))
-      await plan(store, tables, given, describe(config.database))
+      await plan(store, tables, given, describeLocation(config.database))
     } finally {
       await store.close()
     }
   },
 }
 
-async function plan(store: Store, tables: readonly Table[], given: Given, place: string): Promise<void> {
+async function plan(
+  store: Store,
+  tables: readonly Table[],
+  given: GivenArguments,
+  place: string,
+): Promise<void> {
   const migration = await preview(store.structure, tables)
   const refused = countOf(migration, 'refused') > 0
   const apply = given.text('apply') !== undefined && !refused
@@ -90,7 +95,7 @@ function advice(migration: Preview, applied: boolean): string {
   return 'The database is up to date.'
 }
 
-async function drop(store: Store, given: Given): Promise<void> {
+async function drop(store: Store, given: GivenArguments): Promise<void> {
   const doomed = await findAside(store.structure, given.texts('drop'))
   for (const { path, rows } of doomed)
     console.log(

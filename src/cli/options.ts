@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Config, type Flags, readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { isMemory, type Location } from '../store/location.ts'
-import type { Given, Option } from './arguments.ts'
+import type { GivenArguments, Option } from './arguments.ts'
 
 export const helpOption = { help: { value: undefined, help: 'show this help' } } as const satisfies Record<
   string,
@@ -83,7 +83,7 @@ export const passphraseOption = {
 } as const satisfies Record<string, Option>
 
 /** The passphrase that seals the secret of a backup, if there is one. */
-export function passphraseOf(given: Given): string | undefined {
+export function passphraseOf(given: GivenArguments): string | undefined {
   const file = given.text('passphrase-file')
   if (file === undefined) return process.env.TAKEBACK_BACKUP_PASSPHRASE || undefined
   try {
@@ -93,7 +93,7 @@ export function passphraseOf(given: Given): string | undefined {
   }
 }
 
-export function flagsOf(given: Given): Flags {
+export function flagsOf(given: GivenArguments): Flags {
   const names = [...Object.keys(storeOptions), ...Object.keys(serverOptions)]
   return Object.fromEntries(
     names.flatMap((name) => (given.text(name) === undefined ? [] : [[name, given.text(name)]])),
@@ -101,7 +101,7 @@ export function flagsOf(given: Given): Flags {
 }
 
 /** For a command that needs a database which outlives it. */
-export function keptConfigOf(given: Given): Config {
+export function keptConfigOf(given: GivenArguments): Config {
   const config = readConfig(flagsOf(given), process.env)
   refuseMemory(config.database)
   return config

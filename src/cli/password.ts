@@ -3,8 +3,8 @@ import { StartError } from '../errors.ts'
 /** The first line of a pipe; on a terminal it is typed twice, without echo. */
 export async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return firstLine(await Bun.stdin.text())
-  const password = await typed('Password: ')
-  if ((await typed('Once more: ')) !== password)
+  const password = await askHidden('Password: ')
+  if ((await askHidden('Once more: ')) !== password)
     throw new StartError('The two passwords differ. Nothing was added.')
   return password
 }
@@ -15,7 +15,7 @@ function firstLine(text: string): string {
   return line
 }
 
-function typed(question: string): Promise<string> {
+function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
   stderr.write(question)
   stdin.setRawMode(true)

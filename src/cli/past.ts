@@ -10,7 +10,7 @@ import { Failure, StartError } from '../errors.ts'
 import type { Changed } from '../journal/difference.ts'
 import type { Plan } from '../plan/compile.ts'
 import { system } from '../plan/viewer/actor.ts'
-import type { Command, Given } from './arguments.ts'
+import type { Command, GivenArguments } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 
@@ -18,7 +18,7 @@ const jsonOption = { json: { value: undefined, help: 'print JSON, for programs' 
 const yesOption = { yes: { value: undefined, help: 'do not ask' } } as const
 
 /** Opens the app for a command, and closes it afterwards. */
-export async function withApp(given: Given, work: (app: App) => Promise<void>): Promise<void> {
+export async function withApp(given: GivenArguments, work: (app: App) => Promise<void>): Promise<void> {
   const config = keptConfigOf(given)
   const app = await openApp(config, await loadModel(config.file))
   try {
@@ -41,7 +41,7 @@ export function planOf({ context }: App, name: string): Plan {
   )
 }
 
-export const history: Command = {
+export const historyCommand: Command = {
   name: 'history',
   usage: 'takeback history <entity>/<id> [--limit N] [--json]',
   summary: 'Shows every change of an Entity, newest first.',
@@ -67,7 +67,7 @@ export const history: Command = {
   },
 }
 
-interface Change {
+interface ListedChange {
   readonly version: number
   readonly kind: string
   readonly at: string
@@ -79,7 +79,7 @@ interface Change {
 }
 
 function shownHistory(body: string): string {
-  const { data, next } = JSON.parse(body) as { data: Change[]; next: string | null }
+  const { data, next } = JSON.parse(body) as { data: ListedChange[]; next: string | null }
   const lines = data.flatMap(({ version, kind, at, actor, operation, changed, run, reason }) => [
     `${at}  ${kind.padEnd(7)}  version ${version}  by ${actor ?? 'nobody'}  ${operation}${run === undefined ? '' : `  run ${run}`}`,
     ...(reason === undefined ? [] : [`    because ${JSON.stringify(reason)}`]),
@@ -97,7 +97,7 @@ function shownChanges(changed: Changed): string[] {
   )
 }
 
-export const undo: Command = {
+export const undoCommand: Command = {
   name: 'undo',
   usage: 'takeback undo <operation> | --actor A --since T … [--with W] [--skip-conflicts] [--yes] [--json]',
   summary: 'Takes back an operation, or all that match, after showing the changes.',
@@ -187,7 +187,7 @@ function shownUndo(body: string): string {
   ].join('\n')
 }
 
-function filterOf(given: Given): Record<string, string> {
+function filterOf(given: GivenArguments): Record<string, string> {
   const filter: Record<string, string> = {}
   for (const name of ['actor', 'entity', 'run'] as const) {
     const text = given.text(name)

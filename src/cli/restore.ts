@@ -4,7 +4,7 @@ import { StartError } from '../errors.ts'
 import { type Inspected, inspectBackup } from '../store/backup/inspect.ts'
 import { rowsIn } from '../store/backup/record.ts'
 import { refuseTaken, restoreBackup, secretOf } from '../store/backup/restore.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, keptConfigOf, passphraseOf, passphraseOption, refuseMemory } from './options.ts'
 
@@ -43,7 +43,7 @@ export const restore: Command = {
       leaveOut: given.text('without-secret') !== undefined,
     })
     await restoreBackup(resolve(file), to, secret)
-    console.log(`Restored to ${describe(to)}.`)
+    console.log(`Restored to ${describeLocation(to)}.`)
   },
 }
 

@@ -9,7 +9,7 @@ import { BackupSchedule } from './backup-schedule.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
 
-export const serve: Command = {
+export const serveCommand: Command = {
   name: 'serve',
   usage: 'takeback serve [--config FILE] [--database URL] [--host HOST] [--port N]',
   summary: 'Serves the declared Entity types over HTTP.',

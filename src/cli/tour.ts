@@ -81,7 +81,7 @@ function withReferences(
     const variable = field.kind === 'reference' ? made.get(field.target) : undefined
     if (variable !== undefined) filled.set(field.name, { id: `$${variable}` })
     else if (field.kind === 'reference' && field.optional) filled.delete(field.name)
-    else if (field.kind === 'links') filled.set(field.name, membersOf(made.get(field.target), field.min))
+    else if (field.kind === 'links') filled.set(field.name, tourMembers(made.get(field.target), field.min))
     else if (field.kind === 'object' && typeof inner === 'object' && inner !== null)
       filled.set(field.name, withReferences(inner as Record<string, unknown>, field.fields, made))
   }
@@ -89,7 +89,7 @@ function withReferences(
 }
 
 /** The Entity that was created before, or as few ids as the list needs. */
-function membersOf(variable: string | undefined, min: number): object[] {
+function tourMembers(variable: string | undefined, min: number): object[] {
   return variable === undefined
     ? Array.from({ length: min }, (_, at) => ({ id: at + 1 }))
     : [{ id: `$${variable}` }]

@@ -3,7 +3,7 @@ import type { App } from '../app.ts'
 import { parseAge } from '../declare/retention.ts'
 import { Failure, StartError } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Command, Given } from './arguments.ts'
+import type { Command, GivenArguments } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'
 import { planOf, withApp } from './past.ts'
@@ -59,7 +59,7 @@ export const trashPurge: Command = {
   },
 }
 
-interface Trashed {
+interface TrashedEntity {
   readonly entity: string
   readonly id: number
   readonly deleted_at: string
@@ -67,17 +67,17 @@ interface Trashed {
   readonly operation: string
 }
 
-async function trashed(app: App, given: Given): Promise<Trashed[]> {
+async function trashed(app: App, given: GivenArguments): Promise<TrashedEntity[]> {
   if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
   const entity = given.text('entity')
   const plans = entity === undefined ? [...app.context.plans.values()] : [planOf(app, entity)]
   const before = new Date(Date.now() - ageOf(given.text('older-than') ?? '0d')).toISOString()
-  const found: Trashed[] = []
+  const found: TrashedEntity[] = []
   for (const plan of plans) found.push(...(await trashedOf(app, plan, before)))
   return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
 }
 
-async function trashedOf({ context }: App, plan: Plan, before: string): Promise<Trashed[]> {
+async function trashedOf({ context }: App, plan: Plan, before: string): Promise<TrashedEntity[]> {
   const rows = await context.store.read(plan.trash.before, { $before: before })
   return rows.map(([id, at, operation, actor]) => ({
     entity: plan.type.name,
@@ -91,12 +91,12 @@ async function trashedOf({ context }: App, plan: Plan, before: string): Promise<
 /** Entities that others still refer to are tried again once some of those are gone. */
 async function purgeAll(
   { context }: App,
-  found: readonly Trashed[],
+  found: readonly TrashedEntity[],
 ): Promise<{ purged: number; kept: string[] }> {
   let left = [...found]
   let purged = 0
   for (;;) {
-    const kept: { one: Trashed; why: string }[] = []
+    const kept: { one: TrashedEntity; why: string }[] = []
     for (const one of left) {
       const plan = context.plans.get(one.entity)
       if (plan === undefined) continue
@@ -123,7 +123,7 @@ async function purgeAll(
   }
 }
 
-function countsOf(found: readonly Trashed[]): Map<string, number> {
+function countsOf(found: readonly TrashedEntity[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { entity } of found) counts.set(entity, (counts.get(entity) ?? 0) + 1)
   return counts

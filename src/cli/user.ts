@@ -5,7 +5,7 @@ import { didYouMean } from '../declare/closest.ts'
 import { type EntityType, type Field, walk } from '../declare/model.ts'
 import { Failure, StartError } from '../errors.ts'
 import { system } from '../plan/viewer/actor.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
 import { askPassword } from './password.ts'
@@ -38,7 +38,7 @@ export const userAdd: Command = {
       const values = assign(type, given.texts('set'))
       const password = given.text('password') ?? (await askPassword())
       const added = await addUser(app, entity, { ...values, email, password })
-      console.log(`Added ${added} to ${describe(config.database)}.`)
+      console.log(`Added ${added} to ${describeLocation(config.database)}.`)
     } finally {
       await app.close()
     }

@@ -1,5 +1,5 @@
 import { StartError } from '../errors.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import { openStore } from '../store/open.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
@@ -17,7 +17,7 @@ export const vacuum: Command = {
     const store = await openStore(location, { mustExist: true })
     try {
       await store.vacuum()
-      console.log(`Rewrote ${describe(location)}.`)
+      console.log(`Rewrote ${describeLocation(location)}.`)
     } finally {
       await store.close()
     }

@@ -7,7 +7,7 @@ import { StartError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { system } from '../plan/viewer/actor.ts'
 import { exposedFiles } from '../store/exposure.ts'
-import { describe } from '../store/location.ts'
+import { describeLocation } from '../store/location.ts'
 import { tourOf } from './tour.ts'
 import { addUser } from './user.ts'
 
@@ -16,7 +16,7 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
   const first = await makeFirstAdmin(running, config)
   const { url, context } = running
   const docs = config.docs ? `${url}/docs` : undefined
-  context.observer.emit({ kind: 'ready', url, database: describe(config.database), docs })
+  context.observer.emit({ kind: 'ready', url, database: describeLocation(config.database), docs })
   const files = exposedFiles(config.database)
   if (files.length > 0) context.observer.emit({ kind: 'database_exposed', files })
   if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })

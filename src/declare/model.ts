@@ -1,6 +1,6 @@
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
-import type { Retention } from './retention.ts'
+import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 
 /** Rules of one field. What is in an object is under the object's too. */
@@ -97,7 +97,7 @@ export interface EntityType {
   /** Sorts that an index of the live serves, `id` included. */
   readonly indexes: readonly (readonly IndexKey[])[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
-  readonly retention: Retention
+  readonly retention: RetentionTimes
 }
 
 /** The table that tells the members of a list of references, a row for each; the database keeps it as the list is. */

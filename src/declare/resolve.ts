@@ -18,7 +18,7 @@ import {
 import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
-import { type Retention, resolveRetention } from './retention.ts'
+import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
 import { checkRequired, checkRules } from './rules.ts'
 import { ownValues } from './scope.ts'
@@ -79,7 +79,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
 
 function resolveEntities(
   declared: Record<string, unknown>,
-  retention: Retention,
+  retention: RetentionTimes,
   problems: Problems,
 ): Map<string, EntityType> {
   const names = Object.keys(declared)
@@ -109,7 +109,7 @@ function entityNameProblem(name: string): string | undefined {
 function resolveEntity(
   name: string,
   declaration: EntityDeclaration,
-  { names, retention }: { readonly names: readonly string[]; readonly retention: Retention },
+  { names, retention }: { readonly names: readonly string[]; readonly retention: RetentionTimes },
   problems: Problems,
 ): EntityType {
   const path = `entities.${name}`

@@ -8,7 +8,7 @@ export interface Keep {
 }
 
 /** In milliseconds; undefined is forever. */
-export interface Retention {
+export interface RetentionTimes {
   readonly trash: number | undefined
   readonly journal: number | undefined
 }
@@ -33,8 +33,8 @@ export function resolveRetention(
   declaration: object,
   path: string,
   problems: Problems,
-  general: Retention = { trash: undefined, journal: undefined },
-): Retention {
+  general: RetentionTimes = { trash: undefined, journal: undefined },
+): RetentionTimes {
   const said = declaration as { trash?: unknown; journal?: unknown }
   const read = (name: 'trash' | 'journal') => {
     const value = said[name]

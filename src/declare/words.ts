@@ -26,13 +26,13 @@ const STARTS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
  * is kept and for what is looked for, whatever the database.
  */
 export function* wordsOf(text: string): Generator<string> {
-  for (const [run] of folded(text).matchAll(RUNS))
+  for (const [run] of foldedWord(text).matchAll(RUNS))
     if (STARTS_UNSPACED.test(run)) yield* pairsOf(run)
     else yield cut(run)
 }
 
 /** By way of capitals: `ß` is `ss`, and a sigma is one wherever it stands. */
-function folded(text: string): string {
+function foldedWord(text: string): string {
   return text
     .normalize('NFKD')
     .replace(MARKS, '')

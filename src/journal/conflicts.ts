@@ -8,7 +8,7 @@ import type { Row } from '../store/dialect.ts'
 import { isEqual, leavesOf } from './leaves.ts'
 import type { Conflict } from './reversal.ts'
 import type { Upcaster } from './upcast.ts'
-import { DELETED, deletionOf, Snapshot } from './versions.ts'
+import { DELETED, deletionAt, Snapshot } from './versions.ts'
 
 /** Why Entities cannot be taken back: sentences by Entity. */
 export type Conflicts = Map<string, string[]>
@@ -16,7 +16,7 @@ export type Conflicts = Map<string, string[]>
 /** What is told where the reason must not be. */
 export const CHANGED = 'was changed since'
 
-interface Change {
+interface VersionChange {
   readonly columns: ReadonlySet<string>
   readonly version: number
   readonly isDelete: boolean
@@ -56,15 +56,15 @@ export function explainConflicts(
   return [...sentences]
 }
 
-function byAll(changes: readonly Change[]): string {
+function byAll(changes: readonly VersionChange[]): string {
   const named = changes.slice(-budget.namedObstacles).map(({ by }) => `, by ${by}`)
   const more = changes.length - named.length
   return named.join('') + (more > 0 ? `, and ${more} times before` : '')
 }
 
 /** It may have come and gone more than once. */
-function explainDeletion(changes: readonly Change[]): string {
-  const verb = ({ isDelete }: Change) => (isDelete ? 'deleted' : 'restored')
+function explainDeletion(changes: readonly VersionChange[]): string {
+  const verb = ({ isDelete }: VersionChange) => (isDelete ? 'deleted' : 'restored')
   const last = changes.at(-1)
   if (last === undefined) return CHANGED
   const named = changes.slice(-budget.namedObstacles).map((one) => `${verb(one)} by ${one.by}`)
@@ -77,7 +77,7 @@ function changesIn(
   rows: readonly Row[],
   undone: ReadonlySet<string>,
   upcaster: Upcaster,
-): Change[] {
+): VersionChange[] {
   const states = rows.map(([version, kind, at, actor, , operation, data, deletion]) => {
     const snapshot = data == null ? undefined : new Snapshot(String(data), undefined, upcaster)
     return {
@@ -85,10 +85,10 @@ function changesIn(
       operation: String(operation),
       by: `${actor ?? 'nobody'} at ${at}`,
       snapshot,
-      deletion: snapshot && deletionOf(snapshot, kind === 'delete' ? operation : null, deletion),
+      deletion: snapshot && deletionAt(snapshot, kind === 'delete' ? operation : null, deletion),
     }
   })
-  return states.flatMap(({ snapshot, deletion, version, operation, by }, at): Change[] => {
+  return states.flatMap(({ snapshot, deletion, version, operation, by }, at): VersionChange[] => {
     const before = states[at - 1]
     if (undone.has(operation) || snapshot === undefined || before?.snapshot === undefined) return []
     const former = before.snapshot.state
@@ -116,7 +116,7 @@ export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): str
     other: [type, otherId],
   } = obstacle
   const whose = reason === 'held' ? type : entity
-  const seen = columns.filter((column) => disclosure.field(whose, column)).map(pathOf)
+  const seen = columns.filter((column) => disclosure.field(whose, column)).map(pathToShow)
   const place = seen.length === 0 ? '' : ` in ${seen.join('+')}`
   const other =
     disclosure.entity(type) && disclosure.values(whose, columns) ? `${type}/${otherId}` : 'something'
@@ -130,7 +130,7 @@ export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): str
 }
 
 /** The key of an e-mail is the e-mail's. */
-const pathOf = (column: string) => (column === EMAIL_KEY ? 'email' : column)
+const pathToShow = (column: string) => (column === EMAIL_KEY ? 'email' : column)
 
 /** Adds sentences, as many as are named of one Entity. */
 export function addSentences(conflicts: Conflicts, name: string, sentences: readonly string[]): void {

@@ -16,7 +16,7 @@ export function differenceOf(
 ): Changed {
   const changed: Record<string, { from: unknown; to: unknown }> = {}
   compareFields(fields, before ?? {}, after ?? {}, changed)
-  compare('deleted_at', before?.deleted_at, after?.deleted_at, changed)
+  compareValue('deleted_at', before?.deleted_at, after?.deleted_at, changed)
   return changed
 }
 
@@ -38,8 +38,8 @@ function compareFields(fields: readonly Field[], before: Entity, after: Entity, 
     if (field.kind === 'value' && field.secret) continue
     const [from, to] = [before[field.name], after[field.name]]
     if (field.kind === 'object') compareObjects(field, from, to, changed)
-    else if (field.kind === 'reference') compare(columnOf(field), idOf(from), idOf(to), changed)
-    else compare(field.path, from, to, changed)
+    else if (field.kind === 'reference') compareValue(columnOf(field), idOf(from), idOf(to), changed)
+    else compareValue(field.path, from, to, changed)
   }
 }
 
@@ -53,7 +53,7 @@ function compareObjects(
   compareFields(fields, isRecord(from) ? from : {}, isRecord(to) ? to : {}, changed)
   // An object without anything in it is still not the same as none.
   if (isRecord(from) !== isRecord(to) && Object.keys(changed).length === count)
-    compare(path, pick(fields, from), pick(fields, to), changed)
+    compareValue(path, pick(fields, from), pick(fields, to), changed)
 }
 
 /** Of an object, only these fields: there may be others in it that are not to be told. */
@@ -69,7 +69,7 @@ function pick(fields: readonly Field[], value: unknown): unknown {
   )
 }
 
-function compare(path: string, from: unknown = null, to: unknown = null, changed: Changes): void {
+function compareValue(path: string, from: unknown = null, to: unknown = null, changed: Changes): void {
   if (!Bun.deepEquals(from, to)) changed[path] = { from, to }
 }
 

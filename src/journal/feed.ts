@@ -4,7 +4,7 @@ import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/memory.ts'
 import type { Store } from '../store/store.ts'
-import { type Position, PositionGone, partsOf, positionAt } from './position.ts'
+import { type Position, PositionGone, positionAt, positionParts } from './position.ts'
 
 /** How many changes one answer has at most. */
 const CHANGES_MAX = 1000
@@ -155,7 +155,7 @@ export class Feed {
   }
 
   /** The next operations that end behind a number, and the number up to which all of them were looked through. */
-  async #look({ after, upto, limit, entities }: Search): Promise<Found> {
+  async #look({ after, upto, limit, entities }: Search): Promise<FoundEnds> {
     let place = after
     for (let windows = 0; windows < WINDOWS_MAX && place < upto; windows++) {
       const size = windows === 0 ? FIRST_WINDOW : WINDOW
@@ -175,7 +175,7 @@ export class Feed {
 
   /** Operations with their changes: those that an answer has room for. */
   async #fill(
-    { ended, place }: Found,
+    { ended, place }: FoundEnds,
     incarnation: string,
     entities: readonly string[] | undefined,
   ): Promise<{ operations: FeedOperation[]; place: number }> {
@@ -228,7 +228,7 @@ interface Ended {
   readonly changes: number
 }
 
-interface Found {
+interface FoundEnds {
   readonly ended: readonly Ended[]
   readonly place: number
 }
@@ -259,7 +259,7 @@ function numberIn(
   { incarnation: present, last, told }: End,
   entities: readonly string[] | undefined,
 ): number {
-  const { incarnation, seq } = partsOf(position)
+  const { incarnation, seq } = positionParts(position)
   const isCut = ([key, place]: readonly [string, string]) =>
     key.startsWith(CUT) && Number(place) > seq && (entities?.some((name) => key === CUT + name) ?? true)
   if (incarnation !== present || seq > last || [...told].some(isCut)) throw new PositionGone()

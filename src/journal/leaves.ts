@@ -39,7 +39,7 @@ export function leavesOf(type: EntityType): readonly Leaf[] {
       within,
       read: secret
         ? (state) => state[SECRETS]?.get(name)
-        : (state) => leafValue(field, valueAt(state, names)),
+        : (state) => leafValue(field, valueInState(state, names)),
     }
   })
   known.set(type, leaves)
@@ -47,7 +47,7 @@ export function leavesOf(type: EntityType): readonly Leaf[] {
 }
 
 /** Undefined where a name on the way is not there; `null` where an object on the way is `null`. */
-function valueAt(state: State, names: readonly string[]): unknown {
+function valueInState(state: State, names: readonly string[]): unknown {
   let at: unknown = state
   for (const name of names) {
     if (at === null) return null

@@ -1,5 +1,5 @@
 /** Where the journal stood at a time: the place of its last change. */
-interface Mark {
+interface JournalMark {
   readonly time: string
   readonly seq: number
 }
@@ -14,14 +14,14 @@ const DAY_MS = 24 * 60 * 60_000
  */
 export class Marks {
   /** Oldest first. */
-  readonly #marks: readonly Mark[]
+  readonly #marks: readonly JournalMark[]
 
-  private constructor(marks: readonly Mark[]) {
+  private constructor(marks: readonly JournalMark[]) {
     this.#marks = marks
   }
 
   static read(text: string | undefined): Marks {
-    return new Marks(text === undefined ? [] : (JSON.parse(text) as Mark[]))
+    return new Marks(text === undefined ? [] : (JSON.parse(text) as JournalMark[]))
   }
 
   toString(): string {
@@ -29,7 +29,7 @@ export class Marks {
   }
 
   /** With one more. A clock that is behind the last one says nothing. */
-  with(mark: Mark): Marks {
+  with(mark: JournalMark): Marks {
     const last = this.#marks.at(-1)
     if (last !== undefined && (mark.time <= last.time || mark.seq < last.seq)) return this
     const marks = [...(this.#isLastSettled ? this.#marks : this.#marks.slice(0, -1)), mark]
@@ -55,6 +55,6 @@ export class Marks {
   }
 }
 
-function apart(former: Mark, later: Mark): number {
+function apart(former: JournalMark, later: JournalMark): number {
   return Date.parse(later.time) - Date.parse(former.time)
 }

@@ -13,7 +13,7 @@ export function isPosition(text: string): text is Position {
   return FORM.test(text)
 }
 
-export function partsOf(position: Position): { readonly incarnation: string; readonly seq: number } {
+export function positionParts(position: Position): { readonly incarnation: string; readonly seq: number } {
   const [, incarnation = '', seq = ''] = FORM.exec(position) ?? []
   return { incarnation, seq: Number(seq) }
 }

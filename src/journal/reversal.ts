@@ -143,7 +143,7 @@ function undoValues(
     if (!inMade && isEqual(from, to)) continue
     const value = target.value(leaf)
     if (isEqual(value, from)) continue
-    if (!leaf.isPresence && !fits(leaf, from, leaf.within === undefined)) stray.add(leaf.column)
+    if (!leaf.isPresence && !fitsLeaf(leaf, from, leaf.within === undefined)) stray.add(leaf.column)
     else if (!isEqual(value, to)) against(leaf.column)
     if (stray.has(leaf.column)) continue
     target.set(leaf, from, operation)
@@ -185,8 +185,8 @@ function amend(
 ): Reversal {
   const { id, version } = now
   const unmapped = [...stray]
-  const set = fitting(plan, now, target, unmapped)
-  const { columns, values } = bind(plan, set)
+  const set = fittingValues(plan, now, target, unmapped)
+  const { columns, values } = bindValues(plan, set)
   // What was created and is deleted already stays as it is.
   const deletion = target.deletion === ITSELF ? (now.deletion ?? ITSELF) : target.deletion
   const kind = deletion === now.deletion ? 'update' : deletion === null ? 'restore' : 'delete'
@@ -202,7 +202,12 @@ function amend(
 }
 
 /** Of what is to be set, what differs from what is there and fits today's declaration; all else is unmapped. */
-function fitting(plan: Plan, now: Now, target: Target, unmapped: string[]): (readonly [Leaf, unknown])[] {
+function fittingValues(
+  plan: Plan,
+  now: Now,
+  target: Target,
+  unmapped: string[],
+): (readonly [Leaf, unknown])[] {
   if (target.values.size === 0) return []
   const leaves = leavesOf(plan.type)
   const state = now.snapshot.state
@@ -217,7 +222,7 @@ function fitting(plan: Plan, now: Now, target: Target, unmapped: string[]): (rea
     if (!target.values.has(leaf) || isEqual(leaf.read(state) ?? null, value)) return
     const can = leaf.isPresence
       ? value === null || canReturn(leaf, leaves, target)
-      : fits(leaf, value, isThere(leaf.within))
+      : fitsLeaf(leaf, value, isThere(leaf.within))
     if (can) return set.push([leaf, value])
     if (leaf.isPresence) lost.add(leaf.column)
     return unmapped.push(leaf.column)
@@ -230,10 +235,10 @@ function fitting(plan: Plan, now: Now, target: Target, unmapped: string[]): (rea
 function canReturn(object: Leaf, leaves: readonly Leaf[], target: Target): boolean {
   return leaves
     .filter(({ within, field }) => within === object.column && isRequired(field))
-    .every((leaf) => (target.value(leaf) ?? null) !== null && fits(leaf, target.value(leaf), true))
+    .every((leaf) => (target.value(leaf) ?? null) !== null && fitsLeaf(leaf, target.value(leaf), true))
 }
 
-function fits({ field, isSecret }: Leaf, value: unknown, isThere: boolean): boolean {
+function fitsLeaf({ field, isSecret }: Leaf, value: unknown, isThere: boolean): boolean {
   if (value === null) return field.optional || !isThere
   // A hash, which no check is made for.
   if (isSecret) return true
@@ -242,7 +247,7 @@ function fits({ field, isSecret }: Leaf, value: unknown, isThere: boolean): bool
   return errors.size === 0
 }
 
-function bind(
+function bindValues(
   plan: Plan,
   set: readonly (readonly [Leaf, unknown])[],
 ): { readonly columns: string[]; readonly values: Bound[] } {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { type Change, stackOf } from './stack.ts'
+import { type StackChange, stackOf } from './stack.ts'
 
-const change = (operation: string, ...undoes: string[]): Change => ({ operation, undoes })
+const change = (operation: string, ...undoes: string[]): StackChange => ({ operation, undoes })
 const names = ({ undo, redo }: ReturnType<typeof stackOf>) => [
   undo.map(({ operation }) => operation),
   redo.map(({ operation }) => operation),
@@ -33,7 +33,7 @@ test('whatever else takes something back is a change like any other', () => {
 
 test('is that of an editor, whatever is done', () => {
   for (let round = 0; round < 300; round++) {
-    const changes: Change[] = []
+    const changes: StackChange[] = []
     const [done, undone]: [string[], string[]] = [[], []]
     for (let at = 0; at < 40; at++) {
       const operation = `${at}`

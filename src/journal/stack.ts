@@ -1,12 +1,12 @@
 /** What one operation did to an Entity: one version, or several in a row. */
-export interface Change {
+export interface StackChange {
   readonly operation: string
   /** Operations that it took back. */
   readonly undoes: readonly string[]
 }
 
 /** What can be undone and redone of an Entity, as in an editor: the last of each is the next. */
-export interface Stack<C extends Change> {
+export interface Stack<C extends StackChange> {
   readonly undo: readonly C[]
   /** Undos that can be taken back. */
   readonly redo: readonly C[]
@@ -18,7 +18,7 @@ export interface Stack<C extends Change> {
  * undone, and after which there is nothing to redo. Where a change took back something that is not known any more,
  * nothing before it is.
  */
-export function stackOf<C extends Change>(changes: readonly C[]): Stack<C> {
+export function stackOf<C extends StackChange>(changes: readonly C[]): Stack<C> {
   const known = new Set(changes.map(({ operation }) => operation))
   let undo: C[] = []
   let redo: C[] = []

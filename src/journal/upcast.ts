@@ -52,7 +52,7 @@ export class Upcaster {
   }
 }
 
-export const none = new Upcaster([])
+export const noUpcasts = new Upcaster([])
 
 /** By the name of an Entity type. */
 export type UpcasterOf = (entity: string) => Upcaster
@@ -65,7 +65,7 @@ export function upcastersOf(steps: readonly MigrationStep[]): UpcasterOf {
     else same.push(step)
   }
   const made = new Map([...known].map(([entity, same]) => [entity, new Upcaster(same)]))
-  return (entity) => made.get(entity) ?? none
+  return (entity) => made.get(entity) ?? noUpcasts
 }
 
 function applied(state: State, { path, at, change }: MigrationStep): State {

@@ -1,6 +1,6 @@
 import type { Row } from '../store/dialect.ts'
 import { SECRETS, type Secrets, type State } from './leaves.ts'
-import { none, type Upcaster, type UpcasterOf } from './upcast.ts'
+import { noUpcasts, type Upcaster, type UpcasterOf } from './upcast.ts'
 
 /** How conflicts and differences call whether an Entity is there. */
 export const DELETED = 'deleted_at'
@@ -13,7 +13,7 @@ export class Snapshot {
   #state: State | undefined
 
   /** Read in today's form where an upcaster of its type is given. */
-  constructor(text: string, secrets?: Secrets, upcaster = none) {
+  constructor(text: string, secrets?: Secrets, upcaster = noUpcasts) {
     this.#text = text
     this.#upcaster = upcaster
     this.secrets = secrets
@@ -97,7 +97,7 @@ function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
   const versions = rows.flatMap(([, , version, kind, operation, deletion, data, made]): Version[] => {
     if (data === null || data === undefined) return []
     const snapshot = new Snapshot(String(data), undefined, upcasterOf(String(entity)))
-    const by = deletionOf(snapshot, kind === 'delete' ? operation : null, deletion)
+    const by = deletionAt(snapshot, kind === 'delete' ? operation : null, deletion)
     return [
       {
         version: Number(version),
@@ -108,7 +108,7 @@ function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
       },
     ]
   })
-  const isKept = rows.length === versions.length && isWhole(versions)
+  const isKept = rows.length === versions.length && hasAllBefore(versions)
   const lost = rows.some(([, , , kind]) => kind === 'purge')
     ? 'was purged, and cannot come back'
     : isKept
@@ -118,13 +118,13 @@ function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
 }
 
 /** Journals of former versions do not tell by which operation an Entity had been deleted, but for the deletion itself. */
-export function deletionOf(snapshot: Snapshot, own: unknown, told: unknown): string | null {
+export function deletionAt(snapshot: Snapshot, own: unknown, told: unknown): string | null {
   if (!snapshot.isDeleted) return null
   return String(told ?? own ?? '')
 }
 
 /** Each version that is taken back has the one before it beside it. */
-function isWhole(versions: readonly Version[]): boolean {
+function hasAllBefore(versions: readonly Version[]): boolean {
   return versions.every(
     ({ undone, version }, at) => !undone || version === 1 || versions[at + 1]?.version === version - 1,
   )

@@ -62,7 +62,7 @@ export class Log {
     const lines = dropped === 1 ? '1 line of the log' : `${dropped} lines of the log`
     const line: Line = { level: 'warning', message: `${lines} could not be written`, fields: { dropped } }
     const time = new Date().toISOString()
-    return `${this.#format === 'json' ? jsonOf(line, time) : prettyOf(line, time)}\n`
+    return `${this.#format === 'json' ? lineJson(line, time) : prettyOf(line, time)}\n`
   }
 
   #request({
@@ -87,7 +87,7 @@ export class Log {
   #tell(line: Line | undefined): void {
     if (line === undefined) return
     const time = new Date().toISOString()
-    this.#put(this.#format === 'json' ? jsonOf(line, time) : prettyOf(line, time))
+    this.#put(this.#format === 'json' ? lineJson(line, time) : prettyOf(line, time))
     if (line.level === 'info' || (line.level === 'error' && line.last)) this.flush()
   }
 
@@ -104,7 +104,7 @@ export class Log {
   }
 }
 
-function jsonOf(line: Line, time: string): string {
+function lineJson(line: Line, time: string): string {
   const { level, message } = line
   if (level === 'info') return JSON.stringify({ time, message, ...line.fields })
   if (level === 'warning') return JSON.stringify({ time, level: 'warn', message, ...line.fields })

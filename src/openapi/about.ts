@@ -2,7 +2,7 @@ import { type AboutEntity, type AboutServer, refTo, schemaName } from '../api/de
 import type { EntityType, Model } from '../declare/model.ts'
 import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience, refusalsOf } from './access.ts'
-import { answerOf, sampleOf } from './sample.ts'
+import { sampleAnswer, sampleOf } from './sample.ts'
 
 /** What endpoints use to describe themselves. */
 export function aboutServer(model: Model): AboutServer {
@@ -20,7 +20,7 @@ export function aboutEntity(model: Model, type: EntityType): AboutEntity {
     type,
     one: oneOf(type.name),
     schema: (kind) => refTo(schemaName(model, type, kind)),
-    answer: answerOf(type, model),
+    answer: sampleAnswer(type, model),
     audience,
     access: (...actions) =>
       actions

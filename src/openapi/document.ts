@@ -83,7 +83,7 @@ function pathsOf(operations: readonly Operation[], queryToken: boolean): object 
   for (const operation of operations)
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation, queryToken),
+      [operation.method.toLowerCase()]: describeOperation(operation, queryToken),
     }
   return paths
 }
@@ -97,7 +97,7 @@ function requestOf({ schema, example, optional }: NonNullable<Operation['body']>
   return { requestBody: { required: !optional, content: { 'application/json': { schema, example } } } }
 }
 
-function describe(operation: Operation, queryToken: boolean): object {
+function describeOperation(operation: Operation, queryToken: boolean): object {
   const { id, tag, summary, description, open, parameters, body } = operation
   return {
     operationId: id,

@@ -32,7 +32,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
-export function join(contents: readonly Content[], between: Content): Content[] {
+export function joinHtml(contents: readonly Content[], between: Content): Content[] {
   return contents.flatMap((content, at) => (at === 0 ? [content] : [between, content]))
 }
 
@@ -42,7 +42,7 @@ export function code(text: string): Html {
 
 /** A name of several words. A narrow column may break it after each word. */
 export function nameCode(name: string): Html {
-  return html`<code>${join(name.split(/(?<=[._/])/), html`<wbr>`)}</code>`
+  return html`<code>${joinHtml(name.split(/(?<=[._/])/), html`<wbr>`)}</code>`
 }
 
 /** A wide table scrolls on its own, also by keyboard, so that the page need not. */
@@ -78,8 +78,8 @@ export function jsonCode(value: unknown, indent = ''): Html {
         ([key, one]) => html`<span class="key">${JSON.stringify(key)}</span>: ${jsonCode(one, inner)}`,
       )
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
-  if (flat.length <= ONE_LINE) return html`${open}${join(items, ', ')}${close}`
-  return html`${open}\n${join(
+  if (flat.length <= ONE_LINE) return html`${open}${joinHtml(items, ', ')}${close}`
+  return html`${open}\n${joinHtml(
     items.map((item) => html`${inner}${item}`),
     ',\n',
   )}\n${indent}${close}`

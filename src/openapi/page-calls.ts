@@ -1,9 +1,9 @@
 import type { Success } from '../api/description.ts'
-import { type Content, code, figure, Html, html, join, jsonCode, nameCode } from './html.ts'
+import { type Content, code, figure, Html, html, joinHtml, jsonCode, nameCode } from './html.ts'
 import type { Operation } from './operation.ts'
 
 /** A line for each call. It opens to show a description and an example. */
-export function endpoints(operations: readonly Operation[]): Html {
+export function endpointList(operations: readonly Operation[]): Html {
   return html`<ul class="endpoints">
 ${operations.map(endpoint)}</ul>`
 }
@@ -12,7 +12,7 @@ function endpoint(operation: Operation): Html {
   const { id, method, path, summary, description } = operation
   return html`<li id="call-${id}"><details><summary><span class="method ${method.toLowerCase()}">${method}</span> ${nameCode(path)} <span class="summary">${summary}</span></summary>
 <div class="call"><p>${prose(description)}</p>
-${exampleOf(operation)}</div></details></li>
+${callExample(operation)}</div></details></li>
 `
 }
 
@@ -23,7 +23,7 @@ function prose(text: string): Content {
 
 const AN_OPERATION = '01a1ddee-4c20-7471-b666-e716462ff2c3'
 
-function exampleOf({ method, path, open, body, answers }: Operation): Content {
+function callExample({ method, path, open, body, answers }: Operation): Content {
   const id = path.startsWith('/api/operations/') ? AN_OPERATION : '1'
   // A batch may be open to everyone, but the writes in this example may not.
   const token = !open || path === '/api/batch/'
@@ -52,7 +52,7 @@ export function curl(
       ? []
       : ['-H "Content-Type: application/json"', html`-d '${inQuotes(jsonCode(body, '  '))}'`]),
   ]
-  return html`${join(lines, ' \\\n  ')}`
+  return html`${joinHtml(lines, ' \\\n  ')}`
 }
 
 /** A `'` would end the shell's quotes, so it is escaped in the JSON. */

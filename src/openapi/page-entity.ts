@@ -3,11 +3,11 @@ import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience } from './access.ts'
 import type { Section } from './html.ts'
-import { type Content, code, figure, type Html, html, join, jsonCode, nameCode, table } from './html.ts'
+import { type Content, code, figure, type Html, html, joinHtml, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
-import { curl, endpoints } from './page-calls.ts'
+import { curl, endpointList } from './page-calls.ts'
 import { anchorOf, fieldRows, typeLink } from './page-fields.ts'
-import { answerOf, sampleOf } from './sample.ts'
+import { sampleAnswer, sampleOf } from './sample.ts'
 
 /** All about one Entity type. */
 export function entitySection(type: EntityType, model: Model, operations: readonly Operation[]): Section {
@@ -19,11 +19,11 @@ export function entitySection(type: EntityType, model: Model, operations: readon
 <h3>Fields</h3>
 ${table(`Fields of ${type.name}`, ['Field', 'Required', 'Values'], fieldRows(type, model), 'fields')}
 ${uniqueness(type)}
-<p class="note">The server adds ${join(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
+<p class="note">The server adds ${joinHtml(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
 <h3>Who may do what</h3>
 ${table(`Who may do what with ${type.name}`, ['Who', 'May'], accessRows(type, model), 'access')}
 <h3>Endpoints</h3>
-${endpoints(own)}
+${endpointList(own)}
 ${onDelete(type, model)}
 <h3>Example</h3>
 ${example(type, model)}`,
@@ -36,7 +36,7 @@ function about({ name, login }: EntityType, { edges }: Model): Content {
   const sources = new Set(
     edges.filter(({ from, to }) => to === name && from !== name).map(({ from }) => from),
   )
-  const links = (types: ReadonlySet<string>) => join([...types].map(typeLink), ', ')
+  const links = (types: ReadonlySet<string>) => joinHtml([...types].map(typeLink), ', ')
   const sentences = [
     ...(login === undefined
       ? []
@@ -44,7 +44,7 @@ function about({ name, login }: EntityType, { edges }: Model): Content {
     ...(targets.size === 0 ? [] : [html`Refers to ${links(targets)}.`]),
     ...(sources.size === 0 ? [] : [html`Referred to by ${links(sources)}.`]),
   ]
-  return sentences.length === 0 ? '' : html`<p>${join(sentences, ' ')}</p>`
+  return sentences.length === 0 ? '' : html`<p>${joinHtml(sentences, ' ')}</p>`
 }
 
 /** Only sets of fields: a field that is unique alone says so in the table. */
@@ -54,7 +54,7 @@ function uniqueness({ uniques }: EntityType): Content {
     .map(
       (
         set,
-      ) => html`<p class="note">Unique together (deleted Entities do not count): ${join(set.map(nameCode), ' and ')}.</p>
+      ) => html`<p class="note">Unique together (deleted Entities do not count): ${joinHtml(set.map(nameCode), ' and ')}.</p>
 `,
     )
 }
@@ -109,6 +109,6 @@ function example(type: EntityType, model: Model): Html {
 ${figure(
   html`<span class="method post">POST</span> Create ${oneOf(type.name)}`,
   curl(`/api/${type.name}/`, { token: !open, body: sampleOf(type, model) }),
-)}${figure('201 Created', jsonCode(answerOf(type, model)))}</div>
+)}${figure('201 Created', jsonCode(sampleAnswer(type, model)))}</div>
 `
 }

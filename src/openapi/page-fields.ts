@@ -3,7 +3,7 @@ import type { EntityType, Field, LinksField, Model, ReferenceField, ValueField }
 import { isRecord } from '../declare/record.ts'
 import { defaultOf, isRequired } from '../declare/values.ts'
 import { type Conceals, concealedOf } from './concealed.ts'
-import { type Content, code, type Html, html, join, nameCode } from './html.ts'
+import { type Content, code, type Html, html, joinHtml, nameCode } from './html.ts'
 
 export function anchorOf(type: string): string {
   return `type-${type}`
@@ -15,16 +15,16 @@ export function typeLink(type: string): Html {
 
 /** A row for each dot path: name and type, whether it is required, allowed values. */
 export function fieldRows(type: EntityType, model: Model): Content[][] {
-  return rowsOf(type.fields, { type, conceals: concealedOf(type, model) })
+  return rowsOfFields(type.fields, { type, conceals: concealedOf(type, model) })
 }
 
-interface About {
+interface FieldsOf {
   readonly type: EntityType
   readonly conceals: Conceals
 }
 
 /** `within` is the optional object that the fields are in, if any: they are required only if it is there. */
-function rowsOf(fields: readonly Field[], about: About, within?: string): Content[][] {
+function rowsOfFields(fields: readonly Field[], about: FieldsOf, within?: string): Content[][] {
   const { type, conceals } = about
   return fields.flatMap((field) => {
     const need = presence(field, within, conceals)
@@ -37,7 +37,7 @@ function rowsOf(fields: readonly Field[], about: About, within?: string): Conten
       return [row(field.path, 'reference', need, [...referenceNotes(field), ...ruleNotes(field)])]
     if (field.kind === 'links')
       return [row(field.path, 'list of references', need, [...linksNotes(field), ...ruleNotes(field)])]
-    const inner = rowsOf(field.fields, about, field.optional ? field.path : within)
+    const inner = rowsOfFields(field.fields, about, field.optional ? field.path : within)
     return [row(field.path, 'object', need, ['the fields below', ...ruleNotes(field)]), ...inner]
   })
 }
@@ -51,7 +51,7 @@ function ruleNotes({ read, write }: Field): string[] {
 }
 
 function row(path: string, type: string, need: Content, notes: readonly Content[]): Content[] {
-  return [html`${nameCode(path)}<span class="type">${type}</span>`, need, join(notes, html`<br>`)]
+  return [html`${nameCode(path)}<span class="type">${type}</span>`, need, joinHtml(notes, html`<br>`)]
 }
 
 function presence(field: Field, within: string | undefined, conceals: Conceals): Content {
@@ -126,7 +126,7 @@ function limits(schema: JsonSchema): Content[] {
   return [
     ...(Array.isArray(schema.enum)
       ? [
-          html`one of ${join(
+          html`one of ${joinHtml(
             schema.enum.map((one) => code(String(one))),
             ', ',
           )}`,

@@ -2,7 +2,7 @@ import { OPERATIONS } from '../api/description.ts'
 import { catalogue } from '../errors.ts'
 import { code, figure, html, jsonCode, type Section, table } from './html.ts'
 import type { Operation } from './operation.ts'
-import { curl, endpoints } from './page-calls.ts'
+import { curl, endpointList } from './page-calls.ts'
 
 const CALLS = [
   [code('GET …/7/history/'), 'Every change: who, when, old and new values'],
@@ -45,7 +45,7 @@ restore something, you may undo its deletion.</li>
 <li>Purged data cannot be restored. Secrets can, but they are never shown, and passwords only by admins.</li>
 </ul>
 <h3>Endpoints</h3>
-${endpoints(operations.filter(({ tag }) => tag === OPERATIONS))}
+${endpointList(operations.filter(({ tag }) => tag === OPERATIONS))}
 `,
   }
 }

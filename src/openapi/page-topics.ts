@@ -4,10 +4,10 @@ import { budget } from '../budget.ts'
 import type { Model } from '../declare/model.ts'
 import { catalogue } from '../errors.ts'
 import type { Section } from './html.ts'
-import { type Content, code, figure, html, join, jsonCode, nameCode, table } from './html.ts'
+import { type Content, code, figure, html, joinHtml, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
-import { curl, endpoints } from './page-calls.ts'
-import { exampleOf } from './responses.ts'
+import { curl, endpointList } from './page-calls.ts'
+import { failureExample } from './responses.ts'
 
 export function requestsSection(operations: readonly Operation[], base: string): Section {
   return {
@@ -28,10 +28,10 @@ ${figure('Shell', html`BASE=${base}`)}
 <p>Every failure has the same shape. <code>code</code> is for programs and never changes; the rest is for people.
 <code>errors</code> lists everything that is wrong, by dot path. A wrong reference is listed twice: under its own path and
 under the path of its id.</p>
-${figure('422 Unprocessable Content', jsonCode(exampleOf('invalid_data')))}
+${figure('422 Unprocessable Content', jsonCode(failureExample('invalid_data')))}
 <p>All codes are <a href="#errors">listed at the end</a>.</p>
 <h3>The service itself</h3>
-${endpoints(operations.filter(({ tag }) => tag === SERVICE))}
+${endpointList(operations.filter(({ tag }) => tag === SERVICE))}
 `,
   }
 }
@@ -65,14 +65,14 @@ ${figure(
 token is refused with 401, even by calls that need no token.</p>
 ${
   userTypes.length > 1
-    ? html`<p>Several types can log in. <code>user_type</code> chooses one: ${join(userTypes, ', ')}. Without it, all are
+    ? html`<p>Several types can log in. <code>user_type</code> chooses one: ${joinHtml(userTypes, ', ')}. Without it, all are
 tried.</p>
 `
     : ''
 }<p>A wrong e-mail and a wrong password get the same answer, 422. After too many failures even the right password gets 429;
 <code>Retry-After</code> says how many seconds to wait.</p>
 <h3>Endpoints</h3>
-${endpoints(operations.filter(({ tag }) => tag === SESSIONS))}
+${endpointList(operations.filter(({ tag }) => tag === SESSIONS))}
 `,
   }
 }

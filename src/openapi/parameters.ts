@@ -63,16 +63,16 @@ function sortParameter(type: EntityType): Parameter {
 }
 
 /** A value that lists can be filtered and sorted by. */
-interface Comparable {
+interface ComparableParameter {
   readonly column: string
   readonly kind: ColumnKind
   readonly field: ValueField | undefined
 }
 
 /** All but secrets, presence and JSON. */
-function comparablesOf(type: EntityType): Map<string, Comparable> {
+function comparablesOf(type: EntityType): Map<string, ComparableParameter> {
   const own = Object.entries(ownColumns).map(([column, kind]) => ({ column, kind, field: undefined }))
-  const fields = [...walk(type.fields)].flatMap((field): Comparable[] => {
+  const fields = [...walk(type.fields)].flatMap((field): ComparableParameter[] => {
     const column = columnOf(field)
     if (field.kind === 'reference') return [{ column, kind: 'reference', field: undefined }]
     if (field.kind !== 'value' || field.secret || field.column === 'json') return []
@@ -128,13 +128,13 @@ function equalityParameters(type: EntityType, taken: ReadonlySet<string>): Param
     .map((one) => query(one.column, `Only Entities with this value: ${shapeOf(one)}.`, textSchema(one)))
 }
 
-function shapeOf({ kind, field }: Comparable): string {
+function shapeOf({ kind, field }: ComparableParameter): string {
   if (field?.type === 'choice') return 'one of its values'
   return kind === 'text' ? 'a text' : `${shapes[kind]}, or \`null\``
 }
 
 /** For a text, `null` means the text "null". For other values it means no value. */
-function textSchema({ kind, field }: Comparable): JsonSchema {
+function textSchema({ kind, field }: ComparableParameter): JsonSchema {
   const nullable = (schema: JsonSchema) => ({ anyOf: [schema, { const: 'null' }] })
   switch (kind) {
     case 'integer':

@@ -68,7 +68,7 @@ function failureOf(status: number, codes: readonly Code[]): object {
         schema: {
           allOf: [refTo('Error'), { type: 'object', properties: { code: { type: 'string', enum: codes } } }],
         },
-        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+        examples: Object.fromEntries(codes.map((code) => [code, { value: failureExample(code) }])),
       },
     },
     'x-codes': codes,
@@ -87,7 +87,7 @@ const where: Readonly<Partial<Record<Code, Record<string, string[]>>>> = {
   target_deleted: { 'customer.id': ['refers to customers/5, which is deleted'] },
 }
 
-export function exampleOf(code: Code): object {
+export function failureExample(code: Code): object {
   const { status, message } = catalogue[code]
   const errors = where[code]
   return {

@@ -40,9 +40,9 @@ function sampleValue(field: Field): unknown {
 }
 
 /** The sample as it comes back. */
-export function answerOf(type: EntityType, model: Model): Sample {
+export function sampleAnswer(type: EntityType, model: Model): Sample {
   const at = '2026-06-01T09:30:00.000Z'
-  const fields = visible(type.fields, concealedOf(type, model))
+  const fields = visibleFields(type.fields, concealedOf(type, model))
   const normal = objectCheck(fields, 'whole', String)(sampleOf(type, model), '', new Map())
   return {
     id: 1,
@@ -54,10 +54,12 @@ export function answerOf(type: EntityType, model: Model): Sample {
   }
 }
 
-function visible(fields: readonly Field[], conceals: Conceals): Field[] {
+function visibleFields(fields: readonly Field[], conceals: Conceals): Field[] {
   return fields
     .filter((field) => !isSecret(field) && !conceals(field))
-    .map((field) => (field.kind === 'object' ? { ...field, fields: visible(field.fields, conceals) } : field))
+    .map((field) =>
+      field.kind === 'object' ? { ...field, fields: visibleFields(field.fields, conceals) } : field,
+    )
 }
 
 type LeaveOut = (field: Extract<Field, { kind: 'reference' | 'links' }>) => boolean
@@ -119,7 +121,7 @@ function* candidates(name: string, schema: JsonSchema): Generator<unknown> {
     case 'array':
       return yield* lists(name, schema)
     case 'object':
-      return yield membersOf(schema)
+      return yield sampleMembers(schema)
     case undefined:
       return yield { any: 'JSON' }
   }
@@ -137,7 +139,7 @@ function* lists(name: string, { items, minItems }: JsonSchema): Generator<unknow
   yield []
 }
 
-function membersOf({ properties }: JsonSchema): object {
+function sampleMembers({ properties }: JsonSchema): object {
   const entries = Object.entries(isRecord(properties) ? properties : {})
   return Object.fromEntries(
     entries.flatMap(([name, one]) => (isRecord(one) ? [[name, first(name, one)]] : [])),
@@ -146,11 +148,12 @@ function membersOf({ properties }: JsonSchema): object {
 
 /** In a list there is no check of its own to ask, but the pattern can be. */
 function first(name: string, schema: JsonSchema): unknown {
-  for (const candidate of candidates(name, schema)) if (matches(candidate, schema.pattern)) return candidate
+  for (const candidate of candidates(name, schema))
+    if (matchesPattern(candidate, schema.pattern)) return candidate
   return undefined
 }
 
-function matches(value: unknown, pattern: unknown): boolean {
+function matchesPattern(value: unknown, pattern: unknown): boolean {
   if (typeof value !== 'string' || typeof pattern !== 'string') return true
   const normal = normalPattern(pattern, { limited: false })
   return 'pattern' in normal && RE2JS.compile(normal.pattern).matcher(value).find()

@@ -1,5 +1,5 @@
 import { passwordExpiry } from '../api/account-schemas.ts'
-import { manyOf, object, refTo, type SchemaKind, schemaName } from '../api/description.ts'
+import { closedObject, manyOf, refTo, type SchemaKind, schemaName } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
@@ -41,7 +41,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     [named('create')]: { description: `The body to create ${one}.`, ...sentAs('whole') },
     [named('made')]: {
       description: `The new ${type.name}, in the order in which they were sent.`,
-      ...object({ data: manyOf(refTo(type.name)) }, ['data']),
+      ...closedObject({ data: manyOf(refTo(type.name)) }, ['data']),
     },
     [named('patch')]: {
       description: 'The keys to change. They are merged (RFC 7396); `null` removes a value.',
@@ -92,7 +92,7 @@ function entitySchema(
   }
   const hidden = new Set(Object.keys(isRecord(properties) ? properties : {}))
   for (const name of Array.isArray(required) ? required : []) hidden.delete(name)
-  return object(
+  return closedObject(
     { ...all, ...reverses },
     Object.keys(all).filter((name) => !hidden.has(name)),
   )
@@ -104,7 +104,7 @@ function reverseSchemas(model: Model, { name: target }: EntityType): Record<stri
     const data = { type: 'array', items: refTo(from.name), maxItems: budget.expandReverse }
     const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
     const description = `With \`expand\`: the first ${from.name} that refer to it by \`${field.path}\`.`
-    return [name, { ...object({ data, next }, ['data', 'next']), description, readOnly: true }]
+    return [name, { ...closedObject({ data, next }, ['data', 'next']), description, readOnly: true }]
   })
   return Object.fromEntries(schemas)
 }
@@ -114,7 +114,7 @@ function listSchema(model: Model, type: EntityType): JsonSchema {
   const items = {
     anyOf: [refTo(type.name), ...kinds.map((kind) => refTo(schemaName(model, type, kind)))],
   }
-  return object(
+  return closedObject(
     {
       data: { type: 'array', items },
       next: {
@@ -129,7 +129,10 @@ function listSchema(model: Model, type: EntityType): JsonSchema {
 
 const deletionSchema: JsonSchema = {
   anyOf: [
-    object({ operation: { type: 'string' }, actor: { type: ['string', 'null'] } }, ['operation', 'actor']),
+    closedObject({ operation: { type: 'string' }, actor: { type: ['string', 'null'] } }, [
+      'operation',
+      'actor',
+    ]),
     { type: 'null' },
   ],
   readOnly: true,
@@ -147,7 +150,7 @@ function errorSchema(): JsonSchema {
   const sentences = { type: 'array', items: { type: 'string' }, minItems: 1 }
   return {
     description: 'Every failure has this shape.',
-    ...object(
+    ...closedObject(
       {
         message: { type: 'string', description: 'What went wrong, for people to read.' },
         errors: {

@@ -21,7 +21,7 @@ export function addressOf(location: Location): string {
 }
 
 /** For people and logs: a password in it is nobody's business. */
-export function describe(location: Location): string {
+export function describeLocation(location: Location): string {
   if (isMemory(location)) return 'memory, for as long as this process runs'
   return location.kind === 'sqlite' ? location.path : hidePassword(location.url)
 }

@@ -12,7 +12,7 @@ export function loginMutex(key: string): number {
 }
 
 /** What stands for a text where keys are locked: 64 bits, the same ones on every instance. */
-export function keyOf(text: string): bigint {
+export function mutexKey(text: string): bigint {
   return BigInt.asIntN(64, BigInt(Bun.hash(`takeback ${text}`)))
 }
 

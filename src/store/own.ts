@@ -245,18 +245,27 @@ export function tablesIn(format: number): readonly OwnTable[] {
 
 /** Makes the tables as they are in a format. */
 export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
-  return [ddl.meta, ...ddl.extra, ...tablesIn(format).flatMap((table) => create(ddl, table, format))]
+  return [
+    ddl.meta,
+    ...ddl.extra,
+    ...tablesIn(format).flatMap((table) => createWithIndexes(ddl, table, format)),
+  ]
 }
 
 /** Brings the tables of an older format to that of today. */
 export function upgradeOwnTables(ddl: Ddl, from: number): Sql[] {
   return ownTables.flatMap((table) => {
     if ((table.since ?? 1) > from)
-      return [...create(ddl, table, FORMAT), ...(table.upgrade === undefined ? [] : [table.upgrade])]
+      return [
+        ...createWithIndexes(ddl, table, FORMAT),
+        ...(table.upgrade === undefined ? [] : [table.upgrade]),
+      ]
     if ((table.rekeyed ?? 1) > from) return makeAnew(ddl, table, from)
     const columns = table.columns.filter(({ since = 1 }) => since > from)
     return [
-      ...columns.map((column) => sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}`),
+      ...columns.map(
+        (column) => sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describeOwnColumn(ddl, column)}`,
+      ),
       ...(table.indexes ?? []).flatMap((index) => upgradeIndex(ddl, table, index, from)),
     ]
   })
@@ -266,13 +275,16 @@ function upgradeIndex(ddl: Ddl, table: OwnTable, index: OwnIndex, from: number):
   const before = indexIn(ddl, table, index, from)
   const after = indexIn(ddl, table, index, FORMAT)
   if (after === undefined || Bun.deepEquals(before, after)) return []
-  const drop = sql`DROP INDEX ${id(indexName(table, index))}`
+  const drop = sql`DROP INDEX ${id(ownIndexName(table, index))}`
   return [...(before === undefined ? [] : [drop]), createIndex(table, after)]
 }
 
-function create(ddl: Ddl, table: OwnTable, format: number): Sql[] {
+function createWithIndexes(ddl: Ddl, table: OwnTable, format: number): Sql[] {
   const indexes = (table.indexes ?? []).flatMap((index) => indexIn(ddl, table, index, format) ?? [])
-  return [createTable(ddl, table, table.name, format), ...indexes.map((index) => createIndex(table, index))]
+  return [
+    createOwnTable(ddl, table, table.name, format),
+    ...indexes.map((index) => createIndex(table, index)),
+  ]
 }
 
 /** An index as it is in a format; undefined where that does not have it. */
@@ -288,11 +300,11 @@ function indexIn(
   return { ...index, columns: isImplied ? over.slice(0, -1) : over }
 }
 
-function createTable(ddl: Ddl, table: OwnTable, name: string, format: number): Sql {
+function createOwnTable(ddl: Ddl, table: OwnTable, name: string, format: number): Sql {
   const columns = columnsIn(table, format)
   const [first] = table.key
   const described = columns.map((column) =>
-    table.numbered && column.name === first ? ddl.numbered(column.name) : describe(ddl, column),
+    table.numbered && column.name === first ? ddl.numbered(column.name) : describeOwnColumn(ddl, column),
   )
   const key = table.numbered ? [] : [sql`PRIMARY KEY (${join(table.key.map(id))})`]
   const options = table.numbered || table.wide ? ddl.tableOptions : ddl.keyedOptions
@@ -302,10 +314,10 @@ function createTable(ddl: Ddl, table: OwnTable, name: string, format: number): S
 function createIndex(table: OwnTable, index: OwnIndex): Sql {
   const kind = index.unique ? sql`UNIQUE INDEX` : sql`INDEX`
   const picked = index.with === undefined ? sql`` : sql` WHERE ${id(index.with)} IS NOT NULL`
-  return sql`CREATE ${kind} ${id(indexName(table, index))} ON ${id(table.name)} (${join(index.columns.map(id))})${picked}`
+  return sql`CREATE ${kind} ${id(ownIndexName(table, index))} ON ${id(table.name)} (${join(index.columns.map(id))})${picked}`
 }
 
-function indexName(table: OwnTable, { name }: OwnIndex): string {
+function ownIndexName(table: OwnTable, { name }: OwnIndex): string {
   return `${table.name}:${name}`
 }
 
@@ -314,7 +326,7 @@ function makeAnew(ddl: Ddl, table: OwnTable, from: number): Sql[] {
   const fresh = `${table.name}_rekeyed`
   const kept = join(columnsIn(table, from).map(({ name }) => id(name)))
   return [
-    createTable(ddl, table, fresh, FORMAT),
+    createOwnTable(ddl, table, fresh, FORMAT),
     sql`INSERT INTO ${id(fresh)} (${kept}) SELECT ${kept} FROM ${id(table.name)}`,
     sql`DROP TABLE ${id(table.name)}`,
     sql`ALTER TABLE ${id(fresh)} RENAME TO ${id(table.name)}`,
@@ -324,7 +336,7 @@ function makeAnew(ddl: Ddl, table: OwnTable, from: number): Sql[] {
   ]
 }
 
-function describe(ddl: Ddl, { name, kind, required, since }: OwnColumn): Sql {
+function describeOwnColumn(ddl: Ddl, { name, kind, required, since }: OwnColumn): Sql {
   if (required && since !== undefined) throw new Error(`${name} came later: it cannot be required`)
   return sql`${id(name)} ${ddl.type({ name, kind })}${required ? sql` NOT NULL` : sql``}`
 }

@@ -3,7 +3,7 @@ import { SQL } from 'bun'
 import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { migrate } from '../../src/store/migration/migrate.ts'
-import { keyOf } from '../../src/store/mutex.ts'
+import { mutexKey } from '../../src/store/mutex.ts'
 import { graph } from '../declarations.ts'
 import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
@@ -190,7 +190,7 @@ onStoreByHand('postgres', 'beside others', () => {
     const { id: company } = await server.expect(201, 'POST', '/api/companies/', { name: 'turn' })
     const changed = await person()
     const other = await begun(database.url)
-    await other.run(`SELECT pg_advisory_xact_lock(${keyOf('graph companies')})`)
+    await other.run(`SELECT pg_advisory_xact_lock(${mutexKey('graph companies')})`)
     const body = [
       { method: 'PATCH', path: `/api/people/${changed}/`, body: { name: 'later' } },
       { method: 'DELETE', path: `/api/companies/${company}/` },

@@ -1,11 +1,11 @@
 import { type Expression, no, type Place, yes } from './expression.ts'
-import { and, not, or } from './fold.ts'
+import { allTrue, not, or } from './fold.ts'
 
 /** What a rule of update asks of the Entity as it is: whatever it asks of `next` is taken to be as the rule wants it. */
 export function withoutNext(rule: Expression, wanted = true): Expression {
   switch (rule.op) {
     case 'and':
-      return and(rule.of.map((one) => withoutNext(one, wanted)))
+      return allTrue(rule.of.map((one) => withoutNext(one, wanted)))
     case 'or':
       return or(rule.of.map((one) => withoutNext(one, wanted)))
     case 'not':

@@ -1,26 +1,26 @@
 import { parseInstant } from '../fields/time.ts'
 import { expression, test } from './compare.ts'
 import { type Expression, type ListPlace, unknown } from './expression.ts'
-import type { Call, Found, Reader } from './found.ts'
+import type { CelCall, Found, Reader } from './found.ts'
 import { parseDuration } from './literal.ts'
 import type { Node } from './parse.ts'
 import { normalPattern } from './pattern.ts'
 import type { Members } from './scope.ts'
 
-type Understand = (reader: Reader, one: Call) => Found
+type Understand = (reader: Reader, one: CelCall) => Found
 
 /** Functions, and methods. */
 const functions: Readonly<Record<string, Understand>> = {
   has,
   size: (reader, { node, args }) => size(reader, node, only(reader, node, args)),
   timestamp: (reader, { node, args }) => {
-    const at = parseInstant(text(reader, node, only(reader, node, args)))
+    const at = parseInstant(textGiven(reader, node, only(reader, node, args)))
     if (at === undefined)
       return reader.fail(node, 'needs a time with a zone, such as timestamp("2026-12-31T18:00:00Z"),')
     return { is: 'expression', of: reader.literal('datetime', 0, at) }
   },
   duration: (reader, { node, args }) => {
-    const given = text(reader, node, only(reader, node, args))
+    const given = textGiven(reader, node, only(reader, node, args))
     const ms = parseDuration(given)
     if (ms === undefined)
       return reader.fail(
@@ -47,7 +47,7 @@ const methods: Readonly<Record<string, Understand>> = {
 }
 
 /** Understands a call. */
-export function call(reader: Reader, one: Call): Found {
+export function call(reader: Reader, one: CelCall): Found {
   const table = one.receiver === undefined ? functions : methods
   const known = Object.hasOwn(table, one.name) ? table[one.name] : undefined
   if (known !== undefined) return known(reader, one)
@@ -62,14 +62,14 @@ function only(reader: Reader, node: Node, args: readonly Node[]): Node {
   return first === undefined || args.length > 1 ? reader.fail(node, 'needs one argument') : first
 }
 
-function text(reader: Reader, node: Node, argument: Node): string {
+function textGiven(reader: Reader, node: Node, argument: Node): string {
   const found = reader.find(argument)
   return found.is === 'literal' && typeof found.given === 'string'
     ? found.given
     : reader.fail(node, 'needs a text in quotes')
 }
 
-function has(reader: Reader, { node, args }: Call): Found {
+function has(reader: Reader, { node, args }: CelCall): Found {
   const argument = only(reader, node, args)
   return { is: 'expression', of: test(reader, argument, reader.find(argument), false) }
 }
@@ -96,7 +96,7 @@ function subject(reader: Reader, node: Node, of: Node): Expression | undefined {
 
 function part(
   reader: Reader,
-  { node, receiver, args }: Call,
+  { node, receiver, args }: CelCall,
   op: 'startsWith' | 'endsWith' | 'contains',
 ): Found {
   const of = subject(reader, node, receiver ?? node)
@@ -113,7 +113,7 @@ function lower(reader: Reader, node: Node, of: Node): Found {
 
 function matchesCall(reader: Reader, node: Node, of: Node, pattern: Node): Found {
   const one = subject(reader, node, of)
-  const normal = normalPattern(text(reader, node, pattern))
+  const normal = normalPattern(textGiven(reader, node, pattern))
   if ('problem' in normal)
     return reader.fail(pattern, `has a pattern that cannot be read: ${clause(normal.problem)}`)
   if (one === undefined) return { is: 'expression', of: unknown }
@@ -136,7 +136,7 @@ function clause(sentence: string): string {
 }
 
 /** `list.exists(x, …)`, `list.all(x, …)` */
-function each(reader: Reader, { node, receiver, args }: Call, op: 'exists' | 'all'): Found {
+function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 'all'): Found {
   const [variable, body] = args
   if (variable?.op !== 'id' || body === undefined || args.length !== 2)
     return reader.fail(node, `needs a name and a condition, as in lines.${op}(line, line.price > 3),`)

@@ -15,7 +15,7 @@ export function folded(set: Characters): Characters {
 const results = new WeakMap<Characters, Characters>()
 
 function fold(set: Characters): Characters {
-  const among = isAsciiOnly(set) ? ascii : all()
+  const among = isAsciiOnly(set) ? ascii : allOrbits()
   const more = among
     .filter((orbit) => orbit.some((one) => contains(set, one)))
     .flatMap((orbit) => orbit.map((one): Range => [one, one]))
@@ -31,7 +31,7 @@ const ascii: readonly Orbit[] = Array.from({ length: 26 }, (_, at) => {
 let known: readonly Orbit[] | undefined
 
 /** All of them. JavaScript has no function for it, but its own patterns fold alike. */
-function all(): readonly Orbit[] {
+function allOrbits(): readonly Orbit[] {
   known ??= findOrbits()
   return known
 }
@@ -45,7 +45,7 @@ function findOrbits(): Orbit[] {
   const cased = /[\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]/gu
   for (const [character] of everyCharacter().matchAll(cased))
     for (const other of [character.toLowerCase(), character.toUpperCase()])
-      if (other !== character && isSame(character, other)) join(codeOf(character), codeOf(other))
+      if (other !== character && isSameCase(character, other)) join(codeOf(character), codeOf(other))
   return [...new Set(orbits.values())].map((orbit) => [...orbit])
 }
 
@@ -54,6 +54,6 @@ function codeOf(character: string): number {
 }
 
 /** Not where the other case is more than one character, or depends on the language. */
-function isSame(a: string, b: string): boolean {
+function isSameCase(a: string, b: string): boolean {
   return [...b].length === 1 && new RegExp(`^\\u{${codeOf(a).toString(16)}}$`, 'iu').test(b)
 }

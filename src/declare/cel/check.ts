@@ -4,9 +4,9 @@ import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
 import { refuseCostly } from './cost.ts'
 import { type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
-import { and, not, or, truth } from './fold.ts'
-import { type Call, type Found, is, type Reader } from './found.ts'
-import { against, type Given } from './literal.ts'
+import { allTrue, not, or, truth } from './fold.ts'
+import { type CelCall, type Found, is, type Reader } from './found.ts'
+import { against, type GivenLiteral } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
 import type { Member, Members, Scope } from './scope.ts'
@@ -22,7 +22,7 @@ export function understand(text: string, scope: Scope, most: number): Expression
 }
 
 /** The value that a dot path names, as in a sort or a short equality; undefined where there is none. */
-export function valueAt(path: string, scope: Scope): Extract<Found, { is: 'expression' }> | undefined {
+export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'expression' }> | undefined {
   if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(path)) return undefined
   const reader = new OneReader(path, { ...scope, me: null, anybody: [] })
   try {
@@ -70,7 +70,7 @@ class OneReader implements Reader {
       case '.':
         return this.#path(node, node.args[0], node.args[1])
       case '&&':
-        return is(and(node.args.map((arg) => this.condition(arg))))
+        return is(allTrue(node.args.map((arg) => this.condition(arg))))
       case '||':
         return is(or(node.args.map((arg) => this.condition(arg))))
       case '!_':
@@ -102,7 +102,7 @@ class OneReader implements Reader {
     }
   }
 
-  call(one: Call): Found {
+  call(one: CelCall): Found {
     return call(this, one)
   }
 
@@ -130,7 +130,7 @@ class OneReader implements Reader {
   }
 
   /** A literal in the place of a value of the target's kind. */
-  coerce(node: Node, target: Expression, given: Given, choices?: readonly string[]): Expression {
+  coerce(node: Node, target: Expression, given: GivenLiteral, choices?: readonly string[]): Expression {
     const found = against(target, '==', given, choices)
     if (typeof found === 'string') return this.fail(node, found)
     return this.literal(found.kind, found.scale, found.value)
@@ -144,7 +144,7 @@ class OneReader implements Reader {
     if (name === 'now') return is({ op: 'now', kind: 'datetime', shift: 0, day: undefined })
     if (name === 'next' && next !== undefined) return thing({ of: 'next' }, next)
     const member = self.get(name)
-    return member === undefined ? undefined : found({ of: 'self' }, [], member)
+    return member === undefined ? undefined : foundMember({ of: 'self' }, [], member)
   }
 
   #me(me: Scope['me']): Found {
@@ -198,7 +198,7 @@ class OneReader implements Reader {
     const { root, hops, members, there, reference } = base.thing
     const member = members.get(name)
     if (member === undefined) return this.#ofOthers(root, hops, name)
-    if (reference === undefined) return found(root, hops, member, there)
+    if (reference === undefined) return foundMember(root, hops, member, there)
     if (name === 'id') {
       const place = { root, hops, column: reference.column }
       return is({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
@@ -209,7 +209,7 @@ class OneReader implements Reader {
       return this.fail(node, sentence)
     }
     const behind = [...hops, reference]
-    return found(root, behind, member, { root, hops: behind, column: 'id' })
+    return foundMember(root, behind, member, { root, hops: behind, column: 'id' })
   }
 
   /** What only other login types have. */
@@ -311,7 +311,7 @@ function thing(root: Root, members: Members): Found {
 }
 
 /** `outer`: where it says whether that which has the member is there. */
-function found(root: Root, hops: Place['hops'], member: Member, outer?: Place): Found {
+function foundMember(root: Root, hops: Place['hops'], member: Member, outer?: Place): Found {
   const at = (column: string): Place => ({ root, hops, column })
   switch (member.is) {
     case 'value': {
@@ -350,13 +350,13 @@ function found(root: Root, hops: Place['hops'], member: Member, outer?: Place): 
 }
 
 /** Whether two literals are of one type: all numbers are. */
-function isAs(a: Given, b: Given): boolean {
-  const typeOf = (given: Given) => (typeof given === 'bigint' ? 'number' : typeof given)
+function isAs(a: GivenLiteral, b: GivenLiteral): boolean {
+  const typeOf = (given: GivenLiteral) => (typeof given === 'bigint' ? 'number' : typeof given)
   return typeOf(a) === typeOf(b)
 }
 
 /** Something of the kind that a literal has by itself. */
-function likeOf(given: Given): Expression | undefined {
+function likeOf(given: GivenLiteral): Expression | undefined {
   const kind = { string: 'text', bigint: 'integer', number: 'number' } as const
   const own = typeof given === 'boolean' ? undefined : kind[typeof given as keyof typeof kind]
   if (own === undefined) return undefined
@@ -366,7 +366,7 @@ function likeOf(given: Given): Expression | undefined {
 const noMembers: Members = { names: [], get: () => undefined }
 
 function likeMember(member: Member): Expression | undefined {
-  const like = member.is === 'value' ? found({ of: 'self' }, [], member) : undefined
+  const like = member.is === 'value' ? foundMember({ of: 'self' }, [], member) : undefined
   return like?.is === 'expression' ? like.of : undefined
 }
 

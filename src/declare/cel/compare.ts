@@ -2,7 +2,7 @@ import { didYouMean } from '../closest.ts'
 import { type Comparison, type Expression, no, scaleOf, unknown, yes } from './expression.ts'
 import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
-import { against, againstDay, dayOf, type Given, kindName } from './literal.ts'
+import { against, againstDay, dayOf, type GivenLiteral, kindName } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
 import type { Node } from './parse.ts'
 
@@ -51,7 +51,12 @@ function compareFound(
 }
 
 /** A user type that nobody has is a slip of the pen, and would lock people out. */
-function refuseOther(reader: Reader, node: Node, choices: readonly string[] | undefined, given: Given): void {
+function refuseOther(
+  reader: Reader,
+  node: Node,
+  choices: readonly string[] | undefined,
+  given: GivenLiteral,
+): void {
   if (choices !== undefined && typeof given === 'string' && !choices.includes(given))
     reader.fail(node, `"${given}" is not a user type${didYouMean(given, choices)}`)
 }
@@ -149,21 +154,21 @@ export function expression(reader: Reader, node: Node, found: Found): Expression
   return reader.fail(node, 'compares a whole object; name a field of it')
 }
 
-function compareLiterals({ reader, node, how }: Comparing, a: Given, b: Given): Expression {
+function compareLiterals({ reader, node, how }: Comparing, a: GivenLiteral, b: GivenLiteral): Expression {
   if (typeof a === 'string' && typeof b === 'string') return truth(holds(how, compareTexts(a, b)))
   if (isNumber(a) && isNumber(b)) return truth(holds(how, a < b ? -1 : a > b ? 1 : 0))
   if (typeof a === 'boolean' && typeof b === 'boolean') return truth(holds(how, Number(a) - Number(b)))
   return reader.fail(node, 'compares values of different types')
 }
 
-function isNumber(given: Given): given is number | bigint {
+function isNumber(given: GivenLiteral): given is number | bigint {
   return typeof given === 'number' || typeof given === 'bigint'
 }
 
 function compareLiteral(
   { reader, node, how }: Comparing,
   target: Expression,
-  given: Given,
+  given: GivenLiteral,
   choices: readonly string[] | undefined,
 ): Expression {
   if (target.kind === 'boolean' && how !== '==' && how !== '!=')

@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Expression, type ListPlace, partsOf, yes } from './expression.ts'
+import { type Expression, type ListPlace, operandsOf, yes } from './expression.ts'
 import { Mistake } from './parse.ts'
 
 /** What is known of the Entity at hand, and of the lists that a part is in, by their depth. */
@@ -29,10 +29,10 @@ export function refuseCostly(expression: Expression, most: number, stored = true
 function itemsOf(expression: Expression, setting: Setting, holds: boolean): number {
   if (expression.op === 'exists' || expression.op === 'all') return itemsOfEach(expression, setting, holds)
   const also = holds && (expression.op === 'and' || expression.op === 'or')
-  const inside = partsOf(expression).reduce((all, part) => all + itemsOf(part, setting, also), 0)
+  const inside = operandsOf(expression).reduce((all, part) => all + itemsOf(part, setting, also), 0)
   if (expression.op === 'member')
-    return inside + (isIndexed(expression.list, setting) ? 1 : lengthOf(expression.list, setting))
-  if (expression.op === 'size' && !('op' in expression.of)) return inside + lengthOf(expression.of, setting)
+    return inside + (isIndexed(expression.list, setting) ? 1 : listLength(expression.list, setting))
+  if (expression.op === 'size' && !('op' in expression.of)) return inside + listLength(expression.of, setting)
   return inside
 }
 
@@ -44,10 +44,10 @@ function itemsOfEach(
   const around = new Map(setting.around).set(depth, list)
   const inside = itemsOf(condition, { ...setting, around }, holds && op === 'exists')
   const found = op === 'exists' && holds && isIndexed(list, setting) && namesId(condition, depth)
-  return (found ? 1 : lengthOf(list, setting)) * Math.max(1, inside)
+  return (found ? 1 : listLength(list, setting)) * Math.max(1, inside)
 }
 
-function lengthOf({ place: { root, hops }, item, max }: ListPlace, { around }: Setting): number {
+function listLength({ place: { root, hops }, item, max }: ListPlace, { around }: Setting): number {
   const links = typeof item === 'object' && 'table' in item
   // A list in an item is a part of the same JSON: together they are no more than the list around them.
   const outer = root.of === 'item' && hops.length === 0 && !links ? around.get(root.depth) : undefined
@@ -89,5 +89,5 @@ function searchesOf(expression: Expression): number {
     op === 'endsWith' ||
     op === 'matches' ||
     (op === 'startsWith' && expression.part.op !== 'literal')
-  return partsOf(expression).reduce((all, part) => all + searchesOf(part), Number(own))
+  return operandsOf(expression).reduce((all, part) => all + searchesOf(part), Number(own))
 }

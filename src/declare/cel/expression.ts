@@ -30,13 +30,13 @@ export interface Place {
 /** A list of values, of objects, or of references, which have a table of their own. */
 export interface ListPlace {
   readonly place: Place
-  readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | Links
+  readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows
   /** The most items that it may have, where that is declared. */
   readonly max: number | undefined
 }
 
 /** The rows of a list of references: a table with `source`, `target` and `place`. */
-export interface Links {
+export interface LinkRows {
   readonly table: string
   readonly target: string
 }
@@ -133,7 +133,7 @@ export function scaleOf(expression: Expression): number {
 }
 
 /** The expressions that one is made of. */
-export function partsOf(expression: Expression): readonly Expression[] {
+export function operandsOf(expression: Expression): readonly Expression[] {
   switch (expression.op) {
     case 'and':
     case 'or':

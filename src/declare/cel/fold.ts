@@ -1,7 +1,7 @@
 import { type Comparison, type Expression, no, unknown, yes } from './expression.ts'
 
 /** `false` if one is, `true` if all are, otherwise not known: as every database reckons. */
-export function and(parts: readonly Expression[]): Expression {
+export function allTrue(parts: readonly Expression[]): Expression {
   const left = parts.flatMap((part) => (part.op === 'and' ? part.of : [part])).filter((part) => part !== yes)
   if (left.some((part) => part === no)) return no
   if (left.length > 0 && left.every((part) => part === unknown)) return unknown
@@ -27,7 +27,7 @@ export function not(part: Expression): Expression {
 /** Where all that counts is whether it holds: what cannot be known does not, and what needs it does not either. */
 export function settled(part: Expression): Expression {
   if (part === unknown) return no
-  if (part.op === 'and') return and(part.of.map(settled))
+  if (part.op === 'and') return allTrue(part.of.map(settled))
   return part.op === 'or' ? or(part.of.map(settled)) : part
 }
 

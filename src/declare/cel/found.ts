@@ -1,5 +1,5 @@
 import type { Expression, ListPlace, Place, Root } from './expression.ts'
-import type { Given } from './literal.ts'
+import type { GivenLiteral } from './literal.ts'
 import type { Node } from './parse.ts'
 import type { Members } from './scope.ts'
 
@@ -7,7 +7,7 @@ import type { Members } from './scope.ts'
 export type Found =
   | { readonly is: 'expression'; readonly of: Expression; readonly choices?: readonly string[] | undefined }
   /** `choices`: the only ones that it could be, for whoever asks. */
-  | { readonly is: 'literal'; readonly given: Given; readonly choices?: readonly string[] | undefined }
+  | { readonly is: 'literal'; readonly given: GivenLiteral; readonly choices?: readonly string[] | undefined }
   | { readonly is: 'null' }
   | { readonly is: 'duration'; readonly ms: number }
   | { readonly is: 'difference'; readonly later: Expression; readonly earlier: Expression }
@@ -32,7 +32,7 @@ export interface Thing {
 }
 
 /** A function, or a method of its receiver. */
-export interface Call {
+export interface CelCall {
   readonly node: Node
   readonly name: string
   readonly receiver: Node | undefined
@@ -48,7 +48,7 @@ export interface Reader {
   condition(node: Node): Expression
   literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression
   /** A literal in the place of a value of the target's kind. */
-  coerce(node: Node, target: Expression, given: Given, choices?: readonly string[]): Expression
+  coerce(node: Node, target: Expression, given: GivenLiteral, choices?: readonly string[]): Expression
   /** How many names of items are known here. */
   readonly depth: number
   isTaken(name: string): boolean

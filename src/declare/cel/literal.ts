@@ -5,10 +5,10 @@ import { isDate, parseInstant } from '../fields/time.ts'
 import { type Comparison, type Expression, scaleOf, type ValueKind } from './expression.ts'
 
 /** A literal as it was written: what it is depends on what it is compared with. */
-export type Given = string | number | bigint | boolean
+export type GivenLiteral = string | number | bigint | boolean
 
 /** A comparison with a literal: how, and with what; undefined where it can never be equal. */
-export interface Against {
+export interface LiteralComparison {
   readonly how: Comparison
   readonly value: string | number | boolean
   readonly kind: ValueKind
@@ -35,9 +35,9 @@ export function kindName(kind: ValueKind): string {
 export function against(
   target: Expression,
   how: Comparison,
-  given: Given,
+  given: GivenLiteral,
   choices: readonly string[] | undefined,
-): Against | string {
+): LiteralComparison | string {
   const { kind } = target
   const scale = scaleOf(target)
   const plain = (value: string | number | boolean, as: ValueKind = kind) => ({ how, value, kind: as, scale })
@@ -87,7 +87,7 @@ function writtenOut(given: number): string {
 }
 
 /** A literal may have more digits behind the point than the value can: then it is compared with the next lower one that can be. */
-function againstDecimal(how: Comparison, text: string, scale: number): Against | string {
+function againstDecimal(how: Comparison, text: string, scale: number): LiteralComparison | string {
   const exact = parseDecimal(text, scale)
   if (exact !== undefined) return { how, value: formatDecimal(exact, scale), kind: 'decimal', scale }
   const [, whole = '', fraction = ''] = /^(-?\d+)\.(\d+)$/.exec(text) ?? []

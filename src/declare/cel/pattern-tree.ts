@@ -22,7 +22,7 @@ export function characters(set: Characters): Pattern {
 }
 
 /** In the words that all engines have in common, and never so that it begins with what one of them takes for options. */
-export function write(pattern: Pattern): string {
+export function writePattern(pattern: Pattern): string {
   switch (pattern.kind) {
     case 'begin':
       return '^'
@@ -33,16 +33,18 @@ export function write(pattern: Pattern): string {
     case 'sequence':
       return pattern.parts.length === 0
         ? '(?:)'
-        : pattern.parts.map((part) => (part.kind === 'choice' ? `(?:${write(part)})` : write(part))).join('')
+        : pattern.parts
+            .map((part) => (part.kind === 'choice' ? `(?:${writePattern(part)})` : writePattern(part)))
+            .join('')
     case 'choice':
-      return pattern.branches.map(write).join('|')
+      return pattern.branches.map(writePattern).join('|')
     case 'repeat':
       return `${writeOperand(pattern.of)}${writeBounds(pattern.min, pattern.max)}`
   }
 }
 
 function writeOperand(pattern: Pattern): string {
-  return pattern.kind === 'characters' ? write(pattern) : `(?:${write(pattern)})`
+  return pattern.kind === 'characters' ? writePattern(pattern) : `(?:${writePattern(pattern)})`
 }
 
 function writeBounds(min: number, max: number): string {

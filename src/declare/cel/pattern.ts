@@ -2,7 +2,7 @@ import { budget } from '../../budget.ts'
 import { folded } from './case-folding.ts'
 import { perl, posix, unicode } from './character-classes.ts'
 import { ALL, ALL_IN_LINE, type Characters, complement, isCharacter, union } from './characters.ts'
-import { characters, EMPTY, hasAnchor, type Pattern, write } from './pattern-tree.ts'
+import { characters, EMPTY, hasAnchor, type Pattern, writePattern } from './pattern-tree.ts'
 import { weigh } from './pattern-weight.ts'
 
 /**
@@ -26,7 +26,7 @@ export function normalPattern(
     const meant = new Parser(pattern, limited).parse()
     if (limited && isHeavy(meant))
       return { problem: 'The pattern takes too long to match: it must repeat less, or less often.', at: 0 }
-    return { pattern: write(meant) }
+    return { pattern: writePattern(meant) }
   } catch (error) {
     if (error instanceof Refused) return { problem: error.message, at: error.at }
     throw error
@@ -57,7 +57,7 @@ class Refused extends Error {
   }
 }
 
-interface Flags {
+interface PatternFlags {
   /** `i`: letters match in both cases. */
   readonly folds: boolean
   /** `s`: `.` is a newline too. */
@@ -75,7 +75,7 @@ class Parser {
   #at = 0
   #depth = 0
   #anchors = 0
-  #flags: Flags = { folds: false, dotAll: false }
+  #flags: PatternFlags = { folds: false, dotAll: false }
 
   constructor(text: string, limited: boolean) {
     this.#text = text
@@ -135,7 +135,7 @@ class Parser {
     return true
   }
 
-  #flagsOf([whole, on = '', off = '']: RegExpExecArray): Flags {
+  #flagsOf([whole, on = '', off = '']: RegExpExecArray): PatternFlags {
     const start = this.#at - whole.length
     if (/m/.test(on)) this.#refuse('The flag m is not known here: ^ and $ are those of the text.', start)
     if (on + off === '' || /[^imsU]/.test(on + off))

@@ -1,4 +1,4 @@
-import type { Links, ValueKind } from './expression.ts'
+import type { LinkRows, ValueKind } from './expression.ts'
 
 /** What a name of a type stands for. */
 export type Member =
@@ -28,7 +28,7 @@ export type Member =
       readonly item:
         | { readonly kind: ValueKind; readonly scale: number }
         | Members
-        | (Links & { members: () => Members })
+        | (LinkRows & { members: () => Members })
     }
   /** Any JSON: it can only be asked whether it is there. */
   | { readonly is: 'json'; readonly column: string }

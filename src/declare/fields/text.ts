@@ -65,7 +65,7 @@ export function storable(value: unknown, path: string, errors: Errors): value is
 }
 
 /** Characters are code points, as in JSON Schema; counted only where UTF-16 units leave it open. */
-function fits(value: string, min: number, max: number): 'short' | 'long' | undefined {
+function lengthFault(value: string, min: number, max: number): 'short' | 'long' | undefined {
   if (value.length < min) return 'short'
   if (value.length <= max && value.length >= min * 2) return undefined
   const length = value.length > max * 2 ? value.length : [...value].length
@@ -89,7 +89,7 @@ function expressionOf(pattern: string): RE2JS {
 /** What whatever is a text can be told. */
 const ofTexts = { unique: aBoolean, search: aBoolean, default: aValue }
 
-const characters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
+const countOfCharacters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
 
 export const textType: FieldType<TextDeclaration> = {
   column: 'text',
@@ -99,9 +99,9 @@ export const textType: FieldType<TextDeclaration> = {
     const matches = pattern === undefined ? undefined : expressionOf(pattern)
     return (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
-      const misfit = fits(value, min, max)
-      if (misfit === 'short') note(errors, path, `must have at least ${characters(min)}`)
-      else if (misfit === 'long') note(errors, path, `must have at most ${characters(max)}`)
+      const misfit = lengthFault(value, min, max)
+      if (misfit === 'short') note(errors, path, `must have at least ${countOfCharacters(min)}`)
+      else if (misfit === 'long') note(errors, path, `must have at most ${countOfCharacters(max)}`)
       else if (matches !== undefined && !matches.matcher(value).find())
         note(errors, path, `must match the pattern ${pattern}`)
       return value

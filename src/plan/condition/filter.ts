@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
-import { understand, valueAt } from '../../declare/cel/check.ts'
+import { understand, valueNamed } from '../../declare/cel/check.ts'
 import { refuseCostly } from '../../declare/cel/cost.ts'
-import { type Expression, partsOf } from '../../declare/cel/expression.ts'
+import { type Expression, operandsOf } from '../../declare/cel/expression.ts'
 import { hintAt } from '../../declare/cel/hint.ts'
 import { Mistake } from '../../declare/cel/parse.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
@@ -75,7 +75,7 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
 }
 
 function comparableAt(path: string, scope: Scope): Comparable | null {
-  const found = valueAt(path, scope)
+  const found = valueNamed(path, scope)
   if (found?.of.op !== 'value') return null
   const { kind, scale } = found.of
   return { path, kind, scale, choices: found.choices, value: found.of }
@@ -118,5 +118,5 @@ function bindLiterals(expression: Expression, dialect: Dialect, params: Params):
   }
   if (expression.op === 'startsWith' && expression.part.op === 'literal')
     params[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
-  for (const part of partsOf(expression)) bindLiterals(part, dialect, params)
+  for (const part of operandsOf(expression)) bindLiterals(part, dialect, params)
 }

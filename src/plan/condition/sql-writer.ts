@@ -1,7 +1,7 @@
 import {
   type Expression,
   type Hop,
-  type Links,
+  type LinkRows,
   type ListPlace,
   type Literal,
   no,
@@ -283,7 +283,7 @@ export class SqlWriter {
 
   #member(value: Expression, list: ListPlace, holds: boolean): Sql {
     const wanted = this.#operand(value)
-    const links = linksOf(list)
+    const links = linkRowsOf(list)
     if (holds && links !== undefined && this.#isStored(list) && this.#isSeen(list.place))
       return this.#over(
         idOf(list),
@@ -325,7 +325,7 @@ export class SqlWriter {
   /** The items of a list, as rows. */
   #items(list: ListPlace, depth: number): Sql {
     this.#lists.set(depth, list)
-    const links = linksOf(list)
+    const links = linkRowsOf(list)
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), itemAlias(depth))
     const alias = itemAlias(depth)
@@ -334,7 +334,7 @@ export class SqlWriter {
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {
     const list = this.#lists.get(depth)
-    const links = list === undefined ? undefined : linksOf(list)
+    const links = list === undefined ? undefined : linkRowsOf(list)
     const alias = itemAlias(depth)
     if (list === undefined || links === undefined) return this.#dialect.itemOf(alias, column, kind, scale)
     return this.#isStored(list)
@@ -362,7 +362,7 @@ function itemAlias(depth: number): Sql {
   return { parts: [`i${depth}`] }
 }
 
-function linksOf({ item }: ListPlace): Links | undefined {
+function linkRowsOf({ item }: ListPlace): LinkRows | undefined {
   return typeof item === 'object' && 'table' in item ? item : undefined
 }
 

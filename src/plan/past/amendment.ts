@@ -67,7 +67,7 @@ export function amendParams(groups: readonly AmendmentGroup[], model: Model, of:
       along ? 1 : 0,
     ])
     const rows = amendments.map(({ values }, row) => [...(heads[row] ?? []), ...values])
-    params[rowsName(at)] = `[${rows.map((row) => `[${row.map(jsonOf).join(',')}]`).join(',')}]`
+    params[rowsName(at)] = `[${rows.map((row) => `[${row.map(boundJson).join(',')}]`).join(',')}]`
     params[headsName(at)] = JSON.stringify(heads)
     params[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
     const lists = byType.get(type.name)
@@ -89,6 +89,6 @@ export function amendParams(groups: readonly AmendmentGroup[], model: Model, of:
 }
 
 /** A scaled decimal may have more digits than a number of JavaScript. */
-function jsonOf(value: Bound): string {
+function boundJson(value: Bound): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }

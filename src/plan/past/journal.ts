@@ -17,7 +17,7 @@ const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id
 /** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */
 export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Dialect, source: Sql): Sql {
   const data = kind === 'purge' ? sql`NULL` : renderEntity(type, dialect)
-  const row = rowOf(type, kind, {
+  const row = journalRow(type, kind, {
     at: sql`t."updated_at"`,
     id: sql`t."id"`,
     version: sql`t."version"`,
@@ -38,7 +38,7 @@ export function journalling(type: EntityType, kind: ChangeKind, dialect: Dialect
     read: (source) =>
       sql`SELECT t."id", t."version", ${renderEntity(type, dialect)}, t."updated_at", t."deletion" FROM ${source}`,
     write: sql`INSERT INTO ${JOURNAL} (${COLUMNS})
-      VALUES (${rowOf(type, kind, { at, id, version, data, deletion })})`,
+      VALUES (${journalRow(type, kind, { at, id, version, data, deletion })})`,
     kept,
   }
 }
@@ -52,7 +52,7 @@ interface Journalled {
 }
 
 /** In the order of the columns. */
-function rowOf(
+function journalRow(
   type: EntityType,
   kind: ChangeKind | Sql,
   { at, id, version, data, deletion }: Journalled,

@@ -38,7 +38,7 @@ export interface RetentionPlan {
 }
 
 /** The key of a type's place. */
-export const placeOf = (type: string) => `${CUT}${type}`
+export const cutPlaceKey = (type: string) => `${CUT}${type}`
 
 export function compileRetention(model: Model, dialect: Dialect): RetentionPlan {
   const cache = new ShapeCache<readonly Step[]>()
@@ -101,7 +101,7 @@ function isOld(change: Sql): Sql {
 }
 
 function keepPlace(type: string): Sql {
-  return keepMeta(word(placeOf(type)), sql`CAST(${param('$upto', 'integer')} AS text)`)
+  return keepMeta(word(cutPlaceKey(type)), sql`CAST(${param('$upto', 'integer')} AS text)`)
 }
 
 function keepMeta(key: Sql, value: Sql): Sql {

@@ -15,14 +15,14 @@ export interface Allotment {
 export const UNWEIGHED = 50
 
 /** What is asked for: of so many rows, along so many paths, with so many lists behind each other. */
-interface Extent {
+interface ExpansionExtent {
   readonly rows: number
   readonly paths: number
   readonly depth: number
 }
 
 /** Nothing, where little can come along. */
-export function allotmentOf({ rows, paths, depth }: Extent): Allotment | undefined {
+export function allotmentOf({ rows, paths, depth }: ExpansionExtent): Allotment | undefined {
   if (depth === 0 && rows * (1 + paths) <= UNWEIGHED) return undefined
   const shares = rows * paths
   const entities = Math.max(1, Math.floor((budget.expandEntities / shares) ** (1 / Math.max(1, depth))))

@@ -47,7 +47,7 @@ export class Expandable {
   }
 
   /** The longest beginning of the names that can be expanded, where it leads, and the names behind it. */
-  hop(type: EntityType, names: readonly string[]): Hop | undefined {
+  hop(type: EntityType, names: readonly string[]): ExpansionHop | undefined {
     for (let length = names.length; length > 0; length--) {
       const path = names.slice(0, length).join('.')
       const target = this.target(type, path)
@@ -57,7 +57,7 @@ export class Expandable {
   }
 }
 
-interface Hop {
+interface ExpansionHop {
   readonly path: string
   readonly target: EntityType
   readonly rest: readonly string[]

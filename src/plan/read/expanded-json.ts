@@ -32,11 +32,11 @@ interface Rendered {
   readonly reached: Reached
   readonly alias: Sql
   readonly json: Sql
-  readonly asked: Asked
+  readonly asked: RowFacts
 }
 
 /** Whether a row is seen, how large its JSON will be, and under which conditions its fields are shown. */
-interface Asked {
+interface RowFacts {
   readonly seen: Sql
   readonly bytes: Sql
   readonly guard: Shown['guard']
@@ -91,7 +91,7 @@ export class ExpandedJson {
     return { type, reached, alias, json, asked: this.#ask(type, alias) }
   }
 
-  #ask(type: EntityType, alias: Sql): Asked {
+  #ask(type: EntityType, alias: Sql): RowFacts {
     const row = columnsOf(alias)
     const { condition, shown: plain } = this.#shownTo(type, row)
     return {

@@ -128,7 +128,7 @@ export class ListParts {
         key.by.path === RANK && this.search !== undefined && words !== undefined
           ? this.search.rank(words)
           : this.value(key.by, at),
-      mayBeEmpty: at !== undefined || !this.#neverEmpty.has(columnOf(key) ?? ''),
+      mayBeEmpty: at !== undefined || !this.#neverEmpty.has(sortColumn(key) ?? ''),
     }))
   }
 
@@ -139,7 +139,7 @@ export class ListParts {
   }
 
   order(keys: readonly Key[]): Sql {
-    return join(keys.map((key) => ordered(key.sql, columnOf(key) ?? '', key.descending)))
+    return join(keys.map((key) => ordered(key.sql, sortColumn(key) ?? '', key.descending)))
   }
 
   /** A row's place in the sort, for the cursor behind it. */
@@ -152,7 +152,7 @@ export class ListParts {
   hasIndex(query: ListQuery): boolean {
     const { filters, sort } = query
     const held = heldIn([this.access.readRule, ...filters.map(({ expression }) => expression)])
-    const keys = sort.flatMap((key) => ({ column: columnOf(key) ?? '', descending: key.descending }))
+    const keys = sort.flatMap((key) => ({ column: sortColumn(key) ?? '', descending: key.descending }))
     return isOfToday(query) && isServed(this.type, keys, held)
   }
 
@@ -178,7 +178,7 @@ export function isById({ sort }: PageQuery): boolean {
 }
 
 /** The column that is sorted by; undefined where it is that of another Entity. */
-function columnOf({ by }: SortKey): string | undefined {
+function sortColumn({ by }: SortKey): string | undefined {
   const { hops, column } = by.value.place
   return hops.length === 0 ? column : undefined
 }

@@ -1,5 +1,5 @@
 import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
-import { boundedPage, bytesOf, cutPage, type Page, wholePage } from '../tables/bytes.ts'
+import { boundedPage, bytesOf, cutPage, type PageParts, wholePage } from '../tables/bytes.ts'
 import { UNWEIGHED } from './allotment.ts'
 import type { Key } from './behind.ts'
 import { isById, type ListParts } from './list-parts.ts'
@@ -54,7 +54,12 @@ function idsOfSides(list: ListParts, query: ListQuery, keys: readonly Key[], sid
 }
 
 /** A page that may be too large for an answer: its bytes are added up before its JSON is made. */
-function selectLarge(list: ListParts, query: ListQuery, unweighed: Omit<Page, 'bytes'>, cuts: boolean): Sql {
+function selectLarge(
+  list: ListParts,
+  query: ListQuery,
+  unweighed: Omit<PageParts, 'bytes'>,
+  cuts: boolean,
+): Sql {
   const page = { ...unweighed, bytes: bytesOf(list.fields, list.dialect, list.rowSource(undefined).self) }
   if (cuts) return cutPage(page)
   return isBounded(list, query) && query.expand === undefined ? boundedPage(page) : wholePage(page)

@@ -61,7 +61,7 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
   const { search } = list
   const plain = plainQuery(parameters.byId(false))
   const first = compile(selectPage(list, plain), dialect.placeholder, isBounded(list, plain))
-  const statements = new Statements(dialect, first)
+  const statements = new ListStatements(dialect, first)
   const asked = (query: PageQuery, shape: string, make: () => Sql, bounded = false) => ({
     statement: statements.of(shape, make, bounded),
     params: paramsOf(query, search),
@@ -114,7 +114,7 @@ function plainQuery(sort: readonly SortKey[]): ListQuery {
 }
 
 /** The statements of a list, one for each shape of a request. */
-class Statements {
+class ListStatements {
   readonly #cache = new ShapeCache<Statement>()
   readonly #dialect: Dialect
   /** What the declaration makes by itself. */

@@ -66,10 +66,10 @@ export function compileSearch(
       const found = dialect.search.found(type.name, columns, param(QUERY))
       if (paths.length === all.length) return found
       // The index is one for all of them: what it found elsewhere does not count.
-      const each = marksOf(words).map((mark) => foundIn(paths.map(textOf), mark))
+      const each = marksOf(words).map((mark) => foundIn(paths.map(searchedText), mark))
       return and([found, ...each])
     },
-    rank: (words) => rankOf(words, paths.map(textOf)),
+    rank: (words) => rankOf(words, paths.map(searchedText)),
     bind(words, params) {
       params[QUERY] = dialect.search.query(words)
       for (const [at, word] of words.entries()) params[wholeName(at)] = ` ${word} `
@@ -82,7 +82,7 @@ export function searchedPaths({ fields }: EntityType): string[] {
   return [...walk(fields)].flatMap((field) => (field.kind === 'value' && field.search ? [field.path] : []))
 }
 
-function textOf(path: string): Sql {
+function searchedText(path: string): Sql {
   return sql`coalesce(t.${id(wordsColumn(path))}, '')`
 }
 

@@ -19,7 +19,7 @@ export interface Figures {
 }
 
 /** The rows that it is about, as a list has them, and how to get at a value of one. */
-export interface Rows {
+export interface SummaryRows {
   readonly from: Sql
   readonly where: Sql
   readonly limit: number
@@ -27,7 +27,7 @@ export interface Rows {
 }
 
 /** Rows of (JSON of what the database tells by itself, its place, count; for each that is added up its sum and how many). */
-export function selectSummary(figures: Figures, rows: Rows, dialect: Dialect): Sql {
+export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dialect): Sql {
   const { group, min, max } = figures
   // Each value once, under a name: one that is behind references is not the same to a database when it is said again.
   const values = [

@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { count, id, join, param, type Sql, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import { JOURNAL, journal } from '../past/journal.ts'
-import { next } from '../tables/columns.ts'
+import { nextVersion } from '../tables/columns.ts'
 import { arrowsOf, refersTo } from '../tables/links.ts'
 import type { Extent } from './extent.ts'
 
@@ -46,7 +46,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
     ...[
       ...before,
       ...kept,
-      sql`UPDATE ${table} AS t SET ${join(emptied)}, ${next(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
+      sql`UPDATE ${table} AS t SET ${join(emptied)}, ${nextVersion(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
       journalAffected(type, extent, dialect),
     ].map((source) => step(dialect, 'change', 'any', source)),
   ]
@@ -88,7 +88,7 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
         AND (${can})`,
     ),
     ...[
-      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${next(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
+      sql`UPDATE ${id(type.name)} AS t SET ${join(set)}, ${nextVersion(dialect)} WHERE t."id" IN ${extent.affectedIds(type)}`,
       journalAffected(type, extent, dialect),
     ].map((source) => step(dialect, 'change', 'any', source)),
   ]
@@ -101,12 +101,12 @@ function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
 }
 
 /** Whether something of what was cleared, called `k`, has a place in the row, and what the column is then. */
-interface Way {
+interface Refilling {
   readonly can: Sql
   readonly value: Sql
 }
 
-function refill(edge: Edge, former: Sql): Way {
+function refill(edge: Edge, former: Sql): Refilling {
   const target = sql`(SELECT k."target" ${former})`
   return {
     can: sql`(t.${id(edge.column)} IS NULL AND ${isThere(edge)} AND ${target} IS NOT NULL)`,
@@ -118,7 +118,12 @@ function refill(edge: Edge, former: Sql): Way {
  * Each goes back to where it stood, as far as the list is still that long, unless it is in there again or the list has
  * as many as it may have. One that stood at 5, behind two others that come back, goes before the fourth of the rest.
  */
-function putBack({ links, max }: NonNullable<Edge['list']>, edge: Edge, former: Sql, dialect: Dialect): Way {
+function putBack(
+  { links, max }: NonNullable<Edge['list']>,
+  edge: Edge,
+  former: Sql,
+  dialect: Dialect,
+): Refilling {
   const own = sql`FROM ${id(links)} l WHERE l."source" = t."id"`
   const missing = sql`${former} AND NOT EXISTS (SELECT 1 ${own} AND l."target" = k."target")`
   const room = max === undefined ? sql`` : sql` AND (SELECT count(*) ${own}) < ${count(max)}`

@@ -16,7 +16,7 @@ import {
 import { type Step, step } from '../../store/step.ts'
 import { rowOf } from '../condition/row-source.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
-import { next } from '../tables/columns.ts'
+import { nextVersion } from '../tables/columns.ts'
 import { byType, type Legacy, type Reach, reachOf } from '../tables/graph.ts'
 import { lockGraphs } from '../tables/locks.ts'
 import { renderEntity } from '../tables/render.ts'
@@ -203,17 +203,17 @@ class RemoveSteps {
 /** A login's tokens die with it, and do not come back to life when it does. */
 function stamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   const tokens = type.login === undefined ? sql`` : sql`, ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.nextTime(id('updated_at'))}, "deletion" = ${param('$operation')}, ${next(dialect)}${tokens}
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.nextTime(id('updated_at'))}, "deletion" = ${param('$operation')}, ${nextVersion(dialect)}${tokens}
     WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 function unstamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
-  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
+  return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${nextVersion(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 /** From here on it belongs to the purge, and no restore or undo brings it back. */
 function mark(type: EntityType, extent: Extent, dialect: Dialect): Sql {
-  return sql`UPDATE ${id(type.name)} SET "deletion" = ${param('$purge')}, ${next(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
+  return sql`UPDATE ${id(type.name)} SET "deletion" = ${param('$purge')}, ${nextVersion(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
 /** Type's place in the reach, unique set's place in the type, who wants it back, who has it. */

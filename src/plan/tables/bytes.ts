@@ -35,7 +35,7 @@ export function fittingRows(rows: Sql, order: Sql): Sql {
 }
 
 /** A page, and what it is made of: rows called `t`. */
-export interface Page {
+export interface PageParts {
   readonly table: Sql
   /** A query of the ids of its rows, and of a few more where it has several parts. */
   readonly ids: Sql
@@ -49,13 +49,13 @@ export interface Page {
 }
 
 /** Rows of (JSON, place) of a large page that is quickly found twice; otherwise as `wholePage`. */
-export function boundedPage({ inPlace, bytes, shown, place }: Page): Sql {
+export function boundedPage({ inPlace, bytes, shown, place }: PageParts): Sql {
   const total = sql`(SELECT sum(p."bytes") FROM (SELECT ${bytes} AS "bytes" ${inPlace}) p)`
   return sql`SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place} ${inPlace}`
 }
 
 /** Rows of (JSON, place) of a large page. There is no JSON at all where all of it together would not fit. */
-export function wholePage({ table, ids, order, limit, bytes, shown, place }: Page): Sql {
+export function wholePage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const picked = sql`(SELECT p."id" FROM "~page" p)`
   const total = sql`(SELECT sum(${bytes}) FROM ${table} t WHERE t."id" IN ${picked})`
   return sql`WITH "~page" AS (${ids}) SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place}
@@ -63,7 +63,7 @@ export function wholePage({ table, ids, order, limit, bytes, shown, place }: Pag
 }
 
 /** The same with JSON as far as it fits: behind that there is none. The first row always has it, so that pages go on. */
-export function cutPage({ table, ids, order, limit, bytes, shown, place }: Page): Sql {
+export function cutPage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const sums = sql`SELECT t."id", sum(${bytes}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before"
     FROM ${table} t WHERE t."id" IN (${ids})`
   return sql`SELECT CASE WHEN coalesce(w."before", 0) < ${count(budget.pageBytes)} THEN ${shown} END, ${place}

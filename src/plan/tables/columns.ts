@@ -96,6 +96,6 @@ export function column(name: string): Sql {
 }
 
 /** A change of a row that makes a new version of it. */
-export function next(dialect: Dialect): Sql {
+export function nextVersion(dialect: Dialect): Sql {
   return sql`"version" = "version" + 1, "updated_at" = ${dialect.nextTime(id('updated_at'))}`
 }

@@ -1,6 +1,6 @@
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
-import { keyOf } from '../../store/mutex.ts'
+import { mutexKey } from '../../store/mutex.ts'
 import { join, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
@@ -16,8 +16,8 @@ export function lockGraphs(
   shared = false,
 ): Step[] {
   if (dialect.lock === undefined) return []
-  const keys = new Set(types.map((type) => keyOf(`graph ${componentOf(type, model)}`)))
-  const rows = inOrder(keys).map(
+  const keys = new Set(types.map((type) => mutexKey(`graph ${componentOf(type, model)}`)))
+  const rows = sortedKeys(keys).map(
     (key) => sql`(${word(String(key))}::bigint, ${shared ? sql`true` : sql`false`})`,
   )
   const listed = sql`(SELECT * FROM (VALUES ${join(rows)}) v("key", "shared"))`
@@ -38,11 +38,11 @@ export function lockKeys(dialect: Dialect): Step[] {
 }
 
 export function keyParams(keys: Keys): Params {
-  return { $keys: JSON.stringify(inOrder(keys.keys()).map((key) => [String(key), keys.get(key)])) }
+  return { $keys: JSON.stringify(sortedKeys(keys.keys()).map((key) => [String(key), keys.get(key)])) }
 }
 
 /** Everybody locks keys in the same order. */
-function inOrder(keys: Iterable<bigint>): bigint[] {
+function sortedKeys(keys: Iterable<bigint>): bigint[] {
   return [...keys].sort((a, b) => (a < b ? -1 : 1))
 }
 

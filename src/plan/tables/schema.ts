@@ -23,7 +23,7 @@ export const TOKEN_EPOCH = 'token_epoch'
 export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type), ...wordsOf(type), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...wordColumns(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
     renames: renamesOf(type),
     ...(type.was !== undefined && { was: type.was }),
@@ -74,7 +74,7 @@ function linksColumn(field: LinksField): Partial<Column> {
   }
 }
 
-function wordsOf(type: EntityType): Column[] {
+function wordColumns(type: EntityType): Column[] {
   return bodyColumns(type.fields).flatMap(({ name, words }) =>
     words === undefined ? [] : [{ name: words, kind: 'text', words: { of: name, cut: keptWords } }],
   )
@@ -82,7 +82,7 @@ function wordsOf(type: EntityType): Column[] {
 
 /** Columns that are made from those of a body, and are set along with them. */
 export function columnsBeside(type: EntityType): string[] {
-  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordsOf(type).map(({ name }) => name)]
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordColumns(type).map(({ name }) => name)]
 }
 
 /** What a database has from former declarations. */
@@ -135,7 +135,7 @@ function indexesOf(type: EntityType): Index[] {
     unique: false,
     descending: keys.map(({ descending }) => descending),
   }))
-  const searched = wordsOf(type).map(({ name }) => name)
+  const searched = wordColumns(type).map(({ name }) => name)
   const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]
   return [...uniques, ...references, ...sorts, ...search]
 }

@@ -92,7 +92,7 @@ export function compileView(viewing: Viewing): View {
       guard: (expression) => rules.condition(expression, rowOf(type)),
       history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),
     }),
-    state: stateOf(viewing, rules, may, shown),
+    state: stateStatement(viewing, rules, may, shown),
   }
 }
 
@@ -127,7 +127,12 @@ function listsOf(
   })
 }
 
-function stateOf({ type, dialect }: Viewing, rules: RuleSql, may: View['may'], shown: Shown): Statement {
+function stateStatement(
+  { type, dialect }: Viewing,
+  rules: RuleSql,
+  may: View['may'],
+  shown: Shown,
+): Statement {
   const flags = actions.map((action) => {
     // What is made has no row yet to be asked about.
     const rule = action === 'create' ? no : may[action]

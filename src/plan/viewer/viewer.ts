@@ -1,5 +1,5 @@
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
-import { and } from '../../declare/cel/fold.ts'
+import { allTrue } from '../../declare/cel/fold.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
@@ -47,7 +47,7 @@ export class Viewer {
   #ruleOf(type: EntityType, action: Action): Expression {
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor({ rule, subject: action }, type, this.#login, this.#model)
-    return action === 'create' || action === 'read' ? own : and([this.may(type, 'read'), own])
+    return action === 'create' || action === 'read' ? own : allTrue([this.may(type, 'read'), own])
   }
 
   /** Whether there is anything that they may do with any of a type. */
@@ -94,7 +94,7 @@ export class Viewer {
     const made = new Map(
       [...rulesOf(type, action)].map(([path, rules]) => [
         path,
-        and(rules.map((rule) => ruleFor(rule, type, this.#login, this.#model))),
+        allTrue(rules.map((rule) => ruleFor(rule, type, this.#login, this.#model))),
       ]),
     )
     this.#fields.set(key, made)

@@ -5,7 +5,7 @@ import { keptWords } from '../../declare/words.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { and, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
-import { type BodyColumn, next } from '../tables/columns.ts'
+import { type BodyColumn, nextVersion } from '../tables/columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 import { boundOf, hasLiveTarget, isReference } from './targets.ts'
 
@@ -41,7 +41,7 @@ export function updateSql(
     ...(type.login !== undefined && names.has('password')
       ? [sql`${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`]
       : []),
-    next(dialect),
+    nextVersion(dialect),
   ]
   const conditions = [
     ...(dialect.fence === undefined ? [] : [dialect.fence]),

@@ -19,15 +19,15 @@ export interface WritePlan extends FaultsPlan {
   /** `guarded` are the dot paths that were sent and that a rule of their own guards. */
   create(guarded?: readonly string[]): readonly Step[]
   /** For the columns among the parameters; the text for a set of columns is made once. */
-  update(params: Params, manner: Manner): readonly Step[]
+  update(params: Params, manner: WriteManner): readonly Step[]
   /** After a refusal: whether the rule holds, and that of each guarded path; nothing where there is no such Entity. */
-  allowed(params: Params, manner: Manner | { readonly guarded: readonly string[] }): Statement
+  allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement
   /** Columns that must have a value where the optional object that they are in is there. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
 }
 
 /** How an update is meant: merged in, or as a whole; and what of it is guarded. */
-export interface Manner {
+export interface WriteManner {
   readonly partial: boolean
   readonly guarded: readonly string[]
   /** What the caller saw of the Entity when the body was checked: it must still be so when it is written. */
@@ -91,7 +91,7 @@ class WriteSteps {
     return this.#journalled(insertSql(this.#type, this.#columns, this.#dialect, asked), 'last', 'create')
   }
 
-  update(params: Params, { partial, guarded, sight = [] }: Manner): readonly Step[] {
+  update(params: Params, { partial, guarded, sight = [] }: WriteManner): readonly Step[] {
     const update = { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial }
     if (partial) Object.assign(params, this.#defaults)
     return this.#steps.of(`${updateShape(update)}|?${guarded.join('|')}|${sight}`, () => {
@@ -105,7 +105,7 @@ class WriteSteps {
     })
   }
 
-  allowed(params: Params, manner: Manner | { readonly guarded: readonly string[] }): Statement {
+  allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement {
     const { guarded } = manner
     if (!('partial' in manner))
       return this.#verdicts.of(`create|?${guarded.join('|')}`, () =>

@@ -16,19 +16,19 @@ export function preferredOf(header: string | null, types: readonly string[]): st
   return best
 }
 
-interface Range {
+interface MediaRange {
   readonly range: string
   readonly weight: number
 }
 
-function rangeOf(part: string): Range {
+function rangeOf(part: string): MediaRange {
   const [range = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase())
   const weight = parameters.find((one) => one.startsWith('q='))?.slice(2)
   return { range, weight: weight === undefined ? 1 : Number(weight) || 0 }
 }
 
 /** Where one range is there twice, the larger weight counts. */
-function weightIn(ranges: readonly Range[], type: string): number {
+function weightIn(ranges: readonly MediaRange[], type: string): number {
   for (const range of [type, type.replace(/\/.*/, '/*'), '*/*']) {
     const found = ranges.filter((one) => one.range === range)
     if (found.length > 0) return Math.max(...found.map(({ weight }) => weight))

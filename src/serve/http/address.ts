@@ -76,14 +76,14 @@ function withoutPort(text: string): string {
 export function canonicalOf(address: string): string {
   const [plain = ''] = address.split('%')
   if (isIP(plain) !== 6) return plain
-  const groups = groupsOf(plain)
+  const groups = addressGroups(plain)
   const [high = 0, low = 0] = groups.slice(6)
   const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0)
-  return mapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : textOf(groups)
+  return mapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : addressText(groups)
 }
 
 /** Of a valid address. */
-function groupsOf(address: string): number[] {
+function addressGroups(address: string): number[] {
   const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number)
     return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
@@ -95,7 +95,7 @@ function groupsOf(address: string): number[] {
 }
 
 /** The longest run of zeros, the first of several, is left out. */
-function textOf(groups: readonly number[]): string {
+function addressText(groups: readonly number[]): string {
   let [from, size] = [0, 1]
   for (let at = 0; at < groups.length; at++) {
     let end = at
@@ -110,6 +110,6 @@ function textOf(groups: readonly number[]): string {
 
 function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
-  const front = groupsOf(address).slice(0, 4)
+  const front = addressGroups(address).slice(0, 4)
   return `${front.map((group) => group.toString(16)).join(':')}::/64`
 }

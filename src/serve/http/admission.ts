@@ -1,13 +1,13 @@
 import type { Standing } from '../../api/token-bucket.ts'
 import { actorName } from '../../plan/viewer/actor.ts'
 import type { Handler } from './route.ts'
-import type { Seen } from './seen.ts'
+import type { RequestFacts } from './seen.ts'
 
 /**
  * Counts a request against how often its address, or its user, may call; throws where that is too often. Whoever is on
  * this machine is no stranger: it is a tool of the operator's, or a proxy that is not trusted and stands for everybody.
  */
-export function admit(seen: Seen, handler: Handler, method: string, whose: 'address' | 'user'): void {
+export function admit(seen: RequestFacts, handler: Handler, method: string, whose: 'address' | 'user'): void {
   if (seen.client.local || handler.unlimited) return
   const kind = method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
   const key = whose === 'address' ? seen.client.network : callerOf(seen)
@@ -15,18 +15,18 @@ export function admit(seen: Seen, handler: Handler, method: string, whose: 'addr
 }
 
 /** For those who are not signed in: the request is so many sign-ups, those included that were counted before. */
-export async function admitSignUps(seen: Seen, count: number): Promise<void> {
+export async function admitSignUps(seen: RequestFacts, count: number): Promise<void> {
   const { client, rates, signUps = 0 } = seen
   if (count <= signUps || callerOf(seen) !== null) return
   noteStanding(seen, await rates.signUp(client.network, { count, counted: signUps }))
   seen.signUps = count
 }
 
-function callerOf({ caller }: Seen): string | null {
+function callerOf({ caller }: RequestFacts): string | null {
   return caller === undefined ? null : actorName(caller.actor)
 }
 
-function noteStanding(seen: Seen, standing: Standing | undefined): void {
+function noteStanding(seen: RequestFacts, standing: Standing | undefined): void {
   if (standing === undefined) return
   seen.standings = [...seen.standings.filter(({ policy }) => policy !== standing.policy), standing]
 }

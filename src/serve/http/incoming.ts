@@ -9,14 +9,14 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import { admitSignUps } from './admission.ts'
 import { bodyStream } from './body.ts'
-import type { Seen } from './seen.ts'
+import type { RequestFacts } from './seen.ts'
 import { targetOf } from './target.ts'
 
 /** A request of Bun's router. */
 export type BunRequest = Request & { readonly params?: Readonly<Record<string, string>> }
 
 /** What has been looked at before an endpoint runs. */
-interface Checked {
+interface CheckedRequest {
   readonly caller: Caller
   readonly query: Query
   readonly body: object
@@ -31,10 +31,10 @@ export class Incoming implements Call {
   readonly body: object
   readonly type: string
   readonly #request: BunRequest
-  readonly #seen: Seen
+  readonly #seen: RequestFacts
   readonly #maxBytes: number
 
-  constructor(request: BunRequest, seen: Seen, checked: Checked) {
+  constructor(request: BunRequest, seen: RequestFacts, checked: CheckedRequest) {
     this.caller = checked.caller
     this.query = checked.query
     this.body = checked.body

@@ -16,19 +16,19 @@ const DUPLICATES_MAX = 20
  * Looks at a text character by character. It is only called for a body that is refused: to say where a fault is, which
  * `JSON.parse` does not tell, and which keys are there twice, which it does not notice.
  */
-export function inspect(text: string): Inspection {
+export function inspectJson(text: string): Inspection {
   const inspector = new Inspector(text)
   try {
     inspector.run()
     return { duplicates: inspector.duplicates }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return { fault: `${error.message} at ${placeOf(text, inspector.at)}`, duplicates: [] }
+    return { fault: `${error.message} at ${placeInText(text, inspector.at)}`, duplicates: [] }
   }
 }
 
 /** Characters beyond the first 65,536 are two in a text, and one to people. */
-function placeOf(text: string, end: number): string {
+function placeInText(text: string, end: number): string {
   let line = 1
   let column = 1
   for (let at = 0; at < end; at++) {

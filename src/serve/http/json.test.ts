@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Failure } from '../../errors.ts'
 import { parseJson } from './json.ts'
-import { inspect } from './json-inspect.ts'
+import { inspectJson } from './json-inspect.ts'
 
 const runs = { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 1000) }
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -58,7 +58,7 @@ describe('where JSON is broken', () => {
   test('a fault is found exactly where JSON.parse refuses', () => {
     fc.assert(
       fc.property(nearly, (text) => {
-        expect([text, inspect(text).fault === undefined]).toEqual([text, parses(text)])
+        expect([text, inspectJson(text).fault === undefined]).toEqual([text, parses(text)])
       }),
       { numRuns: runs.numRuns * 5 },
     )
@@ -71,7 +71,7 @@ describe('where JSON is broken', () => {
         const text = JSON.stringify(JSON.parse(json), null, indent)
         const at = seed % (text.length + 1)
         const broken = `${text.slice(0, at)}\0${text.slice(at)}`
-        expect([broken, offsetOf(broken, inspect(broken).fault ?? '')]).toEqual([broken, at])
+        expect([broken, offsetOf(broken, inspectJson(broken).fault ?? '')]).toEqual([broken, at])
       }),
       runs,
     )
@@ -82,7 +82,7 @@ describe('where JSON is broken', () => {
       fc.property(fc.json(), fc.nat(), (json, seed) => {
         const cut = json.slice(0, seed % json.length)
         if (parses(cut)) return
-        const { fault = '' } = inspect(cut)
+        const { fault = '' } = inspectJson(cut)
         expect([cut, fault.startsWith('ends too early'), offsetOf(cut, fault)]).toEqual([
           cut,
           true,
@@ -107,7 +107,7 @@ describe('where JSON is broken', () => {
 
   test('a large text takes no longer than its length', () => {
     for (const text of [`"${'x'.repeat(1_000_000)}`, `[${'1,'.repeat(500_000)}`, '\n'.repeat(1_000_000)])
-      expect(inspect(text).fault).toStartWith('ends too early')
+      expect(inspectJson(text).fault).toStartWith('ends too early')
   })
 })
 
@@ -124,7 +124,7 @@ describe('keys that are there twice', () => {
   test('are refused, and nothing else is', () => {
     fc.assert(
       fc.property(text, (json) => {
-        const { duplicates } = inspect(json)
+        const { duplicates } = inspectJson(json)
         if (duplicates.length === 0) return void expect(parseJson(bytesOf(json))).toEqual(JSON.parse(json))
         const { code, errors } = failureOf(bytesOf(json))
         expect([code, [...(errors?.keys() ?? [])]]).toEqual(['invalid_data', [...new Set(duplicates)]])

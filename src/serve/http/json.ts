@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { type Errors, Failure, invalid } from '../../errors.ts'
-import { inspect } from './json-inspect.ts'
+import { inspectJson } from './json-inspect.ts'
 
 /** Without replacement characters, and without leave for a byte order mark, which is no JSON. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -21,7 +21,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw malformed(inspect(text).fault ?? 'is not valid JSON', cause)
+    throw malformed(inspectJson(text).fault ?? 'is not valid JSON', cause)
   }
   // Of equal keys a parser keeps one, so fewer are left than were sent.
   if (keys > 1 && countKeysOf(value) !== keys) throw invalid(duplicatesIn(text))
@@ -33,7 +33,7 @@ function malformed(sentence: string, cause: unknown): Failure {
 }
 
 function duplicatesIn(text: string): Errors {
-  return new Map(inspect(text).duplicates.map((path) => [path, ['is given more than once']]))
+  return new Map(inspectJson(text).duplicates.map((path) => [path, ['is given more than once']]))
 }
 
 /** The first byte that does not come back the same. */

@@ -5,34 +5,34 @@ import { targetOf } from './target.ts'
 /** The route of a request that Bun's router has not seen, with its parameters put to it as that would have. */
 export function matchRoute(routes: readonly Route[], request: BunRequest): Route | undefined {
   const { path } = targetOf(request.url)
-  const parts = partsOf(path.replace(/(.)\/$/, '$1'))
+  const parts = pathParts(path.replace(/(.)\/$/, '$1'))
   let found: Route | undefined
   for (const route of routes) {
-    if (!fits(partsOf(route.path), parts)) continue
+    if (!fitsPattern(pathParts(route.path), parts)) continue
     // A word wins over a parameter: `/api/rooms/summary` is no id.
-    if (found === undefined || parametersOf(route.path) < parametersOf(found.path)) found = route
+    if (found === undefined || countParameters(route.path) < countParameters(found.path)) found = route
   }
   if (found !== undefined)
-    Object.defineProperty(request, 'params', { value: read(partsOf(found.path), parts) })
+    Object.defineProperty(request, 'params', { value: readParts(pathParts(found.path), parts) })
   return found
 }
 
-function partsOf(path: string): string[] {
+function pathParts(path: string): string[] {
   return path.split('/')
 }
 
-function parametersOf(path: string): number {
-  return partsOf(path).filter((part) => part.startsWith(':')).length
+function countParameters(path: string): number {
+  return pathParts(path).filter((part) => part.startsWith(':')).length
 }
 
-function fits(pattern: readonly string[], parts: readonly string[]): boolean {
+function fitsPattern(pattern: readonly string[], parts: readonly string[]): boolean {
   return (
     pattern.length === parts.length &&
     pattern.every((part, at) => part === parts[at] || (part.startsWith(':') && parts[at] !== ''))
   )
 }
 
-function read(pattern: readonly string[], parts: readonly string[]): Record<string, string> {
+function readParts(pattern: readonly string[], parts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pattern.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decoded(parts[at] ?? '')]] : [])),
   )

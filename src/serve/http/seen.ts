@@ -5,7 +5,7 @@ import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
 
 /** What is known of a request beside what was sent. Most of it stands in the log. */
-export interface Seen {
+export interface RequestFacts {
   readonly path: string
   readonly search: string
   readonly started: number

@@ -11,14 +11,14 @@ import { type Served, Service } from './service.ts'
 import { shownPath } from './shown-path.ts'
 import { targetOf } from './target.ts'
 
-interface Address {
+interface ListenAddress {
   readonly host: string
   readonly port: number
   readonly observer: Observer
 }
 
 /** A port that is ours. Nothing is served on it yet: until then requests wait for a while, and are answered 503 then. */
-export interface Bound {
+export interface BoundServer {
   readonly url: string
   serve(served: Served, routes: readonly Route[]): Listening
   close(): Promise<void>
@@ -35,7 +35,7 @@ const DRAIN_MS = 10_000
 const HOLD_MS = 50
 
 /** Throws where the port is taken: before anything else of a start has been done. */
-export function bind({ host, port, observer }: Address): Bound {
+export function bindServer({ host, port, observer }: ListenAddress): BoundServer {
   const { promise: ready, resolve: begin } = Promise.withResolvers<Dispatch>()
   const server = Bun.serve({
     hostname: host,
@@ -53,14 +53,14 @@ export function bind({ host, port, observer }: Address): Bound {
     serve(served, routes) {
       const service = new Service(served)
       begin((request, server) => service.serve(matchRoute(routes, request), request, server))
-      return serve(server, service, served.observer, routes)
+      return serveRoutes(server, service, served.observer, routes)
     },
     close: () => server.stop(true),
   }
 }
 
 /** From here on nothing is made, only run. */
-function serve(
+function serveRoutes(
   server: Server<undefined>,
   service: Service,
   observer: Observer,

@@ -14,7 +14,7 @@ import type { Clients } from './clients.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Route } from './route.ts'
-import type { Seen } from './seen.ts'
+import type { RequestFacts } from './seen.ts'
 import { shownPath } from './shown-path.ts'
 import { watched } from './stream.ts'
 import { refuseHost, targetOf } from './target.ts'
@@ -22,7 +22,7 @@ import { refuseHost, targetOf } from './target.ts'
 const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
 /** Of a server that is no proxy. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
-const NONE_YET: Seen['standings'] = Object.freeze([])
+const NONE_YET: RequestFacts['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
@@ -98,7 +98,7 @@ export class Service {
     }
   }
 
-  #look(request: BunRequest, server: Server<undefined>): Seen {
+  #look(request: BunRequest, server: Server<undefined>): RequestFacts {
     const { path, search } = targetOf(request.url)
     return {
       path,
@@ -114,7 +114,7 @@ export class Service {
   }
 
   /** Under way until its end, which the log tells: whether that comes by itself, or because nobody reads on. */
-  #stream(request: BunRequest, { body, ...answer }: AnyAnswer, seen: Seen): Response {
+  #stream(request: BunRequest, { body, ...answer }: AnyAnswer, seen: RequestFacts): Response {
     const { status } = answer
     const stream = body as ReadableStream<Uint8Array>
     if (request.method === 'HEAD' || status === 304) {
@@ -140,7 +140,7 @@ export class Service {
   }
 
   /** A line in the log. */
-  #note({ method }: BunRequest, status: number, seen: Seen): void {
+  #note({ method }: BunRequest, status: number, seen: RequestFacts): void {
     const { path, search, started, requestId, client, caller, account } = seen
     this.#served.observer.emit({
       kind: 'request_answered',
@@ -155,7 +155,12 @@ export class Service {
     })
   }
 
-  #respond(request: BunRequest, answer: AnyAnswer, status: number, { requestId, standings }: Seen): Response {
+  #respond(
+    request: BunRequest,
+    answer: AnyAnswer,
+    status: number,
+    { requestId, standings }: RequestFacts,
+  ): Response {
     const { origins } = this.#served
     const { method } = request
     const response = responseOf(answer, status, requestId)
@@ -167,7 +172,7 @@ export class Service {
   }
 
   /** The whole way of a request, top to bottom. */
-  async #perform(route: Route | undefined, request: BunRequest, seen: Seen): Promise<AnyAnswer> {
+  async #perform(route: Route | undefined, request: BunRequest, seen: RequestFacts): Promise<AnyAnswer> {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight

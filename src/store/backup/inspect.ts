@@ -1,6 +1,6 @@
 import { StartError } from '../../errors.ts'
 import { recall } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { id, sql } from '../sql.ts'
 import { openReadOnly } from '../sqlite/backup.ts'
 import { isIntact } from './fingerprint.ts'
@@ -25,7 +25,7 @@ export async function inspectBackup(file: string): Promise<Inspected> {
     try {
       const found = faults()
       if (found.length > 0) throw damaged(file, found.join('; '))
-      return await structure.transact('read', (session) => inspect(file, structure, session))
+      return await structure.transact('read', (session) => inspectTables(file, structure, session))
     } finally {
       close()
     }
@@ -35,7 +35,11 @@ export async function inspectBackup(file: string): Promise<Inspected> {
   }
 }
 
-async function inspect(file: string, structure: Structure, session: Session): Promise<Inspected> {
+async function inspectTables(
+  file: string,
+  structure: Structure,
+  session: DatabaseSession,
+): Promise<Inspected> {
   const memory = await recall(structure, session)
   const record = memory === undefined ? undefined : await readRecord(session)
   if (memory === undefined || record === undefined)

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
-import { describe, type Location } from '../location.ts'
+import { describeLocation, type Location } from '../location.ts'
 import { recall } from '../migration/memory.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, openReadOnly, partialOf, publish, vacuumInto } from '../sqlite/backup.ts'
@@ -46,7 +46,12 @@ export async function makeBackup(from: Location, file: string, settings: BackupS
   try {
     const { secret: kept, least } = await fill(from, partial)
     const placeholder = newPlaceholder()
-    const record = await describeFile(partial, { ...settings, from: describe(from), kept, placeholder })
+    const record = await describeFile(partial, {
+      ...settings,
+      from: describeLocation(from),
+      kept,
+      placeholder,
+    })
     fingerprint(partial, placeholder)
     await verify(partial, record, least)
     publish(partial, file)

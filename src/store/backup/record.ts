@@ -1,6 +1,6 @@
 import { copiedTables } from '../copy/tables.ts'
-import { BACKUP, type Memory, tell, told } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import { BACKUP, type Memory, metaValue, tell } from '../migration/memory.ts'
+import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { id, sql, word } from '../sql.ts'
 import type { SealedSecret } from './sealing.ts'
 
@@ -26,26 +26,33 @@ export interface LastChange {
 /** Beside the record, since it is written last: see `fingerprint.ts`. */
 const HASH = `${BACKUP} hash`
 
-export async function readRecord(session: Session): Promise<BackupRecord | undefined> {
-  const text = await told(session, BACKUP)
+export async function readRecord(session: DatabaseSession): Promise<BackupRecord | undefined> {
+  const text = await metaValue(session, BACKUP)
   return text === undefined ? undefined : (JSON.parse(text) as BackupRecord)
 }
 
-export async function readHash(session: Session): Promise<string> {
-  return (await told(session, HASH)) ?? ''
+export async function readHash(session: DatabaseSession): Promise<string> {
+  return (await metaValue(session, HASH)) ?? ''
 }
 
-export async function writeRecord(session: Session, record: BackupRecord, hash: string): Promise<void> {
+export async function writeRecord(
+  session: DatabaseSession,
+  record: BackupRecord,
+  hash: string,
+): Promise<void> {
   await eraseRecord(session)
   await tell(session, BACKUP, JSON.stringify(record))
   await tell(session, HASH, hash)
 }
 
-export async function eraseRecord(session: Session): Promise<void> {
+export async function eraseRecord(session: DatabaseSession): Promise<void> {
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" LIKE ${word(`${BACKUP}%`)}`)
 }
 
-export async function lastChangeOf({ dialect }: Structure, session: Session): Promise<LastChange | null> {
+export async function lastChangeOf(
+  { dialect }: Structure,
+  session: DatabaseSession,
+): Promise<LastChange | null> {
   const [row] = await session.all(
     sql`SELECT "seq", ${dialect.array([dialect.render('datetime', id('at'), 0)])} FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1`,
   )
@@ -54,7 +61,7 @@ export async function lastChangeOf({ dialect }: Structure, session: Session): Pr
 
 export async function countRows(
   { ddl }: Structure,
-  session: Session,
+  session: DatabaseSession,
   memory: Memory,
 ): Promise<Record<string, number>> {
   const held = new Set((await session.all(ddl.tables)).map(([name]) => String(name)))

@@ -2,7 +2,7 @@ import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
-import { describe, type Location } from '../location.ts'
+import { describeLocation, type Location } from '../location.ts'
 import { forgetIncarnation } from '../migration/incarnation.ts'
 import { openStore } from '../open.ts'
 import { alterFile, discard, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
@@ -75,7 +75,7 @@ async function restoreInto(file: string, to: Location, secret: string | undefine
         async () => {
           if (secret !== undefined && (await target.keepSecret(secret)) !== secret)
             throw new StartError(
-              `There is another secret in ${describe(to)} already: name an empty database.`,
+              `There is another secret in ${describeLocation(to)} already: name an empty database.`,
             )
         },
       )

@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import type { Location } from '../location.ts'
 import { recall } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { openStore } from '../open.ts'
 import { FORMAT } from '../own.ts'
 import { sql } from '../sql.ts'
@@ -9,15 +9,15 @@ import { openReadOnly } from '../sqlite/backup.ts'
 import { checkEntities, checkJournal, checkTypes } from './entities.ts'
 import type { Checked, Finding } from './finding.ts'
 import { checkAbout, checkAnswers } from './own-tables.ts'
-import { checkLinks, checkReferences } from './references.ts'
+import { checkLinkTables, checkReferences } from './references.ts'
 
-export interface Verdict {
+export interface CheckResult {
   readonly types: number
   readonly findings: readonly Finding[]
 }
 
 /** Holds all tables against the journal and against each other, as they stand at one moment. Changes nothing. */
-export async function check(location: Location): Promise<Verdict> {
+export async function check(location: Location): Promise<CheckResult> {
   if (location.kind === 'sqlite') {
     const { structure, close } = openReadOnly(location.path)
     try {
@@ -34,7 +34,7 @@ export async function check(location: Location): Promise<Verdict> {
   }
 }
 
-async function checkAll(structure: Structure, session: Session): Promise<Verdict> {
+async function checkAll(structure: Structure, session: DatabaseSession): Promise<CheckResult> {
   const memory = await recall(structure, session)
   if (memory === undefined)
     throw new StartError(`There is nothing in ${structure.place} that could be checked.`)
@@ -57,7 +57,7 @@ async function checkAll(structure: Structure, session: Session): Promise<Verdict
     ...checked.memory.tables.flatMap((table): [string, () => Promise<Finding[]>][] => [
       [table.name, () => checkEntities(checked, table, purges)],
       [table.name, () => checkJournal(checked, table)],
-      [table.name, () => checkLinks(checked, table)],
+      [table.name, () => checkLinkTables(checked, table)],
       [table.name, () => checkReferences(checked, table)],
       [table.name, () => checkAbout(checked, table)],
     ]),
@@ -70,7 +70,7 @@ async function checkAll(structure: Structure, session: Session): Promise<Verdict
   return { types: memory.tables.length, findings }
 }
 
-async function underWay(session: Session): Promise<ReadonlySet<string>> {
+async function underWay(session: DatabaseSession): Promise<ReadonlySet<string>> {
   return new Set(
     (await session.all(sql`SELECT "purge" FROM "takeback_purges"`)).map(([purge]) => String(purge)),
   )

@@ -4,7 +4,7 @@ import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import { type Column, pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, NAMED_MAX } from './finding.ts'
-import { isSame, valueAt } from './journalled.ts'
+import { isAsJournalled, journalledValue } from './journalled.ts'
 
 const ROWS_MAX = 1000
 
@@ -85,7 +85,9 @@ function compareJournal(
     return [differs('has data in the journal that are not JSON')]
   }
   const columns = [...own, ...table.columns.filter(isJournalled)]
-  const wrong = columns.filter((column) => !isSame(column, valueAt(data, column.name), held.get(column.name)))
+  const wrong = columns.filter(
+    (column) => !isAsJournalled(column, journalledValue(data, column.name), held.get(column.name)),
+  )
   const deletedBy = newest.deletion !== null && newest.deletion !== held.get('deletion')
   return [
     ...wrong.map((column) => differs(`has another ${pathOf(column)} than the journal`)),

@@ -1,6 +1,6 @@
 import type { Params, Row } from '../dialect.ts'
 import type { Memory } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { count, type Sql, sql } from '../sql.ts'
 
 /** Something that does not fit, by name. */
@@ -14,7 +14,7 @@ export interface Finding {
 /** What a check looks at: one state of a database. */
 export interface Checked {
   readonly structure: Structure
-  readonly session: Session
+  readonly session: DatabaseSession
   readonly memory: Memory
 }
 

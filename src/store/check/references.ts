@@ -4,7 +4,7 @@ import { pathOf, type Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
 
 /** Link tables against their lists, in both directions. */
-export async function checkLinks(checked: Checked, table: Table): Promise<Finding[]> {
+export async function checkLinkTables(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name, links: linked } of table.columns) {
     if (linked === undefined) continue

@@ -10,7 +10,7 @@ import {
   remember,
   tell,
 } from '../migration/memory.ts'
-import type { Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
 import type { Store } from '../store.ts'
@@ -91,7 +91,7 @@ async function copySecret(from: Store, to: Store): Promise<void> {
     )
 }
 
-async function countAll(session: Session, tables: readonly CopiedTable[]): Promise<number> {
+async function countAll(session: DatabaseSession, tables: readonly CopiedTable[]): Promise<number> {
   let sum = 0
   for (const { name } of tables) {
     const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
@@ -101,12 +101,12 @@ async function countAll(session: Session, tables: readonly CopiedTable[]): Promi
 }
 
 /** How far the source has come: its last change; and what it keeps beside the tables, which holds for a copy too. */
-async function endOf(session: Session): Promise<Pick<Source, 'last' | 'carried'>> {
+async function endOf(session: DatabaseSession): Promise<Pick<Source, 'last' | 'carried'>> {
   const [row] = await session.all(sql`SELECT max("seq") FROM "takeback_journal"`)
   return { last: Number(row?.[0] ?? 0), carried: await readCarried(session) }
 }
 
-async function changesSince(session: Session, last: number): Promise<number> {
+async function changesSince(session: DatabaseSession, last: number): Promise<number> {
   const [row] = await session.all(sql`SELECT count(*) FROM "takeback_journal" WHERE "seq" > ${count(last)}`)
   return Number(row?.[0])
 }
@@ -125,7 +125,7 @@ async function prepare(target: Structure, { tables }: Memory): Promise<void> {
 }
 
 /** In a half copy there are no references yet: its tables can go in any order. */
-async function clearHalf(target: Structure, session: Session): Promise<void> {
+async function clearHalf(target: Structure, session: DatabaseSession): Promise<void> {
   const names = (await session.all(target.ddl.tables)).map(([name]) => String(name))
   for (const name of names) if (name !== 'takeback_meta') await session.run(sql`DROP TABLE ${id(name)}`)
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" <> 'lock'`)
@@ -133,7 +133,7 @@ async function clearHalf(target: Structure, session: Session): Promise<void> {
 
 /** Reads it all back: what is there must be what was sent. */
 async function compareWith(
-  { tables, tallies, rows: of }: Sent,
+  { tables, tallies, rows: of }: SentRows,
   target: Structure,
   report: (progress: Progress) => void,
 ): Promise<void> {
@@ -155,7 +155,7 @@ async function compareWith(
 }
 
 /** The tables that were copied, a sum over the rows of each, and how many there were in all. */
-interface Sent {
+interface SentRows {
   readonly tables: readonly CopiedTable[]
   readonly tallies: ReadonlyMap<string, string>
   readonly rows: number
@@ -164,13 +164,13 @@ interface Sent {
 /** What is known of the source once all of it was read. */
 interface Source {
   readonly memory: Memory
-  readonly numbers: readonly Given[]
+  readonly numbers: readonly GivenNumber[]
   readonly last: number
   /** Of `takeback_meta`. */
   readonly carried: readonly (readonly [key: string, value: string])[]
 }
 
-interface Given {
+interface GivenNumber {
   readonly table: string
   readonly column: string
   readonly last: number
@@ -179,10 +179,10 @@ interface Given {
 /** The numbers that the tables have given last: those of purged Entities are not given again either. */
 async function numbersOf(
   { ddl }: Structure,
-  session: Session,
+  session: DatabaseSession,
   tables: readonly CopiedTable[],
-): Promise<Given[]> {
-  const numbers: Given[] = []
+): Promise<GivenNumber[]> {
+  const numbers: GivenNumber[] = []
   for (const { name, numbered } of tables) {
     if (numbered === undefined) continue
     const [row] = await session.all(ddl.lastGiven(name, numbered))

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Dialect, Params } from '../dialect.ts'
-import type { Session } from '../migration/structure.ts'
+import type { DatabaseSession } from '../migration/structure.ts'
 import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { CopiedTable } from './tables.ts'
 
-export type Page = readonly (readonly unknown[])[]
+export type RowPage = readonly (readonly unknown[])[]
 
 /** All rows of a table in the order of its key, as JSON has their values: the same from every database. */
-export async function* pagesOf(session: Session, dialect: Dialect, table: CopiedTable): AsyncGenerator<Page> {
+export async function* pagesOf(
+  session: DatabaseSession,
+  dialect: Dialect,
+  table: CopiedTable,
+): AsyncGenerator<RowPage> {
   const { name, columns, key } = table
   const column = (path: string) => sql`t.${id(path)}`
   const values = columns.map(({ name: path, kind, scale = 0 }) => dialect.render(kind, column(path), scale))
@@ -56,7 +60,7 @@ export class Tally {
   readonly #hash = createHash('sha256')
   #rows = 0
 
-  add(page: Page): void {
+  add(page: RowPage): void {
     this.#rows += page.length
     for (const row of page) this.#hash.update(`${JSON.stringify(row)}\n`)
   }

@@ -1,4 +1,4 @@
-import { ownColumns } from '../migration/apply.ts'
+import { entityColumns } from '../migration/apply.ts'
 import type { Memory } from '../migration/memory.ts'
 import { columnsIn, tablesIn } from '../own.ts'
 import type { Column } from '../tables.ts'
@@ -20,7 +20,7 @@ export function copiedTables({ tables, format }: Pick<Memory, 'tables' | 'format
   return [
     ...tables.map(({ name, columns }) => ({
       name,
-      columns: [integer('id'), ...ownColumns, ...columns],
+      columns: [integer('id'), ...entityColumns, ...columns],
       key: ['id'],
       numbered: 'id',
     })),

@@ -1,9 +1,9 @@
 import type { Column, Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
 import { type Altering, needsFill } from './altering.ts'
-import { type Draft, pathOf } from './draft.ts'
+import { columnPath, type Draft } from './draft.ts'
 import { contentOf, conversion, isWider } from './limits.ts'
-import type { Found } from './rows.ts'
+import type { FoundRows } from './rows.ts'
 import { cannotBecome } from './shapes.ts'
 
 /** From a table as it is held to the same one as it is wanted. */
@@ -68,15 +68,15 @@ function refuseTwins({ old, table, draft }: Altering): void {
     )
     if (twin !== undefined && !table.columns.some(({ name }) => name === twin.name))
       draft.refuse(
-        pathOf(table, column),
+        columnPath(table, column),
         `differs from ${twin.name}, which is kept aside, in capitals only: say was: '${twin.name}', or choose another name`,
       )
   }
 }
 
 async function addColumn({ old, table, draft }: Altering, column: Column): Promise<void> {
-  const path = pathOf(table, column)
-  const rows = await rowsOf(old, column, draft)
+  const path = columnPath(table, column)
+  const rows = await rowsToFill(old, column, draft)
   if (column.required && column.fill === undefined && rows > 0)
     return draft.refuse(
       path,
@@ -118,14 +118,14 @@ async function fillColumn({ old, table, draft }: Altering, column: Column): Prom
   draft.do({ kind: 'fill column', table, column, rows })
   if (rows > 0)
     draft.safe(
-      pathOf(table, column),
+      columnPath(table, column),
       `is empty in what is there: ${gets(rows)} the default ${JSON.stringify(column.fill)}`,
       rows,
     )
 }
 
 /** How many rows a new column finds that must have a value, or get one. */
-async function rowsOf(old: Table, column: Column, draft: Draft): Promise<number> {
+async function rowsToFill(old: Table, column: Column, draft: Draft): Promise<number> {
   const { within } = column
   if (column.kind === 'presence' || (!column.required && column.fill === undefined)) return 0
   const known = old.columns.some(({ name }) => name === within)
@@ -154,14 +154,14 @@ async function refuseAbsent({ old, table, draft }: Altering): Promise<void> {
     if (column.kind !== 'presence' || column.aside || !declared || !required) continue
     if (refuseEmpty(table, column, await draft.rows.empty(table.name, column), draft)) continue
     draft.additive = false
-    draft.safe(pathOf(table, column), 'is required now')
+    draft.safe(columnPath(table, column), 'is required now')
   }
 }
 
-function refuseEmpty(table: Table, column: Column, found: Found, draft: Draft): boolean {
+function refuseEmpty(table: Table, column: Column, found: FoundRows, draft: Draft): boolean {
   return draft.refuseFound(
     table,
-    pathOf(table, column),
+    columnPath(table, column),
     found,
     (which) => `is required now, but ${which} have none: make it optional, or fill them first`,
   )
@@ -177,7 +177,7 @@ interface Changing {
 async function changeColumn(altering: Altering, changing: Changing): Promise<boolean> {
   const { old, table, draft } = altering
   const { former, column } = changing
-  const path = pathOf(table, column)
+  const path = columnPath(table, column)
   const before = draft.lines.length
   const isConverted = contentOf(former) !== contentOf(column)
   const convert = isConverted ? conversion(former, column) : (value: unknown) => value
@@ -204,7 +204,7 @@ async function changeColumn(altering: Altering, changing: Changing): Promise<boo
 
 /** A column that was kept aside is declared again: what it holds must still fit what has gone on meanwhile. */
 async function draftRejoin({ old, table, draft }: Altering, { former, column }: Changing): Promise<void> {
-  const path = pathOf(table, column)
+  const path = columnPath(table, column)
   const target = column.references ?? column.links
   if (target !== undefined)
     draft.refuseFound(
@@ -268,7 +268,7 @@ async function refuseUnfit(
   })
   draft.refuseFound(
     table,
-    pathOf(table, column),
+    columnPath(table, column),
     found,
     (which) =>
       `has limits that are not met by ${which}: the first ${sentence}. Change them first, or declare wider limits`,

@@ -5,35 +5,35 @@ import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
 import { CUT } from './memory.ts'
-import { inOrder } from './order.ts'
+import { orderedChanges } from './order.ts'
 import { rejoin } from './rejoin.ts'
 import {
-  type Change,
+  type DatabaseSession,
   type Ddl,
   deletionIndex,
   indexName,
   ofDeletion,
-  type Session,
   type Site,
   type Structure,
+  type TableChange,
 } from './structure.ts'
 import { fillWords } from './words.ts'
 
 /** Carries out the changes of a plan, in an order in which each finds what it needs. */
 export async function apply(
   structure: Structure,
-  session: Session,
-  changes: readonly Change[],
+  session: DatabaseSession,
+  changes: readonly TableChange[],
 ): Promise<void> {
   const site = { structure, session }
   const added = changes.flatMap((change) => (change.kind === 'add table' ? [change.table] : []))
   for (const change of changes) if (change.kind === 'rename table') await renameTable(site, change)
   for (const table of added) await createTable(site, table)
-  for (const change of inOrder(changes)) await carryOut(site, change)
+  for (const change of orderedChanges(changes)) await carryOut(site, change)
   for (const table of added) await completeTable(site, table)
 }
 
-async function carryOut(site: Site, change: Change): Promise<void> {
+async function carryOut(site: Site, change: TableChange): Promise<void> {
   const { session, structure } = site
   switch (change.kind) {
     case 'add column':
@@ -68,7 +68,7 @@ async function carryOut(site: Site, change: Change): Promise<void> {
 
 /** A table with its columns, and nothing yet that a row could violate or that filling it would have to keep up. */
 export async function createTable({ structure: { ddl }, session }: Site, table: Table): Promise<void> {
-  const columns = [...ownColumns, ...table.columns].map((column) => sql`, ${describe(ddl, column)}`)
+  const columns = [...entityColumns, ...table.columns].map((column) => sql`, ${describeColumn(ddl, column)}`)
   await session.run(
     sql`CREATE TABLE ${id(table.name)} (${ddl.numbered('id')}${join(columns, sql``)})${ddl.tableOptions}`,
   )
@@ -81,7 +81,7 @@ export async function createTable({ structure: { ddl }, session }: Site, table: 
 }
 
 /** What every Entity has besides its id. */
-export const ownColumns: readonly (Column & { readonly required?: boolean })[] = [
+export const entityColumns: readonly (Column & { readonly required?: boolean })[] = [
   { name: 'version', kind: 'integer', required: true },
   { name: 'created_at', kind: 'datetime', required: true },
   { name: 'updated_at', kind: 'datetime', required: true },
@@ -98,9 +98,9 @@ export async function completeTable(site: Site, table: Table): Promise<void> {
   for (const index of [ofDeletion, ...table.indexes]) await addIndex(site, table, index)
 }
 
-function describe(ddl: Ddl, column: Column): Sql {
+function describeColumn(ddl: Ddl, column: Column): Sql {
   const { name, references } = column
-  const always = ownColumns.includes(column) && column.required ? sql` NOT NULL` : sql``
+  const always = entityColumns.includes(column) && column.required ? sql` NOT NULL` : sql``
   const inline =
     references === undefined || ddl.referencesLater ? sql`` : sql` REFERENCES ${id(references)} ("id")`
   return sql`${id(name)} ${ddl.type(column)}${always}${inline}`
@@ -154,7 +154,9 @@ async function addColumn(site: Site, table: Table, column: Column): Promise<void
   const { kind, scale = 0, fill, within } = column
   const given = fill !== undefined && within === undefined
   const standard = given ? sql` DEFAULT ${literal(dialect.encode(kind, scale)(fill))}` : sql``
-  await site.session.run(sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describe(ddl, column)}${standard}`)
+  await site.session.run(
+    sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describeColumn(ddl, column)}${standard}`,
+  )
   await addReference(site, table, column)
   await addLinks(site, table, column)
 }
@@ -182,7 +184,7 @@ async function renameIndex(site: Site, table: Table, from: string, index: Index)
 
 async function renameField(
   { structure: { ddl }, session }: Site,
-  { table, from, to, columns }: Extract<Change, { kind: 'rename field' }>,
+  { table, from, to, columns }: Extract<TableChange, { kind: 'rename field' }>,
 ): Promise<void> {
   for (const [old, fresh] of columns) {
     await session.run(sql`ALTER TABLE ${id(table)} RENAME COLUMN ${id(old)} TO ${id(fresh)}`)
@@ -199,7 +201,7 @@ async function renameField(
 
 async function renameTable(
   { session }: Site,
-  { from, to }: Extract<Change, { kind: 'rename table' }>,
+  { from, to }: Extract<TableChange, { kind: 'rename table' }>,
 ): Promise<void> {
   await session.run(sql`ALTER TABLE ${id(from)} RENAME TO ${id(to)}`)
   for (const [table, column] of [

@@ -1,19 +1,19 @@
 import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
-import { type Found, named, type Rows } from './rows.ts'
-import type { Change, Line } from './structure.ts'
+import { type FoundRows, named, type RowLook } from './rows.ts'
+import type { MigrationLine, TableChange } from './structure.ts'
 
 /** A plan in the making. */
 export class Draft {
-  readonly changes: Change[] = []
-  readonly lines: Line[] = []
-  readonly rows: Rows
+  readonly changes: TableChange[] = []
+  readonly lines: MigrationLine[] = []
+  readonly rows: RowLook
   additive = true
 
-  constructor(rows: Rows) {
+  constructor(rows: RowLook) {
     this.rows = rows
   }
 
-  do(change: Change, path?: string, what?: string): void {
+  do(change: TableChange, path?: string, what?: string): void {
     this.changes.push(change)
     if (path !== undefined && what !== undefined) this.safe(path, what)
   }
@@ -28,7 +28,7 @@ export class Draft {
   }
 
   /** Refuses where rows were found that do not fit. */
-  refuseFound(table: Table, path: string, found: Found, say: (which: string) => string): boolean {
+  refuseFound(table: Table, path: string, found: FoundRows, say: (which: string) => string): boolean {
     if (found.count === 0) return false
     const what = say(`${found.count} of ${table.name} (${named(table, found)})`)
     this.lines.push({ effect: 'refused', path, what, rows: found.count, ids: found.ids })
@@ -37,6 +37,6 @@ export class Draft {
 }
 
 /** The dot path of the field that a column holds. */
-export function pathOf(table: Table, column: Column): string {
+export function columnPath(table: Table, column: Column): string {
   return `${table.name}.${pathIn(column)}`
 }

@@ -5,7 +5,7 @@ import { type Column, type Index, pathOf, type Table, wordsColumn } from '../tab
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
 import { fresh, recall, remember, upgrade } from './memory.ts'
-import { indexName, type Session, type Structure } from './structure.ts'
+import { type DatabaseSession, indexName, type Structure } from './structure.ts'
 
 /** What is to go for good: a table that is kept aside, or columns that are. */
 export interface Doomed {
@@ -21,8 +21,8 @@ export function findAside(structure: Structure, paths: readonly string[]): Promi
     const { tables } = (await recall(structure, session)) ?? fresh
     const doomed: Doomed[] = []
     for (const path of paths) doomed.push(await findOne(session, tables, path))
-    for (const { table, path } of doomed.filter(isWhole)) {
-      const holder = tables.find((other) => refersTo(other, table.name, doomed))
+    for (const { table, path } of doomed.filter(isWholeTable)) {
+      const holder = tables.find((other) => refersToDoomed(other, table.name, doomed))
       if (holder !== undefined)
         throw new StartError(`${path} cannot be dropped: ${holder.name} still refers to it.`)
     }
@@ -30,7 +30,7 @@ export function findAside(structure: Structure, paths: readonly string[]): Promi
   })
 }
 
-async function findOne(session: Session, tables: readonly Table[], path: string): Promise<Doomed> {
+async function findOne(session: DatabaseSession, tables: readonly Table[], path: string): Promise<Doomed> {
   const [name = '', ...rest] = path.split('.')
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
@@ -48,12 +48,12 @@ async function findOne(session: Session, tables: readonly Table[], path: string)
   return { path, table, columns, rows: Number(row?.[0]) }
 }
 
-function isWhole({ path }: Doomed): boolean {
+function isWholeTable({ path }: Doomed): boolean {
   return !path.includes('.')
 }
 
-function refersTo(other: Table, target: string, doomed: readonly Doomed[]): boolean {
-  if (doomed.some((one) => isWhole(one) && one.table.name === other.name)) return false
+function refersToDoomed(other: Table, target: string, doomed: readonly Doomed[]): boolean {
+  if (doomed.some((one) => isWholeTable(one) && one.table.name === other.name)) return false
   return other.columns.some(
     (column) =>
       (column.references ?? column.links) === target &&
@@ -68,7 +68,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
     if (known === undefined) return
     await upgrade(structure, session, known)
     let { tables } = known
-    for (const { table, columns } of doomed.filter((one) => !isWhole(one))) {
+    for (const { table, columns } of doomed.filter((one) => !isWholeTable(one))) {
       const isOver = (index: Index) => index.columns.some((name) => !isNot(columns)({ name }))
       for (const index of table.indexes.filter(isOver))
         await dropIndex({ structure, session }, indexName(table.name, index), index)
@@ -84,7 +84,7 @@ export function dropAside(structure: Structure, doomed: readonly Doomed[]): Prom
       )
     }
     await session.run(sql`UPDATE "takeback_answers" SET "body" = NULL`)
-    const whole = doomed.filter(isWhole).map(({ table }) => table)
+    const whole = doomed.filter(isWholeTable).map(({ table }) => table)
     for (const table of whole) await dropTable(structure, session, table, known.generation)
     await remember(session, { ...known, tables: tables.filter(isNot(whole)) })
   })
@@ -96,7 +96,7 @@ function isNot(gone: readonly { readonly name: string }[]): (one: { readonly nam
 
 async function dropColumn(
   structure: Structure,
-  session: Session,
+  session: DatabaseSession,
   table: Table,
   column: Column,
 ): Promise<void> {
@@ -113,7 +113,7 @@ async function dropColumn(
 /** That there was something stays in the journal, under a name that no type can have: another may get this one. */
 async function dropTable(
   structure: Structure,
-  session: Session,
+  session: DatabaseSession,
   table: Table,
   generation: number,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sql, word } from '../sql.ts'
 import { tell } from './memory.ts'
-import type { Session, Structure } from './structure.ts'
+import type { DatabaseSession, Structure } from './structure.ts'
 
 /** The key of a database's incarnation: a random name for one history of its journal. */
 export const INCARNATION = 'incarnation'
@@ -12,7 +12,7 @@ const ORIGIN = 'origin'
  * Draws an incarnation for a database that is new, or that finds itself in another place than before: it was copied or
  * restored. From then on its journal and that of the original grow apart, and the same number stands for two changes.
  */
-export async function keepIncarnation(structure: Structure, session: Session): Promise<void> {
+export async function keepIncarnation(structure: Structure, session: DatabaseSession): Promise<void> {
   const rows = await session.all(
     sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${word(INCARNATION)}, ${word(ORIGIN)})`,
   )
@@ -24,6 +24,6 @@ export async function keepIncarnation(structure: Structure, session: Session): P
 }
 
 /** The next start draws another one. */
-export async function forgetIncarnation(session: Session): Promise<void> {
+export async function forgetIncarnation(session: DatabaseSession): Promise<void> {
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(INCARNATION)}`)
 }

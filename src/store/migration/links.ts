@@ -1,12 +1,12 @@
 import { linkTableOf } from '../../declare/model.ts'
 import { id, sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
-import { indexName, type Links, type Site } from './structure.ts'
+import { indexName, type LinkColumn, type Site } from './structure.ts'
 
 /** Finds the lists that something stands in. */
 const byTarget: Index = { columns: ['target', 'source'], unique: false }
 
-export function linksOf(table: string, column: string): Links {
+export function linksOf(table: string, column: string): LinkColumn {
   return { table, column, links: linkTableOf(table, column).table }
 }
 
@@ -46,8 +46,8 @@ export async function fillLinks(
 /** After the table or the column itself was renamed. */
 export async function renameLinks(
   { structure: { ddl }, session }: Site,
-  from: Links,
-  to: Links,
+  from: LinkColumn,
+  to: LinkColumn,
 ): Promise<void> {
   for (const source of ddl.releaseLinks(from)) await session.run(source)
   if (from.links !== to.links) {

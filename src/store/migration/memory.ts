@@ -3,7 +3,7 @@ import type { Params } from '../dialect.ts'
 import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
 import { join, param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
-import type { Session, Structure } from './structure.ts'
+import type { DatabaseSession, Structure } from './structure.ts'
 
 /** The key of a copy that has not come to its end: the names of the tables that it has made. */
 export const COPYING = 'copying'
@@ -38,7 +38,7 @@ export const fresh: Memory = {
 }
 
 /** What the database says that it holds; undefined where it is new. */
-export async function recall(structure: Structure, session: Session): Promise<Memory | undefined> {
+export async function recall(structure: Structure, session: DatabaseSession): Promise<Memory | undefined> {
   const told = await refuseForeign(structure, session)
   if (!told.has('format')) return undefined
   const format = Number(told.get('format'))
@@ -60,19 +60,23 @@ export async function recall(structure: Structure, session: Session): Promise<Me
   }
 }
 
-export async function makeOwnTables({ ddl }: Structure, session: Session): Promise<void> {
+export async function makeOwnTables({ ddl }: Structure, session: DatabaseSession): Promise<void> {
   for (const source of createOwnTables(ddl)) await session.run(source)
   await tell(session, 'format', String(FORMAT))
 }
 
 /** Brings Takeback's own tables to the format of today. */
-export async function upgrade({ ddl }: Structure, session: Session, { format }: Memory): Promise<void> {
+export async function upgrade(
+  { ddl }: Structure,
+  session: DatabaseSession,
+  { format }: Memory,
+): Promise<void> {
   if (format === FORMAT) return
   for (const source of upgradeOwnTables(ddl, format)) await session.run(source)
   await tell(session, 'format', String(FORMAT))
 }
 
-export async function remember(session: Session, memory: Omit<Memory, 'format'>): Promise<void> {
+export async function remember(session: DatabaseSession, memory: Omit<Memory, 'format'>): Promise<void> {
   await tell(session, 'schema', JSON.stringify(memory.tables))
   await tell(session, 'generation', String(memory.generation))
   await tell(session, 'since', String(memory.since))
@@ -81,7 +85,7 @@ export async function remember(session: Session, memory: Omit<Memory, 'format'>)
 }
 
 /** All that goes where the data go: key, value. */
-export async function readCarried(session: Session): Promise<[key: string, value: string][]> {
+export async function readCarried(session: DatabaseSession): Promise<[key: string, value: string][]> {
   const keys = join([SERVED, AHEAD, MARKS].map(word))
   const rows = await session.all(
     sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN (${keys}) OR "key" LIKE ${word(`${CUT}%`)}`,
@@ -90,17 +94,17 @@ export async function readCarried(session: Session): Promise<[key: string, value
 }
 
 /** What it says under a key that others keep; undefined where it says nothing. */
-export async function told(session: Session, key: string): Promise<string | undefined> {
+export async function metaValue(session: DatabaseSession, key: string): Promise<string | undefined> {
   const [row] = await session.all(sql`SELECT "value" FROM "takeback_meta" WHERE "key" = ${word(key)}`)
   return row === undefined ? undefined : String(row[0])
 }
 
-async function readMeta(session: Session): Promise<Map<string, string>> {
+async function readMeta(session: DatabaseSession): Promise<Map<string, string>> {
   const rows = await session.all(sql`SELECT "key", "value" FROM "takeback_meta"`)
   return new Map(rows.map(([key, value]) => [String(key), String(value)]))
 }
 
-export async function tell(session: Session, key: string, value: string): Promise<void> {
+export async function tell(session: DatabaseSession, key: string, value: string): Promise<void> {
   const params: Params = { $key: key, $value: value }
   await session.run(
     sql`INSERT INTO "takeback_meta" ("key", "value") VALUES (${param('$key')}, ${param('$value')})
@@ -112,7 +116,7 @@ export async function tell(session: Session, key: string, value: string): Promis
 /** What is told in a database that is ours, or empty: any other is left alone. */
 export async function refuseForeign(
   { ddl, place }: Structure,
-  session: Session,
+  session: DatabaseSession,
 ): Promise<ReadonlyMap<string, string>> {
   const tables = (await session.all(ddl.tables)).map(([name]) => String(name))
   const told = tables.includes('takeback_meta') ? await readMeta(session) : new Map<string, string>()

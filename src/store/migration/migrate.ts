@@ -5,14 +5,14 @@ import { apply } from './apply.ts'
 import { keepIncarnation } from './incarnation.ts'
 import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
 import { type Migration, planMigration } from './plan.ts'
-import { Rows } from './rows.ts'
+import { RowLook } from './rows.ts'
 import { type MigrationStep, readSteps, recordSteps } from './steps.ts'
-import type { Line, Session, Structure } from './structure.ts'
+import type { DatabaseSession, MigrationLine, Structure } from './structure.ts'
 
 /** How many former declarations are known by their fingerprints. */
 const PAST_MAX = 1000
 
-interface Migrated {
+interface MigrationResult {
   readonly migration: Migration
   readonly generation: number
   /** What this migration and all before it did to values. */
@@ -24,14 +24,14 @@ export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
   { back = false }: { back?: boolean } = {},
-): Promise<Migrated> {
+): Promise<MigrationResult> {
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
     await keepIncarnation(structure, session)
     const fingerprint = fingerprintOf(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
     if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)
-    const migration = await planMigration(known.tables, wanted, new Rows(session, structure.dialect))
+    const migration = await planMigration(known.tables, wanted, new RowLook(session, structure.dialect))
     const refused = migration.lines.filter(({ effect }) => effect === 'refused')
     if (refused.length > 0) throw new StartError(misfit(refused))
     const site = { structure, session }
@@ -56,7 +56,7 @@ export async function migrate(
 /** What was looked at must still be so at the end: nobody writes meanwhile to what changes. */
 async function holdWriters(
   { ddl }: Structure,
-  session: Session,
+  session: DatabaseSession,
   held: readonly Table[],
   wanted: readonly Table[],
 ): Promise<void> {
@@ -75,13 +75,13 @@ export interface Preview extends Migration {
 export function preview(structure: Structure, wanted: readonly Table[]): Promise<Preview> {
   return structure.transact('read', async (session) => {
     const known = (await recall(structure, session)) ?? fresh
-    const migration = await planMigration(known.tables, wanted, new Rows(session, structure.dialect))
+    const migration = await planMigration(known.tables, wanted, new RowLook(session, structure.dialect))
     const left = known.past.includes(fingerprintOf(wanted))
     return { ...migration, older: left ? older(structure) : undefined }
   })
 }
 
-function misfit(refused: readonly Line[]): string {
+function misfit(refused: readonly MigrationLine[]): string {
   return `The database does not fit the declaration:\n${refused.map(({ path, what }) => `  ${path} ${what}.`).join('\n')}`
 }
 
@@ -106,7 +106,7 @@ function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : 1
 }
 
-async function recallOrMake(structure: Structure, session: Session): Promise<Memory> {
+async function recallOrMake(structure: Structure, session: DatabaseSession): Promise<Memory> {
   const known = await recall(structure, session)
   if (known !== undefined) {
     await upgrade(structure, session, known)

@@ -1,4 +1,4 @@
-import type { Change } from './structure.ts'
+import type { TableChange } from './structure.ts'
 
 /** An index stands in the way of its column's conversion, and of values that are not unique any more. */
 const ORDER = [
@@ -15,7 +15,7 @@ const ORDER = [
 ] as const
 
 /** The order in which each change finds what it needs. */
-export function inOrder(changes: readonly Change[]): Change[] {
-  const rank = ({ kind }: Change) => ORDER.findIndex((start) => kind.startsWith(start))
+export function orderedChanges(changes: readonly TableChange[]): TableChange[] {
+  const rank = ({ kind }: TableChange) => ORDER.findIndex((start) => kind.startsWith(start))
   return [...changes].sort((a, b) => rank(a) - rank(b))
 }

@@ -1,15 +1,15 @@
 import type { Column, Table } from '../tables.ts'
 import { alter } from './alter.ts'
-import { Draft, pathOf } from './draft.ts'
+import { columnPath, Draft } from './draft.ts'
 import { rename } from './rename.ts'
-import type { Rows } from './rows.ts'
+import type { RowLook } from './rows.ts'
 import { refuseOtherShapes, withoutPaths } from './shapes.ts'
-import type { Change, Line } from './structure.ts'
+import type { MigrationLine, TableChange } from './structure.ts'
 
 /** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
 export interface Migration {
-  readonly changes: readonly Change[]
-  readonly lines: readonly Line[]
+  readonly changes: readonly TableChange[]
+  readonly lines: readonly MigrationLine[]
   /** What the database holds afterwards: what is no longer declared is still there. */
   readonly held: readonly Table[]
   /** Whether those who still run with the former declaration can go on. */
@@ -19,7 +19,7 @@ export interface Migration {
 export async function planMigration(
   held: readonly Table[],
   wanted: readonly Table[],
-  rows: Rows,
+  rows: RowLook,
 ): Promise<Migration> {
   const draft = new Draft(rows)
   const now = rename(held, wanted, draft)
@@ -69,7 +69,7 @@ function withAside(old: Table | undefined, table: Table, draft: Draft): Table {
   const isRequired = ({ kind, name }: Column) =>
     kind === 'presence' && table.columns.some((column) => column.name.startsWith(`${name}.`))
   for (const column of kept.filter((one) => !isRequired(one))) {
-    const path = pathOf(table, column)
+    const path = columnPath(table, column)
     draft.lines.push({ effect: 'aside', path, what: column.aside ? 'is kept aside' : LEAVES })
     if (!column.aside) draft.do({ kind: 'set aside', table, column })
   }

@@ -5,7 +5,7 @@ import type { Site } from './structure.ts'
 
 const PAGE = 500
 
-type State = Readonly<Record<string, unknown>>
+type JsonState = Readonly<Record<string, unknown>>
 
 /**
  * Versions that were written while a field was kept aside do not have it. Once it is declared again they get the value
@@ -31,7 +31,7 @@ export async function rejoin(site: Site, table: Table, column: Column): Promise<
     last = Number(rows.at(-1)?.[0])
     const changed = rows.flatMap(([seq, data, text]) => {
       const [known] = JSON.parse(String(text)) as [unknown]
-      const whole = withValue(JSON.parse(String(data)) as State, column, known)
+      const whole = withValue(JSON.parse(String(data)) as JsonState, column, known)
       return whole === undefined ? [] : [[Number(seq), JSON.stringify(whole)]]
     })
     if (changed.length > 0) await site.session.run(write, { $rows: JSON.stringify(changed) })
@@ -49,20 +49,24 @@ async function asideSince({ structure, session }: Site, table: Table, column: Co
 }
 
 /** Undefined where the state has it already, or has no place for it. */
-function withValue(state: State, column: Column, known: unknown): State | undefined {
+function withValue(state: JsonState, column: Column, known: unknown): JsonState | undefined {
   // What every Entity has stands at the end.
   const { version, created_at, updated_at, deleted_at, ...values } = state
-  const joined = joinedAt(values, pathOf(column).split('.'), jsonOf(column, known))
+  const joined = joinedAt(values, pathOf(column).split('.'), columnJson(column, known))
   return joined === undefined ? undefined : { ...joined, version, created_at, updated_at, deleted_at }
 }
 
-function jsonOf({ kind, references }: Column, value: unknown): unknown {
+function columnJson({ kind, references }: Column, value: unknown): unknown {
   if (value === null) return null
   if (kind === 'presence') return {}
   return references === undefined ? value : { id: value }
 }
 
-function joinedAt(state: State, [name = '', ...rest]: readonly string[], value: unknown): State | undefined {
+function joinedAt(
+  state: JsonState,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): JsonState | undefined {
   const isKnown = Object.hasOwn(state, name)
   if (rest.length === 0) return isKnown ? undefined : { ...state, [name]: value }
   const inner = isKnown ? state[name] : {}

@@ -3,10 +3,10 @@ import { linkTableOf } from '../../declare/model.ts'
 import type { Dialect, Params } from '../dialect.ts'
 import { count, id, join, param, type Sql, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
-import type { Session } from './structure.ts'
+import type { DatabaseSession } from './structure.ts'
 
 /** Rows that stand against a change: how many, and the first of them. */
-export interface Found {
+export interface FoundRows {
   readonly count: number
   readonly ids: readonly number[]
 }
@@ -14,16 +14,16 @@ export interface Found {
 /** Named in a sentence. */
 const NAMED = 5
 const PAGE = 10_000
-const none: Found = { count: 0, ids: [] }
+const noRows: FoundRows = { count: 0, ids: [] }
 
 /** What a plan must know of the rows that are there, under the names that they have before it is carried out. */
-export class Rows {
-  readonly #session: Session
+export class RowLook {
+  readonly #session: DatabaseSession
   readonly #dialect: Dialect
   readonly #tables = new Map<string, string>()
   readonly #columns = new Map<string, string>()
 
-  constructor(session: Session, dialect: Dialect) {
+  constructor(session: DatabaseSession, dialect: Dialect) {
     this.#session = session
     this.#dialect = dialect
   }
@@ -45,13 +45,13 @@ export class Rows {
   }
 
   /** Without a value, where there should be one. */
-  empty(table: string, { name, within }: Column): Promise<Found> {
+  empty(table: string, { name, within }: Column): Promise<FoundRows> {
     const there = within === undefined ? sql`` : sql` AND ${this.#column(table, within)} IS NOT NULL`
     return this.#found(table, sql`${this.#column(table, name)} IS NULL${there}`)
   }
 
   /** Live ones whose target, or one of whose targets, is deleted. */
-  dangling(table: string, { name, references, links }: Column): Promise<Found> {
+  dangling(table: string, { name, references, links }: Column): Promise<FoundRows> {
     const list = linkTableOf(this.#tables.get(table) ?? table, this.#named(table, name)).table
     const target =
       links === undefined
@@ -65,7 +65,7 @@ export class Rows {
   }
 
   /** Live ones that share the values of these columns with others. */
-  duplicates(table: string, columns: readonly string[]): Promise<Found> {
+  duplicates(table: string, columns: readonly string[]): Promise<FoundRows> {
     const mine = join(columns.map((name) => this.#column(table, name)))
     const others = join(columns.map((name) => sql`o.${id(this.#named(table, name))}`))
     return this.#found(
@@ -76,12 +76,12 @@ export class Rows {
   }
 
   /** Those whose value, as JSON has it, does not fit; the deleted included, since they may come back. */
-  async unfit(table: string, column: Column, fits: (value: unknown) => boolean): Promise<Found> {
+  async unfit(table: string, column: Column, fits: (value: unknown) => boolean): Promise<FoundRows> {
     const value = this.#column(table, column.name)
     const json = this.#dialect.array([this.#dialect.render(column.kind, value, column.scale ?? 0)])
     const page = sql`SELECT t."id", ${json} FROM ${this.#table(table)} t
       WHERE t."id" > ${param('$id')} AND ${value} IS NOT NULL ORDER BY t."id" LIMIT ${count(PAGE)}`
-    let found = none
+    let found = noRows
     for (let last = 0; ; ) {
       const rows = await this.#session.all(page, { $id: last })
       for (const [rowId, text] of rows) {
@@ -98,9 +98,9 @@ export class Rows {
   }
 
   /** Those whose value is not the one that is made from another of theirs. */
-  async underived(table: string, column: Column): Promise<Found> {
+  async underived(table: string, column: Column): Promise<FoundRows> {
     const { from = '', by } = column.derived ?? {}
-    if (by === undefined) return none
+    if (by === undefined) return noRows
     const rows = await this.#session.all(
       sql`SELECT t."id", ${this.#column(table, from)}, ${this.#column(table, column.name)} FROM ${this.#table(table)} t ORDER BY t."id"`,
     )
@@ -108,10 +108,10 @@ export class Rows {
     return { count: wrong.length, ids: wrong.slice(0, budget.migrationRows).map(([one]) => Number(one)) }
   }
 
-  async #found(table: string, condition: Sql): Promise<Found> {
+  async #found(table: string, condition: Sql): Promise<FoundRows> {
     const from = sql`FROM ${this.#table(table)} t WHERE ${condition}`
     const number = await this.#number(sql`SELECT count(*) ${from}`)
-    if (number === 0) return none
+    if (number === 0) return noRows
     const rows = await this.#session.all(
       sql`SELECT t."id" ${from} ORDER BY t."id" LIMIT ${count(budget.migrationRows)}`,
     )
@@ -137,7 +137,7 @@ export class Rows {
 }
 
 /** `things/3, things/9 and 4 more` */
-export function named(table: Pick<Table, 'name'>, { count: all, ids }: Found): string {
+export function named(table: Pick<Table, 'name'>, { count: all, ids }: FoundRows): string {
   const first = ids.slice(0, NAMED)
   const names = first.map((one) => `${table.name}/${one}`).join(', ')
   return all > first.length ? `${names} and ${all - first.length} more` : names

@@ -9,7 +9,7 @@ interface Shape {
   readonly content: string
 }
 
-const object: Shape = { kind: 'object', content: 'an object' }
+const objectShape: Shape = { kind: 'object', content: 'an object' }
 
 /**
  * A value, a reference and an object are stored in different columns, so no conversion leads from one to another.
@@ -20,7 +20,8 @@ export function refuseOtherShapes(old: Table, table: Table, draft: Draft): strin
   const refused: string[] = []
   for (const [path, { kind, content }] of shapesOf(table.columns)) {
     const former = before.get(path)
-    if (former === undefined || former.kind === kind || refused.some((outer) => isIn(outer, path))) continue
+    if (former === undefined || former.kind === kind || refused.some((outer) => isWithin(outer, path)))
+      continue
     refused.push(path)
     draft.refuse(`${table.name}.${path}`, cannotBecome(`${table.name}.${path}`, former.content, content))
   }
@@ -34,7 +35,7 @@ export function cannotBecome(path: string, former: string, content: string): str
 /** The table without what is at these dot paths. */
 export function withoutPaths(table: Table, paths: readonly string[]): Table {
   if (paths.length === 0) return table
-  const isOut = (name: string) => paths.some((path) => isIn(path, name.replace(/~$/, '')))
+  const isOut = (name: string) => paths.some((path) => isWithin(path, name.replace(/~$/, '')))
   return {
     ...table,
     columns: table.columns.filter(({ name }) => !isOut(name)),
@@ -50,17 +51,17 @@ function shapesOf(columns: readonly Column[]): Map<string, Shape> {
   for (const column of [...ofData.filter(({ aside }) => !aside), ...ofData.filter(({ aside }) => aside)]) {
     const path = pathOf(column)
     const names = path.split('.')
-    for (let depth = 1; depth < names.length; depth++) put(names.slice(0, depth).join('.'), object)
+    for (let depth = 1; depth < names.length; depth++) put(names.slice(0, depth).join('.'), objectShape)
     put(path, shapeOf(column))
   }
   return shapes
 }
 
 function shapeOf(column: Column): Shape {
-  if (column.kind === 'presence') return object
+  if (column.kind === 'presence') return objectShape
   return { kind: column.references === undefined ? 'value' : 'reference', content: contentOf(column) }
 }
 
-function isIn(outer: string, path: string): boolean {
+function isWithin(outer: string, path: string): boolean {
   return path === outer || path.startsWith(`${outer}.`)
 }

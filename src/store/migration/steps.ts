@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'bun'
 import { SKEW_MS } from '../../clock.ts'
 import { id, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
-import { inOrder } from './order.ts'
-import type { Change, Site } from './structure.ts'
+import { orderedChanges } from './order.ts'
+import type { Site, TableChange } from './structure.ts'
 
 /**
  * What a migration did to the values of a field in all rows, kept in `takeback_migrations`. Former versions in the
@@ -46,7 +46,11 @@ interface Recorded {
 const TABLE = id('takeback_migrations')
 
 /** Writes down what a migration does to values: one operation of the system, with a change for each Entity type. */
-export async function recordSteps(site: Site, changes: readonly Change[], generation: number): Promise<void> {
+export async function recordSteps(
+  site: Site,
+  changes: readonly TableChange[],
+  generation: number,
+): Promise<void> {
   const recorded = stepsIn(changes)
   if (recorded.length === 0) return
   const { session } = site
@@ -121,9 +125,9 @@ export async function readSteps({ structure: { dialect }, session }: Site): Prom
   })
 }
 
-function stepsIn(changes: readonly Change[]): Recorded[] {
+function stepsIn(changes: readonly TableChange[]): Recorded[] {
   const added = new Set<Column>()
-  return inOrder(changes).flatMap((change): Recorded[] => {
+  return orderedChanges(changes).flatMap((change): Recorded[] => {
     if (change.kind === 'set aside')
       return [{ table: change.table, column: change.column, rows: 0, change: { kind: 'aside' } }]
     if (change.kind !== 'add column' && change.kind !== 'fill column' && change.kind !== 'convert column')

@@ -3,7 +3,7 @@ import type { Sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 
 /** One transaction on the structure of a database. */
-export interface Session {
+export interface DatabaseSession {
   all(source: Sql, params?: Params): Promise<readonly Row[]>
   run(source: Sql, params?: Params): Promise<void>
 }
@@ -32,8 +32,8 @@ export interface Ddl {
   /** Behind a DROP TABLE: what refers to it, which is dropped as well, does not hold it. */
   readonly withReferences: Sql
   /** Makes the database itself keep a link table as its list is, whoever writes it; and lets go of it again. */
-  keepLinks(list: Links): readonly Sql[]
-  releaseLinks(list: Links): readonly Sql[]
+  keepLinks(list: LinkColumn): readonly Sql[]
+  releaseLinks(list: LinkColumn): readonly Sql[]
   /** Keeps writers out of a table for the rest of the transaction, while others may read. */
   holdWriters(table: string): readonly Sql[]
   /** In an index, behind a column that may be empty: that `null` is less than any value, unless that goes without saying. */
@@ -52,7 +52,7 @@ export interface Ddl {
 }
 
 /** A list of references: where it stands, and the table that tells its members. */
-export interface Links {
+export interface LinkColumn {
   readonly table: string
   readonly column: string
   readonly links: string
@@ -68,14 +68,17 @@ export interface Structure {
    * One transaction, alone among those that change the structure. `read` sees one state and changes nothing; `rebuild`
    * is not held to the references.
    */
-  transact<T>(manner: 'read' | 'change' | 'rebuild', work: (session: Session) => Promise<T>): Promise<T>
+  transact<T>(
+    manner: 'read' | 'change' | 'rebuild',
+    work: (session: DatabaseSession) => Promise<T>,
+  ): Promise<T>
   /** Adds rows as JSON has them, all or none, outside of any other transaction. */
   insert(table: string, columns: readonly Column[], rows: readonly (readonly unknown[])[]): Promise<void>
   /** Tells this database from any copy of it: what stands here moves along with no copy, dump or restore. */
-  origin(session: Session): Promise<string>
+  origin(session: DatabaseSession): Promise<string>
   /** What the database itself finds wrong, and searches that do not fit these tables: where, and what. */
   inspect(
-    session: Session,
+    session: DatabaseSession,
     tables: readonly Table[],
   ): Promise<readonly (readonly [where: string, what: string])[]>
   /** Whether an error says that a unique index could not be made. */
@@ -85,11 +88,11 @@ export interface Structure {
 /** Where a migration works: the database, and its transaction. */
 export interface Site {
   readonly structure: Structure
-  readonly session: Session
+  readonly session: DatabaseSession
 }
 
 /** One step from the tables that a database holds to those that it should hold. */
-export type Change =
+export type TableChange =
   | { readonly kind: 'rename table'; readonly from: string; readonly to: string }
   | {
       readonly kind: 'rename field'
@@ -98,7 +101,7 @@ export type Change =
       readonly to: string
       readonly columns: readonly (readonly [from: string, to: string])[]
     }
-  | { readonly kind: 'rename links'; readonly from: Links; readonly to: Links }
+  | { readonly kind: 'rename links'; readonly from: LinkColumn; readonly to: LinkColumn }
   | { readonly kind: 'rename index'; readonly table: Table; readonly from: string; readonly index: Index }
   | { readonly kind: 'add table'; readonly table: Table }
   | {
@@ -124,7 +127,7 @@ export type Change =
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
 
 /** What a migration does, or why it does not, as a person reads it. */
-export interface Line {
+export interface MigrationLine {
   readonly effect: 'safe' | 'aside' | 'refused'
   /** An Entity type, or a dot path in it. */
   readonly path: string

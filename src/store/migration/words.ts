@@ -1,11 +1,11 @@
 import { PageSize } from '../page-size.ts'
 import { count, id, param, sql } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
-import type { Session, Structure } from './structure.ts'
+import type { DatabaseSession, Structure } from './structure.ts'
 
 /** Cuts the words of all texts that are there, the deleted included, a page at a time. */
 export async function fillWords(
-  { structure: { dialect }, session }: { readonly structure: Structure; readonly session: Session },
+  { structure: { dialect }, session }: { readonly structure: Structure; readonly session: DatabaseSession },
   table: Table,
   { name, words }: Column,
 ): Promise<void> {

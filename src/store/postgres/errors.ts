@@ -19,7 +19,7 @@ export function unavailable(cause: unknown): Failure {
 
 export function meaningOf(error: unknown): Meaning {
   if (!(error instanceof SQL.SQLError)) return { kind: 'unknown' }
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   if (state === '23505') return { kind: 'unique' }
   if (state === '40001' || state === '40P01' || isStalePlan(error)) return { kind: 'again' }
   if (state === '53100') return { kind: 'failure', failure: new Failure('disk_full', { cause: error }) }
@@ -31,14 +31,14 @@ export function meaningOf(error: unknown): Meaning {
 
 /** Prepared before a table was changed, and not run at all. The code alone may also mean what an engine cannot do. */
 function isStalePlan(error: unknown): boolean {
-  return stateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
+  return sqlStateOf(error) === '0A000' && (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
 /** Connections, resources, shutdowns, cancelled, read-only, rights that were taken away and internal errors: nothing that the request could have done otherwise. */
 const AWAY = /^(08|53|57|58|XX|25006|25P03|42501|55P03|28|3D000)/
 
 /** PostgreSQL's own code; undefined where the connection failed and no server has said anything. */
-export function stateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   const { errno } = error as { errno?: unknown }
   const state = String(errno ?? '')
   return /^[0-9A-Z]{5}$/.test(state) ? state : undefined

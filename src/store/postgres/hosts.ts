@@ -9,7 +9,7 @@ const OTHERS_MS = 1000
 const WAL_FILE = { text: 'SELECT pg_walfile_name(pg_current_wal_lsn())', paramNames: [] }
 
 /** A host that takes writes. */
-interface Found {
+interface WritableHost {
   readonly url: string
   readonly timeline: string
 }
@@ -36,7 +36,7 @@ export class Hosts {
     const url = await this.#find()
     try {
       await connection.open(url)
-      if (this.mustTakeWrites && !connection.takesWrites) throw unavailable(new Error(refusal(url)))
+      if (this.mustTakeWrites && !connection.takesWrites) throw unavailable(new Error(takesNoWrites(url)))
     } catch (error) {
       this.doubt(url)
       throw error
@@ -63,7 +63,7 @@ export class Hosts {
    * the one with the latest timeline is meant.
    */
   async #search(): Promise<string> {
-    const found: Found[] = []
+    const found: WritableHost[] = []
     const faults: string[] = []
     const any = Promise.withResolvers<void>()
     const asked = this.#address.hosts.map(async (url) => {
@@ -94,7 +94,7 @@ export class Hosts {
     const { connectMs, statementMs } = this.#manner.limits
     try {
       await within(connectMs + GRACE_MS, connection.open(url))
-      if (!connection.takesWrites) throw new Error(refusal(url))
+      if (!connection.takesWrites) throw new Error(takesNoWrites(url))
       const [row] = await within(
         statementMs + GRACE_MS,
         connection.run(WAL_FILE, {}).catch(() => []),
@@ -108,6 +108,6 @@ export class Hosts {
   }
 }
 
-function refusal(url: string): string {
+function takesNoWrites(url: string): string {
   return `${new URL(url).host} takes no writes: it is read-only, or a standby`
 }

@@ -1,8 +1,8 @@
-import type { Session } from '../migration/structure.ts'
+import type { DatabaseSession } from '../migration/structure.ts'
 import { sql } from '../sql.ts'
 
 /** What PostgreSQL itself knows to be wrong: where, and what. */
-export async function inspect(session: Session): Promise<[string, string][]> {
+export async function inspect(session: DatabaseSession): Promise<[string, string][]> {
   const rows = await session.all(
     sql`SELECT c.relname::text, 'is an index that is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
         WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid

@@ -1,4 +1,4 @@
-import type { Session } from '../migration/structure.ts'
+import type { DatabaseSession } from '../migration/structure.ts'
 import { type Sql, sql } from '../sql.ts'
 
 /**
@@ -10,14 +10,14 @@ const CLUSTER = sql`SELECT system_identifier::text FROM pg_control_system()`
 const TIMELINE = sql`SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
 const TABLE = sql`SELECT oid::text || ' ' || '"takeback_journal"'::regclass::oid::text FROM pg_database WHERE datname = current_database()`
 
-export async function origin(session: Session): Promise<string> {
+export async function origin(session: DatabaseSession): Promise<string> {
   const parts: string[] = []
-  for (const source of [CLUSTER, TIMELINE, TABLE]) parts.push(await told(session, source))
+  for (const source of [CLUSTER, TIMELINE, TABLE]) parts.push(await askedOrEmpty(session, source))
   return parts.join(' ')
 }
 
 /** Not every role may ask, and not every service that runs PostgreSQL answers: then the other parts have to do. */
-async function told(session: Session, source: Sql): Promise<string> {
+async function askedOrEmpty(session: DatabaseSession, source: Sql): Promise<string> {
   await session.run(sql`SAVEPOINT "takeback_origin"`)
   try {
     const [row] = await session.all(source)

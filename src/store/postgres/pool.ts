@@ -3,7 +3,7 @@ import type { Params } from '../dialect.ts'
 import type { Limits } from '../location.ts'
 import type { Statement } from '../sql.ts'
 import { parseAddress } from './address.ts'
-import { stateOf, unavailable } from './errors.ts'
+import { sqlStateOf, unavailable } from './errors.ts'
 import { Hosts } from './hosts.ts'
 import { Lookout } from './lookout.ts'
 import { GRACE_MS, type Manner, openingMs, PooledConnection, type Result } from './pooled-connection.ts'
@@ -176,7 +176,7 @@ export class Pool {
     const connection = new PooledConnection(this.#manner, {
       onClose: () => this.#remove(connection),
       onError: (error) => {
-        if (stateOf(error) === READ_ONLY) this.renew()
+        if (sqlStateOf(error) === READ_ONLY) this.renew()
       },
       onIdle: () => this.#letGo(connection),
     })

@@ -30,7 +30,7 @@ export function openingMs({ limits }: Manner): number {
 }
 
 /** What its pool is told. */
-export interface Events {
+export interface PoolEvents {
   onClose?(): void
   onError?(error: unknown): void
   /** Everything is answered, and nobody has waited for that. */
@@ -65,11 +65,11 @@ export class PooledConnection {
   /** Since when the server works on the first of them. */
   #since = 0
   readonly #manner: Manner
-  readonly #events: Events
+  readonly #events: PoolEvents
   /** The transaction that waits until everything before it is answered. */
   #next: { readonly until: number; take(): void; fail(error: unknown): void } | undefined
 
-  constructor(manner: Manner, events: Events = {}) {
+  constructor(manner: Manner, events: PoolEvents = {}) {
     this.#manner = manner
     this.#events = events
   }

@@ -1,7 +1,7 @@
 import { id, join, type Sql, sql } from '../sql.ts'
 
 /** All words of a row, each as it is: neither a parser nor a dictionary has a say. The index and the query say it alike. */
-function wordsOf(columns: readonly string[], of: (column: string) => Sql): Sql {
+function rowWords(columns: readonly string[], of: (column: string) => Sql): Sql {
   const vectors = columns.map(
     (column) => sql`coalesce(array_to_tsvector(string_to_array(btrim(${of(column)}), '  ')), ''::tsvector)`,
   )
@@ -9,7 +9,7 @@ function wordsOf(columns: readonly string[], of: (column: string) => Sql): Sql {
 }
 
 export function makeSearch(table: string, name: string, columns: readonly string[]): Sql[] {
-  return [sql`CREATE INDEX ${id(name)} ON ${id(table)} USING gin (${wordsOf(columns, id)})`]
+  return [sql`CREATE INDEX ${id(name)} ON ${id(table)} USING gin (${rowWords(columns, id)})`]
 }
 
 export function dropSearch(name: string): Sql[] {
@@ -18,7 +18,7 @@ export function dropSearch(name: string): Sql[] {
 
 /** Rows in which all words of a query are found. */
 export function found(columns: readonly string[], query: Sql): Sql {
-  return sql`${wordsOf(columns, (column) => sql`t.${id(column)}`)} @@ (${query})::tsquery`
+  return sql`${rowWords(columns, (column) => sql`t.${id(column)}`)} @@ (${query})::tsquery`
 }
 
 /** Words have no quotes in them. */

@@ -10,7 +10,7 @@ export interface TimeLimits {
 }
 
 /** What a server says of itself to a session without settings of ours. */
-export interface About {
+export interface ServerAbout {
   readonly version: string
   readonly encoding: string
   readonly synchronousCommit: string
@@ -34,7 +34,7 @@ export const ABOUT = sql`SELECT version(), current_setting('server_encoding'), c
   (SELECT "setting" FROM pg_settings WHERE "name" = 'lock_timeout'),
   (SELECT "setting" FROM pg_settings WHERE "name" = 'idle_in_transaction_session_timeout')`
 
-export function aboutOf(row: Row | undefined): About {
+export function aboutOf(row: Row | undefined): ServerAbout {
   const [version = '', encoding = '', synchronousCommit = '', ...limits] = (row ?? []).map(String)
   const [statement = 0, lock = 0, idleInTransaction = 0] = limits.map(Number)
   return { version, encoding, synchronousCommit, theirs: { statement, lock, idleInTransaction } }
@@ -48,7 +48,7 @@ export function stricter(ours: number, theirs: number): number {
 /** What every session of a server is told when it begins. */
 export function sessionSettings(
   { statementMs }: Limits,
-  { theirs, synchronousCommit }: About,
+  { theirs, synchronousCommit }: ServerAbout,
 ): Readonly<Record<string, string | number>> {
   return {
     ...APPLICATION,

@@ -16,10 +16,10 @@ import { type Connection, Pool } from './pool.ts'
 import type { Result } from './pooled-connection.ts'
 import {
   ABOUT,
-  type About,
   APPLICATION,
   aboutOf,
   migrationLimits,
+  type ServerAbout,
   sessionSettings,
   stricter,
 } from './session-settings.ts'
@@ -43,7 +43,7 @@ export class PostgresStore implements Store {
   readonly #horizon: Horizon
   #watch: Timer | undefined
 
-  private constructor(pool: Pool, place: string, { version, theirs }: About) {
+  private constructor(pool: Pool, place: string, { version, theirs }: ServerAbout) {
     this.#pool = pool
     this.#statistics = new Statistics(pool)
     this.#horizon = new Horizon(pool)
@@ -235,7 +235,7 @@ export class PostgresStore implements Store {
 }
 
 /** Over a connection that has no settings of ours yet. */
-async function lookAt(url: string, limits: Limits): Promise<About> {
+async function lookAt(url: string, limits: Limits): Promise<ServerAbout> {
   const pool = new Pool(url, limits, APPLICATION)
   try {
     const [row] = await pool.query(statement(ABOUT), {})

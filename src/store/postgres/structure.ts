@@ -1,10 +1,10 @@
 import { Failure, StartError } from '../../errors.ts'
 import { refuseForeign } from '../migration/memory.ts'
-import type { Ddl, Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
 import { compile, count, type Sql, type Statement, sql } from '../sql.ts'
 import { arraysOf, insertRows } from './ddl.ts'
 import { dialect } from './dialect.ts'
-import { meaningOf, stateOf } from './errors.ts'
+import { meaningOf, sqlStateOf } from './errors.ts'
 import { inspect } from './inspect.ts'
 import { origin } from './origin.ts'
 import type { Connection, Pool } from './pool.ts'
@@ -52,7 +52,7 @@ export function structureOf({ pool, place, ddl, limits }: Parts): Structure {
 }
 
 async function begin(
-  session: Session,
+  session: DatabaseSession,
   manner: Parameters<Structure['transact']>[0],
   limits: TimeLimits,
 ): Promise<void> {
@@ -70,7 +70,7 @@ async function retryLocked<T>(place: string, run: () => Promise<T>): Promise<T> 
     try {
       return await run()
     } catch (error) {
-      const isLocked = meaningOf(error).kind === 'again' || stateOf(error) === '55P03'
+      const isLocked = meaningOf(error).kind === 'again' || sqlStateOf(error) === '55P03'
       if (!isLocked || tries === LOCK_TRIES) throw startErrorOf(error, place)
       await Bun.sleep(500)
     }
@@ -94,7 +94,7 @@ async function prepareLock(structure: Structure, pool: Pool): Promise<void> {
     }
 }
 
-function sessionOf(connection: Connection): Session {
+function sessionOf(connection: Connection): DatabaseSession {
   return {
     all: (source, params = {}) => connection.query(statement(source), params),
     async run(source, params = {}) {
@@ -105,15 +105,15 @@ function sessionOf(connection: Connection): Session {
 
 function startErrorOf(error: unknown, place: string): unknown {
   if (error instanceof StartError) return error
-  if (stateOf(error) === '55P03')
+  if (sqlStateOf(error) === '55P03')
     return new StartError(
       `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
     )
-  if (stateOf(error) === '57014')
+  if (sqlStateOf(error) === '57014')
     return new StartError(
       `The database ${place} cannot be used: a statement took longer than the statement_timeout that is set for the user or the database.`,
     )
-  return stateOf(error) === undefined && meaningOf(error).kind === 'unknown'
+  return sqlStateOf(error) === undefined && meaningOf(error).kind === 'unknown'
     ? error
     : new StartError(`The database ${place} cannot be used: ${reason(error)}`)
 }

@@ -34,7 +34,7 @@ export function inspectFiles(path: string): void {
 }
 
 /** One sentence for every reason. */
-export function reasonOf(error: unknown): string {
+export function fileReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (/not a database|malformed/.test(message)) return DAMAGED
   return `${message.replace(/\.$/, '')}.`
@@ -44,17 +44,17 @@ function missing(path: string, broken: Break | undefined, seq: number, proven: n
   const what =
     broken === undefined
       ? `its write-ahead log ${path}-wal is incomplete or was removed`
-      : `its write-ahead log ${path}-wal is damaged at byte ${broken.offset}, and ${count(broken.commits, 'commit')} behind it cannot be read`
+      : `its write-ahead log ${path}-wal is damaged at byte ${broken.offset}, and ${counted(broken.commits, 'commit')} behind it cannot be read`
   const much =
     seq < proven
-      ? `. ${count(proven - seq, 'change')} ${proven - seq === 1 ? 'is' : 'are'} missing: the journal had reached ${proven}, and can be read up to ${seq}`
+      ? `. ${counted(proven - seq, 'change')} ${proven - seq === 1 ? 'is' : 'are'} missing: the journal had reached ${proven}, and can be read up to ${seq}`
       : ''
   const file =
     broken === undefined ? ` If you have put an older file there on purpose, remove ${markFile(path)}.` : ''
   return `${what}${much}. Nothing was touched: put a backup in its place, or the log back.${file}`
 }
 
-function count(number: number, what: string): string {
+function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 

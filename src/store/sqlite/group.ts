@@ -15,7 +15,7 @@ interface Ran {
 }
 
 /** What became of one transaction in a group, not to be told before the group's commit. */
-export type Verdict = Ran | { readonly error: unknown }
+export type GroupVerdict = Ran | { readonly error: unknown }
 
 /** What is done in each transaction, besides what waits. */
 interface Frame {
@@ -46,7 +46,7 @@ export class GroupCommit {
   }
 
   /** What became of each. Throws where SQLite gave up all of them. */
-  commit(group: readonly Waiting[]): { verdicts: readonly Verdict[]; written: boolean } {
+  commit(group: readonly Waiting[]): { verdicts: readonly GroupVerdict[]; written: boolean } {
     const quick = group.length === 1 || this.#careful === 0 ? this.#run(group, false) : undefined
     if (quick !== undefined) return quick
     this.#careful = this.#careful === 0 ? CAREFUL_GROUPS : this.#careful - 1
@@ -59,11 +59,11 @@ export class GroupCommit {
   #run(
     group: readonly Waiting[],
     savepoints: boolean,
-  ): { verdicts: readonly Verdict[]; written: boolean } | undefined {
+  ): { verdicts: readonly GroupVerdict[]; written: boolean } | undefined {
     this.#statements.run('BEGIN IMMEDIATE')
     try {
       const at = this.#frame.begin()
-      const verdicts: Verdict[] = []
+      const verdicts: GroupVerdict[] = []
       let written = false
       for (const waiting of group) {
         const verdict = this.#attempt(waiting, at, savepoints)
@@ -85,7 +85,7 @@ export class GroupCommit {
   }
 
   /** What fails in one transaction stays its own, unless SQLite gave up the whole group. */
-  #attempt({ run }: Waiting, at: string, savepoint: boolean): Verdict {
+  #attempt({ run }: Waiting, at: string, savepoint: boolean): GroupVerdict {
     if (savepoint) this.#statements.run('SAVEPOINT one')
     try {
       const ran = run(at)

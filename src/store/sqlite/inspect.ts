@@ -1,4 +1,4 @@
-import type { Session } from '../migration/structure.ts'
+import type { DatabaseSession } from '../migration/structure.ts'
 import { searchName } from '../migration/structure.ts'
 import { count, id, param, type Sql, sql } from '../sql.ts'
 import type { Table } from '../tables.ts'
@@ -7,7 +7,10 @@ const FAULTS_MAX = 100
 const ROWS = 1000
 
 /** What SQLite itself finds wrong, and searches that do not have the words of their rows: where, and what. */
-export async function inspect(session: Session, tables: readonly Table[]): Promise<[string, string][]> {
+export async function inspect(
+  session: DatabaseSession,
+  tables: readonly Table[],
+): Promise<[string, string][]> {
   const found: [string, string][] = []
   for (const [text] of await session.all(sql`PRAGMA integrity_check(${count(FAULTS_MAX)})`))
     if (text !== 'ok') found.push(['the file', String(text)])
@@ -25,25 +28,26 @@ export async function inspect(session: Session, tables: readonly Table[]): Promi
  * which no order and no amount of memory matters to. Only where the sums differ is each row looked for.
  */
 async function inspectSearch(
-  session: Session,
+  session: DatabaseSession,
   table: string,
   columns: readonly string[],
 ): Promise<[string, string][]> {
   const name = searchName(table, columns)
   let wanted = 0n
-  for await (const [row, words] of wordsOf(session, table, columns))
-    wanted += BigInt(words.reduce((sum, one) => sum + weigh(one) * (row % PRIME), 0)) + BigInt(words.length)
+  for await (const [row, words] of wordsInRows(session, table, columns))
+    wanted +=
+      BigInt(words.reduce((sum, one) => sum + weighWord(one) * (row % PRIME), 0)) + BigInt(words.length)
   if ((await sumOf(session, name)) === wanted) return []
   const found: [string, string][] = []
-  for await (const [row, words] of wordsOf(session, table, columns))
+  for await (const [row, words] of wordsInRows(session, table, columns))
     if (found.length < FAULTS_MAX && words.length > 0 && !(await isFound(session, name, row, words)))
       found.push([`${table}/${row}`, 'is not found by its search words'])
   return found.length > 0 ? found : [[table, 'has entries in its search index that no row has words for']]
 }
 
 /** Each row with its words, each word once. */
-async function* wordsOf(
-  session: Session,
+async function* wordsInRows(
+  session: DatabaseSession,
   table: string,
   columns: readonly string[],
 ): AsyncGenerator<[row: number, words: string[]]> {
@@ -74,13 +78,13 @@ async function* wordsOf(
 const PRIME = 65_521
 
 /** The same as `sumOf` does for a word. */
-function weigh(text: string): number {
+function weighWord(text: string): number {
   const characters = [...text]
   const [first = 0, last = 0] = [characters[0]?.codePointAt(0), characters.at(-1)?.codePointAt(0)]
   return (first + 31 * characters.length + 7 * last) % PRIME
 }
 
-async function sumOf(session: Session, name: string): Promise<bigint> {
+async function sumOf(session: DatabaseSession, name: string): Promise<bigint> {
   const entries = sql`temp."takeback_entries"`
   await session.run(sql`CREATE VIRTUAL TABLE ${entries} USING fts5vocab('main', ${id(name)}, 'instance')`)
   try {
@@ -95,7 +99,7 @@ async function sumOf(session: Session, name: string): Promise<bigint> {
 }
 
 async function isFound(
-  session: Session,
+  session: DatabaseSession,
   name: string,
   row: number,
   words: readonly string[],

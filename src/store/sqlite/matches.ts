@@ -45,7 +45,7 @@ export function beginMatching(): void {
 export function matches(text: unknown, pattern: unknown): 0 | 1 | null {
   if (typeof text !== 'string' || typeof pattern !== 'string' || isTooLong(text)) return null
   began ??= process.threadCpuUsage()
-  const found = run(compile(pattern), text)
+  const found = runPattern(compilePattern(pattern), text)
   unlooked += text.length + CALL_CHARACTERS
   if (unlooked > LOOK_CHARACTERS) refuseLong(began)
   return found ? 1 : 0
@@ -66,7 +66,7 @@ function isTooLong(text: string): boolean {
   return text.length > budget.matchedCharacters * 2 || [...text].length > budget.matchedCharacters
 }
 
-function run(compiled: Compiled, text: string): boolean {
+function runPattern(compiled: Compiled, text: string): boolean {
   if (text.length > TABLED_MAX || compiled.debt > DEBT_MAX) return compiled.expression.matcher(text).find()
   const start = performance.now()
   const found = compiled.expression.test(text)
@@ -75,7 +75,7 @@ function run(compiled: Compiled, text: string): boolean {
   return found
 }
 
-function compile(pattern: string): Compiled {
+function compilePattern(pattern: string): Compiled {
   // A query asks for the same one with every row.
   if (last?.pattern === pattern) return last
   last = kept.get(pattern) ?? { pattern, expression: RE2JS.compile(pattern), debt: 0 }

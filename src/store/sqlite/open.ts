@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { MEMORY } from '../location.ts'
-import { inspectFiles, reasonOf, refuseBackup } from './files.ts'
+import { fileReason, inspectFiles, refuseBackup } from './files.ts'
 import { matches } from './matches.ts'
 import { pragmas } from './pragmas.ts'
 
@@ -26,7 +26,7 @@ export function openDatabase(path: string): Database {
   } catch (error) {
     throw error instanceof StartError
       ? error
-      : new StartError(`The database ${path} cannot be opened: ${reasonOf(error)}`)
+      : new StartError(`The database ${path} cannot be opened: ${fileReason(error)}`)
   }
 }
 

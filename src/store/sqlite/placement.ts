@@ -15,7 +15,7 @@ const WEIGHT = 8
 const PROBATION = 8
 
 /** Where one statement is read, and how long that takes. */
-export interface Place {
+export interface ReadPlacement {
   /** Whether a reader has to do it, and not the server's own connection, on which everybody waits. */
   readonly away: boolean
   /** To be told after each run. */
@@ -23,7 +23,7 @@ export interface Place {
 }
 
 /** What finds single rows by their keys. */
-export const HERE: Place = Object.freeze({ away: false, took() {} })
+export const HERE: ReadPlacement = Object.freeze({ away: false, took() {} })
 
 /**
  * Decides which reads leave the server's own connection: those whose cost is not bounded. The query plan tells what can
@@ -31,7 +31,7 @@ export const HERE: Place = Object.freeze({ away: false, took() {} })
  */
 export class Placement {
   readonly #database: Database
-  readonly #places = new Map<string, Place>()
+  readonly #places = new Map<string, ReadPlacement>()
   readonly #paces = new Map<string, Pace>()
   #sizes: ReadonlyMap<string, number> = new Map()
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export class Placement {
     this.#database = database
   }
 
-  of(statement: Statement): Place {
+  of(statement: Statement): ReadPlacement {
     const known = this.#places.get(statement.text)
     if (known !== undefined) return known
     if (this.#places.size >= STATEMENTS_MAX) {
@@ -52,7 +52,7 @@ export class Placement {
     return made
   }
 
-  #decide({ text, bounded = false }: Statement): Place {
+  #decide({ text, bounded = false }: Statement): ReadPlacement {
     const plan = queryPlanOf(this.#database, text)
     if (plan.depth === 0) return HERE
     const page = bounded && plan.depth === 1

@@ -11,12 +11,12 @@ export interface QueryPlan {
 }
 
 /** A line of `EXPLAIN QUERY PLAN`: its number, and that of the line that it belongs to. */
-type Line = readonly [id: number, parent: number, unused: number, detail: string]
+type QueryPlanLine = readonly [id: number, parent: number, unused: number, detail: string]
 
 export function queryPlanOf(database: Database, text: string): QueryPlan {
   const explain = database.prepare(`EXPLAIN QUERY PLAN ${text}`)
   try {
-    const lines = explain.values() as unknown as Line[]
+    const lines = explain.values() as unknown as QueryPlanLine[]
     const reading = new Reading(lines, (detail) => isOfOneRow(database, text, detail))
     return { ...reading.level(0), text: lines.map(([, , , detail]) => detail).join('\n') }
   } finally {
@@ -25,12 +25,12 @@ export function queryPlanOf(database: Database, text: string): QueryPlan {
 }
 
 class Reading {
-  readonly #lines: readonly Line[]
+  readonly #lines: readonly QueryPlanLine[]
   readonly #isOfOneRow: (detail: string) => boolean
   /** Queries within the query whose rows are scanned as they come: they are counted where they are made. */
   readonly #made: ReadonlySet<string>
 
-  constructor(lines: readonly Line[], isOfOneRow: (detail: string) => boolean) {
+  constructor(lines: readonly QueryPlanLine[], isOfOneRow: (detail: string) => boolean) {
     this.#lines = lines
     this.#isOfOneRow = isOfOneRow
     this.#made = new Set(

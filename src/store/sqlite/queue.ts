@@ -1,5 +1,5 @@
 import { isBusy } from './errors.ts'
-import type { Verdict, Waiting } from './group.ts'
+import type { GroupVerdict, Waiting } from './group.ts'
 import { PAUSE_MS } from './patience.ts'
 import { BUSY_MS } from './pragmas.ts'
 
@@ -9,7 +9,7 @@ interface Queued extends Waiting {
 
 interface Turn {
   /** What became of each. Throws where nothing came of any. */
-  commit(group: readonly Waiting[]): readonly Verdict[]
+  commit(group: readonly Waiting[]): readonly GroupVerdict[]
   /** What to tell them of an error. */
   failed(error: unknown): unknown
   /** All of them have their answer. */
@@ -41,7 +41,7 @@ export class WriteQueue {
     const group = this.#waiting
     if (group.length === 0) return
     this.#waiting = []
-    let verdicts: readonly Verdict[]
+    let verdicts: readonly GroupVerdict[]
     try {
       verdicts = this.#turn.commit(group)
     } catch (error) {

@@ -5,13 +5,13 @@ import { setPriority } from 'node:os'
 import type { Bound } from '../dialect.ts'
 import { readingPragmas } from './pragmas.ts'
 
-export interface Asked {
+export interface ReaderRequest {
   readonly text: string
   readonly values: readonly Bound[]
 }
 
 /** Rows and how long they took, or why there are none. */
-export type Told =
+export type ReaderAnswer =
   | { readonly rows: readonly (readonly Bound[])[]; readonly ms: number }
   | { readonly code: string; readonly message: string }
 
@@ -19,13 +19,13 @@ export type Told =
 const PRIORITY = 10
 const PREPARED_MAX = 200
 
-type Query = (values: readonly Bound[]) => Told
+type PreparedRead = (values: readonly Bound[]) => ReaderAnswer
 
-function openReader(path: string): (asked: Asked) => Promise<Told> {
+function openReader(path: string): (asked: ReaderRequest) => Promise<ReaderAnswer> {
   const database = new Database(path, { readonly: true, strict: true })
   for (const pragma of readingPragmas) database.run(`PRAGMA ${pragma}`)
   let beginMatching: (() => void) | undefined
-  const prepared = new Map<string, Query>()
+  const prepared = new Map<string, PreparedRead>()
 
   /** Patterns take long to load, and few ask for them. */
   async function loadPatterns(): Promise<void> {
@@ -34,7 +34,7 @@ function openReader(path: string): (asked: Asked) => Promise<Told> {
     beginMatching = patterns.beginMatching
   }
 
-  function prepare(text: string): Query {
+  function prepare(text: string): PreparedRead {
     const statement = database.prepare(text)
     return (values) => {
       const start = performance.now()
@@ -53,7 +53,7 @@ function openReader(path: string): (asked: Asked) => Promise<Told> {
   }
 }
 
-function tellWhy(error: unknown): Told {
+function tellWhy(error: unknown): ReaderAnswer {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return { code: String(code ?? ''), message: String(message ?? error) }
 }
@@ -91,7 +91,7 @@ if (import.meta.main) {
   }
   await endWith(Number(server))
   const read = openReader(path)
-  process.on('message', async (asked: Asked) => {
+  process.on('message', async (asked: ReaderRequest) => {
     process.send?.(await read(asked).catch(tellWhy))
   })
 }

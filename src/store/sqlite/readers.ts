@@ -4,30 +4,30 @@ import type { Subprocess } from 'bun'
 import { budget } from '../../budget.ts'
 import type { Bound, Row } from '../dialect.ts'
 import { ReaderError, unavailable } from './errors.ts'
-import type { Asked, Told } from './reader.ts'
+import type { ReaderAnswer, ReaderRequest } from './reader.ts'
 
 interface Job {
-  readonly asked: Asked
+  readonly asked: ReaderRequest
   readonly since: number
-  resolve(found: Found): void
+  resolve(found: ReadRows): void
   reject(error: unknown): void
 }
 
-export interface Found {
+export interface ReadRows {
   readonly rows: readonly Row[]
   /** How long the statement took, without the way there and back. */
   readonly ms: number
 }
 
 /** A process, and what it is doing. */
-interface Reader {
+interface ReaderProcess {
   readonly process: Subprocess
   job: Job | undefined
   deadline: Timer | undefined
   idleSince: number
 }
 
-interface Limits {
+interface ReaderLimits {
   readonly most: number
   readonly queue: number
   readonly statementMs: number
@@ -44,21 +44,21 @@ const IDLE_MS = 60_000
  */
 export class Readers {
   readonly #path: string
-  readonly #limits: Limits
-  readonly #all = new Set<Reader>()
+  readonly #limits: ReaderLimits
+  readonly #all = new Set<ReaderProcess>()
   readonly #waiting: Job[] = []
   /** What is to be done while nobody reads. */
   readonly #quiet: (() => void)[] = []
   #sweep: Timer | undefined
   #closed = false
 
-  constructor(path: string, statementMs: number, limits: Partial<Limits> = {}) {
+  constructor(path: string, statementMs: number, limits: Partial<ReaderLimits> = {}) {
     this.#path = path
     const most = Math.min(budget.readers, availableParallelism())
     this.#limits = { most, queue: budget.readerQueue, statementMs, idleMs: IDLE_MS, ...limits }
   }
 
-  read(text: string, values: readonly Bound[]): Promise<Found> {
+  read(text: string, values: readonly Bound[]): Promise<ReadRows> {
     if (this.#closed || this.#waiting.length >= this.#limits.queue)
       return Promise.reject(unavailable(new Error('too many reads wait')))
     return new Promise((resolve, reject) => {
@@ -117,14 +117,14 @@ export class Readers {
   }
 
   /** The one that was busy last: the others may end. */
-  #free(): Reader | Error | undefined {
-    let free: Reader | undefined
+  #free(): ReaderProcess | Error | undefined {
+    let free: ReaderProcess | undefined
     for (const reader of this.#all)
       if (reader.job === undefined && reader.idleSince >= (free?.idleSince ?? 0)) free = reader
     return free ?? (this.#all.size < this.#limits.most ? this.#start() : undefined)
   }
 
-  #run(reader: Reader, job: Job): void {
+  #run(reader: ReaderProcess, job: Job): void {
     const { statementMs } = this.#limits
     reader.job = job
     reader.deadline = setTimeout(
@@ -139,18 +139,18 @@ export class Readers {
   }
 
   /** An error where the system has no room for another process. */
-  #start(): Reader | Error {
+  #start(): ReaderProcess | Error {
     try {
       const child = Bun.spawn(commandOf(this.#path), {
         // Where neither settings nor variables of the user's own folder are found.
         cwd: import.meta.dir,
         stdio: ['ignore', 'ignore', 'inherit'],
         serialization: 'advanced',
-        ipc: (told: Told) => this.#take(reader, told),
+        ipc: (told: ReaderAnswer) => this.#take(reader, told),
         onExit: (_, code, signal) => this.#end(reader, new Error(`a reader ended with ${signal ?? code}`)),
       })
       child.unref()
-      const reader: Reader = { process: child, job: undefined, deadline: undefined, idleSince: 0 }
+      const reader: ReaderProcess = { process: child, job: undefined, deadline: undefined, idleSince: 0 }
       this.#all.add(reader)
       this.#sweep ??= setInterval(() => this.#endIdle(), this.#limits.idleMs / 4).unref()
       return reader
@@ -159,7 +159,7 @@ export class Readers {
     }
   }
 
-  #take(reader: Reader, told: Told): void {
+  #take(reader: ReaderProcess, told: ReaderAnswer): void {
     const { job } = reader
     if (job === undefined) return
     clearTimeout(reader.deadline)
@@ -171,7 +171,7 @@ export class Readers {
   }
 
   /** Its process ends, whatever it does: another one takes its place when there is work. */
-  #end(reader: Reader, why: unknown): void {
+  #end(reader: ReaderProcess, why: unknown): void {
     if (!this.#all.delete(reader)) return
     clearTimeout(reader.deadline)
     reader.process.kill('SIGKILL')

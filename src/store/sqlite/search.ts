@@ -8,7 +8,7 @@ import { id, join, type Sql, sql } from '../sql.ts'
 export function makeSearch(table: string, name: string, columns: readonly string[]): Sql[] {
   const fts = id(name)
   const names = join(columns.map(id))
-  const content = text(table.replaceAll("'", "''"))
+  const content = rawSql(table.replaceAll("'", "''"))
   const of = (row: Sql) => join(columns.map((column) => sql`${row}.${id(column)}`))
   const add = sql`INSERT INTO ${fts} (rowid, ${names}) VALUES (new."id", ${of(sql`new`)});`
   const remove = sql`INSERT INTO ${fts} (${fts}, rowid, ${names}) VALUES ('delete', old."id", ${of(sql`old`)});`
@@ -41,6 +41,6 @@ export function queryOf(words: readonly string[]): string {
   return `${words.map((word) => `"${word}"`).join(' AND ')}*`
 }
 
-function text(value: string): Sql {
+function rawSql(value: string): Sql {
   return { parts: [value] }
 }

@@ -26,7 +26,7 @@ export class Statements {
   execute(statement: Statement, params: Params): { rows: readonly Row[]; any: boolean } {
     const { run, returns, matches } = this.#prepare(statement.text)
     if (matches) beginMatching()
-    const values = bind(statement.paramNames, params)
+    const values = bindParams(statement.paramNames, params)
     if (!returns) return { rows: [], any: run.run(...values).changes > 0 }
     const rows = run.values(...values) as Bound[][]
     return { rows, any: rows.length > 0 }
@@ -74,6 +74,6 @@ export class Statements {
   }
 }
 
-export function bind(paramNames: readonly string[], params: Params): Bound[] {
+export function bindParams(paramNames: readonly string[], params: Params): Bound[] {
   return paramNames.map((name) => params[name] ?? (name === CLOCK ? new Date().toISOString() : null))
 }

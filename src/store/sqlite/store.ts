@@ -12,17 +12,17 @@ import type { Store } from '../store.ts'
 import { dialect } from './dialect.ts'
 import { isBusy, meaningOf, unavailable } from './errors.ts'
 import { lastSeq, suspect } from './files.ts'
-import { GroupCommit, type Verdict, type Waiting } from './group.ts'
+import { GroupCommit, type GroupVerdict, type Waiting } from './group.ts'
 import { JournalTime } from './journal-time.ts'
 import { Mark } from './mark.ts'
 import { checkpoint, checkpointWhenLarge, closeDatabase, LOG_BYTES, openDatabase } from './open.ts'
 import { patiently } from './patience.ts'
-import { HERE, type Place, Placement } from './placement.ts'
+import { HERE, Placement, type ReadPlacement } from './placement.ts'
 import { figuresOf, probeFile, probeLock } from './probe.ts'
 import { WriteQueue } from './queue.ts'
 import { Readers } from './readers.ts'
 import { keepSecret, keptSecret } from './secret.ts'
-import { bind, Statements } from './statements.ts'
+import { bindParams, Statements } from './statements.ts'
 import { structureOf } from './structure.ts'
 
 const SCRUB_MS = 1000
@@ -161,12 +161,12 @@ export class SqliteStore implements Store {
 
   async #readAway(
     readers: Readers,
-    place: Place,
+    place: ReadPlacement,
     { text, paramNames }: Statement,
     params: Params,
   ): Promise<readonly Row[]> {
     try {
-      const { rows, ms } = await readers.read(text, bind(paramNames, params))
+      const { rows, ms } = await readers.read(text, bindParams(paramNames, params))
       place.took(ms)
       return rows
     } catch (error) {
@@ -272,7 +272,7 @@ export class SqliteStore implements Store {
     this.#mark?.close()
   }
 
-  #commit(group: readonly Waiting[]): readonly Verdict[] {
+  #commit(group: readonly Waiting[]): readonly GroupVerdict[] {
     this.#refuseLost()
     const { verdicts, written } = this.#group.commit(group)
     if (written) {

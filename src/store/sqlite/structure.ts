@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { Bound, Params } from '../dialect.ts'
-import type { Ddl, Session, Structure } from '../migration/structure.ts'
+import type { DatabaseSession, Ddl, Structure } from '../migration/structure.ts'
 import { compile, count, id, join, type Sql, sql, word } from '../sql.ts'
 import type { Column } from '../tables.ts'
 import { dialect, jsonPath, renderDecimal } from './dialect.ts'
@@ -23,7 +23,7 @@ interface Watch {
 const unwatched: Watch = { committed() {}, failed() {} }
 
 export function structureOf(database: Database, watch: Watch = unwatched): Structure {
-  const session: Session = {
+  const session: DatabaseSession = {
     async all(source, params = {}) {
       const { text, values } = bound(source, params)
       using statement = database.prepare(text)

@@ -65,7 +65,7 @@ function follow(
   let broken: number | undefined
   let [commits, proven] = [0, false]
   for (const [offset, frame] of frames) {
-    const ours = frame.page !== 0 && isSame(frame.salts, header.salts)
+    const ours = frame.page !== 0 && isSameSalts(frame.salts, header.salts)
     const linked = ours && isSum(frame.after(before?.sums ?? header.sums), frame.sums)
     if (!linked) broken ??= offset
     if (broken !== undefined && ours) {
@@ -83,7 +83,7 @@ function findOrphans(read: ReadBytes, pageSize: number): Break | undefined {
   let before: Frame | undefined
   let [commits, linked] = [0, false]
   for (const [, frame] of framesOf(read, pageSize, false)) {
-    if (frame.page !== 0 && before !== undefined && isSame(frame.salts, before.salts))
+    if (frame.page !== 0 && before !== undefined && isSameSalts(frame.salts, before.salts))
       linked ||= isSum(frame.after(before.sums), frame.sums)
     if (frame.page !== 0 && frame.commits) commits++
     before = frame
@@ -161,7 +161,7 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function isSame(one: Salts, other: Salts): boolean {
+function isSameSalts(one: Salts, other: Salts): boolean {
   return one.one === other.one && one.two === other.two
 }
 

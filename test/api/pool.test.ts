@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
+import { type Cluster, startCluster } from '../cluster.ts'
 import { graph } from '../declarations.ts'
 import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
@@ -148,5 +149,53 @@ onStoreByHand('postgres', 'connections that were given up', () => {
     // A balancer sends no writes until it is healthy again.
     await eventually(async () => (await server.call('GET', '/api/health')).status === 200)
     expect(await create('writable')).toBe(201)
+  })
+})
+
+onStoreByHand('postgres', 'commits that wait for a standby', () => {
+  let cluster: Cluster
+  let admin: SQL
+  let server: TestServer
+  beforeAll(async () => {
+    // All of a server's databases have the same standbys, so it must be one of our own.
+    cluster = await startCluster('TAKEBACK_TEST_POSTGRES_OF_ITS_OWN', ['fsync=off'])
+    admin = new SQL(cluster.url, { max: 1 })
+    const database: TestDatabase = {
+      url: cluster.url,
+      query: (text) => admin.unsafe(text),
+      async remove() {},
+    }
+    const flags = { pool: String(POOL), 'statement-timeout': '0.5', 'connect-timeout': '1' }
+    server = new TestServer('postgres', graph, flags, database)
+    await server.start()
+  }, 60_000)
+  afterAll(async () => {
+    await server.remove()
+    await admin.close()
+    await cluster.stop()
+  })
+
+  async function setStandbys(names: string): Promise<void> {
+    await admin.unsafe(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+    await admin.unsafe('SELECT pg_reload_conf()')
+  }
+
+  test('are counted, but not ended: nobody sees what no standby has', async () => {
+    const count = countConnections(cluster.url)
+    await setStandbys('absent')
+    const clients = new Clients(server, 'standby')
+    // Once all connections hang, the answer comes at once.
+    await eventually(() => clients.statuses.length > 300)
+    expect(clients.acknowledged).toEqual([])
+    expect(await admin.unsafe('SELECT name FROM companies')).toHaveLength(0)
+    await setStandbys('')
+    await eventually(() => clients.acknowledged.length > 50)
+    await clients.stop()
+    await count.stop()
+    expect(count.most()).toBeLessThanOrEqual(BUDGET)
+    expect([...new Set(clients.statuses)].sort()).toEqual([201, 503])
+    const rows: { name: string }[] = await admin.unsafe('SELECT name FROM companies')
+    const names = new Set(rows.map(({ name }) => name))
+    expect(clients.acknowledged.filter((name) => !names.has(name))).toEqual([])
   })
 })

@@ -334,6 +334,11 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
   while (!(await holds())) await Bun.sleep(20)
 }
 
+/** The operation that a write was; empty where nothing was written. */
+export function operationOf({ headers }: Pick<Received, 'headers'>): string {
+  return headers.get('Takeback-Operation') ?? ''
+}
+
 /** The errors of a 422, and nothing else. */
 export function expectInvalid(received: Received, errors: Record<string, string[]>): void {
   expect(received.status).toBe(422)

@@ -3,7 +3,7 @@ import { Retention } from '../../src/api/retention.ts'
 import { compileRetention } from '../../src/plan/past/retention.ts'
 import { entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
+import { ADMIN, expectInvalid, onEveryStore, operationOf, type Received, type Sent } from '../harness.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
@@ -21,7 +21,6 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
   const noted = (run: string, why = reason): Sent => ({
     headers: { 'Takeback-Run': run, 'Takeback-Reason': encodeURIComponent(why) },
   })
-  const operationOf = ({ headers }: Received) => headers.get('takeback-operation') ?? ''
   const rows = () => server.rows('takeback_notes')
   const made = async (title: string) =>
     (await server.expect(201, 'POST', '/api/rooms/', { title })).id as number

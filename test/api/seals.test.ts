@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/open.ts'
 import { entity, everyone, object, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { dumpOf } from '../dump.ts'
-import { ADMIN, newDatabase, onEveryStoreByHand, type Received, type Sent, TestServer } from '../harness.ts'
+import { ADMIN, newDatabase, onEveryStoreByHand, operationOf, type Sent, TestServer } from '../harness.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
@@ -176,7 +176,6 @@ onEveryStoreByHand('former secrets', (store) => {
       expect(await isHash('pin one', former?.hash)).toBe(true)
     }))
 
-  const operationOf = ({ headers }: Received) => headers.get('takeback-operation') ?? ''
   const signsIn = async (server: TestServer, email: string, password: string) =>
     (await server.call('POST', '/api/auth/login', { body: { email, password }, token: null })).status === 200
   const undo = (server: TestServer, operation: string, query = '', sent: Sent = {}) =>

@@ -4,7 +4,7 @@ import type { Edge } from '../../src/declare/model.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { check } from '../../src/store/check/check.ts'
 import { graph } from '../declarations.ts'
-import { onEveryStore, type Received, type TestServer } from '../harness.ts'
+import { onEveryStore, operationOf, type Received, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 
 const { edges } = resolve(graph)
@@ -318,8 +318,6 @@ function choose(edge: Edge, from: readonly Thing[], number: number): number[] {
   )
   return [...new Set(picked)]
 }
-
-const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
 
 /** The operation that a call was, and its time. */
 async function written(server: TestServer, received: Received): Promise<{ id: string; at: string }> {

@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test'
 import { graph } from '../declarations.ts'
-import { onEveryStore, type Received, type Sent } from '../harness.ts'
-
-const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
+import { onEveryStore, operationOf, type Received, type Sent } from '../harness.ts'
 
 onEveryStore('previews', graph, (server) => {
   const done = async (method: string, path: string, body?: unknown) => {

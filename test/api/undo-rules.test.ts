@@ -1,9 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { choice, entity, everyone, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received } from '../harness.ts'
+import { onEveryStore, operationOf } from '../harness.ts'
 
-const operationOf = ({ headers }: Received) => headers.get('Takeback-Operation') ?? ''
 const mine = 'owner.id == me.id'
 
 const ruled = withAdmins({

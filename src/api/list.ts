@@ -46,8 +46,8 @@ export async function listPage(
   const caller = askedBy(actor)
   const rows = await pageRows(context, lists, asked, caller)
   const shown = fittingAnswer(rows.slice(0, asked.limit))
-  const last = rows.length > shown.length ? shown.at(-1) : undefined
-  const next = last === undefined ? 'null' : `"${lists.cursor(asked.sort, last[1] ?? null)}"`
+  const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
+  const next = place === undefined ? 'null' : `"${lists.cursor(asked.sort, place)}"`
   const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
   return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}` }
 }

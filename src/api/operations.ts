@@ -5,6 +5,7 @@ import { journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
 import {
   type changeColumns,
+  kindCountColumns,
   type OperationFilter,
   type OperationPlace,
   operationColumns,
@@ -202,7 +203,7 @@ async function summariesOf(context: Context, ids: readonly string[]): Promise<Ma
   const summaries = new Map<string, Record<string, Record<string, number>>>()
   if (ids.length === 0) return summaries
   const found = await context.store.read(context.operations.kinds, { $operations: JSON.stringify(ids) })
-  for (const [operation, entity, kind, number] of found) {
+  for (const { operation, entity, kind, number } of found.map(kindCountColumns.read)) {
     const summary = summaries.get(String(operation)) ?? {}
     summaries.set(String(operation), summary)
     const kinds = summary[String(entity)] ?? {}

@@ -47,10 +47,10 @@ export async function summary(
   const { statement, params } = lists.summary({ ...selection, sort, after, limit }, figures)
   const rows = await context.store.read(statement, Object.assign(params, askedBy(actor)))
   const shown = fittingAnswer(rows.slice(0, limit))
-  const last = rows.length > shown.length ? shown.at(-1) : undefined
+  const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
   const body = {
     data: shown.map((row) => summaryOf(figures, row)),
-    next: last === undefined ? null : lists.cursorAt(sort, String(last[1])),
+    next: place === undefined ? null : lists.cursorAt(sort, String(place)),
   }
   return { status: 200, body: JSON.stringify(body) }
 }

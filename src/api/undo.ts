@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
-import type { OperationFilter } from '../plan/past/operations.ts'
+import { kindCountColumns, type OperationFilter } from '../plan/past/operations.ts'
 import { type Actor, actorName, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
@@ -93,15 +93,16 @@ function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (operation === undefined) throw new Failure('not_found')
   const isOwn = isVisible(actor, operation)
   if (isOwn && operation.actor !== actorName(system)) return false
-  const kinds = yield* read(context.operations.kinds, { $operations: JSON.stringify([id]) })
+  const rows = yield* read(context.operations.kinds, { $operations: JSON.stringify([id]) })
+  const kinds = rows.map(kindCountColumns.read)
   if (isOwn) {
-    const migrated = kinds.filter(([, , kind]) => kind === 'migrate').map(([, entity]) => String(entity))
+    const migrated = kinds.filter(({ kind }) => kind === 'migrate').map(({ entity }) => String(entity))
     if (migrated.length > 0)
       throw new Failure('cannot_undo', { errors: new Map(migrated.map((name) => [name, [MIGRATED]])) })
     return false
   }
-  const deletes = kinds.some(([, , kind]) => kind === 'delete')
-  if (!deletes || kinds.some(([, , kind]) => kind !== 'delete' && kind !== 'update'))
+  const deletes = kinds.some(({ kind }) => kind === 'delete')
+  if (!deletes || kinds.some(({ kind }) => kind !== 'delete' && kind !== 'update'))
     throw new Failure('not_found')
   return true
 }

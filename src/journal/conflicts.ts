@@ -1,6 +1,7 @@
 import { budget } from '../budget.ts'
 import { columnOf, type Field, walk } from '../declare/model.ts'
 import type { Plan } from '../plan/compile.ts'
+import { sinceColumns } from '../plan/past/history.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Disclosure } from '../plan/viewer/disclosure.ts'
@@ -78,8 +79,9 @@ function changesIn(
   undone: ReadonlySet<string>,
   upcaster: Upcaster,
 ): VersionChange[] {
-  const states = rows.map(([version, kind, at, actor, , operation, data, deletion]) => {
-    const snapshot = data == null ? undefined : new Snapshot(String(data), undefined, upcaster)
+  const states = rows.map((row) => {
+    const { version, kind, at, actor, operation, data, deletion } = sinceColumns.read(row)
+    const snapshot = data === null ? undefined : new Snapshot(String(data), undefined, upcaster)
     return {
       version: Number(version),
       operation: String(operation),

@@ -1,3 +1,4 @@
+import { touchedColumns } from '../plan/past/operations.ts'
 import type { Row } from '../store/dialect.ts'
 import { SECRETS, type Secrets, type State } from './leaves.ts'
 import { noUpcasts, type Upcaster, type UpcasterOf } from './upcast.ts'
@@ -81,21 +82,26 @@ export interface Touched {
 /** From the rows that `touched` finds. */
 export function touchedBy(rows: readonly Row[], upcasterOf: UpcasterOf): Touched[] {
   const all: Touched[] = []
-  let same: Row[] = []
-  for (const [at, row] of rows.entries()) {
-    same.push(row)
-    const next = rows[at + 1]
-    if (next !== undefined && next[0] === row[0] && next[1] === row[1]) continue
-    all.push(touchedOf(same, upcasterOf))
-    same = []
+  let same: TouchedRow[] = []
+  for (const row of rows) {
+    const version = touchedColumns.read(row)
+    const [first] = same
+    if (first !== undefined && (first.entity !== version.entity || first.id !== version.id)) {
+      all.push(touchedOf(same, upcasterOf))
+      same = []
+    }
+    same.push(version)
   }
+  if (same.length > 0) all.push(touchedOf(same, upcasterOf))
   return all
 }
 
-function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
-  const [entity, id] = rows[0] ?? []
-  const versions = rows.flatMap(([, , version, kind, operation, deletion, data, made]): Version[] => {
-    if (data === null || data === undefined) return []
+type TouchedRow = ReturnType<typeof touchedColumns.read>
+
+function touchedOf(rows: readonly TouchedRow[], upcasterOf: UpcasterOf): Touched {
+  const { entity, id } = rows[0] ?? {}
+  const versions = rows.flatMap(({ version, kind, operation, deletion, data, made }): Version[] => {
+    if (data === null) return []
     const snapshot = new Snapshot(String(data), undefined, upcasterOf(String(entity)))
     const by = deletionAt(snapshot, kind === 'delete' ? operation : null, deletion)
     return [
@@ -109,7 +115,7 @@ function touchedOf(rows: readonly Row[], upcasterOf: UpcasterOf): Touched {
     ]
   })
   const isKept = rows.length === versions.length && hasAllBefore(versions)
-  const lost = rows.some(([, , , kind]) => kind === 'purge')
+  const lost = rows.some(({ kind }) => kind === 'purge')
     ? 'was purged, and cannot come back'
     : isKept
       ? undefined

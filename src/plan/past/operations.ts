@@ -54,13 +54,33 @@ const ofChange = {
 export const changeColumns = namedColumns(ofChange)
 export const pickedColumns = namedColumns({ ...ofChange, picked: sql`f."picked"` })
 
+/** How many changes of a kind an operation made to Entities of a type. */
+export const kindCountColumns = namedColumns({
+  operation: sql`j."operation"`,
+  entity: sql`j."entity"`,
+  kind: sql`j."kind"`,
+  number: sql`count(*)`,
+})
+
+/** A version of an Entity. `deletion`: the operation that had deleted it; `made`: 1 where one of those asked for made it. */
+export const touchedColumns = namedColumns({
+  entity: sql`j."entity"`,
+  id: sql`j."entity_id"`,
+  version: sql`j."version"`,
+  kind: sql`j."kind"`,
+  operation: sql`j."operation"`,
+  deletion: sql`j."deletion"`,
+  data: sql`j."data"`,
+  made: sql`w."made"`,
+})
+
 /** What the journal says about operations. */
 export interface OperationsPlan {
   /** Newest first: `placedColumns`. */
   page(filter: OperationFilter, limit: number): Statement
   /** By `$operation`: `operationColumns`. */
   readonly byId: Statement
-  /** Of those in `$operations`: operation, Entity type, kind, number. */
+  /** Of those in `$operations`: `kindCountColumns`. */
   readonly kinds: Statement
   /** The ids of all that match and can be undone, newest first. */
   matching(filter: OperationFilter, limit: number): Statement
@@ -70,8 +90,8 @@ export interface OperationsPlan {
    */
   changes(limit: number): Statement
   /**
-   * The versions of Entities that `$operations` made, and the one before each, newest first within an Entity: Entity type, id,
-   * version, kind, operation, the operation that had deleted it, JSON, 1 where one of them made it and 0 elsewhere.
+   * The versions of Entities that `$operations` made, and the one before each, newest first within an Entity:
+   * `touchedColumns`.
    */
   readonly touched: Statement
   /** By `$operation`, from the place `$offset` on, by Entity: `changeColumns`. */
@@ -96,7 +116,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       dialect.placeholder,
     ),
     kinds: compile(
-      sql`SELECT j."operation", j."entity", j."kind", count(*) FROM ${JOURNAL} j WHERE j."operation" IN ${named}
+      sql`SELECT ${kindCountColumns.sql} FROM ${JOURNAL} j WHERE j."operation" IN ${named}
         GROUP BY j."operation", j."entity", j."kind" ORDER BY j."operation", j."entity", j."kind"`,
       dialect.placeholder,
     ),
@@ -141,7 +161,7 @@ function matching(filter: OperationFilter, limit: number, more = sql``): Sql {
 
 function touched(named: Sql): Sql {
   const made = sql`SELECT j."entity", j."entity_id", j."version", 1 AS "made" FROM ${JOURNAL} j WHERE j."operation" IN ${named} AND j."kind" <> 'migrate'`
-  return sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."operation", j."deletion", j."data", w."made"
+  return sql`SELECT ${touchedColumns.sql}
     FROM (SELECT a."entity", a."entity_id", a."version", max(a."made") AS "made" FROM (
       ${made} UNION ALL SELECT m."entity", m."entity_id", m."version" - 1, 0 FROM (${made}) m) a
       GROUP BY a."entity", a."entity_id", a."version") w

@@ -289,8 +289,12 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     for (const { name, since = 1, columns, indexes = [] } of ownTables) {
       if (since > 1) await server.query(`DROP TABLE ${name}`)
       if (since > 1 || name === 'takeback_cleared') continue
-      for (const index of indexes)
-        if ((index.since ?? 1) > 1) await server.query(`DROP INDEX IF EXISTS "${name}:${index.name}"`)
+      for (const index of indexes) {
+        if ((index.since ?? 1) === 1) continue
+        await server.query(`DROP INDEX IF EXISTS "${name}:${index.name}"`)
+        const was = index.was?.map((column) => `"${column}"`).join()
+        if (was !== undefined) await server.query(`CREATE INDEX "${name}:${index.name}" ON ${name} (${was})`)
+      }
       for (const column of columns)
         if ((column.since ?? 1) > 1) await server.query(`ALTER TABLE ${name} DROP COLUMN "${column.name}"`)
     }

@@ -49,7 +49,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
       const answer = yield* runPart(context, actor, part, { answered, operation: $operation, allowance })
       bytes += Buffer.byteLength(answer.body ?? '')
       if (bytes > budget.answerBytes)
-        throw invalidAt('', `brings the answers to more than ${budget.answerBytes} bytes: send fewer parts`)
+        throw invalidAt('', `makes the answers larger than ${budget.answerBytes} bytes: send fewer parts`)
       answers.push(answer)
       answered.push(new Lazy(answer.body))
     } catch (error) {
@@ -135,7 +135,7 @@ function parseParts(context: Context, sent: unknown): BatchPart[] {
 
 function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart | undefined {
   if (!isRecord(sent))
-    return note(errors, '', 'must be an object with method, path and, where it takes one, body')
+    return note(errors, '', 'must be an object with method, path and, if the method needs one, body')
   for (const name of Object.keys(sent))
     if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
   const method = METHODS.find((one) => one === sent.method)
@@ -145,16 +145,16 @@ function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart |
     errors,
   })
   if (method === undefined || place === undefined) return undefined
-  if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not taken by this path')
+  if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not allowed for this path')
   if (method === 'DELETE') {
-    if (sent.body !== undefined) note(errors, 'body', 'is not taken by DELETE')
+    if (sent.body !== undefined) note(errors, 'body', 'is not allowed with DELETE')
   } else if (sent.body === undefined) note(errors, 'body', 'is required')
   else if (!isRecord(sent.body)) note(errors, 'body', 'must be an object')
   const ifMatch = sent.if_match ?? null
   if (ifMatch !== null && typeof ifMatch !== 'string')
     note(errors, 'if_match', 'must be a text, such as "3" with its quotes')
   else if (ifMatch !== null && !isTagList(ifMatch)) note(errors, 'if_match', TAGS_EXPECTED)
-  else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not taken by POST')
+  else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not allowed with POST')
   return {
     ...place,
     method,
@@ -176,7 +176,7 @@ function parsePlace(
   if (plan === undefined)
     return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
-  if (parameters.has('token')) note(errors, 'path', 'takes no token: the whole batch has one')
+  if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
   return { plan, id, query: new Query(parameters, takes) }
 }
 

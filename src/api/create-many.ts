@@ -43,7 +43,7 @@ export function* createMany(
 /** Where many are sent: not none, and not more than can be done in one go. */
 export function refuseNumber(number: number): void {
   if (number === 0 || number > budget.batchParts)
-    throw invalidAt('', `must be a list of 1 to ${budget.batchParts}, and has ${number}`)
+    throw invalidAt('', `must be a list of 1 to ${budget.batchParts} items, not ${number}`)
 }
 
 function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string): Act<KeptAnswer> {

@@ -100,7 +100,7 @@ function parseList(
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
   const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
   if (selection.at !== undefined && given.expand !== undefined)
-    note(errors, 'expand', 'does not go together with at')
+    note(errors, 'expand', 'cannot be combined with at')
   const asked = {
     ...selection,
     sort,
@@ -128,7 +128,7 @@ export function parseSelection<Name extends string>(
   const given = query.take(errors, (path, text) => {
     if (filters.length < budget.equalities)
       add(lists.equality({ path, text, at: filters.length }, errors, query.names))
-    else note(errors, path, `is one of more than ${budget.equalities} values: use filter`)
+    else note(errors, path, `is one of more than ${budget.equalities} equalities: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, at !== undefined))
@@ -137,7 +137,7 @@ export function parseSelection<Name extends string>(
     add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
   if (search !== undefined && at !== undefined)
-    note(errors, 'search', 'cannot be asked for together with at: the words of the past are not kept')
+    note(errors, 'search', 'cannot be combined with at: search words of the past are not kept')
   return { given, selection: { filters, trashed: parseTrashed(given.trashed, errors), at, search } }
 }
 

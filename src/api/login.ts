@@ -132,7 +132,7 @@ function parseLogin(
   const name =
     alias && !Object.hasOwn(body, 'email') && Object.hasOwn(body, 'username') ? 'username' : 'email'
   if (name === 'email' && Object.hasOwn(body, 'username') && alias)
-    note(errors, 'username', 'does not go together with email')
+    note(errors, 'username', 'cannot be combined with email')
   const email = takeText(body, name, errors)
   const password = takeText(body, 'password', errors)
   const types = takeTypes(context, body.user_type, errors)

@@ -94,7 +94,7 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
-  if (request !== params.$request) throw invalidAt(HEADER, 'was sent with another request before')
+  if (request !== params.$request) throw invalidAt(HEADER, 'was already used for another request')
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },

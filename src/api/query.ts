@@ -80,7 +80,7 @@ export function parsePast(
   const first = new Date(Date.now() - kept).toISOString()
   return time >= first
     ? time
-    : note(errors, 'at', `is before ${first}, and older than what the journal keeps`)
+    : note(errors, 'at', `is before ${first}: the journal does not go back that far`)
 }
 
 /** A time with a zone, in its one form. */

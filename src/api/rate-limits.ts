@@ -59,7 +59,7 @@ export class RateLimits {
     const bucket = this.#signUps
     if (bucket === undefined) return undefined
     if (all > bucket.burst)
-      throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are taken in one go`)
+      throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are allowed at once`)
     const count = all - counted
     const key = `${bucket.name} ${address}`
     const cost = Math.round(count * bucket.cost)

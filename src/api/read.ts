@@ -36,7 +36,7 @@ export async function readOne(
   const expand = given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors)
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (at !== undefined) allow(plan, 'history', actor)
-  if (at !== undefined && expand !== undefined) note(errors, 'expand', 'does not go together with at')
+  if (at !== undefined && expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
   if (errors.size > 0) throw invalid(errors)
   const [row] =
     at === undefined

@@ -18,6 +18,9 @@ test('what only the language has is not found', () => {
   for (const path of ['tags.length', 'tags.2.id', 'tags.map', 'constructor', 'id.toFixed', '__proto__']) {
     const errors: Errors = new Map()
     fillIn({ a: `$0.${path}` }, '', { answered, errors, allowance: new Allowance({}) })
-    expect([path, [...errors]]).toEqual([path, [['a', ['refers to what part 0 has not answered']]]])
+    expect([path, [...errors]]).toEqual([
+      path,
+      [['a', ['refers to a value that is not in the answer of part 0']]],
+    ])
   }
 })

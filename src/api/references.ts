@@ -55,9 +55,10 @@ export function fillInText(text: string, path: string, { answered, errors, allow
   const [, part, names = ''] = REFERENCE.exec(text) ?? []
   if (part === undefined) return ESCAPED.test(text) ? text.slice(1) : text
   const answer = answered[Number(part)]
-  if (answer === undefined) return note(errors, path, `refers to part ${part}, which is not an earlier one`)
+  if (answer === undefined) return note(errors, path, `refers to part ${part}, which is not an earlier part`)
   const found = names.split('.').reduce(memberAt, answer.value)
-  if (found === undefined) return note(errors, path, `refers to what part ${part} has not answered`)
+  if (found === undefined)
+    return note(errors, path, `refers to a value that is not in the answer of part ${part}`)
   allowance.take(found)
   return found
 }

@@ -54,11 +54,11 @@ export function* remove(
   const restore = parseFlag('restore', given.restore, errors)
   const purge = parseFlag('purge', given.purge, errors)
   const together = parseWith(given.with, ['targets'], errors).size > 0
-  if (together && !restore) errors.set('with', ['goes together with restore=1'])
+  if (together && !restore) errors.set('with', ['needs restore=1'])
   const dryRun = parseFlag('dry_run', given.dry_run, errors)
   if (dryRun && (purge || !preview))
-    errors.set('dry_run', [`is not taken ${purge ? 'by a purge' : 'in a batch'}`])
-  if (restore && purge) errors.set('purge', ['does not go together with restore'])
+    errors.set('dry_run', [`is not possible ${purge ? 'for a purge' : 'in a batch'}`])
+  if (restore && purge) errors.set('purge', ['cannot be combined with restore'])
   allow(plan, purge ? 'purge' : restore ? 'restore' : 'delete', actor)
   if (errors.size > 0) throw invalid(errors)
   const restores = together ? restoreWithTargets : restoreEntity

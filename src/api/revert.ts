@@ -101,7 +101,7 @@ class Revert {
     const data = row === undefined ? null : versionColumns.read(row).data
     if (data !== null) return String(data)
     yield* refuseUnchangeable(this.#plan, this.#actor, id)
-    throw invalidAt('version', 'is not a version that is still known')
+    throw invalidAt('version', 'is not a known version')
   }
 
   #reversal(

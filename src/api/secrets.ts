@@ -11,7 +11,7 @@ import { type SealedRow, sealedAbout, sealOne } from './seal.ts'
 
 /** Why a secret stays as it is. */
 const SEALED = 'cannot be taken back: it was sealed with a secret of the server that is not used any more'
-const OWN = 'is changed through /api/auth/password'
+const OWN = 'can only be changed with /api/auth/password'
 
 /** One value of a secret, up to and including a version; undefined where it cannot be opened. */
 interface Former {

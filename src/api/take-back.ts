@@ -186,7 +186,7 @@ class TakeBack {
       const plan = plans.get(one.entity)
       const state = now.get(name)
       if (plan === undefined) lost.set(name, [`is of the type ${one.entity}, which is not declared any more`])
-      else if (state === undefined) lost.set(name, ['was purged, and cannot come back'])
+      else if (state === undefined) lost.set(name, ['was purged and cannot be restored'])
       else if (one.lost !== undefined) lost.set(name, [one.lost])
       else {
         const reversal = reverse(plan, one.versions, state)

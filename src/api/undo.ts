@@ -49,7 +49,7 @@ export function undoMany(context: Context, request: Repeatable, query: AskedQuer
     )
     const rows = yield* read(statement, params)
     if (rows.length > budget.undoOperations)
-      throw invalidAt('since', `matches more than ${budget.undoOperations} operations: say a later time`)
+      throw invalidAt('since', `matches more than ${budget.undoOperations} operations: use a later time`)
     return { operations: rows.map(([operation]) => String(operation)), foreign: false }
   })
 }
@@ -84,7 +84,7 @@ function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
   }
 }
 
-const MIGRATED = 'was migrated: change the declaration, which the database follows'
+const MIGRATED = 'was changed by a migration: change the declaration instead'
 
 /** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */
 function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
@@ -141,7 +141,7 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
     ...previewPlace(text('plan'), text('cursor'), errors),
   }
-  if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'is for the pages of a dry_run')
+  if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
   return asked
 }
@@ -180,7 +180,7 @@ function undoFilter(context: Context, actor: Actor, body: unknown): OperationFil
   const filter = parseFilter(context, Object.fromEntries(texts), errors)
   const seen = visibleTo(actor, filter)
   if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
-    note(errors, 'since', 'is required, or another of actor, until, entity and run')
+    note(errors, 'since', 'is required, or one of actor, until, entity and run')
   if (errors.size > 0) throw invalid(errors)
   return seen
 }

@@ -180,7 +180,7 @@ function refuseLongDocuments(merged: object, documents: readonly string[]): void
 
 /** Whoever has a token but not the password must not get the account for good. */
 function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
-  if (!passesRules(actor)) return note(errors, 'password', 'is changed through /api/auth/password')
+  if (!passesRules(actor)) return note(errors, 'password', 'can only be changed with /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
   const whole = entityRow(row)
   const { email } = whole === undefined ? params : (JSON.parse(whole.json) as { email: string })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { oneOf } from './one-of.ts'
+import { countOf, oneOf } from './one-of.ts'
 
 const singulars: Readonly<Record<string, string>> = {
   bookings: 'a booking',
@@ -50,4 +50,13 @@ const singulars: Readonly<Record<string, string>> = {
 
 test('the singular of a regular plural, with its article; other names as they are', () => {
   expect(Object.fromEntries(Object.keys(singulars).map((name) => [name, oneOf(name)]))).toEqual(singulars)
+})
+
+test('a count with its noun', () => {
+  expect([
+    countOf(12, 'bookings'),
+    countOf(1, 'bookings'),
+    countOf(1, 'orders'),
+    countOf(1, 'people'),
+  ]).toEqual(['12 bookings', '1 booking', '1 order', '1 of people'])
 })

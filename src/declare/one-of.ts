@@ -17,6 +17,11 @@ export function oneOf(type: string): string {
   return `${VOWEL.test(name) ? 'an' : 'a'} ${name}`
 }
 
+/** `12 bookings`, `1 booking`, `1 of people`. */
+export function countOf(count: number, type: string): string {
+  return count === 1 ? oneOf(type).replace(/^(?:an?|one) /, '1 ') : `${count} ${type}`
+}
+
 function singularOf(word: string): string | undefined {
   if (!word.endsWith('s') || UNKNOWN.test(word)) return undefined
   if (IRREGULAR[word] !== undefined) return IRREGULAR[word]

@@ -134,7 +134,7 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: list(ref('rooms'), { example: [{ id: 1 }, { id: 1 }] }) }),
-      'entities.rooms.fields.a.example.1: stands in the list already',
+      'entities.rooms.fields.a.example.1: is already in the list',
     ],
     [
       inRooms({ a: list(ref('rooms')) }, { unique: [['a']] }),

@@ -141,7 +141,7 @@ function linksCheck({ min, max = Number.POSITIVE_INFINITY }: LinksField): Check 
       for (const [key, sentences] of own) for (const sentence of sentences) note(errors, key, sentence)
       if (own.size > 0) return null
       const { id } = one as { id: number }
-      if (seen.has(id)) noteReference(errors, place, 'stands in the list already')
+      if (seen.has(id)) noteReference(errors, place, 'is already in the list')
       seen.add(id)
       return { id }
     })

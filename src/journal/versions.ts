@@ -116,10 +116,10 @@ function touchedOf(rows: readonly TouchedRow[], upcasterOf: UpcasterOf): Touched
   })
   const isKept = rows.length === versions.length && hasAllBefore(versions)
   const lost = rows.some(({ kind }) => kind === 'purge')
-    ? 'was purged, and cannot come back'
+    ? 'was purged and cannot be restored'
     : isKept
       ? undefined
-      : 'has a past that is not kept any more'
+      : 'has a history that is no longer kept'
   return { entity: String(entity), id: Number(id), versions, lost }
 }
 

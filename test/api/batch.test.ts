@@ -113,8 +113,8 @@ onEveryStore('batches', bookings, (server) => {
 
   test('a reference to what is not there has its place', async () => {
     const note = post('/api/notes/', { text: 'x' })
-    const later = (part: number) => [`refers to part ${part}, which is not an earlier one`]
-    const nothing = ['refers to what part 0 has not answered']
+    const later = (part: number) => [`refers to part ${part}, which is not an earlier part`]
+    const nothing = ['refers to a value that is not in the answer of part 0']
     const booking = (id: string) =>
       post('/api/bookings/', { room: { id }, starts_at: '2026-05-01T10:00:00Z' })
     expectInvalid(await send([note, booking('$1.id')]), { '1.room.id': later(1) })
@@ -134,7 +134,7 @@ onEveryStore('batches', bookings, (server) => {
   test('what is wrong with the parts themselves comes at once', async () => {
     for (const number of [0, 1001])
       expectInvalid(await send(Array.from({ length: number }, () => ({}))), {
-        '': [`must be a list of 1 to 1000, and has ${number}`],
+        '': [`must be a list of 1 to 1000 items, not ${number}`],
       })
     expectInvalid(await send({}), { '': ['must be a list of parts'] })
     const where = 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type'
@@ -150,19 +150,19 @@ onEveryStore('batches', bookings, (server) => {
         { method: 'POST', path: '/api/rooms/', if_match: '"3"' },
       ]),
       {
-        '0': ['must be an object with method, path and, where it takes one, body'],
+        '0': ['must be an object with method, path and, if the method needs one, body'],
         '1.method': ['must be one of POST, PATCH, PUT, DELETE'],
         '2.path': [where],
-        '3.method': ['is not taken by this path'],
+        '3.method': ['is not allowed for this path'],
         '4.headers': ['is not known here'],
-        '4.method': ['is not taken by this path'],
-        '4.body': ['is not taken by DELETE'],
+        '4.method': ['is not allowed for this path'],
+        '4.body': ['is not allowed with DELETE'],
         '5.path': [where],
-        '6.path': ['takes no token: the whole batch has one'],
+        '6.path': ['must not have a token: the batch has one'],
         '6.body': ['must be an object'],
         '6.if_match': ['must be a text, such as "3" with its quotes'],
         '7.body': ['is required'],
-        '7.if_match': ['is not taken by POST'],
+        '7.if_match': ['is not allowed with POST'],
       },
     )
     expect((await send([{}], { headers: { Accept: 'text/html' } })).status).toBe(406)

@@ -72,7 +72,7 @@ onEveryStore('creating many at once', bookings, (server) => {
   test('none and too many are refused, and what may not be created one by one may not be so at once', async () => {
     for (const number of [0, 1001])
       expectInvalid(await post(Array.from({ length: number }, () => ({}))), {
-        '': [`must be a list of 1 to 1000, and has ${number}`],
+        '': [`must be a list of 1 to 1000 items, not ${number}`],
       })
     const { token } = await server.user('users', { email: 'u@example.com' })
     expect((await server.call('POST', '/api/rooms/', { body: rooms('z'), token })).status).toBe(403)

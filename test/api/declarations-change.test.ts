@@ -213,7 +213,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     )
     expect((await entityAt(server, `people/${id}`)).n).toBe(2)
     expect((await server.call('DELETE', `/api/people/${id}/`)).body.errors).toEqual({
-      'notes.by': ['1 of notes refers to it'],
+      'notes.by': ['1 note refers to it'],
     })
     expect((await server.call('GET', '/api/auth/me', { token })).body.email).toBe('u@example.com')
     const next = await server.user('people', { email: 'v@example.com' })

@@ -47,7 +47,7 @@ onEveryStore('what may be sent again', bookings, (server) => {
   })
 
   test('with another body, path or query it is refused, by another caller it is another', async () => {
-    const other = { 'Idempotency-Key': ['was sent with another request before'] }
+    const other = { 'Idempotency-Key': ['was already used for another request'] }
     await twice('own', '/api/rooms/', room('own'))
     expectInvalid(await send('own', '/api/rooms/', room('other')), other)
     expectInvalid(await send('own', '/api/notes/', { text: 'x' }), other)

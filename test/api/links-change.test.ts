@@ -115,7 +115,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     // What is aside holds nobody, but is not pulled away either.
     await remove(server, 'tags/2')
     const purged = await server.call('DELETE', '/api/tags/2/?purge=1')
-    expect([purged.status, purged.body.errors]).toEqual([409, { 'posts.tags': ['1 of posts refers to it'] }])
+    expect([purged.status, purged.body.errors]).toEqual([409, { 'posts.tags': ['1 post refers to it'] }])
     expect(await refusal(server, full)).toContain(
       'posts.tags is declared again, but 1 of posts (posts/1) refer to tags that were deleted meanwhile',
     )

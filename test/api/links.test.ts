@@ -86,7 +86,7 @@ onEveryStore('lists of references', declaration, (server) => {
       'tags.2': nothing,
       'tags.2.id': nothing,
     })
-    const twice = ['stands in the list already']
+    const twice = ['is already in the list']
     expectInvalid(await create({ tags: refs(a, a, gone) }), {
       'tags.1': twice,
       'tags.1.id': twice,
@@ -241,12 +241,12 @@ onEveryStore('lists of references', declaration, (server) => {
     expect([status, body.code, body.errors]).toEqual([
       409,
       'in_use',
-      { 'posts.meta.tags': ['1 of posts refers to it, and must keep at least 1 there'] },
+      { 'posts.meta.tags': ['1 post refers to it, and must keep at least 1 there'] },
     ])
     await remove(`posts/${id}`)
     await remove(`tags/${b}`)
     const purged = await server.call('DELETE', `/api/tags/${b}/?purge=1`)
-    expect(purged.body.errors).toEqual({ 'posts.meta.tags': ['1 of posts refers to it'] })
+    expect(purged.body.errors).toEqual({ 'posts.meta.tags': ['1 post refers to it'] })
     await restore(`tags/${b}`)
     await restore(`posts/${id}`)
     await server.expect(200, 'PATCH', `/api/posts/${id}/`, { meta: null })
@@ -261,7 +261,7 @@ onEveryStore('lists of references', declaration, (server) => {
     await remove(`posts/${id}`)
     await remove(`people/${a}`)
     const { status, body } = await server.call('DELETE', `/api/people/${a}/?purge=1`)
-    expect([status, body.errors]).toEqual([409, { 'posts.authors': ['1 of posts refers to it'] }])
+    expect([status, body.errors]).toEqual([409, { 'posts.authors': ['1 post refers to it'] }])
     await server.expect(204, 'DELETE', `/api/posts/${id}/?purge=1`)
     await server.expect(204, 'DELETE', `/api/people/${a}/?purge=1`)
     const [c = 0, d = 0] = await people(2)

@@ -67,7 +67,7 @@ onEveryStore('login', bookings, (server) => {
     )
     expect((await alias(ADMIN)).status).toBe(200)
     expectInvalid(await alias({ password: 'x' }), { email: ['is required'] })
-    expectInvalid(await alias({ ...ADMIN, username: 'x' }), { username: ['does not go together with email'] })
+    expectInvalid(await alias({ ...ADMIN, username: 'x' }), { username: ['cannot be combined with email'] })
   })
 
   test('unknown, wrong and deleted are one and the same answer', async () => {
@@ -215,7 +215,7 @@ onEveryStore('login', bookings, (server) => {
       new_password: ['must have at least 12 characters'],
     })
     expectInvalid(await change({ password: PASSWORD, new_password: 'passwordpassword' }), {
-      new_password: ['is one of the commonest passwords; choose another'],
+      new_password: ['is one of the most common passwords; choose another'],
     })
     const { status, body, headers } = await change({
       password: PASSWORD,
@@ -295,7 +295,7 @@ onEveryStore('login', bookings, (server) => {
   })
 
   test('a password that is easy to guess is refused wherever one is set', async () => {
-    const common = 'is one of the commonest passwords; choose another'
+    const common = 'is one of the most common passwords; choose another'
     const own = 'is too much like the e-mail, or a name of this application; choose another'
     const { id, token } = await server.user('users', { email: 'annabelle.marsh@example.com' })
     for (const [password, sentence] of [

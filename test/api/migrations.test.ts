@@ -115,7 +115,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
     await server.restart(without)
     await server.expect(200, 'DELETE', '/api/targets/1/')
     expect((await server.call('DELETE', '/api/targets/1/?purge=1')).body.errors).toEqual({
-      'things.to': ['1 of things refers to it'],
+      'things.to': ['1 thing refers to it'],
     })
     expect(await refusal(server, both)).toContain(
       'things.to is declared again, but 1 of things (things/1) refer to targets that were deleted meanwhile',

@@ -90,7 +90,7 @@ onEveryStore('delete and restore', bookings, (server) => {
     ])
     await remove(`bookings/${first.id}`)
     expect((await server.call('DELETE', `/api/rooms/${held.id}/`)).body.errors).toEqual({
-      'bookings.room': ['1 of bookings refers to it'],
+      'bookings.room': ['1 booking refers to it'],
     })
     expect(await isLive(`rooms/${held.id}`)).toBe(true)
   })
@@ -223,7 +223,7 @@ onEveryStore('delete and restore', bookings, (server) => {
     await remove(`bookings/${referring.id}`)
     await remove(`rooms/${where.id}`)
     expect((await server.call('DELETE', path)).body.errors).toEqual({
-      'bookings.room': ['1 of bookings refers to it'],
+      'bookings.room': ['1 booking refers to it'],
     })
     await server.expect(204, 'DELETE', `/api/bookings/${referring.id}/?purge=1`)
     const { status, headers, text } = await server.call('DELETE', path)
@@ -244,7 +244,7 @@ onEveryStore('delete and restore', bookings, (server) => {
     const next = await room()
     expect(next.id).toBeGreaterThan(where.id)
     expectInvalid(await server.call('DELETE', `/api/rooms/${next.id}/?purge=1&restore=1`), {
-      purge: ['does not go together with restore'],
+      purge: ['cannot be combined with restore'],
     })
   })
 })
@@ -293,7 +293,7 @@ onEveryStore('a graph of references', graph, (server) => {
     await make('papers', { title: 'held', meta: {}, keeper: child })
     const before = await live('people')
     const { status, body } = await server.call('DELETE', `/api/people/${author.id}/`)
-    expect([status, body.errors]).toEqual([409, { 'papers.keeper': ['1 of papers refers to it'] }])
+    expect([status, body.errors]).toEqual([409, { 'papers.keeper': ['1 paper refers to it'] }])
     expect(await live('people')).toEqual(before)
   })
 })

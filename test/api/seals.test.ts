@@ -298,7 +298,7 @@ onEveryStoreByHand('former secrets', (store) => {
         const own = await undo(server, operationOf(changed), '', { token: changed.body.token })
         expect([own.status, Object.values(own.body.skipped)]).toEqual([
           200,
-          [['password is changed through /api/auth/password']],
+          [['password can only be changed with /api/auth/password']],
         ])
         expect(await signsIn(server, email, 'another good password')).toBe(true)
         expect((await undo(server, operationOf(changed))).body.total).toBe(1)

@@ -154,7 +154,7 @@ onEveryStore('search', books, (server) => {
   test('whatever is asked for is answered, or refused in a sentence', async () => {
     const ask = (words: string) => server.call('GET', `/api/books/?search=${encodeURIComponent(words)}`)
     for (const words of ['', ' ', '"', '*', '🎉', '()', '\0', '%', '‐'])
-      expectInvalid(await ask(words), { search: ['must have a letter or a digit in it'] })
+      expectInvalid(await ask(words), { search: ['must contain a letter or a digit'] })
     const eleven = Array.from({ length: 11 }, (_, at) => `w${at}`).join(' ')
     expectInvalid(await ask(eleven), { search: ['must have at most 10 words'] })
     expect((await ask(eleven.slice(0, -4))).status).toBe(200)
@@ -197,7 +197,7 @@ onEveryStore('search', books, (server) => {
     expect((await ask('word '.repeat(2000))).status).toBe(200)
     expect((await server.call('GET', '/api/books/?search=a&search=b')).status).toBe(422)
     expectInvalid(await server.call('GET', '/api/books/?search=a&at=2026-01-01T00:00:00Z'), {
-      search: ['cannot be asked for together with at: the words of the past are not kept'],
+      search: ['cannot be combined with at: search words of the past are not kept'],
     })
     expect((await server.call('GET', '/api/books/?search=blue', { token: null })).status).toBe(200)
   })

@@ -29,7 +29,7 @@ onEveryStore(
       for (const token of [null, server.adminToken])
         for (const way of ways)
           expectInvalid(await server.call('GET', way + server.adminToken, { token }), {
-            token: ['is not taken in the address here: send it in the header Authorization: Bearer <token>'],
+            token: ['is not accepted in the URL: send the header Authorization: Bearer <token>'],
           })
       await eventually(() => server.logged.join('').includes('/api/health'))
       expect(server.logged.join('')).not.toContain(server.adminToken)

@@ -146,7 +146,7 @@ onEveryStore('undo', graph, (server) => {
     await done('DELETE', `/api/people/${gone.id}/`)
     await server.expect(204, 'DELETE', `/api/people/${gone.id}/?purge=1`)
     expect((await undo(made)).body.errors).toEqual({
-      [`people/${gone.id}`]: ['was purged, and cannot come back'],
+      [`people/${gone.id}`]: ['was purged and cannot be restored'],
     })
   })
 

@@ -62,7 +62,7 @@ onEveryStoreByHand('the command line takes back', (store) => {
     const refused = await cli('undo', patched.operation, '--yes')
     expect([refused.code, refused.err]).toEqual([
       1,
-      `Something stands against taking that back.\n  rooms/1 beds was changed since, by system at ${first}, by admins/1 at ${last}\n`,
+      `This cannot be undone: there are conflicts.\n  rooms/1 beds was changed since, by system at ${first}, by admins/1 at ${last}\n`,
     ])
 
     const noted = {
@@ -96,7 +96,7 @@ onEveryStoreByHand('the command line takes back', (store) => {
     expect(data[0].deletion).toEqual({ operation: JSON.parse(many.out).operation, actor: 'system' })
     expect((await cli('trash', 'purge', '--older-than', '1d', '--yes')).out).toBe('Nothing is that old.\n')
     expect((await cli('trash', 'purge', '--older-than', '0d', '--yes')).out).toBe(
-      '2 of rooms\nErased 2; kept 0.\n',
+      '2 rooms\nErased 2; kept 0.\n',
     )
     expect((await cli('trash', 'list')).out).toBe('The trash is empty.\n')
 

@@ -30,7 +30,7 @@ export const passwordType: FieldType<PasswordDeclaration> = {
       else if (Buffer.byteLength(value) > budget.secretBytes)
         note(errors, path, `must have at most ${budget.secretBytes} bytes`)
       else if (strengthOf(value) < budget.passwordBits)
-        note(errors, path, 'is one of the commonest passwords; choose another')
+        note(errors, path, 'is one of the most common passwords; choose another')
       return value
     },
   schema: ({ min }) => ({

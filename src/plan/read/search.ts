@@ -56,7 +56,7 @@ export function compileSearch(
     parse(text, errors) {
       const words = [...wordsOf(text)]
       const last = words.pop()
-      if (last === undefined) return note(errors, 'search', 'must have a letter or a digit in it')
+      if (last === undefined) return note(errors, 'search', 'must contain a letter or a digit')
       const found = [...new Set(words), last]
       return found.length > budget.searchWords
         ? note(errors, 'search', `must have at most ${budget.searchWords} words`)

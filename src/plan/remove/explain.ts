@@ -1,4 +1,5 @@
 import type { Model } from '../../declare/model.ts'
+import { countOf } from '../../declare/one-of.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Row } from '../../store/dialect.ts'
 import { byType, type Reach } from '../tables/graph.ts'
@@ -32,9 +33,9 @@ export function explainRemovals(
       for (const [at, number] of rows) {
         const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
         if (edge === undefined) continue
-        const target = edge.to === self?.name ? 'it' : `${edge.to} that would go with it`
+        const target = edge.to === self?.name ? 'it' : `${edge.to} that would be ${action}d with it`
         const one = Number(number) === 1
-        const who = one ? `1 of ${edge.from}` : `${number} ${edge.from}`
+        const who = countOf(Number(number), edge.from)
         const needs =
           action === 'delete' && reach.floors.includes(edge)
             ? `, and must keep at least ${edge.list?.min} there`

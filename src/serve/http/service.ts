@@ -19,7 +19,7 @@ import { shownPath } from './shown-path.ts'
 import { watched } from './stream.ts'
 import { refuseHost, targetOf } from './target.ts'
 
-const NOT_IN_ADDRESS = 'is not taken in the address here: send it in the header Authorization: Bearer <token>'
+const NOT_IN_ADDRESS = 'is not accepted in the URL: send the header Authorization: Bearer <token>'
 /** Of a server that is no proxy. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const NONE_YET: RequestFacts['standings'] = Object.freeze([])

@@ -190,11 +190,12 @@ const stories: Record<string, () => Promise<void>> = {
   },
 }
 
-const rooms = (fields: string, more = '') => `import { choice, entity, integer, text } from 'takeback'
-export default withAdmins({
+const rooms = (fields: string, more = '') => `import { app, choice, entity, integer, text } from 'takeback'
+export default app({ admins: 'admins', entities: {
+  admins: entity({ login: { userType: 'admin' }, fields: {} }),
 ${more}
   rooms: entity({ fields: { ${fields} } }),
-})
+} })
 void choice
 `
 

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { newDatabase, onEveryStoreByHand } from '../harness.ts'
 import { newFolder, run, takeback } from './process.ts'
 
-const declared = (fields: string) => `import { decimal, entity, integer, text } from 'takeback'
-export default withAdmins({
-things: entity({ fields: { ${fields} } }),
-})
+const declared = (fields: string) => `import { app, decimal, entity, integer, text } from 'takeback'
+export default app({ admins: 'admins', entities: {
+  admins: entity({ login: { userType: 'admin' }, fields: {} }),
+  things: entity({ fields: { ${fields} } }),
+} })
 `
 
 onEveryStoreByHand('takeback migrate', (store) => {

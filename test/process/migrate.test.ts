@@ -149,7 +149,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     )
     expect((await run(migrate(1, '--apply'))).code).toBe(0)
     const back = await run(migrate(0, '--apply'))
-    expect([back.code, back.err]).toEqual([1, 'Nothing is done before none is refused.\n'])
+    expect([back.code, back.err]).toEqual([1, 'The database cannot be migrated while a change is refused.\n'])
     expect(back.out.split('\n').slice(1)).toEqual([
       '',
       "  refused  things.a was renamed to b, and b is no longer declared: write was: 'b' here, and its data come along. If you mean a new field, first apply the declaration without a",

@@ -1,9 +1,5 @@
-import { afterAll, expect, test } from 'bun:test'
-import type { AppDeclaration } from '../../src/declare/define.ts'
-import { resolve } from '../../src/declare/resolve.ts'
-import { tablesOf } from '../../src/plan/tables/schema.ts'
+import { expect, test } from 'bun:test'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
-import { migrate, preview } from '../../src/store/migration/migrate.ts'
 import {
   choice,
   datetime,
@@ -17,35 +13,12 @@ import {
   ref,
   text,
 } from '../../src/takeback.ts'
+import { changing } from '../changing.ts'
 import { things, withAdmins } from '../declarations.ts'
-import { eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { onEveryStoreByHand } from '../harness.ts'
 
 onEveryStoreByHand('a declaration that changes', (store) => {
-  const servers: TestServer[] = []
-  afterAll(() => Promise.all(servers.map((server) => server.remove())))
-
-  async function started(declaration: AppDeclaration, ...bodies: object[]): Promise<TestServer> {
-    const server = new TestServer(store, declaration)
-    servers.push(server)
-    await server.start()
-    for (const body of bodies) await server.expect(201, 'POST', '/api/things/', body)
-    return server
-  }
-  const entityAt = (server: TestServer, path: string): Promise<any> =>
-    server.expect(200, 'GET', `/api/${path}/`)
-  const refusal = (server: TestServer, declaration: AppDeclaration, options = {}) =>
-    server.restart(declaration, options).then(
-      () => 'started',
-      (error: Error) => error.message,
-    )
-  const planOf = async (server: TestServer, declaration: AppDeclaration) => {
-    const opened = await server.openStore()
-    try {
-      return (await preview(opened.structure, tablesOf(resolve(declaration)))).lines
-    } finally {
-      await opened.close()
-    }
-  }
+  const { started, entityAt, refusal, planOf } = changing(store)
 
   test('tighter limits are refused where rows do not fit, with their number, their names and why', async () => {
     const wide = {
@@ -199,12 +172,9 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   test('a renamed type keeps its Entities, their past, what refers to them, and its logins', async () => {
     const users = (more = {}) =>
       entity({ login: { userType: 'user' }, fields: { n: integer({ default: 1 }) }, ...more })
-    const server = new TestServer(
-      store,
+    const server = await started(
       withAdmins({ users: users(), notes: entity({ fields: { by: ref('users') } }) }),
     )
-    servers.push(server)
-    await server.start()
     const { id, token } = await server.user('users', { email: 'u@example.com' })
     await server.expect(201, 'POST', '/api/notes/', { by: { id } })
     await server.expect(200, 'PATCH', `/api/users/${id}/`, { n: 2 })
@@ -229,9 +199,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       }),
       others: entity({ fields: { a: text() } }),
     })
-    const server = new TestServer(store, both)
-    servers.push(server)
-    await server.start()
+    const server = await started(both)
     await server.expect(201, 'POST', '/api/others/', { a: 'o' })
     await server.expect(201, 'POST', '/api/things/', { a: 'x', gone: 'secret words', to: { id: 1 } })
     const without = things({ a: text() })
@@ -259,55 +227,6 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     expect(JSON.stringify(data)).not.toContain('secret words')
     await server.restart(both)
     expect(await entityAt(server, 'things/1')).toMatchObject({ a: 'x', gone: null, to: null })
-  })
-
-  test('an older declaration is refused, unless it is meant', async () => {
-    const [older, newer] = [things({ a: text() }), things({ a: text(), b: text({ optional: true }) })]
-    const server = await started(older, { a: 'x' })
-    await server.restart(newer, { back: false })
-    const said = await refusal(server, older, { back: false })
-    expect(said).toContain('This declaration is an older one')
-    expect(said).toContain('takeback migrate --apply')
-    await server.restart(older)
-    expect(await refusal(server, newer, { back: false })).toContain('This declaration is an older one')
-    await server.restart(older, { back: false })
-    expect((await entityAt(server, 'things/1')).a).toBe('x')
-  })
-
-  test('a database of a newer Takeback is refused', async () => {
-    const server = await started(things({ a: text() }))
-    await server.query("UPDATE takeback_meta SET value = '99' WHERE key = 'format'")
-    expect(await refusal(server, things({ a: text() }))).toContain(
-      'was written by a newer Takeback (format 99',
-    )
-  })
-
-  test('two that start at once: one migrates, the other waits, and both serve the same', async () => {
-    const server = await started(things({ a: text() }), { a: 'x' })
-    await server.stop()
-    const wanted = tablesOf(resolve(things({ a: text(), b: integer({ default: 3 }) })))
-    const opened = await Promise.all([1, 2, 3, 4].map(() => server.openStore()))
-    const results = await Promise.all(opened.map(({ structure }) => migrate(structure, wanted)))
-    await Promise.all(opened.map((one) => one.close()))
-    expect(new Set(results.map(({ generation }) => generation))).toEqual(new Set([2]))
-    expect(results.filter(({ migration }) => migration.changes.length > 0)).toHaveLength(1)
-  })
-
-  test('who still runs with a declaration that the data have left is refused, and goes on where it can', async () => {
-    const server = await started(things({ a: text() }), { a: 'x' })
-    const opened = await server.openStore()
-    const bring = (declaration: AppDeclaration) => migrate(opened.structure, tablesOf(resolve(declaration)))
-    const status = async () => (await server.call('GET', '/api/things/1/')).status
-    await bring(things({ a: text(), b: text({ optional: true }) }))
-    await Bun.sleep(1500)
-    expect(await status()).toBe(200)
-    await server.expect(201, 'POST', '/api/things/', { a: 'y' })
-    await bring(things({ a: text({ max: 5 }), b: text({ optional: true }) }))
-    await opened.close()
-    await eventually(async () => (await status()) !== 200)
-    const refused = await server.call('GET', '/api/things/1/')
-    expect([refused.status, refused.body.code]).toEqual([503, 'outdated'])
-    expect((await server.call('GET', '/api/health')).status).toBe(503)
   })
 
   test('a default that comes with another type is of that type, and an old unique does not stand in its way', async () => {
@@ -346,9 +265,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       things: entity({ fields: { a: text({ unique: true }), to: ref('others', { optional: true }) } }),
       others: entity({ fields: { a: text() } }),
     })
-    const server = new TestServer(store, both)
-    servers.push(server)
-    await server.start()
+    const server = await started(both)
     await server.expect(201, 'POST', '/api/others/', { a: 'o' })
     for (const a of ['x', 'y']) await server.expect(201, 'POST', '/api/things/', { a, to: { id: 1 } })
     await server.restart(withAdmins({ others: entity({ fields: { a: text() } }) }))
@@ -386,33 +303,6 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     expect((await entityAt(server, 'notes/1')).on).toEqual({ id: 1 })
   })
 
-  test('a token is of the type that gave it, and not of another that has its name by now', async () => {
-    const users = (more = {}) => entity({ login: { userType: 'user' }, fields: {}, ...more })
-    const server = new TestServer(store, withAdmins({ users: users() }))
-    servers.push(server)
-    await server.start()
-    const { token } = await server.user('users', { email: 'old@example.com' })
-    await server.restart(withAdmins({ people: users({ was: 'users' }) }))
-    await server.restart(withAdmins({ people: users(), users: users({ login: { userType: 'staff' } }) }))
-    await server.user('users', { email: 'new@example.com' })
-    expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
-  })
-
-  test('a type that logs in again must know its e-mails as it did', async () => {
-    const server = new TestServer(
-      store,
-      withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) }),
-    )
-    servers.push(server)
-    await server.start()
-    await server.user('users', { email: 'a@example.com' })
-    await server.restart(withAdmins({ users: entity({ fields: { email: text() } }) }))
-    await server.expect(200, 'PATCH', '/api/users/1/', { email: 'b@example.com' })
-    expect(
-      await refusal(server, withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) })),
-    ).toContain('users.email_key is made from email, which 1 of users (users/1) have changed meanwhile')
-  })
-
   test('a text that must be unique is not longer than every index takes', async () => {
     const server = await started(
       things(
@@ -444,26 +334,5 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     expect(await refusal(server, things({ Title: text({ optional: true }) }))).toContain(
       "things.Title differs from title, which is kept aside, in capitals only: say was: 'title'",
     )
-  })
-
-  test('who does not know of a reference, or of what is required, does not go on', async () => {
-    for (const next of [
-      withAdmins({
-        things: entity({ fields: { a: text() } }),
-        more: entity({ fields: { of: ref('things') } }),
-      }),
-      things({ a: text(), b: text() }),
-      things({ a: text(), c: integer({ optional: true, unique: true }) }),
-    ]) {
-      const server = await started(things({ a: text() }))
-      const opened = await server.openStore()
-      await migrate(opened.structure, tablesOf(resolve(next)))
-      // Not even for a moment: the look once a second is for those who only read.
-      const statuses = new Set<number>()
-      for (let tries = 0; tries < 20; tries++)
-        statuses.add((await server.call('POST', '/api/things/', { body: { a: 'x' } })).status)
-      expect([...statuses]).toEqual([503])
-      await opened.close()
-    }
   })
 })

@@ -1,69 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import {
-  boolean,
-  choice,
-  entity,
-  everyone,
-  integer,
-  list,
-  object,
-  ref,
-  signedIn,
-  text,
-} from '../../src/takeback.ts'
-import { withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore } from '../harness.ts'
-
-const own = 'owner.id == me.id'
-
-/** Own rows only, a team's, public ones, hidden and read-only fields, a state machine. */
-const rules = withAdmins({
-  companies: entity({
-    fields: { name: text(), open: boolean({ default: false }) },
-    access: { read: 'open || id == me.company.id' },
-  }),
-  users: entity({
-    login: { userType: 'user' },
-    fields: {
-      name: text({ optional: true }),
-      company: ref('companies', { optional: true }),
-      phone: text({ optional: true, read: 'id == me.id' }),
-      score: integer({ default: 0, write: 'me.type == "staff"' }),
-    },
-    access: { create: everyone, read: 'id == me.id || company.id == me.company.id', update: 'id == me.id' },
-  }),
-  staff: entity({ login: { userType: 'staff' }, fields: { level: integer({ default: 1 }) } }),
-  notes: entity({
-    fields: { title: text(), owner: ref('users', { optional: true }), tags: list(text(), { default: [] }) },
-    access: { create: own, read: own, update: own, delete: own, restore: own, purge: own, history: own },
-  }),
-  slots: entity({
-    fields: { name: text(), owner: ref('users'), size: integer({ max: 9 }) },
-    unique: [['name', 'owner.id']],
-    access: { create: own, read: 'me != null', update: 'owner.id == me.id && next.owner.id == me.id' },
-  }),
-  tasks: entity({
-    fields: {
-      title: text(),
-      status: choice(['open', 'held', 'done'], { default: 'open' }),
-      owner: ref('users', { optional: true }),
-      price: integer({ optional: true, read: 'me.type == "staff"', write: 'me.type == "staff"' }),
-      secretly: object(
-        { hint: text({ optional: true }), deep: text({ optional: true }) },
-        { optional: true, read: 'me.type == "staff"' },
-      ),
-    },
-    access: {
-      read: everyone,
-      create: 'status == "open" && me != null',
-      update:
-        'me.type == "staff" || (owner.company.id == me.company.id && (status == next.status || (status == "open" && next.status == "held")))',
-      delete: signedIn,
-      restore: 'status == "held"',
-      history: signedIn,
-    },
-  }),
-})
+import { rules } from '../rules.ts'
 
 onEveryStore('rules', rules, (server) => {
   let ann = { id: 0, token: '' }
@@ -416,29 +353,3 @@ onEveryStore('rules', rules, (server) => {
     expect(received.body).toEqual({ message: 'You may not do this.', code: 'forbidden' })
   })
 })
-
-onEveryStore(
-  'explained denials',
-  rules,
-  (server) => {
-    test('name the rule that stands behind a 403, a 404 and a 401', async () => {
-      const ann = await server.user('users', { email: 'ann@example.com' })
-      await server.expect(201, 'POST', '/api/notes/', { title: 'x' })
-      const said = async (method: string, path: string, body?: unknown, token: string | null = ann.token) =>
-        (await server.call(method, path, { token, ...(body !== undefined && { body }) })).body.denied_by
-      expect(await said('POST', '/api/notes/', { title: 'x' })).toBe('notes.access.create: owner.id == me.id')
-      expect(await said('GET', '/api/notes/1/')).toBe('notes.access.read: owner.id == me.id')
-      expect(await said('PATCH', '/api/notes/1/', { title: 'y' })).toBe(
-        'notes.access.read: owner.id == me.id',
-      )
-      expect(await said('DELETE', '/api/users/1/')).toBe('users.access.delete: no rule, so admins only')
-      expect(await said('GET', '/api/notes/1/', undefined, null)).toBe('notes.access.read: owner.id == me.id')
-      expect(await said('GET', '/api/notes/99/')).toBeUndefined()
-      expect(await said('POST', '/api/notes/', [{ title: 'x' }])).toBe(
-        'notes.access.create: owner.id == me.id',
-      )
-      expect(await said('PATCH', '/api/staff/1/', {})).toBe('staff.access.read: no rule, so admins only')
-    })
-  },
-  { 'explain-denials': '' },
-)

@@ -1,0 +1,260 @@
+import type { Edge } from '../src/declare/model.ts'
+import { resolve } from '../src/declare/resolve.ts'
+import { graph } from './declarations.ts'
+
+export const { edges } = resolve(graph)
+export const TYPES = ['companies', 'people', 'papers'] as const
+export type Type = (typeof TYPES)[number]
+
+export interface Thing {
+  readonly type: Type
+  readonly id: number
+  readonly name: string
+  /** By path, in their order: at most one, where it is not a list. */
+  references: Record<string, readonly number[]>
+  deletion: number | null
+}
+
+type Values = Pick<Thing, 'references' | 'deletion'>
+
+/** Of one thing, as an operation found and left it; `before` is undefined where it was made. */
+interface Touched {
+  readonly thing: Thing
+  readonly before: Values | undefined
+  readonly after: Values
+}
+
+interface Operation {
+  readonly id: string
+  readonly at: string
+  /** Those that it made, as a deletion; none where it deleted nothing. */
+  readonly deletion: number
+  readonly touched: readonly Touched[]
+}
+
+interface Cleared {
+  readonly deletion: number
+  readonly thing: Thing
+  readonly edge: Edge
+  readonly target: number
+  readonly place: number
+  /** Whether somebody has set the reference since. */
+  written: boolean
+}
+
+/** What the server should do, in the plainest words: no SQL, no sets, one thing at a time. */
+export class World {
+  readonly things: Thing[] = []
+  readonly operations: Operation[] = []
+  #cleared: Cleared[] = []
+  #operations = 0
+
+  /** Runs something, and notes what it did as an operation, if the server says that it was one. */
+  async note(work: () => Promise<{ id: string; at: string }>): Promise<void> {
+    const before = new Map(this.things.map((thing) => [thing, copyOf(thing)]))
+    const deletions = this.#operations
+    const { id, at } = await work()
+    const touched = this.things.flatMap((thing): Touched[] => {
+      const former = before.get(thing)
+      if (former !== undefined && isSame(former, thing)) return []
+      return [{ thing, before: former, after: copyOf(thing) }]
+    })
+    for (const one of this.#cleared) if (targetsOf(one.thing, one.edge).length > 0) one.written = true
+    // What deletes nothing is no deletion, and has cleared nothing.
+    const deletion = this.#operations > deletions ? this.#operations : 0
+    if (id !== '') this.operations.push({ id, at, deletion, touched })
+  }
+
+  /** The status, and whether anything is written. Operations are given newest first. */
+  undo(operations: readonly Operation[]): { status: number; written: boolean } {
+    const things = new Set(operations.flatMap(({ touched }) => touched.map(({ thing }) => thing)))
+    const wanted = [...things].map((thing) => {
+      const versions = operations.flatMap(({ touched }) => touched.filter((one) => one.thing === thing))
+      return { thing, now: copyOf(thing), next: this.#takeBack(thing, versions) }
+    })
+    if (wanted.some(({ next }) => next === 'conflict')) return { status: 409, written: false }
+    const changes = wanted.flatMap(({ next, ...rest }) =>
+      next === 'conflict' || isSame(next, rest.thing) ? [] : [{ ...rest, next }],
+    )
+    const operation = this.#operations + 1
+    for (const { thing, next } of changes) {
+      thing.references = next.references
+      thing.deletion = next.deletion === ITSELF ? operation : next.deletion
+    }
+    if (!this.#isSound()) {
+      for (const { thing, now } of changes) Object.assign(thing, now)
+      return { status: 409, written: false }
+    }
+    this.#operations = operation
+    const deletions = operations.map(({ deletion }) => deletion)
+    this.#cleared = this.#cleared.filter(
+      (one) => !deletions.includes(one.deletion) || !changes.some(({ thing }) => thing === one.thing),
+    )
+    for (const { thing, now } of changes) this.#keepCleared(thing, now, changes)
+    return { status: 200, written: changes.length > 0 }
+  }
+
+  /** What is emptied because its target goes is known, under the deletion that the target has then. */
+  #keepCleared(thing: Thing, now: Values, changes: readonly { thing: Thing; now: Values }[]): void {
+    for (const edge of this.edgesOf(thing.type)) {
+      const after = targetsOf(thing, edge)
+      // Only such references are emptied by a deletion, and set again by its restore.
+      if (edge.onDelete !== 'clear' || (edge.list === undefined && after.length > 0)) continue
+      for (const [place, target] of (now.references[edge.path] ?? []).entries()) {
+        const gone = changes.find((one) => one.thing.type === edge.to && one.thing.id === target)
+        const deletion = gone?.thing.deletion ?? null
+        if (after.includes(target) || deletion === null || gone?.now.deletion === deletion) continue
+        this.#cleared = this.#cleared.filter(
+          (one) =>
+            one.deletion !== deletion || one.thing !== thing || one.edge !== edge || one.target !== target,
+        )
+        this.#cleared.push({ deletion, thing, edge, target, place, written: false })
+      }
+    }
+  }
+
+  /** Each value goes back if it still is what the version made it; stays if it is back already; is in the way otherwise. */
+  #takeBack(thing: Thing, versions: readonly Touched[]): Values | 'conflict' {
+    const next = copyOf(thing)
+    for (const { before, after } of versions) {
+      const differs = (path: string) =>
+        !Bun.deepEquals(next.references[path] ?? [], after.references[path] ?? [])
+      const paths = this.edgesOf(thing.type).map(({ path }) => path)
+      if (before === undefined) {
+        if (next.deletion !== null) continue
+        if (paths.some(differs)) return 'conflict'
+        next.references = { ...thing.references }
+        next.deletion = thing.deletion ?? ITSELF
+        continue
+      }
+      const isBack = next.deletion === before.deletion || (after.deletion === null && next.deletion !== null)
+      if (before.deletion !== after.deletion && !isBack) {
+        if (next.deletion !== after.deletion) return 'conflict'
+        next.deletion = before.deletion
+      }
+      for (const path of paths) {
+        const [from, to] = [before.references[path] ?? [], after.references[path] ?? []]
+        if (Bun.deepEquals(from, to) || Bun.deepEquals(from, next.references[path] ?? [])) continue
+        if (differs(path)) return 'conflict'
+        next.references[path] = from
+      }
+    }
+    return next
+  }
+
+  /** What is live refers to what is live, and names that must be unique are. */
+  #isSound(): boolean {
+    const live = this.things.filter(({ deletion }) => deletion === null)
+    const names = live.filter(({ type }) => type !== 'people').map(({ type, name }) => `${type} ${name}`)
+    return (
+      new Set(names).size === names.length &&
+      live.every((thing) =>
+        this.edgesOf(thing.type).every((edge) =>
+          targetsOf(thing, edge).every((target) => this.find(edge.to, target)?.deletion === null),
+        ),
+      )
+    )
+  }
+
+  find(type: string, id: number | null | undefined): Thing | undefined {
+    return this.things.find((thing) => thing.type === type && thing.id === id)
+  }
+
+  edgesOf(type: string): Edge[] {
+    return edges.filter((edge) => edge.from === type)
+  }
+
+  /** What hangs from a thing by cascades, as far as `reaches` says. */
+  extent(root: Thing, reaches: (thing: Thing) => boolean): Thing[] {
+    const found = [root]
+    for (const one of found)
+      for (const edge of edges.filter(({ to, onDelete }) => to === one.type && onDelete === 'cascade'))
+        for (const thing of this.things)
+          if (
+            thing.type === edge.from &&
+            targetsOf(thing, edge).includes(one.id) &&
+            reaches(thing) &&
+            !found.includes(thing)
+          )
+            found.push(thing)
+    return found
+  }
+
+  remove(root: Thing): number {
+    if (root.deletion !== null) return 200
+    const extent = this.extent(root, ({ deletion }) => deletion === null)
+    const outside = this.things.filter((thing) => thing.deletion === null && !extent.includes(thing))
+    const pointing = outside.flatMap((thing) =>
+      this.edgesOf(thing.type).flatMap((edge) =>
+        targetsOf(thing, edge).flatMap((target, place) =>
+          extent.some(({ type, id }) => type === edge.to && id === target)
+            ? [{ thing, edge, target, place }]
+            : [],
+        ),
+      ),
+    )
+    if (pointing.some(({ edge }) => edge.onDelete === 'restrict')) return 409
+    const deletion = ++this.#operations
+    for (const thing of extent) thing.deletion = deletion
+    for (const one of pointing) {
+      const { thing, edge, target } = one
+      this.#cleared.push({ deletion, ...one, written: false })
+      thing.references[edge.path] = targetsOf(thing, edge).filter((id) => id !== target)
+    }
+    return 200
+  }
+
+  restore(root: Thing): number {
+    const { deletion } = root
+    if (deletion === null) return 200
+    const extent = this.extent(root, (thing) => thing.deletion === deletion)
+    const dead = extent.some((thing) =>
+      this.edgesOf(thing.type).some((edge) =>
+        targetsOf(thing, edge).some((id) => {
+          const target = this.find(edge.to, id)
+          return target !== undefined && target.deletion !== null && !extent.includes(target)
+        }),
+      ),
+    )
+    if (dead) return 409
+    const taken = extent.some(
+      ({ type, name }) =>
+        type !== 'people' &&
+        this.things.some((other) => other.type === type && other.name === name && other.deletion === null),
+    )
+    if (taken) return 422
+    const back = this.#cleared.filter(
+      ({ deletion: by, edge, target }) =>
+        by === deletion && extent.some(({ type, id }) => type === edge.to && id === target),
+    )
+    this.#cleared = this.#cleared.filter((one) => !back.includes(one))
+    for (const { thing, edge, target, place, written } of back.sort((a, b) => a.place - b.place)) {
+      if (written && edge.list === undefined) continue
+      const now = targetsOf(thing, edge)
+      const most = edge.list === undefined ? 1 : (edge.list.max ?? Number.POSITIVE_INFINITY)
+      if (now.length < most && !now.includes(target))
+        thing.references[edge.path] = now.toSpliced(place, 0, target)
+    }
+    for (const thing of extent) thing.deletion = null
+    return 200
+  }
+}
+
+function targetsOf(thing: Thing, { path }: Edge): readonly number[] {
+  return thing.references[path] ?? []
+}
+
+/** Deleted by the very undo that is under way. */
+const ITSELF = -1
+
+function copyOf({ references, deletion }: Values) {
+  return { references: { ...references }, deletion }
+}
+
+function isSame(a: Values, b: Values): boolean {
+  const paths = [...Object.keys(a.references), ...Object.keys(b.references)]
+  return (
+    a.deletion === b.deletion &&
+    paths.every((path) => Bun.deepEquals(a.references[path] ?? [], b.references[path] ?? []))
+  )
+}

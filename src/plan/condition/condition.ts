@@ -10,7 +10,7 @@ import { SqlWriter } from './sql-writer.ts'
 export class Conditions {
   readonly #model: Model
   readonly #dialect: Dialect
-  /** For a filter: whose eyes it looks through. A rule looks at everything. */
+  /** For filters: the viewer, who may not see everything. Rules see everything. */
   readonly #viewer: Viewer | undefined
 
   constructor(model: Model, dialect: Dialect, viewer?: Viewer) {
@@ -23,12 +23,12 @@ export class Conditions {
     return new SqlWriter({ model: this.#model, dialect: this.#dialect, viewer: this.#viewer, rowSource })
   }
 
-  /** What says yes or no, as a condition. */
+  /** A boolean expression as a SQL condition. */
   of(expression: Expression, rowSource: RowSource): Sql {
     return this.#writer(rowSource).write(expression, true)
   }
 
-  /** A value, as something to sort by or to add up. */
+  /** Any expression as a SQL value. */
   value(expression: Expression, rowSource: RowSource): Sql {
     return this.#writer(rowSource).write(expression, false)
   }

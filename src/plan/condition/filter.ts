@@ -14,37 +14,37 @@ import { type Comparable, parseText, shapes } from './query.ts'
 import { expressionShape } from './shape.ts'
 import { ShapeCache } from './shape-cache.ts'
 
-/** A condition from outside that was understood: what its statement depends on, and what it binds. */
+/** A parsed condition of a client: its expression, its shape, and its parameters. */
 export interface Filter {
   readonly expression: Expression
   readonly shape: string
   readonly params: Params
 }
 
-/** What whoever looks can say about Entities of a type. */
+/** The conditions that a viewer can use for a type. */
 export interface Filters {
-  /** `?filter=`: undefined, and a note, where it cannot be understood, or costs too much; in the past more does. */
+  /** `?filter=`: undefined, with a note, if it is not valid or too expensive. Filters over the past are more expensive. */
   parse(text: string, errors: Errors, past?: boolean): Filter | undefined
-  /** `?customer.id=5`: the same. `besides`: the names of the parameters that are no values. */
+  /** `?customer.id=5`: the same. `besides`: parameters that are not values, for hints. */
   equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
-  /** The value that a dot path names; undefined where there is none that can be compared. */
+  /** The value at a dot path; undefined if there is none that can be compared. */
   comparable(path: string): Comparable | undefined
-  /** What to write in the place of a dot path that names no such value, as the end of a sentence. */
+  /** A hint for a dot path that names no such value, as the end of a sentence. */
   hint(path: string): string
 }
 
-/** The value at a path is to be what the text says. `at` tells apart those of one request. */
+/** `path=text`. `at` is its number in the request, which names its parameter. */
 interface Equality {
   readonly path: string
   readonly text: string
   readonly at: number
 }
 
-/** Literals of equalities are counted from here: a filter has fewer of its own. */
+/** Literals of equalities have numbers from here on. A filter never has that many literals. */
 const EQUALITIES = 1000
 
 export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect): Filters {
-  // Clients send the same again and again.
+  // Clients send the same filters again and again.
   const known = new ShapeCache<Filter | Mistake>()
   const comparables = new ShapeCache<Comparable | null>()
   const comparable = (path: string) => comparables.of(path, () => comparableAt(path, scope)) ?? undefined
@@ -110,7 +110,7 @@ function filterOf(expression: Expression, dialect: Dialect): Filter {
   return { expression, shape: expressionShape(expression), params }
 }
 
-/** The values that it binds. */
+/** Adds the parameters of an expression. */
 function bindLiterals(expression: Expression, dialect: Dialect, params: Params): void {
   if (expression.op === 'literal') {
     const { kind, scale, value, at } = expression

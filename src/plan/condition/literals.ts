@@ -3,12 +3,12 @@ export function literalName(at: number): string {
   return `$literal ${at}`
 }
 
-/** The name under which the end of a range that starts with it is bound. */
+/** The parameter of the upper bound of a prefix range. */
 export function behindName(at: number): string {
   return `${literalName(at)} behind`
 }
 
-/** The first text behind all that start with this one; undefined where there is none. */
+/** The upper bound of all texts with this prefix; undefined if there is none. */
 export function behind(prefix: string): string | undefined {
   const points = [...prefix].map((one) => one.codePointAt(0) ?? 0)
   while (points.length > 0) {

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../declare/closest.ts'
 
-/** What other APIs call things, and what they are called here. */
+/** Parameter names of other APIs, and what to use here instead. */
 const elsewhere: Readonly<Record<string, string>> = {
   page: 'pages go on with cursor, which takes next of the page before',
   offset: 'pages go on with cursor, which takes next of the page before',
@@ -20,7 +20,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   where: 'conditions are given by filter',
 }
 
-/** The end of a sentence about a parameter that is not known; nothing where there is nothing to add. */
+/** A hint about an unknown parameter, as the end of a sentence; empty if there is none. */
 export function parameterHint(name: string, parameters: readonly string[]): string {
   const known = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
   return known === undefined ? didYouMean(name, parameters) : `; ${known}`

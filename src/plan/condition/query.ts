@@ -7,7 +7,7 @@ import { columnOf, type EntityType, type Field, walk } from '../../declare/model
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { ownColumns } from '../tables/columns.ts'
 
-/** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
+/** A value that lists can be filtered and sorted by, of the Entity itself or behind references. */
 export interface Comparable {
   readonly path: string
   readonly kind: ValueKind
@@ -43,8 +43,8 @@ export const shapes: Record<ColumnKind, string> = {
 }
 
 /**
- * A query parameter is text; here, and only here, text stands for values of other types. `null` is `null`, but for texts.
- * What counts is the type, not the field's limits: they may be narrower than what is there already.
+ * Parses a query parameter. Only here does text stand for values of other types. `null` is null, except for texts.
+ * The value must fit the type, not the limits of the field: older values may be outside of them.
  */
 export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind' | 'scale'>): unknown {
   if (kind === 'text') return isStorable(text) ? text : undefined
@@ -72,7 +72,7 @@ export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind'
   }
 }
 
-/** A cursor comes from outside like anything else: its values must be of their columns' types. */
+/** Cursors are input like any other: their values must fit the types of their columns. */
 export function bindJson(value: unknown, target: Comparable, dialect: Dialect): Bound | undefined {
   if (value === null) return target.path === 'id' ? undefined : null
   if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
@@ -82,7 +82,7 @@ export function bindJson(value: unknown, target: Comparable, dialect: Dialect): 
     : dialect.encode(target.kind, target.scale)(normal)
 }
 
-/** The kinds that are a text in JSON. */
+/** The kinds whose JSON is a string. */
 function isText(kind: ColumnKind): boolean {
   return ['text', 'decimal', 'date', 'datetime'].includes(kind)
 }

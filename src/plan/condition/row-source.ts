@@ -17,6 +17,6 @@ export function rowOf(type: EntityType, alias = sql`t`): RowSource {
   return { type, stored: true, self: (column) => sql`${alias}.${id(column)}` }
 }
 
-/** Who asks, and when: bound to whatever has a condition in it. */
+/** Parameters of every condition: the id of the caller, and the time of the request. */
 export const ME = '$caller'
 export const NOW = '$instant'

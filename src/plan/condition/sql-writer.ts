@@ -50,8 +50,8 @@ export class SqlWriter {
   }
 
   /**
-   * `holds`: all that counts is whether it is true, so that what is false may as well be not known, and the other way
-   * round. Then a condition on what a reference points at can be written the way that finds the few first.
+   * `holds`: only whether it is true counts, so false and unknown are the same. That allows SQL which starts from the few
+   * targets that meet a condition, instead of from every row that refers to one.
    */
   write(expression: Expression, holds: boolean): Sql {
     switch (expression.op) {
@@ -117,7 +117,7 @@ export class SqlWriter {
     return sql`CASE (${test}) WHEN TRUE THEN ${met} WHEN FALSE THEN ${unmet} END`
   }
 
-  /** A rule's literals are words of the Model; a filter's come from outside, and are bound. */
+  /** Literals of rules stand in the SQL. Literals of filters come from clients and are bound. */
   #literal({ kind, scale, value, at }: Literal): Sql {
     if (this.#viewer !== undefined) return this.#dialect.literal(param(literalName(at), kind), kind)
     if (typeof value === 'boolean') return value ? sql`TRUE` : sql`FALSE`
@@ -145,7 +145,7 @@ export class SqlWriter {
   #in({ value: wanted, of }: Extract<Expression, { op: 'in' }>, holds: boolean): Sql {
     return this.#over(wanted, of, holds, (value) => {
       const all = of.map((one) => this.#operand(one))
-      // A query alone in the parentheses would be one for any number of rows, and false where it has none.
+      // A single subquery in the parentheses would be `IN (SELECT …)`, which is false instead of unknown without rows.
       return of.length === 1 ? sql`${value} = ${join(all)}` : sql`${value} IN (${join(all)})`
     })
   }
@@ -159,8 +159,8 @@ export class SqlWriter {
   }
 
   /**
-   * A condition on a value. Where it is behind references and nothing else in the condition depends on the row, those
-   * that meet it are looked for first.
+   * A condition on a value. If the value is behind references, and nothing else in the condition depends on the row, the
+   * targets that meet it are found first.
    */
   #over(value: Expression, others: readonly Expression[], holds: boolean, make: (value: Sql) => Sql): Sql {
     if (!holds || value.op !== 'value' || value.place.hops.length === 0 || value.place.root.of !== 'self')
@@ -192,7 +192,7 @@ export class SqlWriter {
     }
   }
 
-  /** What starts with a literal is a range of the texts, which an index can find. */
+  /** The upper bound of a prefix search: as a range, an index can serve it. */
   #behind(part: Expression): Sql | undefined {
     if (part.op !== 'literal' || part.value === '') return undefined
     const bound = behind(String(part.value))
@@ -201,7 +201,7 @@ export class SqlWriter {
     return this.#dialect.literal(text, 'text')
   }
 
-  /** The value in a place; NULL where there is none, or where it must not be seen. */
+  /** The value at a place; NULL if there is none, or if the viewer may not see it. */
   #place({ root, hops, column }: Place, as?: { kind: ColumnKind; scale: number }): Sql {
     if (root.of === 'me') return this.#mine(root.entity, hops, column)
     if (root.of === 'item' && hops.length === 0)
@@ -219,7 +219,7 @@ export class SqlWriter {
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${start} AND ${way.live})`
   }
 
-  /** Of whoever asks: looked up as it stands now, not as it was when they signed in. Not all of it need be theirs to see. */
+  /** A value of the caller, as it is now and not as it was at login. Callers need not see all of their own fields. */
   #mine(entity: string, hops: readonly Hop[], column: string): Sql {
     if (hops.length === 0 && column === 'id') return param(ME)
     const me = this.#alias()
@@ -231,7 +231,7 @@ export class SqlWriter {
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${value(first.column)} AND ${way.live})`
   }
 
-  /** The tables on the way over some references, each row live, and to be seen by whoever looks. */
+  /** The joined tables along some references. Each row must be live and visible to the viewer. */
   #way(hops: readonly Hop[]): {
     first: Sql
     last: Sql
@@ -272,7 +272,7 @@ export class SqlWriter {
     return type === undefined ? sql`${alias}.${id(column)}` : this.#seen(column, rowOf(type, alias))
   }
 
-  /** A column whose field only some may see, and not of every Entity, is empty elsewhere. */
+  /** A column, or NULL in Entities where the viewer may not see its field. */
   #seen(column: string, rowSource: RowSource): Sql {
     const rule = this.#viewer === undefined ? yes : columnRule(this.#viewer, rowSource.type, column)
     if (rule === yes) return rowSource.self(column)
@@ -308,7 +308,7 @@ export class SqlWriter {
     })
   }
 
-  /** Whether whoever looks sees that field of every Entity. */
+  /** Whether the viewer sees that field in every Entity. */
   #isSeen({ root, hops, column }: Place): boolean {
     if (this.#viewer === undefined) return true
     const name = hops.at(-1)?.to ?? (root.of === 'me' ? root.entity : this.#rowSource.type.name)
@@ -342,7 +342,7 @@ export class SqlWriter {
       : this.#dialect.itemOf(alias, 'id', 'integer', 0)
   }
 
-  /** Whether the rows of a list of references are in their table already. */
+  /** Whether the members of a list are stored in its link table. */
   #isStored({ place }: ListPlace): boolean {
     return (
       place.hops.length > 0 || place.root.of === 'me' || (place.root.of === 'self' && this.#rowSource.stored)
@@ -354,7 +354,7 @@ export class SqlWriter {
   }
 }
 
-/** Depths of those items that have no name, apart from those that have. */
+/** Item depths of `in` begin here: larger than any depth of `exists` and `all`. */
 const MEMBERS = 1000
 const TARGET = 'target'
 
@@ -366,12 +366,12 @@ function linkRowsOf({ item }: ListPlace): LinkRows | undefined {
   return typeof item === 'object' && 'table' in item ? item : undefined
 }
 
-/** The id of what has a list. */
+/** The id of the Entity that has a list. */
 function idOf({ place }: ListPlace): Expression {
   return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
 }
 
-/** Whether a value is the same for all rows: of whoever asks. */
+/** Whether a value belongs to the caller, and so is the same for all rows. */
 function isMine(expression: Expression): boolean {
   return expression.op === 'value' && expression.place.root.of === 'me'
 }

@@ -1,27 +1,27 @@
 import { budget } from '../../budget.ts'
 
 /**
- * How much each expansion of an answer may bring along. The whole budget is divided beforehand, by what is asked for and
- * not by what is there: so the same Entity is expanded alike, whatever stands beside it on the page.
+ * How much each expansion may add to an answer. The budget is divided in advance, by what the request asks for and not
+ * by the data. So an Entity is always expanded in the same way, whatever else is on the page.
  */
 export interface Allotment {
-  /** Of each list, so many of its first. */
+  /** How many Entities at most of each list: the first ones. */
   readonly entities: number
-  /** For each list, or for each single Entity, that is reached over so many lists. */
+  /** How many bytes at most for each list or single Entity, by the number of lists on the way to it. */
   bytes(lists: number): number
 }
 
-/** So many Entities are few, whatever their size: they are not weighed. */
+/** Pages of up to this many Entities are not measured before their JSON is made. */
 export const UNWEIGHED = 50
 
-/** What is asked for: of so many rows, along so many paths, with so many lists behind each other. */
+/** What the request asks for: how many rows, how many paths, and how many lists at most along one path. */
 interface ExpansionExtent {
   readonly rows: number
   readonly paths: number
   readonly depth: number
 }
 
-/** Nothing, where little can come along. */
+/** Undefined where expansions cannot become large. */
 export function allotmentOf({ rows, paths, depth }: ExpansionExtent): Allotment | undefined {
   if (depth === 0 && rows * (1 + paths) <= UNWEIGHED) return undefined
   const shares = rows * paths

@@ -2,14 +2,14 @@ import type { Bound } from '../../store/dialect.ts'
 import { and, join, param, type Sql, sql } from '../../store/sql.ts'
 import type { SortKey } from '../condition/query.ts'
 
-/** What is sorted by, as SQL. */
+/** A sort key with its SQL. */
 export type Key = SortKey & { readonly sql: Sql; readonly mayBeEmpty: boolean }
 
-/** Rows that come after the given sort values: greater in the first, or the same there and greater in the next, and so on. */
+/** That a row comes after the given sort values: greater in the first, or equal there and greater in the next, and so on. */
 export function isBehind(keys: readonly Key[], after: readonly Bound[]): Sql {
   const bound = (at: number) => param(`>${at}`, keys[at]?.by.kind)
   const [first] = keys
-  // All at once where that says the same: each is worked out once, and an index is read from there on.
+  // As one comparison of rows where that means the same: databases can start reading an index there.
   if (keys.every(({ mayBeEmpty, descending }) => !mayBeEmpty && descending === first?.descending)) {
     const beyond = first?.descending ? sql`<` : sql`>`
     return sql`(${join(keys.map((key) => key.sql))}) ${beyond} (${join(keys.map((_, at) => bound(at)))})`

@@ -13,7 +13,7 @@ import { ExpandedJson, type ShownTo } from './expanded-json.ts'
 export interface Expansions {
   /** `?expand=customer,customer.company` */
   parse(text: string, errors: Errors): Expansion
-  /** What is shown of an Entity, with what comes along. `row` is where its columns are, `rows` how many there can be. */
+  /** What is shown of an Entity with its expansions. `row` gives its columns, `rows` says how many rows there can be. */
   shown(type: EntityType, expansion: Expansion, row: (column: string) => Sql, rows: number): Shown
 }
 
@@ -45,7 +45,7 @@ export function compileExpansions({ type: start, viewer, model, dialect, shownTo
   }
 }
 
-/** An Expansion that is being made. */
+/** An Expansion under construction. */
 type Tree = Map<string, Tree>
 
 function graft(root: Tree, hops: readonly string[]): void {
@@ -57,7 +57,7 @@ function graft(root: Tree, hops: readonly string[]): void {
   }
 }
 
-/** The references that a path goes along. It ends, with a note, where it leads nowhere or too far. */
+/** The references along a path. Stops with a note where the path leads nowhere, or is too long. */
 function hopsOf(path: string, start: EntityType, expandable: Expandable, errors: Errors): string[] {
   const hops: string[] = []
   let type = start
@@ -80,7 +80,7 @@ function hopsOf(path: string, start: EntityType, expandable: Expandable, errors:
   return hops
 }
 
-/** How many lists are behind each other, at most. */
+/** The largest number of lists along one path. */
 function listsIn(type: EntityType, expansion: Expansion, expandable: Expandable): number {
   const each = [...expansion].map(([path, inner]) => {
     const target = expandable.target(type, path)

@@ -10,7 +10,7 @@ import {
 } from '../../declare/model.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
-/** What comes along, by dot path of the reference or by the name of those that refer to it. */
+/** What is expanded, by the dot path of a reference or by the name of a reverse reference. */
 export type Expansion = ReadonlyMap<string, Expansion>
 
 /** What can be expanded, for a viewer: references that they see, and those that refer back, to types that they can read. */
@@ -23,7 +23,7 @@ export class Expandable {
     this.#model = model
   }
 
-  /** The references to a type from others, by the names that these have there. */
+  /** The reverse references of a type: references of other types to it. */
   reverses({ name }: EntityType): Reverse[] {
     return reversesOf(this.#model, name).filter(
       ({ from, field }) => this.#viewer.mayField(from, field.path, 'read') !== no,
@@ -46,7 +46,7 @@ export class Expandable {
       .filter((path) => this.target(type, path) !== undefined)
   }
 
-  /** The longest beginning of the names that can be expanded, where it leads, and the names behind it. */
+  /** Takes the longest prefix of the names that can be expanded: its path, its target, and the remaining names. */
   hop(type: EntityType, names: readonly string[]): ExpansionHop | undefined {
     for (let length = names.length; length > 0; length--) {
       const path = names.slice(0, length).join('.')

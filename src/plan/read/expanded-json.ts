@@ -19,14 +19,14 @@ type Columns = (column: string) => Sql
 /** What a viewer sees of a row of any type, and the condition under which they see it at all. */
 export type ShownTo = (type: EntityType, row: Columns) => { shown: Shown; condition: Sql }
 
-/** How far an expansion is from the Entity: over how many references, how many of them lists. */
+/** How far an expansion is from the listed Entity: how many references away, and how many of them are lists. */
 interface Reached {
   readonly depth: number
   readonly lists: number
   readonly allotment: Allotment | undefined
 }
 
-/** An Entity that comes along: the alias of its row, its JSON, and what is asked of it before that is made. */
+/** An expanded Entity: the alias of its row, its JSON, and what is checked before the JSON is made. */
 interface Rendered {
   readonly type: EntityType
   readonly reached: Reached
@@ -42,11 +42,11 @@ interface RowFacts {
   readonly guard: Shown['guard']
 }
 
-/** A row where it is weighed, before its JSON is made. */
+/** The alias of a row whose size is measured, before its JSON is made. */
 const weighed = sql`w`
 
 /**
- * The JSON of an Entity with what comes along, made by the database: each target by its id, under the rule by which the
+ * The JSON of an Entity with its expansions, made by the database: each target by its id, under the rule by which the
  * viewer may read it. So a list with any number of expansions is one query.
  */
 export class ExpandedJson {
@@ -101,7 +101,7 @@ export class ExpandedJson {
     }
   }
 
-  /** The one that a reference points at, where it is seen. */
+  /** The target of a reference; null if the viewer may not see it. */
   #single(reference: Sql, { type, reached, alias, json, asked }: Rendered): Sql {
     const most = reached.allotment?.bytes(reached.lists)
     const made =
@@ -111,7 +111,7 @@ export class ExpandedJson {
     return sql`(SELECT ${made} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = ${reference} AND ${asked.seen})`
   }
 
-  /** A reference that is not expanded, although it could be: too much would come along. */
+  /** A reference that is not expanded because the answer would become too large. */
   #truncated(target: Sql): Sql {
     return this.#dialect.object([
       ['id', this.#dialect.render('reference', target, 0)],
@@ -119,13 +119,13 @@ export class ExpandedJson {
     ])
   }
 
-  /** All of a list of references, in its order; of what must not be seen the id. */
+  /** All members of a list of references, in order. Members that the viewer may not see have only their id. */
   #members(type: EntityType, { path }: Field, source: Sql, rendered: Rendered): Sql {
     const { type: target, alias, json, reached } = rendered
     const { entities, bytes: most } = allotted(reached)
     const { seen: isSeen, bytes } = this.#ask(target, weighed)
     const plain = this.#dialect.object([['id', this.#dialect.render('reference', sql`q."target"`, 0)]])
-    // Which ones come along is told by their size, before any JSON is made.
+    // Sizes decide which members are expanded, before any JSON is made.
     const all = sql`SELECT l."target", l."place", ${weighed}."id" AS "found",
       sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY l."place" ROWS UNBOUNDED PRECEDING) AS "bytes"
       FROM ${id(linkTableOf(type.name, path).table)} l LEFT JOIN ${id(target.name)} ${weighed}
@@ -139,7 +139,7 @@ export class ExpandedJson {
     )
   }
 
-  /** A page of those that refer to it, and are seen to: the first ones, and the cursor by which their own list goes on. */
+  /** The first page of the Entities that refer to it, as far as the viewer sees them, and the cursor of the next page. */
   #referring({ from, field }: Reverse, to: Sql, { alias, json, reached }: Rendered): Sql {
     const { entities, bytes: most } = allotted(reached)
     const { seen: isSeen, bytes, guard } = this.#ask(from, weighed)
@@ -161,7 +161,7 @@ export class ExpandedJson {
     return this.#dialect.nested(sql`(SELECT ${object} FROM (${made}) s)`)
   }
 
-  /** Behind the last row `s` that has JSON; behind none, where the first is too large already. */
+  /** The cursor after the last row `s` that has JSON; at the beginning if even the first row is too large. */
   #cursor({ name }: EntityType): Sql {
     const last = sql`coalesce(max(CASE WHEN s.j IS NOT NULL THEN s.n END), 0)`
     const place = sql`${word(`${name}+id [`)} || CAST(${last} AS text) || ']'`
@@ -177,13 +177,13 @@ function further({ depth, lists, allotment }: Reached, more: 0 | 1): Reached {
   return { depth: depth + 1, lists: lists + more, allotment }
 }
 
-/** What a list may bring along: the lists before it share with it, not it with itself. */
+/** The share of a list. Lists before it on the path divide the budget; the list itself does not divide its share. */
 function allotted({ allotment, lists }: Reached): { entities: number; bytes: number } {
   if (allotment === undefined) throw new Error('a list has its allotment')
   return { entities: allotment.entities, bytes: allotment.bytes(lists - 1) }
 }
 
-/** Whether the row of that alias refers to it. */
+/** That the row with this alias refers to `to`. */
 function refersBy(field: PointingField, from: EntityType, alias: Sql, to: Sql): Sql {
   if (field.kind === 'reference') return sql`${alias}.${id(columnOf(field))} = ${to}`
   const links = id(linkTableOf(from.name, field.path).table)

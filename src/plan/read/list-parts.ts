@@ -33,7 +33,7 @@ export interface ReadAccess {
   readonly readRule: Expression
   /** What a rule asks of the Entity; undefined where it asks for nothing. */
   rule(action: 'read' | 'restore' | 'history', rowSource: RowSource): Sql | undefined
-  /** The rule of reading, each side of its `||` by itself; none where it has but one. */
+  /** The operands of the read rule, if the rule is an `||`; otherwise none. */
   sides(rowSource: RowSource): readonly Sql[]
 }
 
@@ -83,12 +83,12 @@ export class ListParts {
     const plain = at === undefined ? shown : shownThen
     const all = expand === undefined ? plain : expansions.shown(type, expand, rowOf(type).self, rows)
     const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
-    // What is expanded comes along, whatever else is asked for.
+    // Expanded references are always shown, even if `fields` does not name them.
     const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
     return renderEntity(type, dialect, { ...all, chosen, more: [...(all.more ?? []), ...deletion] })
   }
 
-  /** The conditions of a selection. `side` stands in the place of the rule of reading: one side of its `||`. */
+  /** The conditions of a selection. `side`, an operand of the `||` of the read rule, replaces that rule. */
   where({ filters, trashed, at, search: words }: Selection, side?: Sql): Sql[] {
     const rowSource = this.rowSource(at)
     const { conditions } = this.access
@@ -109,7 +109,7 @@ export class ListParts {
     return at === undefined ? undefined : this.access.rule('history', this.rowSource(at))
   }
 
-  /** Live, deleted, or either; the deleted are seen by whoever may restore them. */
+  /** Live, deleted, or both. Only those who may restore a deleted Entity see it. */
   #isInState(trashed: Selection['trashed'], rowSource: RowSource): Sql {
     if (trashed === 'without') return sql`t."deleted_at" IS NULL`
     const restore = this.access.rule('restore', rowSource)
@@ -132,7 +132,7 @@ export class ListParts {
     }))
   }
 
-  /** The conditions of a page: those of its selection, and that its rows come behind the last one that was seen. */
+  /** The conditions of a page: those of its selection, and that its rows come after the cursor. */
   pageConditions(query: PageQuery, keys: readonly Key[], side?: Sql): Sql[] {
     const behind = query.after === undefined ? [] : [isBehind(keys, query.after)]
     return [...this.where(query, side), ...behind]
@@ -142,13 +142,13 @@ export class ListParts {
     return join(keys.map((key) => ordered(key.sql, sortColumn(key) ?? '', key.descending)))
   }
 
-  /** A row's place in the sort, for the cursor behind it. */
+  /** The sort values of a row, from which a cursor is made. */
   place(keys: readonly Key[]): Sql {
     const { dialect } = this
     return dialect.array(keys.map(({ by, sql: value }) => dialect.render(by.kind, value, by.scale)))
   }
 
-  /** Whether a declared index has the rows in the order of the sort. Indexes have the live of today only. */
+  /** Whether a declared index has the rows in the order of the sort. Indexes contain live rows only. */
   hasIndex(query: ListQuery): boolean {
     const { filters, sort } = query
     const held = heldIn([this.access.readRule, ...filters.map(({ expression }) => expression)])
@@ -156,7 +156,7 @@ export class ListParts {
     return isOfToday(query) && isServed(this.type, keys, held)
   }
 
-  /** Whether it has all of the live, whatever is in them. */
+  /** Whether it selects all live rows. */
   hasAllLive(query: Selection): boolean {
     const { filters, at } = query
     return (
@@ -165,7 +165,7 @@ export class ListParts {
   }
 }
 
-/** How many rows there can be, of which time, and whether they are in the trash. */
+/** How many rows there can be, as of which time, and whether they may be deleted. */
 interface JsonManner {
   readonly rows: number
   readonly at: string | undefined
@@ -177,7 +177,7 @@ export function isById({ sort }: PageQuery): boolean {
   return sort.length === 1 && sort[0]?.by.path === 'id'
 }
 
-/** The column that is sorted by; undefined where it is that of another Entity. */
+/** The column of a sort key; undefined if the value belongs to a referenced Entity. */
 function sortColumn({ by }: SortKey): string | undefined {
   const { hops, column } = by.value.place
   return hops.length === 0 ? column : undefined

@@ -6,13 +6,13 @@ import type { Figures } from './summary.ts'
 
 export type Trashed = 'without' | 'only' | 'with'
 
-/** Which Entities, checked: what the statement's text depends on, and the values to bind. */
+/** Which Entities are meant, after all checks. */
 export interface Selection {
   readonly filters: readonly Filter[]
   readonly trashed: Trashed
-  /** As it stood at that time; now, where there is none. */
+  /** The data as of this time; undefined for now. */
   readonly at: string | undefined
-  /** The words that are looked for, the last one as the beginning of one. */
+  /** The words to search for; the last one may be the beginning of a word. */
   readonly search: readonly string[] | undefined
 }
 
@@ -27,18 +27,18 @@ export interface PageQuery extends Selection {
 /** A list as it was asked for. */
 export interface ListQuery extends PageQuery, ReadQuery {}
 
-/** What one Entity is shown as. */
+/** Which parts of an Entity are shown. */
 export interface ReadQuery {
   readonly fields: ReadonlySet<string> | undefined
   readonly expand: Expansion | undefined
 }
 
-/** What is live, by what it is: the past and the trash have no indexes, and words have one of their own. */
+/** Whether declared indexes can serve it: live rows of today. Past and trash have no indexes, and a search uses its own. */
 export function isOfToday({ trashed, at, search }: Selection): boolean {
   return trashed === 'without' && at === undefined && search === undefined
 }
 
-/** Everything that the text of the statement depends on, and nothing else. The limit too: some databases compile anew for each that is bound. */
+/** Everything that the SQL depends on. The limit too: bound limits make some databases plan each query anew. */
 export function listShape(query: ListQuery): string {
   return `${pageShape(query)}|${shownShape(query)}`
 }

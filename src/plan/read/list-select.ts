@@ -31,19 +31,19 @@ function isInOrder(list: ListParts, query: ListQuery): boolean {
   return (isById(query) && query.trashed !== 'only') || list.hasIndex(query)
 }
 
-/** Whether a page costs what it has: all of the live, in an order that is there already. */
+/** Whether a page reads no more rows than it has: all live rows, in an order that an index has already. */
 export function isBounded(list: ListParts, query: ListQuery): boolean {
   return list.hasAllLive(query) && (isById(query) || list.hasIndex(query))
 }
 
 function idsOf(list: ListParts, query: ListQuery, keys: readonly Key[]): Sql {
   const order = list.order(keys)
-  // The `+` keeps a walk over the whole table from looking cheaper than the index of the deleted.
+  // The `+` keeps the planner from scanning the whole table in id order instead of using the index of deleted rows.
   const picked = isById(query) && !isInOrder(list, query) ? sql`+${order}` : order
   return sql`SELECT t."id" FROM ${list.table(query.at)} t WHERE ${and(list.pageConditions(query, keys))} ORDER BY ${picked} LIMIT ${count(query.limit + 1)}`
 }
 
-/** A page of each side of the rule, which may have an index of its own: no database merges two of them in an order. */
+/** A page for each operand of the `||`, since each may have its own index: no database merges two indexes in order. */
 function idsOfSides(list: ListParts, query: ListQuery, keys: readonly Key[], sides: readonly Sql[]): Sql {
   const order = list.order(keys)
   const pages = sides.map((side, at) => {
@@ -69,7 +69,7 @@ function selectLarge(
 export function selectTotal(list: ListParts, query: Selection): Sql {
   const counted = (condition: Sql) => sql`SELECT count(*) FROM ${list.table(query.at)} t WHERE ${condition}`
   if (!list.hasAllLive(query)) return counted(and(list.where(query)))
-  // All but the deleted, of which there is an index: not a look at every row.
+  // All rows minus the deleted ones, which have an index: faster than looking at every row.
   return sql`SELECT (SELECT count(*) FROM ${id(list.type.name)}) - (${counted(sql`t."deletion" IS NOT NULL`)})`
 }
 

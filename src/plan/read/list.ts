@@ -24,7 +24,7 @@ import { ranked, type SearchPlan } from './search.ts'
 import type { Figures } from './summary.ts'
 
 export interface ListPlan extends Filters {
-  /** Rows of (JSON of the Entity, its place in the sort), one more than the limit. No JSON where all of it would be too much. */
+  /** Rows of (JSON, sort values), one more than the limit. The JSON is null if the whole page is too large for an answer. */
   page(query: ListQuery): { statement: Statement; params: Params }
   /** The same with as much JSON as fits into an answer. */
   cutPage(query: ListQuery): { statement: Statement; params: Params }
@@ -36,18 +36,18 @@ export interface ListPlan extends Filters {
   readOnly(query: ReadQuery): Statement
   /** One Entity by `$id`, if it was live at a time: id, version, JSON. */
   readAsOf(fields: ReadonlySet<string> | undefined): Statement
-  /** Where fields of it are searched that whoever looks sees. */
+  /** Undefined if the viewer sees none of the searched fields. */
   readonly search: SearchPlan | undefined
   readonly defaultSort: readonly SortKey[]
-  /** What most lists are asked for: nothing in particular. */
+  /** The query of a request without parameters, which most are. */
   readonly plain: ListQuery
-  /** Best first; among what fits equally, the newest. */
+  /** Best match first, then the newest. */
   readonly byRank: readonly SortKey[]
   parseSort(text: string, errors: Errors): readonly SortKey[]
   parseFields(text: string, errors: Errors): ReadonlySet<string>
   parseExpand(text: string, errors: Errors): Expansion
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
-  /** The cursor that goes on behind a row, from what `page` gave besides its JSON. */
+  /** The cursor after a row, from the sort values that `page` gave. */
   cursor(sort: readonly SortKey[], place: Bound): string
   /** The same, from the JSON of all sort values. */
   cursorAt(sort: readonly SortKey[], values: string): string
@@ -117,7 +117,7 @@ function plainQuery(sort: readonly SortKey[]): ListQuery {
 class ListStatements {
   readonly #cache = new ShapeCache<Statement>()
   readonly #dialect: Dialect
-  /** What the declaration makes by itself. */
+  /** The statement without any parameters. */
   readonly #first: Statement
 
   constructor(dialect: Dialect, first: Statement) {
@@ -129,7 +129,7 @@ class ListStatements {
     return this.#cache.of(shape, () => this.#refuseLong(compile(make(), this.#dialect.placeholder, bounded)))
   }
 
-  /** What counts is what a request adds. */
+  /** Only the length that the request adds counts, not what the declaration makes long. */
   #refuseLong(statement: Statement): Statement {
     const added = Buffer.byteLength(statement.text) - Buffer.byteLength(this.#first.text)
     if (added <= budget.statementBytes) return statement

@@ -7,7 +7,7 @@ import { and, count, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
 import type { Comparable } from '../condition/query.ts'
 
-/** Stands in a sort for how well an Entity fits what is looked for. No dot path is called so. */
+/** In a sort, the rank of a search result. No dot path has this name. */
 export const RANK = '~rank'
 export const ranked: Comparable = {
   path: RANK,
@@ -17,28 +17,28 @@ export const ranked: Comparable = {
   value: { op: 'value', kind: 'integer', scale: 0, place: { root: { of: 'self' }, hops: [], column: RANK } },
 }
 
-/** The search in the declared fields of one Entity type. Texts of SQL depend on how many words there are, not on which. */
+/** The search in the declared fields of one Entity type. The SQL depends on the number of words only. */
 export interface SearchPlan {
   /** The dot paths that are searched. */
   readonly paths: readonly string[]
   /** The words of a query parameter; undefined, and a note, where there are none, or too many. */
   parse(text: string, errors: Errors): readonly string[] | undefined
-  /** That each of the words is found in any of the searched paths; the last one as the beginning of a word. */
+  /** Each word must be in one of the searched fields; the last one may be the beginning of a word. */
   condition(words: readonly string[]): Sql
-  /** How well a row fits: a whole number, the same from every database. */
+  /** The rank of a row: a whole number, the same on every database. */
   rank(words: readonly string[]): Sql
   bind(words: readonly string[], params: Params): void
 }
 
 const QUERY = '$search'
-/** A word with a space before and behind it, and with only the one before it. */
+/** Parameters: each word with spaces around it, and the last one with a space before it only. */
 const wholeName = (at: number) => `$whole ${at}`
 const BEGUN = '$begun'
 
-/** What comes before the last word's being found whole: nothing else does. */
+/** Added to the rank if the last word is there as a whole: more than everything else together. */
 const WHOLE = 1_000_000_000
 const UNIT = 1_000_000
-/** Keeps a text of one word from being worth more than any other. */
+/** Added to the length of a text, so that very short texts do not always come first. */
 const LEAST_LENGTH = 100
 
 /** Nothing, where no field is searched. `sees`: of the searched paths, those that whoever searches sees of every Entity. */
@@ -65,7 +65,7 @@ export function compileSearch(
     condition(words) {
       const found = dialect.search.found(type.name, columns, param(QUERY))
       if (paths.length === all.length) return found
-      // The index is one for all of them: what it found elsewhere does not count.
+      // There is one index for all fields. A hit in a field that the viewer does not see must not count.
       const each = marksOf(words).map((mark) => foundIn(paths.map(searchedText), mark))
       return and([found, ...each])
     },
@@ -86,7 +86,7 @@ function searchedText(path: string): Sql {
   return sql`coalesce(t.${id(wordsColumn(path))}, '')`
 }
 
-/** What each word must be found as. */
+/** The parameter to look for, for each word. */
 function marksOf(words: readonly string[]): Sql[] {
   return words.map((_, at) => param(at < words.length - 1 ? wholeName(at) : BEGUN))
 }

@@ -22,7 +22,7 @@ export function isServed(
   })
 }
 
-/** The columns that conditions hold to one value: those that they say are equal to something that is the same for all rows. */
+/** The columns that have the same value in all rows of a list, because a condition compares them with `==`. */
 export function heldIn(conditions: readonly Expression[]): Set<string> {
   const held = new Set<string>()
   const visit = (one: Expression): void => {
@@ -41,7 +41,7 @@ export function heldIn(conditions: readonly Expression[]): Set<string> {
   return held
 }
 
-/** The columns that have a value in every row, for whoever sees them of every Entity. */
+/** The columns that are never null, for a viewer who sees them in every Entity. */
 export function neverEmpty(type: EntityType, always: (path: string) => boolean): ReadonlySet<string> {
   const fields = bodyColumns(type.fields).filter(
     ({ field, within }) => !field.optional && within === undefined && always(field.path),

@@ -8,7 +8,7 @@ import type { Comparable } from '../condition/query.ts'
 export const NUMBERS: readonly string[] = ['integer', 'number', 'decimal']
 export const ORDERED: readonly string[] = [...NUMBERS, 'date', 'datetime']
 
-/** What is to be told about each group, by the dot paths of values. */
+/** What a summary shows of each group, by the dot paths of values. */
 export interface Figures {
   readonly group: readonly Comparable[]
   readonly count: boolean
@@ -18,7 +18,7 @@ export interface Figures {
   readonly max: readonly Comparable[]
 }
 
-/** The rows that it is about, as a list has them, and how to get at a value of one. */
+/** The rows of a summary, and the SQL of a value of a row. */
 export interface SummaryRows {
   readonly from: Sql
   readonly where: Sql
@@ -29,7 +29,7 @@ export interface SummaryRows {
 /** Rows of (JSON of what the database tells by itself, its place, count; for each that is added up its sum and how many). */
 export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dialect): Sql {
   const { group, min, max } = figures
-  // Each value once, under a name: one that is behind references is not the same to a database when it is said again.
+  // Each value gets a name: databases do not recognise a repeated subquery as the same expression in GROUP BY.
   const values = [
     ...new Map([...group, ...addedUp(figures), ...min, ...max].map((by) => [by.path, by])).values(),
   ]
@@ -53,7 +53,7 @@ export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dial
     FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${count(rows.limit + 1)}`
 }
 
-/** What sums and averages are made of, each once. */
+/** The values to add up, for sums and averages, each once. */
 function addedUp({ sum, avg }: Figures): Comparable[] {
   return [...new Map([...sum, ...avg].map((by) => [by.path, by])).values()]
 }
@@ -93,7 +93,7 @@ function sumOf(
   return { sum: fits ? Number(exact) : text, avg: Number(text) / of }
 }
 
-/** Without its point; or from its two halves, where a database could not add up the whole. */
+/** A sum without its decimal point; or put together from two halves, where the database had to add them up apart. */
 function wholeOf(text: string, digits: number): bigint {
   const [high = '0', low] = text.split(' ')
   if (low !== undefined) return BigInt(high) * 67_108_864n + BigInt(low)

@@ -85,7 +85,7 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, params: Par
   }
 }
 
-/** `null`, or what a failed check has left. */
+/** Null, or undefined after a failed check. */
 function isNothing(value: unknown): boolean {
   return value === null || value === undefined
 }
@@ -95,7 +95,7 @@ export function column(name: string): Sql {
   return sql`t.${id(name)}`
 }
 
-/** A change of a row that makes a new version of it. */
+/** The assignments of an UPDATE that make a new version. */
 export function nextVersion(dialect: Dialect): Sql {
   return sql`"version" = "version" + 1, "updated_at" = ${dialect.nextTime(id('updated_at'))}`
 }

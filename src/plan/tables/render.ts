@@ -5,17 +5,17 @@ import { ownColumns } from './columns.ts'
 
 /** What is shown of an Entity, where that is not simply all of it. */
 export interface Shown {
-  /** The row that it is made from; `t`, unless told. */
+  /** The columns of the row; those of the alias `t` if left out. */
   readonly row?: (column: string) => Sql
-  /** The only dot paths, if but some are asked for. */
+  /** Only these dot paths; all if undefined. */
   readonly chosen?: ReadonlySet<string> | undefined
-  /** The fields, where some are never shown to whoever looks. */
+  /** The fields that the viewer ever sees; all if left out. */
   readonly fields?: readonly Field[]
   /** Under which condition a field is shown, where that depends on the Entity. */
   readonly guard?: (path: string) => Sql | undefined
-  /** What comes in the place of a reference, by its dot path. */
+  /** The JSON in place of a reference, by its dot path. */
   readonly expand?: (path: string, reference: Sql) => Sql | undefined
-  /** Members besides. */
+  /** Further members of the object. */
   readonly more?: readonly (readonly [string, Sql])[]
 }
 

@@ -3,10 +3,10 @@ import type { Dialect } from '../../store/dialect.ts'
 import { id, param, type Sql, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 
-/** The step that is refused where nobody would be left who passes every rule. */
+/** The name of the step that is refused if no admin would be left. */
 export const LAST_ADMIN = 'last admin'
 
-/** To be put behind the changes of an operation that may delete Entities of these types. Such operations take turns. */
+/** Comes after the changes of an operation that may delete Entities of these types. Such operations run one by one. */
 export function keepAnAdmin(
   types: readonly EntityType[],
   { admins }: Model,

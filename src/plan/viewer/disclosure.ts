@@ -6,9 +6,9 @@ import { columnRule, fieldOf, type Viewer } from './viewer.ts'
 export interface Disclosure {
   /** Which Entity of a type it is: only if they see all of them. */
   entity(type: string): boolean
-  /** That it has such a field: where they see some of its Entities. */
+  /** That a type has such a field: if they see it in some Entities. */
   field(type: string, path: string): boolean
-  /** What stands in columns of one: only if they see them of every Entity. */
+  /** The values of columns: only if they see these columns in every Entity. */
   values(type: string, columns: readonly string[]): boolean
   /**
    * That there is a column: one that they see or set, if only of some Entities; also one that there is no more, but not

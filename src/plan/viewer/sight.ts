@@ -7,13 +7,13 @@ import type { Viewer } from './viewer.ts'
 export type Sight = readonly boolean[]
 
 /**
- * The rules that decide, Entity by Entity, which fields a caller sees, and so which fields a whole body replaces. A field
- * that they do not see comes back as `null`: what they send in its place says nothing about it.
+ * The rules that decide for each Entity which fields a caller sees, and so which fields a PUT replaces. A hidden field is
+ * answered as `null`, so a `null` that they send back must not overwrite it.
  */
 export interface Sights {
-  /** Each distinct rule once: the fields of an object share the object's. */
+  /** Each distinct rule once. The fields of an object share its rule. */
   readonly rules: readonly Expression[]
-  /** What a field's rule says of an Entity that was looked at, or of any Entity where there is no `sight`. */
+  /** The rule of a field: for the Entity of that `sight`, or in general if there is none. */
   may(action: FieldAction, path: string, sight?: Sight): Expression
 }
 
@@ -29,7 +29,7 @@ export function sightsOf(type: EntityType, viewer: Viewer): Sights {
   }
   for (const { path } of walk(type.fields)) {
     add('read', path)
-    // A rule for writing may speak of the new values as well: that one is asked when they are written.
+    // A write rule may depend on the new values: it is checked when they are written.
     if (viewer.mayField(type, path, 'write') === yes) add('change', path)
   }
   return {

@@ -9,8 +9,8 @@ import { EMAIL_KEY } from '../tables/schema.ts'
 import { type Actor, passesRules, userOf } from './actor.ts'
 
 /**
- * All who meet the rules alike: nobody, the members of one login type, or those who pass every rule. What a rule says
- * is worked out for each of them as far as it can be: `yes`, `no`, or what depends on the Entity at hand.
+ * A group of callers for whom all rules read the same: nobody, the members of one login type, or the admins. Each rule
+ * is evaluated for them in advance, as far as possible: to `yes`, to `no`, or to a condition on the Entity.
  */
 export class Viewer {
   readonly name: string
@@ -33,7 +33,7 @@ export class Viewer {
     }
   }
 
-  /** What they may not read is not there for them: it is not theirs to change either. */
+  /** Whoever may not read an Entity may not change it either. */
   may(type: EntityType, action: Action): Expression {
     if (this.#passes) return yes
     const key = `${action} ${type.name}`
@@ -50,18 +50,18 @@ export class Viewer {
     return action === 'create' || action === 'read' ? own : allTrue([this.may(type, 'read'), own])
   }
 
-  /** Whether there is anything that they may do with any of a type. */
+  /** Whether they may do anything at all with Entities of a type. */
   mayAny(type: EntityType): boolean {
     return actions.some((action) => this.may(type, action) !== no)
   }
 
-  /** Of a field, by its dot path; `yes` for what has no rule. */
+  /** The rule of a field, by its dot path; `yes` if it has none. */
   mayField(type: EntityType, path: string, action: FieldAction): Expression {
     if (this.#passes) return yes
     return this.#rulesOf(type, action).get(path) ?? yes
   }
 
-  /** Fields that are never seen are left out, and objects in which nothing is left. */
+  /** The fields without those that they never see, and without objects that would be empty. */
   seen(type: EntityType, fields: readonly Field[] = type.fields): Field[] {
     return fields.flatMap((field): Field[] => {
       if (this.mayField(type, field.path, 'read') === no) return []
@@ -71,7 +71,7 @@ export class Viewer {
     })
   }
 
-  /** What a filter of theirs over a type can speak of. */
+  /** The names that a filter of theirs may use. */
   scopeOf(type: EntityType): Scope {
     const { entities } = this.#model
     const all = (of: EntityType) => membersOf(of, entities, this.visibility)
@@ -108,12 +108,12 @@ export function columnRule(viewer: Viewer, type: EntityType, column: string): Ex
   return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }
 
-/** The field whose rules hold for a column: the key of an e-mail is as open as the e-mail. */
+/** The field whose rules apply to a column. The key of an e-mail follows the rules of the e-mail. */
 export function fieldOf(type: EntityType, column: string): Field | undefined {
   return fieldIn(type, type.login !== undefined && column === EMAIL_KEY ? 'email' : column)
 }
 
-/** Who meets the rules of a Model: by actor. */
+/** The viewers of a Model, by actor. */
 export interface Viewers {
   readonly all: readonly Viewer[]
   of(actor: Actor): Viewer

@@ -49,7 +49,7 @@ export function compileFaults(
   }
 }
 
-/** Which of what a column refers to is not live: the column's place, and the one in the list. Nothing is built upon it, so nothing is locked. */
+/** The targets of a column that are not live: the column's number, and the place in its list. Takes no locks. */
 function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
   const { field } = column
   if (field.kind !== 'links')
@@ -67,7 +67,7 @@ interface UniqueSet {
   readonly at: number
 }
 
-/** Who else has these values. Those that are not among the parameters are the Entity's own. */
+/** The Entity that has these values already. Values that were not sent are those of the Entity itself. */
 function holderOf({ type, columns, set, at }: UniqueSet, params: Params): Sql {
   const same = set.map((name) => {
     const kind = columns.find((column) => column.name === name)?.kind
@@ -83,13 +83,13 @@ interface TakenSet {
   readonly type: string
   readonly set: readonly string[]
   readonly holder: number
-  /** Where the Entity stands that wants them: before the path of each. */
+  /** What stands before each path in `errors`, such as `3.` for the fourth of a list. */
   readonly prefix?: string
 }
 
 /**
- * A set of columns that is taken is noted at each of them that may be named, the login's key at the e-mail that it is
- * made from. By whom is told to those who see that one has these values.
+ * Notes a taken unique set at each of its columns that the viewer may know of; the key of an e-mail at the e-mail. Who
+ * has the values is told only to viewers who can see them there.
  */
 export function noteTaken(
   errors: Errors,

@@ -50,7 +50,7 @@ async function plan(
   place: string,
 ): Promise<void> {
   const migration = await preview(store.structure, tables)
-  const refused = countOf(migration, 'refused') > 0
+  const refused = linesWith(migration, 'refused') > 0
   const apply = given.text('apply') !== undefined && !refused
   if (apply) await carryOut(store.structure, tables, { back: true })
   console.log(given.text('json') === undefined ? report(migration, place, apply) : asJson(migration, apply))
@@ -60,12 +60,12 @@ async function plan(
 
 const effects = ['safe', 'aside', 'refused'] as const
 
-function countOf({ lines }: Preview, effect: (typeof effects)[number]): number {
+function linesWith({ lines }: Preview, effect: (typeof effects)[number]): number {
   return lines.filter((line) => line.effect === effect).length
 }
 
 function asJson(migration: Preview, applied: boolean): string {
-  const counts = Object.fromEntries(effects.map((effect) => [effect, countOf(migration, effect)]))
+  const counts = Object.fromEntries(effects.map((effect) => [effect, linesWith(migration, effect)]))
   return JSON.stringify(
     { ...counts, older: migration.older !== undefined, applied, lines: migration.lines },
     null,
@@ -74,7 +74,7 @@ function asJson(migration: Preview, applied: boolean): string {
 }
 
 function report(migration: Preview, place: string, applied: boolean): string {
-  const [safe, aside, refused] = effects.map((effect) => countOf(migration, effect))
+  const [safe, aside, refused] = effects.map((effect) => linesWith(migration, effect))
   const lines = effects.flatMap((effect) =>
     migration.lines
       .filter((line) => line.effect === effect)
@@ -89,8 +89,8 @@ function report(migration: Preview, place: string, applied: boolean): string {
 
 function advice(migration: Preview, applied: boolean): string {
   if (applied) return 'Done.'
-  if (countOf(migration, 'refused') > 0 || migration.older !== undefined) return ''
-  if (countOf(migration, 'safe') > 0)
+  if (linesWith(migration, 'refused') > 0 || migration.older !== undefined) return ''
+  if (linesWith(migration, 'safe') > 0)
     return 'Run "takeback migrate --apply" to migrate now; the next "takeback serve" does it too.'
   return 'The database is up to date.'
 }

@@ -8,12 +8,12 @@ import { arrowsOf, refersTo } from '../tables/links.ts'
 import type { Extent } from './extent.ts'
 
 /**
- * What a deletion emptied, so that its restore can set it again. The journal could tell too, but not where the
- * declaration has changed meanwhile, nor once it has been cut back.
+ * The references that a deletion cleared, so that a restore can set them again. The journal has them too, but not if the
+ * declaration has changed meanwhile, or after retention has cut it.
  */
 const CLEARED = id('takeback_cleared')
 
-/** Empties the references of one type into the extent. Runs after the stamps: what is live then is outside of it. */
+/** Clears the references of one type into the extent. Runs after the extent is deleted: live rows are outside of it. */
 export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
   const table = id(type.name)
   const gone = (edge: Edge) => refersTo(edge, extent.ids(edge.to))
@@ -29,7 +29,7 @@ export function clear(type: EntityType, edges: readonly Edge[], extent: Extent, 
       WHERE c."id" IN ${extent.affectedIds(type)} AND ${target} IN ${extent.ids(edge.to)}
       ON CONFLICT ("operation", "entity", "entity_id", "column", "target") DO UPDATE SET "place" = excluded."place", "version" = excluded."version"`
   })
-  // An operation of many parts can empty a reference more than once: what stood there last is what comes back.
+  // An operation of several parts can clear a reference more than once. The last value is the one to restore.
   const before = edges
     .filter(({ list }) => list === undefined)
     .map(
@@ -60,7 +60,7 @@ function without({ list, to }: Edge, extent: Extent, dialect: Dialect): Sql {
   return dialect.listOf(rest, sql`r."place"`)
 }
 
-/** Sets them again where they are still empty, as far as their targets come back. */
+/** Sets cleared references again, if they are still null and their targets are restored. */
 export function setAgain(type: EntityType, edges: readonly Edge[], extent: Extent, dialect: Dialect): Step[] {
   const ofThis = sql`k."operation" = ${param('$deletion')} AND k."entity" = ${word(type.name)}`
   const ways = edges.map((edge) => {
@@ -94,13 +94,13 @@ export function setAgain(type: EntityType, edges: readonly Edge[], extent: Exten
   ]
 }
 
-/** Nobody has set what was cleared, called `k`, since, and emptied it again: then it is theirs. */
+/** Nobody has set the cleared reference `k` meanwhile. If somebody did and cleared it again, it stays null. */
 function isUnwritten(type: EntityType, column: string, dialect: Dialect): Sql {
   return sql`NOT EXISTS (SELECT 1 FROM ${JOURNAL} w WHERE w."entity" = ${word(type.name)} AND w."entity_id" = k."entity_id"
     AND w."version" > k."version" AND ${dialect.extract(sql`w."data"`, column, 'reference', 0)} IS NOT NULL)`
 }
 
-/** Whether something of what was cleared, called `k`, has a place in the row, and what the column is then. */
+/** Whether a cleared reference `k` can be set again, and the value of its column then. */
 interface Refilling {
   readonly can: Sql
   readonly value: Sql
@@ -115,8 +115,8 @@ function refill(edge: Edge, former: Sql): Refilling {
 }
 
 /**
- * Each goes back to where it stood, as far as the list is still that long, unless it is in there again or the list has
- * as many as it may have. One that stood at 5, behind two others that come back, goes before the fourth of the rest.
+ * Each target goes back to its place, if the list is still that long, unless it is in the list again or the list is full.
+ * A target from place 5, after two others that also come back, goes before the fourth of the remaining ones.
  */
 function putBack(
   { links, max }: NonNullable<Edge['list']>,
@@ -137,12 +137,12 @@ function putBack(
   }
 }
 
-/** What stood in an object that is not there any more has nowhere to go back to. */
+/** A reference inside an object that is null now cannot be set again. */
 function isThere({ within }: Edge): Sql {
   return within === undefined ? sql`1 = 1` : sql`t.${id(within)} IS NOT NULL`
 }
 
-/** What was set again, or never can be any more, need not be known. Of the same deletion, others may still be to come. */
+/** Forgets cleared references that were set again or never can be. Others of the same deletion may still be needed. */
 export function forgetCleared({ from, column, to }: Edge, extent: Extent): Sql {
   return sql`DELETE FROM ${CLEARED} WHERE "operation" = ${param('$deletion')} AND "entity" = ${word(from)}
     AND "column" = ${word(column)} AND "target" IN ${extent.ids(to)}`

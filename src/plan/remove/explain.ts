@@ -12,9 +12,9 @@ import { noteTaken } from '../write/faults.ts'
 export interface RemovalExplanations {
   explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
-  /** After a restore that met deleted targets: which. */
+  /** After a restore that was refused for deleted targets: these targets. */
   deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
-  /** After a restore that met a taken value that is not among the conflicts: it was in what would have been set again. */
+  /** After a restore that was refused for a taken value that is not among the conflicts: in a reference to be set again. */
   explainSetAgain(errors: Errors): void
   explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
 }

@@ -9,8 +9,8 @@ import { lockRows } from '../tables/lock-rows.ts'
 import { lockGraphs } from '../tables/locks.ts'
 
 /**
- * What one removal takes: the Entity and all that cascades from it. Noted by the transaction as rows (`type`, `id`),
- * where a type is its place in the reach; where nothing can hang from the Entity, it is just that Entity.
+ * What one removal takes: the Entity and everything that cascades from it. The transaction notes it as rows (`type`,
+ * `id`), where `type` is the number of a type in the reach. If nothing can cascade, it is just the Entity.
  */
 export class Extent {
   readonly #reach: Reach
@@ -26,7 +26,7 @@ export class Extent {
     this.#isSingle = reach.cascades.length === 0 && reach.clears.length === 0
   }
 
-  /** Finds it: the Entity, if it meets `root`, and what cascades from it, as far as that, called `c`, meets `rest`. */
+  /** Finds it: the Entity, if it meets `root`, and the rows `c` that cascade from it and meet `rest`. */
   find(root: Sql, rest: Sql): readonly Step[] {
     const { fence, lock } = this.#dialect
     const first = sql`${this.#start(root)}${fence === undefined ? sql`` : sql` AND ${fence}`}${lock?.toChange ?? sql``}`
@@ -64,7 +64,7 @@ export class Extent {
     return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE t."id" = ${param('$id')} AND ${condition}`
   }
 
-  /** The number under which the ids of a type are noted; less than 0 where none of it can be in the extent. */
+  /** The number of a type in the notes; negative if the type cannot be in the extent. */
   #code(name: string): number {
     return this.#reach.types.findIndex((type) => type.name === name)
   }
@@ -82,7 +82,7 @@ export class Extent {
     return step(this.#dialect, 'hold', 'any', lockRows(table, sql`h."id" IN ${ids}`, lock))
   }
 
-  /** The extent, looked for again now that nobody can change it any more, must be the one that was found. */
+  /** Finds the extent again, now that its rows are locked. It must be the same. */
   #isStillThat(found: Sql): Step {
     const { types } = this.#reach
     const isMember = types.map(
@@ -101,7 +101,7 @@ export class Extent {
     )
   }
 
-  /** How many refer into it from outside: edge's place, number. */
+  /** How many rows outside of it refer into it: number of the edge, number of rows. */
   holders(edge: Edge, at: number, condition: Sql): Sql {
     const { rows, target } = arrowsOf(edge)
     const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
@@ -109,7 +109,7 @@ export class Extent {
         WHERE ${target} IN ${this.ids(edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
   }
 
-  /** How many outside of it would have too few left in a list: edge's place, number. */
+  /** How many lists outside of it would become too short: number of the edge, number of rows. */
   undercut({ from, to, list }: Edge, at: number): Sql {
     const links = id(list?.links ?? '')
     return sql`SELECT ${word(String(at))}, count(*), 0 FROM ${id(from)} c
@@ -118,14 +118,14 @@ export class Extent {
         AND c."deleted_at" IS NULL${this.#isOutside(sql`c`, from)} HAVING count(*) > 0`
   }
 
-  /** Its members whose target is deleted and not a member: edge's place and the one in the list, member, target. */
+  /** Its rows with a deleted target outside of it: number of the edge and place in the list, row, target. */
   deadTargets(edge: Edge, at: number): Sql {
     const { rows, target, place } = arrowsOf(edge)
     return sql`SELECT ${word(String(at))} || ${place}, c."id", d."id" FROM ${rows} JOIN ${id(edge.to)} d ON d."id" = ${target}
         WHERE c."id" IN ${this.ids(edge.from)} AND d."deleted_at" IS NOT NULL${this.#isOutside(sql`d`, edge.to)}`
   }
 
-  /** Keeps the targets of its members as they are until the end. */
+  /** Locks the targets of its rows until the transaction ends. */
   holdTargets(edges: readonly Edge[]): readonly Step[] {
     const { lock } = this.#dialect
     if (lock === undefined) return []
@@ -140,14 +140,14 @@ export class Extent {
     return journal(type, kind, this.#dialect, sql`${id(type.name)} t WHERE t."id" IN ${this.ids(type.name)}`)
   }
 
-  /** Notes the rows of a type that are changed because of it without being in it. */
+  /** Notes rows outside of it that change because of it. */
   noteAffected(type: EntityType, rows: Sql): readonly Step[] {
     const { lock } = this.#dialect
     const held = sql`(${rows}${lock?.toChange ?? sql``}) r`
     const hasLists = this.#reach.clears.some(({ from, list }) => from === type.name && list !== undefined)
     const ids = sql`SELECT ${count(this.#affectedCode(type))} AS "type", r."id" FROM ${held}`
     return [
-      // Whoever has waited for a row sees it anew, but not the link table: that is looked at again, once the row is locked.
+      // After waiting for a lock, the row is read anew, but its links are not: so they are read again afterwards.
       ...(lock !== undefined && hasLists
         ? [step(this.#dialect, 'hold', 'any', sql`SELECT count(*) FROM ${held}`)]
         : []),

@@ -29,8 +29,8 @@ import { explainRemovals, type RemovalExplanations } from './explain.ts'
 import { Extent } from './extent.ts'
 
 /**
- * Delete, restore and purge of one type, with all that hangs from it. Each is one set-based transaction: first the
- * extent is found, then what stands against it, then whole tables at a time are changed and written down.
+ * Delete, restore and purge of one type, with everything that cascades. Each is one transaction: it finds the extent and
+ * the obstacles, then changes whole tables at a time and writes the journal.
  */
 export interface RemovePlan extends RemovalExplanations {
   readonly delete: readonly Step[]
@@ -39,9 +39,9 @@ export interface RemovePlan extends RemovalExplanations {
   readonly purge: readonly Step[]
   /** The types that a restore or a purge can take. */
   readonly takes: readonly string[]
-  /** Whether users can be among what it takes. */
+  /** Whether it can take users. */
   readonly endsLogins: boolean
-  /** After a restore that met a taken value: which, and who has it. */
+  /** After a restore that was refused for a taken value: which value, and who has it. */
   readonly conflicts: Statement
 }
 
@@ -70,7 +70,7 @@ export function compileRemovals(removing: Removing): RemovePlan {
   }
 }
 
-// Not by the index of the deletion, which has all of it at every step of the way.
+// The `coalesce` avoids the index on `deletion`, which would give the whole deletion at every step of the search.
 const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
 const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
 
@@ -103,7 +103,7 @@ class RemoveSteps {
     const extent = this.#extent
     const isLive = sql`c."deleted_at" IS NULL`
     return [
-      // Two admins who delete each other must see each other.
+      // Otherwise two admins could delete each other at the same time.
       ...(this.#type.name === this.#model.admins ? lockGraphs([this.#type], this.#model, this.#dialect) : []),
       ...extent.find(this.#mayBe('delete', sql`"deleted_at" IS NULL`), isLive),
       ...this.#refuse('held', [
@@ -156,7 +156,7 @@ class RemoveSteps {
     ]
   }
 
-  /** Values that must be unique, of what a restore would bring back, and who has them. */
+  /** The unique values that a restore would bring back and that somebody else has. */
   conflicts(): Statement {
     const found = this.#back.types.flatMap((one, code) =>
       uniquesOf(one).map((set, at) => conflictOf(one, code, set, at)),
@@ -168,7 +168,7 @@ class RemoveSteps {
     )
   }
 
-  /** What the Entity itself must meet: its state, the version that was asked for, and the rule. */
+  /** The condition on the Entity itself: its state, `If-Match`, and the rule. */
   #mayBe(action: 'delete' | 'restore' | 'purge', state: Sql): Sql {
     const rule = this.#view.rule(action, rowOf(this.#type))
     return sql`${state} AND ${isVersion}${rule === undefined ? sql`` : sql` AND ${rule}`}`
@@ -200,7 +200,7 @@ class RemoveSteps {
   }
 }
 
-/** A login's tokens die with it, and do not come back to life when it does. */
+/** Deleting a user ends their tokens. A restore does not bring these back. */
 function stamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   const tokens = type.login === undefined ? sql`` : sql`, ${id(TOKEN_EPOCH)} = ${id(TOKEN_EPOCH)} + 1`
   return sql`UPDATE ${id(type.name)} SET "deleted_at" = ${dialect.nextTime(id('updated_at'))}, "deletion" = ${param('$operation')}, ${nextVersion(dialect)}${tokens}
@@ -211,7 +211,7 @@ function unstamp(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return sql`UPDATE ${id(type.name)} SET "deleted_at" = NULL, "deletion" = NULL, ${nextVersion(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }
 
-/** From here on it belongs to the purge, and no restore or undo brings it back. */
+/** Marks rows for a purge. No restore or undo brings them back. */
 function mark(type: EntityType, extent: Extent, dialect: Dialect): Sql {
   return sql`UPDATE ${id(type.name)} SET "deletion" = ${param('$purge')}, ${nextVersion(dialect)} WHERE "id" IN ${extent.ids(type.name)}`
 }

@@ -5,12 +5,12 @@ import { count, join, type Sql, sql } from '../../store/sql.ts'
 
 /** What an Entity has besides its fields: id, version and three times. */
 const OWN = 150
-/** A number, a date, a truth, with what stands around it. */
+/** A number, a date or a boolean, with its punctuation. */
 const SMALL = 24
 
 /**
- * About how many bytes the JSON of a row has, told before it is made. Only texts and JSON are looked at, and of these
- * only how long they are; what is escaped in them is not counted.
+ * An estimate of the bytes of a row's JSON, without making it. Only the lengths of texts and JSON are read; escapes are
+ * not counted.
  */
 export function bytesOf(fields: readonly Field[], dialect: Dialect, row: (column: string) => Sql): Sql {
   let fixed = OWN
@@ -25,8 +25,8 @@ export function bytesOf(fields: readonly Field[], dialect: Dialect, row: (column
 }
 
 /**
- * Of rows of a key and `bytes`, those whose sum fits into an answer, the first one always: `key`, and `picked`, how many
- * there were. Where that is more than come back, there is more to be told.
+ * The first rows of (`key`, `bytes`) that together fit into an answer, at least one: `key`, and `picked`, the number of
+ * all rows. If that is larger than the number of rows that come back, there are more.
  */
 export function fittingRows(rows: Sql, order: Sql): Sql {
   const sums = sql`SELECT p."key", sum(p."bytes") OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before",
@@ -37,9 +37,9 @@ export function fittingRows(rows: Sql, order: Sql): Sql {
 /** A page, and what it is made of: rows called `t`. */
 export interface PageParts {
   readonly table: Sql
-  /** A query of the ids of its rows, and of a few more where it has several parts. */
+  /** A query of the ids of its rows; it may give more, where it is a union. */
   readonly ids: Sql
-  /** The same rows, from `FROM` on, for what is found where it stands. */
+  /** The same rows, from `FROM` on. */
   readonly inPlace: Sql
   readonly limit: Sql
   readonly order: Sql
@@ -48,13 +48,13 @@ export interface PageParts {
   readonly place: Sql
 }
 
-/** Rows of (JSON, place) of a large page that is quickly found twice; otherwise as `wholePage`. */
+/** As `wholePage`, for a page that an index finds so fast that it may be found twice. */
 export function boundedPage({ inPlace, bytes, shown, place }: PageParts): Sql {
   const total = sql`(SELECT sum(p."bytes") FROM (SELECT ${bytes} AS "bytes" ${inPlace}) p)`
   return sql`SELECT CASE WHEN ${total} <= ${count(budget.pageBytes)} THEN ${shown} END, ${place} ${inPlace}`
 }
 
-/** Rows of (JSON, place) of a large page. There is no JSON at all where all of it together would not fit. */
+/** Rows of (JSON, place) of a large page. All JSON is null if the page does not fit into an answer. */
 export function wholePage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const picked = sql`(SELECT p."id" FROM "~page" p)`
   const total = sql`(SELECT sum(${bytes}) FROM ${table} t WHERE t."id" IN ${picked})`
@@ -62,7 +62,7 @@ export function wholePage({ table, ids, order, limit, bytes, shown, place }: Pag
     FROM ${table} t WHERE t."id" IN ${picked} ORDER BY ${order} LIMIT ${limit}`
 }
 
-/** The same with JSON as far as it fits: behind that there is none. The first row always has it, so that pages go on. */
+/** The same, with as much JSON as fits, then null. The first row always has JSON, so that paging makes progress. */
 export function cutPage({ table, ids, order, limit, bytes, shown, place }: PageParts): Sql {
   const sums = sql`SELECT t."id", sum(${bytes}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "before"
     FROM ${table} t WHERE t."id" IN (${ids})`

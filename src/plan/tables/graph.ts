@@ -2,20 +2,20 @@ import type { OnDelete } from '../../declare/define.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 
-/** What a deletion of one type can reach, found once from the reference graph. */
+/** What a deletion of one type can reach in the graph of references. */
 export interface Reach {
   /** The type itself first, then all that cascade from it, at any depth. */
   readonly types: readonly EntityType[]
   /** Cascading references among them. */
   readonly cascades: readonly Edge[]
-  /** References into them, by what they do. */
+  /** References into them, by their `onDelete`. */
   readonly restricts: readonly Edge[]
   readonly clears: readonly Edge[]
-  /** Lists among those that must keep some of what they have. */
+  /** Those of the cleared lists that have a minimum length. */
   readonly floors: readonly Edge[]
   /** References from them, to any type. */
   readonly out: readonly Edge[]
-  /** All references into them, of data that are no longer declared too. */
+  /** All references into them, including those that are no longer declared. */
   readonly into: readonly Edge[]
 }
 
@@ -23,7 +23,7 @@ export interface Reach {
 export interface Legacy {
   /** References that are no longer declared, but still there. */
   readonly aside: readonly Edge[]
-  /** Whether deletions have ever done this to whoever had this reference. */
+  /** Whether a reference was ever declared with this `onDelete`. */
   did(edge: Edge, what: OnDelete): boolean
   /** What migrations did to values. */
   readonly steps: readonly MigrationStep[]
@@ -31,7 +31,7 @@ export interface Legacy {
 
 export const noLegacy: Legacy = { aside: [], did: () => false, steps: [] }
 
-/** `back` is the way of a restore or a purge: what a deletion took, it took by the declaration of its day. */
+/** `back`: for a restore or a purge, which must follow what the declaration was when something was deleted. */
 export function reachOf(
   type: EntityType,
   model: Model,
@@ -59,7 +59,7 @@ export function reachOf(
   }
 }
 
-/** The edges of each type that they come from. */
+/** The edges, grouped by the type that they come from. */
 export function byType(edges: readonly Edge[], model: Model): { type: EntityType; edges: Edge[] }[] {
   return [...model.entities.values()]
     .map((type) => ({ type, edges: edges.filter((edge) => edge.from === type.name) }))

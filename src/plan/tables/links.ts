@@ -1,11 +1,11 @@
 import type { Edge } from '../../declare/model.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 
-/** Who refers to what by an edge, whether that is a column or a list: rows to select from, in which the one that refers is called `c`. */
+/** The rows `c` that refer to others by an edge, whether that is a column or a list, and their targets. */
 export interface Arrows {
   readonly rows: Sql
   readonly target: Sql
-  /** Where in the list, as a text behind the edge's own name; empty where there is no list. */
+  /** The place in the list, as the suffix of a key; empty if the edge is not a list. */
   readonly place: Sql
 }
 

@@ -3,7 +3,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { ownColumns } from './columns.ts'
 
-/** What is shown of an Entity, where that is not simply all of it. */
+/** What is shown of an Entity, if not all of it. */
 export interface Shown {
   /** The columns of the row; those of the alias `t` if left out. */
   readonly row?: (column: string) => Sql

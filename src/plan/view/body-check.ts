@@ -10,8 +10,8 @@ import { ownColumns } from '../tables/columns.ts'
 import type { Sight, Sights } from '../viewer/sight.ts'
 
 /**
- * Checks a body: all that is wrong goes into `errors`; what comes back is whole only where that stays empty. A body that
- * replaces an Entity is checked with what the viewer sees of it, where that is not the same for all.
+ * Checks a body. All mistakes go into `errors`; the result is complete only if there are none. For a PUT, the check may
+ * depend on what the viewer sees of the Entity.
  */
 export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, sight?: Sight) => Values
 
@@ -26,7 +26,7 @@ export function compileBodyCheck(type: EntityType, sights: Sights): BodyCheck {
     const isOpen = (one: Field) => may(setting, one) === yes && may('read', one) !== no
     const inside = field.kind === 'object' ? [...walk(field.fields)] : []
     const closed = inside.some((one) => may(setting, one) === no)
-    // What they can neither see nor set, in any Entity, is not there.
+    // A field that they can neither see nor set in any Entity does not exist for them.
     const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
     return {
       refused: may(setting, field) !== no ? undefined : isThere ? 'is not yours to set' : HIDDEN,

@@ -15,7 +15,7 @@ export function entityRow(row: Row | undefined): EntityRow | undefined {
   return { id: Number(id), version: Number(version), json: String(json) }
 }
 
-/** One Entity in whatever state, as a viewer meets it. */
+/** One Entity, live or deleted, as a viewer sees it. */
 export interface EntityState extends EntityRow {
   /** The operation that deleted it; `null` where it is live. */
   readonly deletion: string | null

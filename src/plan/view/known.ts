@@ -6,15 +6,15 @@ import { compile, id, join, type Sql, type Statement, sql } from '../../store/sq
 /** What a viewer may know of the past of Entities. */
 export interface KnownPlan {
   /**
-   * By `$ids`, in whatever state: id, whether they may see its history, and for each field that they see of some
-   * Entities only, whether they see it of this one.
+   * By `$ids`, live or deleted: id, whether they may see the history, and for each field that they see only in some
+   * Entities, whether they see it in this one.
    */
   readonly known: Statement
   /** A row of it. */
   readKnown(row: Row): Knowledge & { readonly id: number }
 }
 
-/** What a viewer may know of one Entity: whether its history, and which fields they see of it. */
+/** What a viewer may know of one Entity: whether they see its history, and which fields they see. */
 export interface Knowledge {
   readonly history: boolean
   readonly fields: readonly Field[]
@@ -56,7 +56,7 @@ export function compileKnown(
   }
 }
 
-/** Fields that are seen, and objects with what is left in them. */
+/** The fields that are seen. Objects keep only those fields, and are left out if none remain. */
 export function seenFields(fields: readonly Field[], isSeen: (path: string) => boolean): Field[] {
   return fields.flatMap((field): Field[] => {
     if (!isSeen(field.path)) return []

@@ -20,29 +20,29 @@ import { type BodyCheck, compileBodyCheck } from './body-check.ts'
 import { compileKnown, type KnownPlan, seenFields } from './known.ts'
 import { RuleSql } from './rule-sql.ts'
 
-/** What some of those who meet the rules alike can see of a type, and do with it. */
+/** What a viewer can see of a type, and do with it. */
 export interface View extends KnownPlan {
   readonly viewer: Viewer
   readonly disclosure: Disclosure
-  /** What a rule says: `yes`, `no`, or what depends on the Entity. */
+  /** The rules: `yes`, `no`, or a condition on the Entity. */
   readonly may: Readonly<Record<Action, Expression>>
   /** What a rule asks of an Entity; undefined where it asks for nothing. */
   rule(action: Action, rowSource: RowSource): Sql | undefined
-  /** Fields that they see of every Entity. */
+  /** The fields that they see in every Entity. */
   readonly fields: readonly Field[]
-  /** Whether there are others. */
+  /** Whether there are fields that they do not see, or not in every Entity. */
   readonly hides: boolean
   readonly check: BodyCheck
-  /** The dot paths that they may set of some Entities only: of new ones, and of those that are there. */
+  /** The dot paths that they may set only in some Entities: in new ones, and in existing ones. */
   readonly guarded: Readonly<Record<'create' | 'update', readonly string[]>>
-  /** What they see of the Entity `$id`: a column for each rule of `Sights`. Undefined where it is the same for all. */
+  /** What they see of the Entity `$id`: a flag for each rule of `Sights`. Undefined if all Entities are alike. */
   readonly sight: Statement | undefined
   readonly shown: Shown
   readonly lists: ListPlan
   readonly writes: WritePlan
   /** One Entity by `$id`, in whatever state, as `entityState` reads it: id, version, JSON, deletion, a flag for each action. */
   readonly state: Statement
-  /** Whether they may make anything else of the Entity `$id` at all; undefined where they always may. */
+  /** Whether they may change the Entity `$id` at all, whatever the new values; undefined if they always may. */
   readonly changeable: Statement | undefined
 }
 
@@ -134,7 +134,7 @@ function stateStatement(
   shown: Shown,
 ): Statement {
   const flags = actions.map((action) => {
-    // What is made has no row yet to be asked about.
+    // A create has no row yet.
     const rule = action === 'create' ? no : may[action]
     if (rule === yes) return sql`, 1`
     return rule === no ? sql`, 0` : sql`, ${rules.flag(rule, type)}`

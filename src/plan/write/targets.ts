@@ -13,7 +13,7 @@ export function isReference({ field }: BodyColumn): boolean {
   return isPointing(field)
 }
 
-/** The reference is empty, or its target is there and live, and stays so until the transaction ends; of a list, all of them. */
+/** The reference is null, or its target is live and locked until the transaction ends. For a list: all of its targets. */
 export function hasLiveTarget(column: BodyColumn, { lock, members }: Pick<Dialect, 'lock' | 'members'>): Sql {
   const { field, within } = column
   const value = boundOf(column)

@@ -17,7 +17,7 @@ export interface Update {
   readonly partial: boolean
 }
 
-/** What its text depends on, besides rules. */
+/** What its SQL depends on, besides rules. */
 export function updateShape({ sent, partial }: Update): string {
   return `${partial}|${sent.map(({ name }) => name).join('|')}`
 }
@@ -56,7 +56,7 @@ export function updateSql(
   return sql`UPDATE ${id(type.name)} AS t SET ${join(sets)} WHERE ${and(conditions)}`
 }
 
-/** The row called `t`, and what an update makes of it. */
+/** The row `t` before the update, and as it will be after it. */
 export function updatedRow({ type, columns, sent, partial }: Update): RowSource {
   const names = new Set(sent.map(({ name }) => name))
   const next = (name: string) => {
@@ -70,7 +70,7 @@ export function updatedRow({ type, columns, sent, partial }: Update): RowSource 
   return { ...rowOf(type), next }
 }
 
-/** Merging into an optional object that was not there makes it anew: what was not sent is its default, or nothing. */
+/** Merging into an optional object that is null creates it: keys that were not sent get their default or null. */
 function fillWhenNew({ name, kind, within, words }: BodyColumn): Sql[] {
   const fill = (column: string, as: ColumnKind) => sql`${id(column)} = ${filled(column, as, within)}`
   return [fill(name, kind), ...(words === undefined ? [] : [fill(words, 'text')])]
@@ -80,13 +80,13 @@ function filled(name: string, kind: ColumnKind, within: string | undefined): Sql
   return sql`CASE WHEN t.${id(within ?? '')} IS NULL THEN ${param(defaultName(name), kind)} ELSE t.${id(name)} END`
 }
 
-/** A password is changed by whoever knew the one before; `null` is for those who need not. */
+/** The old password must not have been changed meanwhile. `null`: the caller need not know it. */
 const isEpoch = sql`(${param('$epoch')} IS NULL OR ${id(TOKEN_EPOCH)} = ${param('$epoch')})`
 
-/** `If-Match`: the version is one of those, a text such as `|3|7|`; `null` takes any. */
+/** `If-Match`: the version is one of a text such as `|3|7|`; `null` matches any. */
 export const isVersion = sql`(${param('$versions')} IS NULL OR ${param('$versions')} LIKE '%|' || CAST("version" AS text) || '|%')`
 
-/** Bound under names of their own, for objects that a merge makes. */
+/** The parameter of a default, for objects that a merge creates. */
 const defaultName = (name: string) => `$default ${name}`
 
 /** The defaults of fields in optional objects, as parameters. */

@@ -14,27 +14,27 @@ import { compileFaults, type FaultsPlan } from './faults.ts'
 import { insertSql } from './insert.ts'
 import { defaultParams, updatedRow, updateShape, updateSql } from './update.ts'
 
-/** The steps that create and update Entities of one type, and what says why they were refused. */
+/** The steps that create and update Entities of one type, and the statements that explain a refusal. */
 export interface WritePlan extends FaultsPlan {
-  /** `guarded` are the dot paths that were sent and that a rule of their own guards. */
+  /** `guarded`: the dot paths in the body that have rules of their own. */
   create(guarded?: readonly string[]): readonly Step[]
-  /** For the columns among the parameters; the text for a set of columns is made once. */
+  /** Updates the columns that are among the parameters. Compiled once for each set of columns. */
   update(params: Params, manner: WriteManner): readonly Step[]
-  /** After a refusal: whether the rule holds, and that of each guarded path; nothing where there is no such Entity. */
+  /** After a refusal: a flag for the rule, and one for each guarded path. No row if the Entity does not exist. */
   allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement
-  /** Columns that must have a value where the optional object that they are in is there. */
+  /** Columns that are required if the optional object around them is not null. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
 }
 
-/** How an update is meant: merged in, or as a whole; and what of it is guarded. */
+/** How an update is meant: as a merge or as a replacement, and which of its paths have rules of their own. */
 export interface WriteManner {
   readonly partial: boolean
   readonly guarded: readonly string[]
-  /** What the caller saw of the Entity when the body was checked: it must still be so when it is written. */
+  /** What the caller saw of the Entity when the body was checked. If that has changed, the write is refused. */
   readonly sight?: Sight | undefined
 }
 
-/** What the rules ask of what is written; undefined where they ask for nothing. */
+/** The rules of writes as SQL; undefined if a rule always holds. */
 export interface WriteRules {
   create(rowSource: RowSource): Sql | undefined
   update(rowSource: RowSource): Sql | undefined
@@ -66,7 +66,7 @@ class WriteSteps {
   readonly #rules: WriteRules
   readonly #defaults: Params
   readonly #newRow: RowSource
-  /** What most creates are: nothing in them has a rule of its own. */
+  /** For most creates: nothing in the body has a rule of its own. */
   readonly #plainCreate: readonly Step[]
   readonly #steps = new ShapeCache<readonly Step[]>()
   readonly #verdicts = new ShapeCache<Statement>()
@@ -149,7 +149,7 @@ class WriteSteps {
     return this.#rules.sights(row).map((one, at) => (sight[at] ? one : sql`(${one}) IS NOT TRUE`))
   }
 
-  /** A change, written down: what comes back is what the journal has. */
+  /** A change with its journal entry, which is also the answer. */
   #journalled(change: Sql, which: Sql | 'last', kind: 'create' | 'update'): Step[] {
     const { name } = this.#type
     return this.#dialect
@@ -162,7 +162,7 @@ function isAsked(rule: Sql | undefined): rule is Sql {
   return rule !== undefined
 }
 
-/** What is made has neither id nor times yet: there is nothing bound for them, but it must be of their kind. */
+/** A new Entity, from the parameters. Its id and times are not bound, so they are null, but of the right type. */
 function newRow(type: EntityType, columns: readonly BodyColumn[]): RowSource {
   const kinds = new Map<string, ColumnKind>([
     ...Object.entries(ownColumns),

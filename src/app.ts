@@ -61,7 +61,7 @@ Bun.plugin({
 export async function loadModel(file: string): Promise<Model> {
   if (!existsSync(file))
     throw new StartError(
-      `There is no ${file}: name another file with --config, or make one with "takeback init".`,
+      `There is no ${file}: name another file with --config, or create one with "takeback init".`,
     )
   let declared: { default?: unknown }
   try {

@@ -33,7 +33,7 @@ export function resolveIndexes(
     if (keys[0]?.column === 'id')
       problems.push([where, 'is the order that every type has already; leave it out'])
     else if (seen.has(said) || new Set(keys.map(({ column }) => column)).size < keys.length)
-      problems.push([where, 'says what is said already; leave it out'])
+      problems.push([where, 'is a duplicate; remove it'])
     seen.add(said)
     return Object.freeze(all)
   })

@@ -39,10 +39,10 @@ function refuseFormer(fields: Record<string, unknown>, place: FieldPlace, proble
     const was = isRecord(field) ? field.was : undefined
     if (was === undefined) continue
     const path = `${place.path}.${name}.was`
-    if (place.inList) problems.push([path, 'cannot be said in a list: what stands in it is not renamed'])
+    if (place.inList) problems.push([path, 'cannot be used in a list: its items are not renamed'])
     else if (Object.hasOwn(fields, String(was)))
-      problems.push([path, `is "${was}", which is declared itself; leave one of them out`])
-    else if (seen.has(was)) problems.push([path, `is "${was}", as another field says too`])
+      problems.push([path, `is "${was}", which is also declared; remove one of them`])
+    else if (seen.has(was)) problems.push([path, `is "${was}", which another field also uses`])
     seen.add(was)
   }
 }
@@ -51,13 +51,13 @@ function nameProblem(name: string, place: FieldPlace): string | undefined {
   const path = dotted(place.dotPath, name)
   if (!FIELD_NAME.test(name)) return 'must be named with letters, digits and _, starting with a letter'
   if (place.dotPath === '' && SERVER_OWNED.includes(name.toLowerCase()))
-    return 'is a name that every Entity has already; choose another'
+    return 'is a name that every Entity already has; choose another'
   if (place.dotPath === '' && SYSTEM_COLUMNS.includes(name.toLowerCase()))
-    return 'is a name that a database has for itself; choose another'
+    return 'is a name that a database itself uses; choose another'
   if (place.dotPath === '' && place.taken.includes(name.toLowerCase()))
-    return 'is a name that login brings along; choose another'
+    return 'is a name that login adds; choose another'
   if (['constructor', 'prototype'].includes(name))
-    return 'is a name that JavaScript uses itself; choose another'
+    return 'is a name that JavaScript itself uses; choose another'
   if (path.length > PATH_MAX)
     return `has the dot path "${path}", which is longer than ${PATH_MAX} characters; shorten it`
   return undefined
@@ -66,7 +66,7 @@ function nameProblem(name: string, place: FieldPlace): string | undefined {
 /** SQL does not tell `Name` from `name`. */
 function twinProblem(name: string, seen: ReadonlyMap<string, string>): string | undefined {
   const twin = seen.get(name.toLowerCase())
-  return twin === undefined ? undefined : `differs from ${twin} in capitals only; choose another`
+  return twin === undefined ? undefined : `differs from ${twin} only in case; choose another`
 }
 
 function resolveField(
@@ -82,12 +82,12 @@ function resolveField(
   const field = declaration as unknown as FieldDeclaration
   for (const rule of ['read', 'write'] as const)
     if (place.inList && field[rule] !== undefined)
-      problems.push([`${place.path}.${rule}`, 'cannot be said in a list; say it of the list'])
+      problems.push([`${place.path}.${rule}`, 'cannot be used in a list; put it on the list'])
   if (field.type === 'object') return resolveObject(name, field, place, problems)
   if (field.type === 'ref') return resolveReference(name, field, place, problems)
   if (field.type === 'list') return resolveList(name, field, place, problems)
   if (field.type === 'secret' && place.inList) {
-    problems.push([place.path, 'cannot stand in a list; declare it outside'])
+    problems.push([place.path, 'cannot be in a list; declare it outside'])
     return undefined
   }
   return resolveValue(name, { written: field, whole: field }, place, problems)
@@ -164,7 +164,7 @@ function resolveValue(
   const before = problems.length
   checkOptions(written, type.options, place.path, problems)
   if (place.inList && isRecord(written) && written.search === true)
-    problems.push([`${place.path}.search`, 'cannot be said in a list: only single texts are searched'])
+    problems.push([`${place.path}.search`, 'cannot be used in a list: only single texts are searched'])
   if (problems.length > before) return undefined
   const conflict = type.conflict?.(declaration)
   if (conflict !== undefined) {

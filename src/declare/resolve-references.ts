@@ -32,7 +32,7 @@ export function resolveReference(
   if (place.inList)
     problems.push([
       place.path,
-      'is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+      'is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
     ])
   if (onDelete === 'clear' && !optional)
     problems.push([
@@ -128,19 +128,21 @@ function checkLinks(declaration: LinksDeclaration, path: string, problems: Probl
     if (said !== undefined)
       problem(
         at,
-        'cannot be said of a list of references: no list has the same twice, and several may have the same',
+        'cannot be used for a list of references: a list has no duplicates, and several lists may have the same item',
       )
   if (items.optional !== undefined)
-    problem('items.optional', 'cannot be said of what a list holds: what is not there is not in the list')
+    problem(
+      'items.optional',
+      'cannot be used for the items of a list: a missing item is simply not in the list',
+    )
   for (const rule of ['read', 'write'] as const)
-    if (items[rule] !== undefined) problem(`items.${rule}`, 'cannot be said in a list; say it of the list')
-  if (items.was !== undefined)
-    problem('items.was', 'cannot be said in a list: what stands in it is not renamed')
+    if (items[rule] !== undefined) problem(`items.${rule}`, 'cannot be used in a list; put it on the list')
+  if (items.was !== undefined) problem('items.was', 'cannot be used in a list: its items are not renamed')
   const conflict = minAboveMax(declaration)
   if (conflict !== undefined) problem(...conflict)
   const { default: given } = declaration
   if (given !== undefined && !(Array.isArray(given) && given.length === 0))
-    problem('default', 'must be [], since nobody knows yet which Entities there will be')
+    problem('default', 'must be [], since no Entities exist yet')
 }
 
 const linksOptions = { ...common, items: aValue, min: aCount, max: aCount, default: aValue }

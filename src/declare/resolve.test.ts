@@ -37,16 +37,16 @@ test('every mistake has its dot path and what would be right', () => {
     [{ entities: {} }, 'entities: must declare at least one Entity type'],
     [
       { entities: { Rooms: { fields: {} } } },
-      'entities.Rooms: must be named with small letters, digits and _, starting with a letter, 63 characters at most',
+      'entities.Rooms: must be named with lower-case letters, digits and _, starting with a letter, at most 63 characters',
     ],
     [
       { entities: { auth: { fields: {} } } },
-      'entities.auth: is a name that Takeback uses itself; choose another',
+      'entities.auth: is a name that Takeback itself uses; choose another',
     ],
     [{ entities: { rooms: 5 } }, 'entities.rooms: must be made by entity({ … })'],
     [
       inRooms({ id: text() }),
-      'entities.rooms.fields.id: is a name that every Entity has already; choose another',
+      'entities.rooms.fields.id: is a name that every Entity already has; choose another',
     ],
     [
       inRooms({ 'a.b': text() }),
@@ -54,7 +54,7 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ name: text(), Name: text() }),
-      'entities.rooms.fields.Name: differs from name in capitals only; choose another',
+      'entities.rooms.fields.Name: differs from name only in case; choose another',
     ],
     [
       inRooms({ a: 'text' }),
@@ -90,31 +90,31 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: list(object({ b: ref('rooms') })) }),
-      'entities.rooms.fields.a.items.b: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+      'entities.rooms.fields.a.items.b: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
     ],
     [
       inRooms({ a: list(list(ref('rooms'))) }),
-      'entities.rooms.fields.a.items.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+      'entities.rooms.fields.a.items.items: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
     ],
     [
       inRooms({ a: list(object({ b: list(ref('rooms')) })) }),
-      'entities.rooms.fields.a.items.b.items: is a reference within what a list holds, which is not served yet; a list can hold the references themselves, or declare a type for the link',
+      'entities.rooms.fields.a.items.b.items: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
     ],
     [
       inRooms({ a: list(ref('rooms', { unique: true })) }),
-      'entities.rooms.fields.a.items.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+      'entities.rooms.fields.a.items.unique: cannot be used for a list of references: a list has no duplicates, and several lists may have the same item',
     ],
     [
       inRooms({ a: { ...list(ref('rooms')), unique: true } }),
-      'entities.rooms.fields.a.unique: cannot be said of a list of references: no list has the same twice, and several may have the same',
+      'entities.rooms.fields.a.unique: cannot be used for a list of references: a list has no duplicates, and several lists may have the same item',
     ],
     [
       inRooms({ a: list(ref('rooms', { optional: true })) }),
-      'entities.rooms.fields.a.items.optional: cannot be said of what a list holds: what is not there is not in the list',
+      'entities.rooms.fields.a.items.optional: cannot be used for the items of a list: a missing item is simply not in the list',
     ],
     [
       inRooms({ a: list(ref('rooms', { was: 'b' })) }),
-      'entities.rooms.fields.a.items.was: cannot be said in a list: what stands in it is not renamed',
+      'entities.rooms.fields.a.items.was: cannot be used in a list: its items are not renamed',
     ],
     [
       inRooms({ a: list(ref('room')) }),
@@ -126,7 +126,7 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: list(ref('rooms'), { default: [{ id: 1 }] }) }),
-      'entities.rooms.fields.a.default: must be [], since nobody knows yet which Entities there will be',
+      'entities.rooms.fields.a.default: must be [], since no Entities exist yet',
     ],
     [
       inRooms({ a: list(ref('rooms'), { min: 1, default: [] }) }),
@@ -138,11 +138,11 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: list(ref('rooms')) }, { unique: [['a']] }),
-      'entities.rooms.unique.0: "a" is of a type that cannot be unique',
+      'entities.rooms.unique.0: "a" has a type that cannot be unique',
     ],
     [
       inRooms({ a: list(secret()) }),
-      'entities.rooms.fields.a.items: cannot stand in a list; declare it outside',
+      'entities.rooms.fields.a.items: cannot be in a list; declare it outside',
     ],
     [
       inRooms({ a: ref('rooms', { onDelete: 'clear' }) }),
@@ -163,11 +163,11 @@ test('every mistake has its dot path and what would be right', () => {
     [inRooms({ a: text({ search: 1 } as object) }), 'entities.rooms.fields.a.search: must be true or false'],
     [
       inRooms({ a: list(text({ search: true })) }),
-      'entities.rooms.fields.a.items.search: cannot be said in a list: only single texts are searched',
+      'entities.rooms.fields.a.items.search: cannot be used in a list: only single texts are searched',
     ],
     [
       inRooms(Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`a${at}`, text({ search: true })]))),
-      'entities.rooms.fields: have more than 16 that are searched; leave some out',
+      'entities.rooms.fields: have more than 16 with search; remove it from some',
     ],
     [inRooms({ a: text() }, { index: [['-b']] }), 'entities.rooms.index.0: "b" is not a value of this type'],
     [
@@ -201,12 +201,9 @@ test('every mistake has its dot path and what would be right', () => {
           ],
         },
       ),
-      'entities.rooms.index.1: says what is said already; leave it out',
+      'entities.rooms.index.1: is a duplicate; remove it',
     ],
-    [
-      inRooms({ a: text() }, { index: [['a', '-a']] }),
-      'entities.rooms.index.0: says what is said already; leave it out',
-    ],
+    [inRooms({ a: text() }, { index: [['a', '-a']] }), 'entities.rooms.index.0: is a duplicate; remove it'],
     [inRooms({ a: text() }, { unique: [['b']] }), 'entities.rooms.unique.0: "b" is not a value of this type'],
     [
       inRooms({ room: ref('rooms') }, { unique: [['room']] }),
@@ -214,7 +211,7 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: secret() }, { unique: [['a']] }),
-      'entities.rooms.unique.0: "a" is of a type that cannot be unique',
+      'entities.rooms.unique.0: "a" has a type that cannot be unique',
     ],
     [
       inRooms({ a: text() }, { access: { raed: everyone } }),
@@ -235,11 +232,11 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ email: text() }, { login: { userType: 'user' } }),
-      'entities.rooms.fields.email: is a name that login brings along; choose another',
+      'entities.rooms.fields.email: is a name that login adds; choose another',
     ],
     [
       inRooms({ a: text() }, { login: { userType: 'A b' } }),
-      "entities.rooms.login.userType: must be a word of small letters, such as 'user'",
+      "entities.rooms.login.userType: must be a lower-case word, such as 'user'",
     ],
     [
       inRooms({ a: text() }, { login: { userType: 'a', passwordMin: 3 } }),
@@ -257,11 +254,8 @@ test('every mistake has its dot path and what would be right', () => {
       inRooms({ a: text() }, { journal: '30d' }),
       "entities.rooms.journal: must be how long to keep it, such as { keep: '30d' }",
     ],
-    [
-      inRooms({ a: text({ was: 'b' }), b: text() }),
-      'is "b", which is declared itself; leave one of them out',
-    ],
-    [inRooms({ a: text({ was: '1b' }) }), 'must be the name that it had before'],
+    [inRooms({ a: text({ was: 'b' }), b: text() }), 'is "b", which is also declared; remove one of them'],
+    [inRooms({ a: text({ was: '1b' }) }), 'must be its old name'],
     [inRooms({ ['x'.repeat(70)]: text() }), 'which is longer than 60 characters; shorten it'],
   ] as const)
     expect(problemsOf(declaration).join('\n')).toContain(line)
@@ -270,7 +264,7 @@ test('every mistake has its dot path and what would be right', () => {
 test('two login types cannot have one user type', () => {
   const login = { userType: 'user' }
   expect(problemsOf({ entities: { a: { fields: {}, login }, b: { fields: {}, login } } })).toEqual([
-    'entities.b.login.userType: is "user", as that of a is; each needs its own',
+    'entities.b.login.userType: is "user", the same as that of a; each needs its own',
   ])
 })
 

@@ -100,9 +100,9 @@ function resolveEntities(
 
 function entityNameProblem(name: string): string | undefined {
   if (!ENTITY_NAME.test(name))
-    return 'must be named with small letters, digits and _, starting with a letter, 63 characters at most'
+    return 'must be named with lower-case letters, digits and _, starting with a letter, at most 63 characters'
   return TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg|pragma)_|_(pkey|id_seq)$/.test(name)
-    ? 'is a name that Takeback uses itself; choose another'
+    ? 'is a name that Takeback itself uses; choose another'
     : undefined
 }
 
@@ -144,9 +144,9 @@ function checkFormerName(
   problems: Problems,
 ): void {
   if (was !== undefined && (typeof was !== 'string' || !ENTITY_NAME.test(was)))
-    problems.push([`${path}.was`, 'must be the name that it had before'])
+    problems.push([`${path}.was`, 'must be its old name'])
   else if (was !== undefined && names.includes(was))
-    problems.push([`${path}.was`, `is "${was}", which is declared itself; leave one of them out`])
+    problems.push([`${path}.was`, `is "${was}", which is also declared; remove one of them`])
 }
 
 /** Those that login brings along, then those that are declared. */
@@ -161,7 +161,7 @@ function fieldsOf(
   const declared = resolveFields(declaration.fields, { ...place, taken }, problems)
   const all = [...loginFields(declaration, path, problems), ...declared]
   if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
-    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} that are searched; leave some out`])
+    problems.push([`${path}.fields`, `have more than ${SEARCHED_MAX} with search; remove it from some`])
   return all
 }
 
@@ -170,7 +170,7 @@ function loginFields(declaration: EntityDeclaration, path: string, problems: Pro
   if (login === undefined) return []
   if (isRecord(login)) refuseUnknown(login, ['userType', 'passwordMin', 'email'], `${path}.login`, problems)
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
-    problems.push([`${path}.login.userType`, "must be a word of small letters, such as 'user'"])
+    problems.push([`${path}.login.userType`, "must be a lower-case word, such as 'user'"])
     return []
   }
   const min = login.passwordMin ?? PASSWORD_MIN
@@ -211,14 +211,13 @@ function compositeUniques(
           where,
           `"${column}" is not a value of this type${didYouMean(String(column), columns)}`,
         ])
-      else if (unfit.includes(column))
-        problems.push([where, `"${column}" is of a type that cannot be unique`])
+      else if (unfit.includes(column)) problems.push([where, `"${column}" has a type that cannot be unique`])
     }
   const seen = new Set([...walk(fields)].filter(isUnique).map(columnOf))
   for (const [at, set] of sets.entries()) {
     const key = [...set].sort().join('+')
     if (new Set(set).size < set.length || seen.has(key))
-      problems.push([`${path}.unique.${at}`, 'says what is said already; leave it out'])
+      problems.push([`${path}.unique.${at}`, 'is a duplicate; remove it'])
     seen.add(key)
   }
   return sets
@@ -239,8 +238,7 @@ function resolveAccess(
   }
   for (const [action, rule] of Object.entries(access)) {
     const where = `${path}.access.${action}`
-    if (action === 'list')
-      problems.push([where, 'is not an action of its own: lists follow the rule of read'])
+    if (action === 'list') problems.push([where, 'is not an action: lists use the rule of read'])
     else if (!(actions as readonly string[]).includes(action))
       problems.push([
         where,
@@ -265,14 +263,14 @@ function loginsOf(entities: ReadonlyMap<string, EntityType>, problems: Problems)
     if (TAKEN_LOGINS.includes(name))
       problems.push([
         `entities.${name}`,
-        'cannot log in under this name, which operations have for what is no user',
+        'cannot be the name of a login type: operations use it for actors that are not users',
       ])
     const userType = login?.userType ?? ''
     const other = seen.get(userType)
     if (other !== undefined)
       problems.push([
         `entities.${name}.login.userType`,
-        `is "${userType}", as that of ${other} is; each needs its own`,
+        `is "${userType}", the same as that of ${other}; each needs its own`,
       ])
     seen.set(userType, name)
   }
@@ -309,7 +307,7 @@ function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Prob
       const key = `${field.target}.${field.as}`
       if (taken.includes(field.as))
         problems.push([path, `is "${field.as}", which is a field of ${field.target} already; choose another`])
-      else if (seen.has(key)) problems.push([path, `is "${field.as}", as another reference says too`])
+      else if (seen.has(key)) problems.push([path, `is "${field.as}", which another reference also uses`])
       seen.add(key)
     }
 }

@@ -62,7 +62,7 @@ export interface Events {
     readonly ms: number
   }
   backup_removed: { readonly file: string }
-  /** Instances could not tell each other how often they are called. */
+  /** Instances could not share their rate limit counts. */
   rates_not_exchanged: { readonly error: unknown }
   /** Lines of the log that could not be written. */
   log_lines_dropped: { readonly lines: number }

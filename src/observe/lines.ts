@@ -38,23 +38,22 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   request_failed: (event) => ({ level: 'error', ...event }),
   proxy_not_trusted: ({ peer }) => ({
     level: 'warning',
-    message: `A request has X-Forwarded-For, but no proxy is trusted: everybody behind a proxy counts as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,
+    message: `A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,
   }),
 
   ready({ url, database, docs }) {
-    const reference = docs === undefined ? '' : ` Its reference: ${docs}`
+    const reference = docs === undefined ? '' : ` API reference: ${docs}`
     return info(`Takeback is ready at ${url}, with the data in ${database}.${reference}`, { url, database })
   },
   database_exposed: ({ files }) =>
     info(`Others on this machine can open the database: run "chmod 600 ${files.join(' ')}"`),
   denials_explained: () =>
-    info('Refusals name the rules behind them (--explain-denials): for developing only'),
+    info('Refusals name the rules behind them (--explain-denials): for development only'),
   stopping: ({ ms }) => info(`Takeback stops in ${ms / 1000} s: /api/health answers 503`),
   stopped: () => info('Takeback has stopped'),
   database_lost: ({ error }) => ({
     level: 'error',
-    message:
-      'The database could not be written to: Takeback stops, and reads what is on disk at the next start',
+    message: 'Writing to the database failed: Takeback stops, and the next start reads what is on disk',
     error,
     last: true,
   }),
@@ -77,13 +76,12 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     })
   },
   clock_doubted: ({ doubt }) =>
-    info(
-      `${doubt}. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".`,
-      { level: 'warning' },
-    ),
+    info(`${doubt}. Nothing is erased until somebody confirms the clock with "takeback retention confirm".`, {
+      level: 'warning',
+    }),
   journal_ahead: ({ until, ms }) => ({
     level: 'warning',
-    message: `The journal has times up to ${until}, ${spanOf(ms)} ahead of the clock: the clock was wrong then, or is wrong now. New changes carry the time of the clock as it is.`,
+    message: `The journal has times up to ${until}, ${spanOf(ms)} ahead of the clock: the clock was wrong then, or is wrong now. New changes have the time of the clock as it is now.`,
     fields: { ms },
   }),
   backup_made: ({ file, bytes, rows, lastChange, ms }) =>
@@ -97,7 +95,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   backup_removed: ({ file }) => info(`Removed the old backup ${file}`, { file }),
   rates_not_exchanged: ({ error }) => ({
     level: 'error',
-    message: 'Instances could not tell each other how often they are called',
+    message: 'Instances could not share their rate limit counts',
     error,
   }),
   // The log says so itself, once it can write again.
@@ -117,6 +115,6 @@ function spanOf(ms: number): string {
 
 /** What is said where background work of this name has failed. */
 const failures: Readonly<Record<string, string>> = {
-  retention: 'What is old could not be cleared out',
+  retention: 'Old data could not be erased',
   backup: 'The backup failed',
 }

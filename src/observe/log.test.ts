@@ -37,13 +37,13 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   ],
   [
     { kind: 'proxy_not_trusted', peer: '10.0.0.1' },
-    'C  warning  A request has X-Forwarded-For, but no proxy is trusted: everybody behind a proxy counts as one address. If 10.0.0.1 is your proxy, start with --trusted-proxies 10.0.0.1.',
-    '{"time":"T","level":"warn","message":"A request has X-Forwarded-For, but no proxy is trusted: everybody behind a proxy counts as one address. If 10.0.0.1 is your proxy, start with --trusted-proxies 10.0.0.1."}',
+    'C  warning  A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If 10.0.0.1 is your proxy, start with --trusted-proxies 10.0.0.1.',
+    '{"time":"T","level":"warn","message":"A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If 10.0.0.1 is your proxy, start with --trusted-proxies 10.0.0.1."}',
   ],
   [
     { kind: 'ready', url: 'http://h:1', database: 'a.db', docs: 'http://h:1/docs' },
-    'Takeback is ready at http://h:1, with the data in a.db. Its reference: http://h:1/docs',
-    '{"time":"T","message":"Takeback is ready at http://h:1, with the data in a.db. Its reference: http://h:1/docs","url":"http://h:1","database":"a.db"}',
+    'Takeback is ready at http://h:1, with the data in a.db. API reference: http://h:1/docs',
+    '{"time":"T","message":"Takeback is ready at http://h:1, with the data in a.db. API reference: http://h:1/docs","url":"http://h:1","database":"a.db"}',
   ],
   [
     { kind: 'ready', url: 'http://h:1', database: 'a.db', docs: undefined },
@@ -57,8 +57,8 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   ],
   [
     { kind: 'denials_explained' },
-    'Refusals name the rules behind them (--explain-denials): for developing only',
-    '{"time":"T","message":"Refusals name the rules behind them (--explain-denials): for developing only"}',
+    'Refusals name the rules behind them (--explain-denials): for development only',
+    '{"time":"T","message":"Refusals name the rules behind them (--explain-denials): for development only"}',
   ],
   [
     { kind: 'stopping', ms: 5000 },
@@ -68,13 +68,13 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   [{ kind: 'stopped' }, 'Takeback has stopped', '{"time":"T","message":"Takeback has stopped"}'],
   [
     { kind: 'database_lost', error: 'gone' },
-    'C  error  The database could not be written to: Takeback stops, and reads what is on disk at the next start\ngone',
-    '{"time":"T","level":"error","message":"The database could not be written to: Takeback stops, and reads what is on disk at the next start","detail":"gone"}',
+    'C  error  Writing to the database failed: Takeback stops, and the next start reads what is on disk\ngone',
+    '{"time":"T","level":"error","message":"Writing to the database failed: Takeback stops, and the next start reads what is on disk","detail":"gone"}',
   ],
   [
     { kind: 'work_failed', work: 'retention', error },
-    'C  error  What is old could not be cleared out\nError: no room\n    at here',
-    '{"time":"T","level":"error","message":"What is old could not be cleared out","detail":"Error: no room\\n    at here"}',
+    'C  error  Old data could not be erased\nError: no room\n    at here',
+    '{"time":"T","level":"error","message":"Old data could not be erased","detail":"Error: no room\\n    at here"}',
   ],
   [
     { kind: 'work_failed', work: 'backup', error },
@@ -93,8 +93,8 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   ],
   [
     { kind: 'clock_doubted', doubt: 'The clock is wrong' },
-    'The clock is wrong. Nothing is cleared out until somebody confirms the clock with "takeback retention confirm".',
-    '{"time":"T","message":"The clock is wrong. Nothing is cleared out until somebody confirms the clock with \\"takeback retention confirm\\".","level":"warning"}',
+    'The clock is wrong. Nothing is erased until somebody confirms the clock with "takeback retention confirm".',
+    '{"time":"T","message":"The clock is wrong. Nothing is erased until somebody confirms the clock with \\"takeback retention confirm\\".","level":"warning"}',
   ],
   [
     { kind: 'backup_made', file: 'b.db', bytes: 4096, rows: 12, lastChange: 9, ms: 80 },
@@ -108,8 +108,8 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
   ],
   [
     { kind: 'rates_not_exchanged', error },
-    'C  error  Instances could not tell each other how often they are called\nError: no room\n    at here',
-    '{"time":"T","level":"error","message":"Instances could not tell each other how often they are called","detail":"Error: no room\\n    at here"}',
+    'C  error  Instances could not share their rate limit counts\nError: no room\n    at here',
+    '{"time":"T","level":"error","message":"Instances could not share their rate limit counts","detail":"Error: no room\\n    at here"}',
   ],
 ]
 

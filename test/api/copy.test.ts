@@ -161,7 +161,7 @@ betweenStores('a copy', (store, other) => {
     expect(await cut.catch((error: Error) => error.message)).toBe('cut off')
     await Promise.all([source.close(), half.close()])
     const early = new TestServer(other, withoutOld, {}, target)
-    expect(await early.start().catch((error: Error) => error.message)).toContain('is half of a copy')
+    expect(await early.start().catch((error: Error) => error.message)).toContain('is an incomplete copy')
 
     // As an earlier version has left it.
     await database.query('DROP TABLE takeback_answers')
@@ -179,7 +179,7 @@ betweenStores('a copy', (store, other) => {
     const target = await newDatabase(other, newFolder())
     await target.query('CREATE TABLE mine (a INTEGER)')
     expect(await copied(database, target).catch((error: Error) => error.message)).toContain(
-      "holds tables that are not Takeback's",
+      "has tables that are not Takeback's",
     )
     expect(await target.query('SELECT count(*) AS n FROM mine')).toEqual([{ n: 0 }])
     await target.remove()

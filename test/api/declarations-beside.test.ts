@@ -16,10 +16,10 @@ onEveryStoreByHand('servers of several declarations', (store) => {
     const server = await started(older, { a: 'x' })
     await server.restart(newer, { back: false })
     const said = await refusal(server, older, { back: false })
-    expect(said).toContain('This declaration is an older one')
+    expect(said).toContain('This declaration is older than')
     expect(said).toContain('takeback migrate --apply')
     await server.restart(older)
-    expect(await refusal(server, newer, { back: false })).toContain('This declaration is an older one')
+    expect(await refusal(server, newer, { back: false })).toContain('This declaration is older than')
     await server.restart(older, { back: false })
     expect((await entityAt(server, 'things/1')).a).toBe('x')
   })
@@ -77,7 +77,7 @@ onEveryStoreByHand('servers of several declarations', (store) => {
     await server.expect(200, 'PATCH', '/api/users/1/', { email: 'b@example.com' })
     expect(
       await refusal(server, withAdmins({ users: entity({ login: { userType: 'user' }, fields: {} }) })),
-    ).toContain('users.email_key is made from email, which 1 of users (users/1) have changed meanwhile')
+    ).toContain('users.email_key is made from email, which has changed in 1 user (users/1)')
   })
 
   test('who does not know of a reference, or of what is required, does not go on', async () => {

@@ -34,17 +34,17 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     for (const [field, sentence] of [
       [
         { n: integer({ max: 10 }) },
-        'things.n has limits that are not met by 2 of things (things/2, things/3): the first must be at most 10',
+        'things.n has limits that are violated by 2 things (things/2, things/3): the first must be at most 10',
       ],
       [
         { t: text({ max: 2 }) },
-        'things.t has limits that are not met by 3 of things (things/1, things/2, things/3)',
+        'things.t has limits that are violated by 3 things (things/1, things/2, things/3)',
       ],
       [{ t: text({ pattern: '^x' }) }, 'the first must match the pattern ^x'],
       [{ t: email() }, 'the first must be an e-mail address'],
       [
         { c: choice(['red']) },
-        'things.c has limits that are not met by 1 of things (things/2): the first must be one of red',
+        'things.c has limits that are violated by 1 thing (things/2): the first must be one of red',
       ],
       [{ d: decimal({ max: '9.99' }) }, 'the first must be at most 9.99'],
       [{ l: list(integer(), { max: 1 }) }, 'the first must have at most 1 items'],
@@ -59,11 +59,11 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       l: list(integer({ max: 2 })),
     }
     expect((await planOf(server, things(fitting))).map(({ path, what }) => `${path} ${what}`)).toEqual([
-      'things.t has other limits, which all that is there fits',
-      'things.n has other limits, which all that is there fits',
-      'things.d has other limits, which all that is there fits',
+      'things.t has other limits, which all rows meet',
+      'things.n has other limits, which all rows meet',
+      'things.d has other limits, which all rows meet',
       'things.c has wider limits',
-      'things.l has other limits, which all that is there fits',
+      'things.l has other limits, which all rows meet',
     ])
     await server.restart(things(fitting))
     expect((await server.call('POST', '/api/things/', { body: { ...body, n: 61 } })).status).toBe(422)
@@ -119,7 +119,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   test('what would not fit its new type is refused', async () => {
     const server = await started(things({ n: integer() }), { n: 9007199254740991 })
     expect(await refusal(server, things({ n: decimal({ scale: 9 }) }))).toContain(
-      'things.n has limits that are not met by',
+      'things.n has limits that are violated by',
     )
   })
 
@@ -165,7 +165,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
     })
     await server.restart(things({ b: text({ optional: true }) }))
     expect(await refusal(server, things({ b: text({ optional: true, was: 'a' }) }))).toContain(
-      'things.b was a, but both are there',
+      'things.b was a, but both exist',
     )
   })
 
@@ -243,10 +243,10 @@ onEveryStoreByHand('a declaration that changes', (store) => {
       {},
     )
     expect(await refusal(server, things({ e: integer({ default: 5, unique: true }) }))).toContain(
-      'things.e must be unique, but 2 of things have none and would all get the same default',
+      'things.e must be unique, but is missing in 2 things, which would all get the same default',
     )
     expect(await refusal(server, things({ f: integer({ default: 5, unique: true }) }))).toContain(
-      'things.f must be unique, but 3 of things have none',
+      'things.f must be unique, but is missing in 3 things',
     )
     await server.restart(
       things({
@@ -332,7 +332,7 @@ onEveryStoreByHand('a declaration that changes', (store) => {
   test('names that differ in capitals only are refused', async () => {
     const server = await started(things({ title: text({ optional: true }) }), {})
     expect(await refusal(server, things({ Title: text({ optional: true }) }))).toContain(
-      "things.Title differs from title, which is kept aside, in capitals only: say was: 'title'",
+      "things.Title differs only in case from title, which is kept aside: write was: 'title'",
     )
   })
 })

@@ -222,7 +222,7 @@ onEveryStoreByHand('an index that is declared later', (store) => {
       (error: Error) => error.message,
     )
     expect(refused).toContain('visits.note is indexed now')
-    expect(refused).toContain('1 of visits (visits/1)')
+    expect(refused).toContain('1 visit (visits/1)')
     await server.restart(declared({}))
     await server.expect(200, 'PATCH', '/api/visits/1/', { note: 'short' })
     await server.restart(declared({ index: [['note']] }))

@@ -51,7 +51,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
   test('it is added to a type with rows', async () => {
     const server = await started(posts({}), [{}, {}])
     expect(await refusal(server, posts({ tags: list(ref('tags')) }))).toContain(
-      'posts.tags is new and required, but there are 2 posts already',
+      'posts.tags is new and required, but is missing in 2 posts',
     )
     const more = posts({ tags: cleared, meta: object({ more: list(ref('tags'), { optional: true }) }) })
     await server.restart(more)
@@ -117,7 +117,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     const purged = await server.call('DELETE', '/api/tags/2/?purge=1')
     expect([purged.status, purged.body.errors]).toEqual([409, { 'posts.tags': ['1 post refers to it'] }])
     expect(await refusal(server, full)).toContain(
-      'posts.tags is declared again, but 1 of posts (posts/1) refer to tags that were deleted meanwhile',
+      'posts.tags is declared again, but refers to deleted tags in 1 post (posts/1)',
     )
     await server.restart(posts({}))
     await restore(server, 'tags/2')
@@ -238,7 +238,7 @@ onEveryStoreByHand('a list of references in a declaration that changes', (store)
     const limited = (options: object) =>
       posts({ tags: list(ref('tags', { onDelete: 'clear' }), { optional: true, ...options }) })
     expect(await refusal(server, limited({ max: 2 }))).toContain(
-      'posts.tags has limits that are not met by 1 of posts (posts/1): the first must have at most 2 items',
+      'posts.tags has limits that are violated by 1 post (posts/1): the first must have at most 2 items',
     )
     expect(await refusal(server, limited({ min: 1 }))).toContain('must have at least 1 items')
     await server.restart(limited({ max: 3 }))

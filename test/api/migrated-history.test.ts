@@ -110,7 +110,7 @@ const cases: Readonly<Record<string, Case>> = {
     sent: { o: { b: 8 } },
     sentAs: one('o.b', 7, 8),
   },
-  'an object that may be left out now': {
+  'an object that is optional now': {
     before: inner({}),
     after: inner({}, true),
     body: { o: { a: 1 } },

@@ -61,7 +61,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
     expect((await first(server)).o).toEqual({ city: 'Berlin' })
     await server.expect(200, 'PATCH', '/api/things/1/', { o: null })
     expect(await refusal(server, required)).toContain(
-      'things.o is required now, but 1 of things (things/1) have none',
+      'things.o is required now, but is missing in 1 thing (things/1)',
     )
   })
 
@@ -69,11 +69,8 @@ onEveryStoreByHand('a changed declaration', (store) => {
     const before = things({ a: text({ optional: true }), n: decimal(), s: secret(), i: integer() })
     const server = await started(before, { a: null, n: '10.50', s: 'hidden hidden', i: 1 })
     for (const [fields, sentence] of [
-      [{ a: text() }, 'things.a is required now, but 1 of things (things/1) have none'],
-      [
-        { a: text({ optional: true }), b: text() },
-        'things.b is new and required, but there are 1 things already',
-      ],
+      [{ a: text() }, 'things.a is required now, but is missing in 1 thing (things/1)'],
+      [{ a: text({ optional: true }), b: text() }, 'things.b is new and required, but is missing in 1 thing'],
       [
         { n: decimal({ scale: 1 }) },
         'things.n holds decimals with 2 digits behind the point and cannot become decimals with 1 digits',
@@ -93,7 +90,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
   test('a new unique is refused where two have the same, and applied where only the deleted do', async () => {
     const server = await started(things({ a: text() }), { a: 'same' }, { a: 'same' })
     expect(await refusal(server, things({ a: text({ unique: true }) }))).toContain(
-      'things.a must be unique now, but 2 of things (things/1, things/2) have the same as others',
+      'things.a must be unique now, but has duplicates in 2 things (things/1, things/2)',
     )
     await server.restart(things({ a: text() }))
     await server.expect(200, 'DELETE', '/api/things/2/')
@@ -118,7 +115,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
       'things.to': ['1 thing refers to it'],
     })
     expect(await refusal(server, both)).toContain(
-      'things.to is declared again, but 1 of things (things/1) refer to targets that were deleted meanwhile',
+      'things.to is declared again, but refers to deleted targets in 1 thing (things/1)',
     )
     await server.restart(without)
     await server.expect(200, 'DELETE', '/api/targets/1/?restore=1')
@@ -194,7 +191,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
     const declared = (optional: boolean) => things({ a: object({ x: text({ default: 'd' }) }, { optional }) })
     const server = await started(declared(true), {})
     expect(await refusal(server, declared(false))).toContain(
-      'things.a is required now, but 1 of things (things/1) have none',
+      'things.a is required now, but is missing in 1 thing (things/1)',
     )
   })
 

@@ -158,7 +158,7 @@ onEveryStoreByHand('a field that becomes another', (store) => {
             ]).toEqual([path, effect])
         }
       const before = await dumpOf(server, store)
-      await expect(server.restart(all)).rejects.toThrow('The database does not fit the declaration')
+      await expect(server.restart(all)).rejects.toThrow('The database cannot be migrated to this declaration')
       expect(await dumpOf(server, store)).toBe(before)
 
       const possible = (from: number, at: number) => (isRefused(from, at) ? from : at)

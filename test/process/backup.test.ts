@@ -115,14 +115,14 @@ onEveryStoreByHand('takeback backup', (store) => {
     const folder = newFolder()
     const none = await run(['backup', '--to', join(folder, 'a.db'), '--database', empty.url])
     expect(none.code).toBe(1)
-    expect(none.err).toMatch(/There is no |nothing in/)
+    expect(none.err).toMatch(/There is no |nothing to back up/)
     const { database } = await prepared(store)
     databases.push(database)
     writeFileSync(join(folder, 'mine.txt'), 'mine')
     const over = await run(['backup', '--to', join(folder, 'mine.txt'), '--database', database.url])
     expect([over.code, over.err]).toEqual([
       1,
-      `${join(folder, 'mine.txt')} is already there: name another one.\n`,
+      `${join(folder, 'mine.txt')} already exists: name another file.\n`,
     ])
     expect(readdirSync(folder)).toEqual(['mine.txt'])
   }, 60_000)
@@ -137,7 +137,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     const before = await contents()
     const { code, err } = await run(['restore', file, '--to', database.url])
     expect(code).toBe(1)
-    expect(err).toMatch(/is already there, and is not overwritten|is not empty/)
+    expect(err).toMatch(/already exists and is not overwritten|is not empty/)
     expect(await contents()).toBe(before)
   }, 60_000)
 
@@ -246,7 +246,7 @@ describe('a backup', () => {
           throw new Error('it was taken')
         },
         (error: Error) =>
-          expect(error.message).toMatch(/damaged|is no backup|cannot be opened|newer Takeback/),
+          expect(error.message).toMatch(/damaged|is not a backup|cannot be opened|newer Takeback/),
       )
     }
     await fc.assert(
@@ -279,7 +279,7 @@ describe('a backup', () => {
       expect([command[0], code, err]).toEqual([
         command[0],
         1,
-        `${file} is a backup, and is not changed: "takeback restore" makes a database from it.\n`,
+        `${file} is a backup and cannot be changed: create a database from it with "takeback restore".\n`,
       ])
     }
     expect(readFileSync(file).equals(bytes)).toBe(true)

@@ -209,7 +209,7 @@ test('what stands against a start is one clear sentence and exit code 1', async 
     [use(join(folder, 'text.db')), 'it is damaged, or not a database of Takeback'],
     [use(join(folder, 'cut.db')), 'it is damaged, or not a database of Takeback'],
     [use(join(folder, 'folder.db')), 'folder.db cannot be opened'],
-    [use(join(folder, 'foreign.db')), "holds tables that are not Takeback's"],
+    [use(join(folder, 'foreign.db')), "has tables that are not Takeback's"],
     [use(good), 'was written by a newer Takeback'],
     [['--config', join(folder, 'nowhere.ts')], 'nowhere.ts: name another file with --config'],
     [['--config', join(folder, 'broken.ts')], 'line 1, column 17: '],
@@ -236,11 +236,11 @@ test('all mistakes of a declaration are reported at once', async () => {
   expect(code).toBe(1)
   expect(err).toContain('has 6 mistakes in the declaration:')
   for (const line of [
-    'entities.rooms.fields.id: is a name that every Entity has already; choose another',
+    'entities.rooms.fields.id: is a name that every Entity already has; choose another',
     'entities.rooms.fields.title.mxa: is not an option here; did you mean "max"?',
     'entities.bookings.fields.room: refers to "room", which is not declared; did you mean "rooms"?',
     'entities.bookings.access.read: unknown field "owner" at column 1, in "owner.id == me.id"',
-    'entities.bookings.access.list: is not an action of its own: lists follow the rule of read',
+    'entities.bookings.access.list: is not an action: lists use the rule of read',
     'admins: must name a declared Entity type',
   ])
     expect(err).toContain(line)

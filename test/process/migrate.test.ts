@@ -47,7 +47,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     expect(shown.out.split('\n').slice(1)).toEqual([
       '',
       '  safe     things.c is the new name of a',
-      '  aside    things.b is no longer declared: it leaves the API, its data stay',
+      '  aside    things.b is no longer declared: it leaves the API, but its data is kept',
       '',
       'Run "takeback migrate --apply" to migrate now; the next "takeback serve" does it too.',
       '',
@@ -106,7 +106,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       )
     const { out } = await run(migrate(1))
     expect(out).toContain('things.c is new: 200 rows get the default "x"\n')
-    expect(out).toContain('things.b is empty in what is there: 199 rows get the default 1\n')
+    expect(out).toContain('things.b is empty in existing rows: 199 rows get the default 1\n')
     const refused = JSON.parse((await run(migrate(2, '--json'))).out).lines
     expect(refused).toHaveLength(1)
     expect(refused[0]).toMatchObject({
@@ -129,12 +129,12 @@ onEveryStoreByHand('takeback migrate', (store) => {
       JSON.parse((await run(migrate(at, '--json'))).out).lines.map(
         ({ path, what }: Record<string, string>) => `${path} ${what}`,
       )
-    expect(await lines(1)).toEqual(['things.a can be searched now', 'things.n+-created_at is indexed now'])
+    expect(await lines(1)).toEqual(['things.a is searched now', 'things.n+-created_at is indexed now'])
     expect((await run(migrate(1, '--apply'))).code).toBe(0)
     expect(await lines(1)).toEqual([])
     expect(await lines(0)).toEqual([
-      'things.a cannot be searched any more',
-      'things.n+-created_at is not indexed any more',
+      'things.a is no longer searched',
+      'things.n+-created_at is no longer indexed',
     ])
     expect((await run(migrate(0, '--apply'))).code).toBe(0)
     expect(await lines(0)).toEqual([])
@@ -152,7 +152,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     expect([back.code, back.err]).toEqual([1, 'The database cannot be migrated while a change is refused.\n'])
     expect(back.out.split('\n').slice(1)).toEqual([
       '',
-      "  refused  things.a was renamed to b, and b is no longer declared: write was: 'b' here, and its data come along. If you mean a new field, first apply the declaration without a",
+      "  refused  things.a was renamed to b, and b is no longer declared: write was: 'b' here to keep its data. If you mean a new field, first apply the declaration without a",
       '',
     ])
     expect((await run(migrate(2, '--apply'))).out).toContain('things.a is the new name of b')

@@ -86,7 +86,7 @@ onEveryStoreByHand('a start', (store) => {
     )
     for (const at of [0, 1]) expect((await migrate(at)).code).toBe(0)
     for (const [at, refused] of [
-      [0, 'This declaration is an older one'],
+      [0, 'This declaration is older than'],
       [1, undefined],
       [2, 'things.a holds values of the type text'],
     ] as const) {

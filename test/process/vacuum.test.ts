@@ -24,7 +24,7 @@ onEveryStoreByHand('takeback vacuum', (store) => {
       const { code, err } = await run(['vacuum', ...location])
       expect([code, err]).toEqual([
         1,
-        'PostgreSQL clears out what was erased by itself: to have it done at once, run VACUUM in psql.\n',
+        'PostgreSQL removes erased data on its own. To do it at once, run VACUUM in psql.\n',
       ])
     }
     expect((await fetch(`${server.url}/api/health`, { headers: { Accept: '*/*' } })).status).toBe(200)

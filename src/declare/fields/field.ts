@@ -67,7 +67,7 @@ export const aValue: OptionCheck = () => undefined
 export const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
 export const aName: OptionCheck = (value) =>
-  typeof value === 'string' && FIELD_NAME.test(value) ? undefined : 'must be the name that it had before'
+  typeof value === 'string' && FIELD_NAME.test(value) ? undefined : 'must be its old name'
 
 const aRule: OptionCheck = (value) =>
   isRule(value)

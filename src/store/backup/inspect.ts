@@ -42,8 +42,7 @@ async function inspectTables(
 ): Promise<Inspected> {
   const memory = await recall(structure, session)
   const record = memory === undefined ? undefined : await readRecord(session)
-  if (memory === undefined || record === undefined)
-    throw new StartError(`${file} is no backup: "takeback backup" makes them.`)
+  if (memory === undefined || record === undefined) throw new StartError(`${file} is not a backup.`)
   if (!isIntact(file, await readHash(session))) throw damaged(file, 'it has changed since it was made')
   const rows = await countRows(structure, session, memory)
   const other = Object.keys(record.rows).filter((name) => rows[name] !== record.rows[name])
@@ -58,5 +57,5 @@ async function inspectTables(
 }
 
 function damaged(file: string, why: string): StartError {
-  return new StartError(`The backup ${file} is damaged, and is not used: ${why}.`)
+  return new StartError(`The backup ${file} is damaged and cannot be used: ${why}.`)
 }

@@ -39,7 +39,7 @@ export function discardUnfinished(file: string, process: number): void {
  * The file gets its name once it is complete, checked and on disk.
  */
 export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
-  if (existsSync(file)) throw new StartError(`${file} is already there: name another one.`)
+  if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const partial = partialOf(file, process.pid)
   discard(partial)
@@ -84,7 +84,7 @@ async function fill(from: Location, partial: string): Promise<Filled> {
   try {
     const least = await source.structure.transact('read', async (session) => {
       if ((await recall(source.structure, session)) === undefined)
-        throw new StartError(`There is nothing in ${source.structure.place} that could be backed up.`)
+        throw new StartError(`There is nothing to back up in ${source.structure.place}.`)
       return (await lastChangeOf(source.structure, session))?.seq ?? 0
     })
     await alterFile(partial, 'backup', (target) => copyData(source.structure, target, () => {}))
@@ -99,7 +99,7 @@ async function lastIn(path: string): Promise<number> {
   try {
     return await structure.transact('read', async (session) => {
       if ((await recall(structure, session)) === undefined)
-        throw new StartError(`There is nothing in ${path} that could be backed up.`)
+        throw new StartError(`There is nothing to back up in ${path}.`)
       return (await lastChangeOf(structure, session))?.seq ?? 0
     })
   } finally {

@@ -37,7 +37,7 @@ export function refuseTaken(to: Location): void {
   const taken = [to.path, `${to.path}-wal`, secretFile(to.path)].find((path) => existsSync(path))
   if (taken !== undefined)
     throw new StartError(
-      `${taken} is already there, and is not overwritten: name another place with --to, or move it away first.`,
+      `${taken} already exists and is not overwritten: name another place with --to, or move it away first.`,
     )
 }
 

@@ -36,8 +36,7 @@ export async function check(location: Location): Promise<CheckResult> {
 
 async function checkAll(structure: Structure, session: DatabaseSession): Promise<CheckResult> {
   const memory = await recall(structure, session)
-  if (memory === undefined)
-    throw new StartError(`There is nothing in ${structure.place} that could be checked.`)
+  if (memory === undefined) throw new StartError(`There is nothing to check in ${structure.place}.`)
   if (memory.format !== FORMAT)
     throw new StartError(
       `The database ${structure.place} is of an older format: start the server on it once, or run "takeback migrate --apply", then check it.`,

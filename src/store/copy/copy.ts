@@ -49,8 +49,7 @@ export async function copyData(
 ): Promise<Copied> {
   const copied = await source.transact('read', async (session) => {
     const memory = await recall(source, session)
-    if (memory === undefined)
-      throw new StartError(`There is nothing in ${source.place} that could be copied.`)
+    if (memory === undefined) throw new StartError(`There is nothing to copy in ${source.place}.`)
     const held = new Set((await session.all(source.ddl.tables)).map(([name]) => String(name)))
     const tables = copiedTables(memory).filter(({ name }) => held.has(name))
     const total = await countAll(session, tables)
@@ -87,7 +86,7 @@ async function copySecret(from: Store, to: Store): Promise<void> {
   const secret = await from.secret()
   if (secret !== undefined && (await to.keepSecret(secret)) !== secret)
     throw new StartError(
-      `There is another secret at ${to.structure.place} already, from a database that was there before: remove it, and copy again.`,
+      `${to.structure.place} already has another secret, from an earlier database: remove it, and copy again.`,
     )
 }
 
@@ -148,7 +147,7 @@ async function compareWith(
       }
       if (tally.sum() !== tallies.get(table.name))
         throw new StartError(
-          `${table.name} has not arrived in ${target.place} as it was: the copy is not used. Run it again.`,
+          `${table.name} differs in ${target.place}: the copy cannot be used. Run it again.`,
         )
     }
   })

@@ -1,3 +1,4 @@
+import { countOf } from '../../declare/one-of.ts'
 import type { Index } from '../tables.ts'
 import { type Altering, needsFill } from './altering.ts'
 import { indexName, saidOf } from './structure.ts'
@@ -12,9 +13,8 @@ export async function alterIndexes(altering: Altering, converted: ReadonlySet<st
   for (const index of old.indexes.filter((one) => !stays(one, table.indexes))) {
     draft.do({ kind: 'drop index', table, index })
     if (touched(index)) continue
-    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'need not be unique any more')
-    if (index.descending !== undefined)
-      draft.safe(`${table.name}.${saidOf(index)}`, 'is not indexed any more')
+    if (index.unique) draft.safe(`${table.name}.${saidOf(index)}`, 'is no longer unique')
+    if (index.descending !== undefined) draft.safe(`${table.name}.${saidOf(index)}`, 'is no longer indexed')
   }
   for (const index of table.indexes) if (await refuseSameFill(altering, index)) return
   for (const index of table.indexes.filter((one) => !stays(one, old.indexes)))
@@ -34,7 +34,7 @@ async function addIndex(altering: Altering, index: Index): Promise<void> {
       table,
       path,
       found,
-      (which) => `must be unique now, but ${which} have the same as others: change them first`,
+      (which) => `must be unique now, but has duplicates in ${which}: change them first`,
     )
     if (refused) return
     draft.additive = false
@@ -58,7 +58,7 @@ async function refuseLong({ old, table, draft }: Altering, index: Index): Promis
       return errors.size === 0
     })
     const now = index.unique ? 'must be unique now' : 'is indexed now'
-    const why = (which: string) => `${now}, but ${which} are too long for that: shorten them first`
+    const why = (which: string) => `${now}, but is too long for that in ${which}: shorten it first`
     refused = draft.refuseFound(table, `${table.name}.${name}`, found, why) || refused
   }
   return refused
@@ -77,7 +77,7 @@ async function refuseSameFill({ old, table, draft }: Altering, index: Index): Pr
   if (empty < 2) return false
   draft.refuse(
     `${table.name}.${name}`,
-    `must be unique, but ${empty} of ${table.name} have none and would all get the same default: leave out the default, or fill them first`,
+    `must be unique, but is missing in ${countOf(empty, table.name)}, which would all get the same default: remove the default, or fill it in first`,
   )
   return true
 }

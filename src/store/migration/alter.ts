@@ -1,3 +1,4 @@
+import { countOf } from '../../declare/one-of.ts'
 import type { Column, Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
 import { type Altering, needsFill } from './altering.ts'
@@ -44,7 +45,7 @@ function alterWords({ old, table, draft }: Altering): void {
     if (former === undefined) {
       draft.additive = false
       draft.do({ kind: 'add column', table, column, rows: 0 })
-      draft.safe(`${table.name}.${words.of}`, 'can be searched now')
+      draft.safe(`${table.name}.${words.of}`, 'is searched now')
     }
     if (former === undefined || former.aside || filled(words.of))
       draft.do({ kind: 'fill words', table, column })
@@ -55,7 +56,7 @@ function alterWords({ old, table, draft }: Altering): void {
     draft.do(
       { kind: 'drop column', table, column },
       `${table.name}.${column.words.of}`,
-      'cannot be searched any more',
+      'is no longer searched',
     )
   }
 }
@@ -69,7 +70,7 @@ function refuseTwins({ old, table, draft }: Altering): void {
     if (twin !== undefined && !table.columns.some(({ name }) => name === twin.name))
       draft.refuse(
         columnPath(table, column),
-        `differs from ${twin.name}, which is kept aside, in capitals only: say was: '${twin.name}', or choose another name`,
+        `differs only in case from ${twin.name}, which is kept aside: write was: '${twin.name}', or choose another name`,
       )
   }
 }
@@ -80,7 +81,7 @@ async function addColumn({ old, table, draft }: Altering, column: Column): Promi
   if (column.required && column.fill === undefined && rows > 0)
     return draft.refuse(
       path,
-      `is new and required, but there are ${rows} ${old.name} already: make it optional or give it a default`,
+      `is new and required, but is missing in ${countOf(rows, old.name)}: make it optional or give it a default`,
     )
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column, rows })
@@ -99,10 +100,10 @@ async function addColumn({ old, table, draft }: Altering, column: Column): Promi
 }
 
 function newColumn({ fill, kind, required }: Column, rows: number): string {
-  if (kind === 'presence') return fill === undefined ? 'is new, and may be left out' : 'may be left out now'
+  if (kind === 'presence') return fill === undefined ? 'is new and optional' : 'is optional now'
   if (fill !== undefined)
     return `is new${rows === 0 ? ', with' : `: ${gets(rows)}`} the default ${JSON.stringify(fill)}`
-  return required ? 'is new' : 'is new, and empty in what is there'
+  return required ? 'is new' : 'is new, and empty in existing rows'
 }
 
 function gets(rows: number): string {
@@ -119,7 +120,7 @@ async function fillColumn({ old, table, draft }: Altering, column: Column): Prom
   if (rows > 0)
     draft.safe(
       columnPath(table, column),
-      `is empty in what is there: ${gets(rows)} the default ${JSON.stringify(column.fill)}`,
+      `is empty in existing rows: ${gets(rows)} the default ${JSON.stringify(column.fill)}`,
       rows,
     )
 }
@@ -163,7 +164,7 @@ function refuseEmpty(table: Table, column: Column, found: FoundRows, draft: Draf
     table,
     columnPath(table, column),
     found,
-    (which) => `is required now, but ${which} have none: make it optional, or fill them first`,
+    (which) => `is required now, but is missing in ${which}: make it optional, or fill it in first`,
   )
 }
 
@@ -197,7 +198,7 @@ async function changeColumn(altering: Altering, changing: Changing): Promise<boo
     return true
   }
   if (former.aside && column.kind === 'presence' && wasDeclared(old, column.name))
-    draft.safe(path, 'may be left out now')
+    draft.safe(path, 'is optional now')
   else sayChanged(path, changing, draft)
   return false
 }
@@ -212,7 +213,7 @@ async function draftRejoin({ old, table, draft }: Altering, { former, column }: 
       path,
       await draft.rows.dangling(old.name, column),
       (which) =>
-        `is declared again, but ${which} refer to ${target} that were deleted meanwhile: restore those first, or choose another name`,
+        `is declared again, but refers to deleted ${target} in ${which}: restore those first, or choose another name`,
     )
   if (column.derived !== undefined)
     draft.refuseFound(
@@ -220,7 +221,7 @@ async function draftRejoin({ old, table, draft }: Altering, { former, column }: 
       path,
       await draft.rows.underived(old.name, column),
       (which) =>
-        `is made from ${column.derived?.from}, which ${which} have changed meanwhile: change it back first, or choose another name for the type`,
+        `is made from ${column.derived?.from}, which has changed in ${which}: change it back first, or choose another name for the type`,
     )
   if (!column.secret) draft.do({ kind: 'rejoin column', table, column: { ...former, name: column.name } })
 }
@@ -229,12 +230,12 @@ function sayChanged(path: string, { former, column }: Changing, draft: Draft): v
   if (former.aside) draft.safe(path, 'is declared again, with its data')
   else if (former.required !== column.required || former.optional !== column.optional) {
     if (column.required) draft.additive = false
-    draft.safe(path, column.required ? 'is required now' : 'may be left out now')
+    draft.safe(path, column.required ? 'is required now' : 'is optional now')
   }
   if (!Bun.deepEquals(former.limits, column.limits) && column.limits !== undefined) {
     const wider = isWider(former.limits, column.limits)
     if (!wider) draft.additive = false
-    draft.safe(path, wider ? 'has wider limits' : 'has other limits, which all that is there fits')
+    draft.safe(path, wider ? 'has wider limits' : 'has other limits, which all rows meet')
   }
   if (!Bun.deepEquals(former.fill, column.fill)) draft.safe(path, 'has another default')
 }
@@ -271,6 +272,6 @@ async function refuseUnfit(
     columnPath(table, column),
     found,
     (which) =>
-      `has limits that are not met by ${which}: the first ${sentence}. Change them first, or declare wider limits`,
+      `has limits that are violated by ${which}: the first ${sentence}. Change these rows first, or declare wider limits`,
   )
 }

@@ -123,7 +123,7 @@ async function addIndex({ structure, session }: Site, table: Table, index: Index
   } catch (error) {
     if (!structure.isTaken(error)) throw error
     throw new StartError(
-      `The database does not fit the declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but some of ${table.name} have the same as others: change them first.`,
+      `The database cannot be migrated to this declaration:\n  ${table.name}.${index.columns.join('+')} must be unique now, but has duplicates in some ${table.name}: change them first.`,
     )
   }
 }

@@ -1,3 +1,4 @@
+import { countOf } from '../../declare/one-of.ts'
 import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
 import { type FoundRows, named, type RowLook } from './rows.ts'
 import type { MigrationLine, TableChange } from './structure.ts'
@@ -30,7 +31,7 @@ export class Draft {
   /** Refuses where rows were found that do not fit. */
   refuseFound(table: Table, path: string, found: FoundRows, say: (which: string) => string): boolean {
     if (found.count === 0) return false
-    const what = say(`${found.count} of ${table.name} (${named(table, found)})`)
+    const what = say(`${countOf(found.count, table.name)} (${named(table, found)})`)
     this.lines.push({ effect: 'refused', path, what, rows: found.count, ids: found.ids })
     return true
   }

@@ -42,7 +42,7 @@ async function findOne(session: DatabaseSession, tables: readonly Table[], path:
     throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)
   if (columns.some(({ aside }) => !aside))
     throw new StartError(
-      `${path} is declared: only what is kept aside can be dropped. Take it out of the declaration first.`,
+      `${path} is declared: only data that is kept aside can be dropped. Remove it from the declaration first.`,
     )
   const [row] = await session.all(sql`SELECT count(*) FROM ${id(name)}`)
   return { path, table, columns, rows: Number(row?.[0]) }

@@ -48,7 +48,7 @@ export async function recall(structure: Structure, session: DatabaseSession): Pr
     )
   if (told.has(COPYING))
     throw new StartError(
-      `The database ${structure.place} is half of a copy: run "takeback copy" again, which begins anew.`,
+      `The database ${structure.place} is an incomplete copy: run "takeback copy" again, which starts over.`,
     )
   return {
     format,
@@ -121,6 +121,6 @@ export async function refuseForeign(
   const tables = (await session.all(ddl.tables)).map(([name]) => String(name))
   const told = tables.includes('takeback_meta') ? await readMeta(session) : new Map<string, string>()
   if (!told.has('format') && tables.some((name) => name !== 'takeback_meta'))
-    throw new StartError(`The database ${place} holds tables that are not Takeback's: name another one.`)
+    throw new StartError(`The database ${place} has tables that are not Takeback's: name another database.`)
   return told
 }

@@ -82,11 +82,11 @@ export function preview(structure: Structure, wanted: readonly Table[]): Promise
 }
 
 function misfit(refused: readonly MigrationLine[]): string {
-  return `The database does not fit the declaration:\n${refused.map(({ path, what }) => `  ${path} ${what}.`).join('\n')}`
+  return `The database cannot be migrated to this declaration:\n${refused.map(({ path, what }) => `  ${path} ${what}.`).join('\n')}`
 }
 
 function older({ place }: Structure): string {
-  return `This declaration is an older one: the database ${place} has been brought to a newer one since. Start with that one, or go back on purpose with "takeback migrate --apply".`
+  return `This declaration is older than that of the database ${place}. Start with the newer one, or go back on purpose with "takeback migrate --apply".`
 }
 
 /** The same for the same tables, in whatever order they are declared. */

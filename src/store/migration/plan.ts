@@ -53,7 +53,7 @@ async function alterFitting(held: Table, wanted: Table, draft: Draft): Promise<T
   return withAside(old, table, draft)
 }
 
-const LEAVES = 'is no longer declared: it leaves the API, its data stay'
+const LEAVES = 'is no longer declared: it leaves the API, but its data is kept'
 
 /** What deletions have done before stays known: it is to be taken back in that way. */
 function withEver(old: Table | undefined, column: Column): Column {

@@ -68,12 +68,12 @@ function isList({ links }: Column): boolean {
 }
 
 const bothThere = (from: string) =>
-  `was ${from}, but both are there: leave out the was, or drop the one whose data you do not want with "takeback migrate --drop"`
+  `was ${from}, but both exist: remove the was, or drop the one whose data you do not want with "takeback migrate --drop"`
 
 /** Back to a former name. */
 function unsaidText({ from, to }: Rename, kind: 'Entity type' | 'field'): string {
   const [old, fresh] = [from, to].map((path) => path.slice(path.lastIndexOf('.') + 1))
-  return `was renamed to ${old}, and ${old} is no longer declared: write was: '${old}' here, and its data come along. If you mean a new ${kind}, first apply the declaration without ${fresh}`
+  return `was renamed to ${old}, and ${old} is no longer declared: write was: '${old}' here to keep its data. If you mean a new ${kind}, first apply the declaration without ${fresh}`
 }
 
 function withTableRenamed(table: Table, from: string, to: string): Table {

@@ -133,7 +133,7 @@ function stepsIn(changes: readonly TableChange[]): Recorded[] {
     if (change.kind !== 'add column' && change.kind !== 'fill column' && change.kind !== 'convert column')
       return []
     const { table, column, rows } = change
-    // The journal has neither secrets nor words; and an object that may be left out now is still there.
+    // The journal has neither secrets nor words; and an object that is optional now is still there.
     if (column.secret || column.words !== undefined || column.derived !== undefined) return []
     if (column.kind === 'presence' && column.fill !== undefined) return []
     if (change.kind === 'convert column') {

@@ -56,7 +56,7 @@ export class PostgresStore implements Store {
     try {
       const about = await lookAt(url, limits)
       const { encoding, theirs } = about
-      if (encoding !== 'UTF8') throw new StartError(`it is encoded in ${encoding}, and must be in UTF8`)
+      if (encoding !== 'UTF8') throw new StartError(`its encoding is ${encoding}, but must be UTF8`)
       const statementMs = stricter(limits.statementMs, theirs.statement)
       const pool = new Pool(url, { ...limits, statementMs }, sessionSettings(limits, about))
       return new PostgresStore(pool, place, about)
@@ -206,9 +206,7 @@ export class PostgresStore implements Store {
   async scrub(): Promise<void> {}
 
   async vacuum(): Promise<void> {
-    throw new StartError(
-      'PostgreSQL clears out what was erased by itself: to have it done at once, run VACUUM in psql.',
-    )
+    throw new StartError('PostgreSQL removes erased data on its own. To do it at once, run VACUUM in psql.')
   }
 
   async ping(): Promise<void> {

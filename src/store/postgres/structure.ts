@@ -107,7 +107,7 @@ function startErrorOf(error: unknown, place: string): unknown {
   if (error instanceof StartError) return error
   if (sqlStateOf(error) === '55P03')
     return new StartError(
-      `The database ${place} cannot be brought to the declaration: its tables are in use by a transaction that does not end.`,
+      `The database ${place} cannot be migrated: its tables are locked by a transaction that does not end.`,
     )
   if (sqlStateOf(error) === '57014')
     return new StartError(

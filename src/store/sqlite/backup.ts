@@ -75,7 +75,7 @@ export async function alterFile<T>(
 /** Gives a finished file its name. After this, a power cut leaves all of it. */
 export function publish(partial: string, file: string): void {
   sync(partial)
-  if (existsSync(file)) throw new StartError(`${file} is already there: name another one.`)
+  if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)
   renameSync(partial, file)
   sync(dirname(file))
 }

@@ -18,7 +18,7 @@ export function readFromDisk(path: string, lost: boolean): void {
     if (existsSync(file)) withFile(file, constants.O_RDONLY, dropCached)
   if (existsSync(log) && differs(log))
     throw new StartError(
-      `The database ${path} cannot be opened: a write to its disk has failed, and the system still shows ${log} as if it had not. Nothing was touched: unmount and mount the file system, or restart the machine, then start again.`,
+      `The database ${path} cannot be opened: a write to its disk has failed, but the system's cache still shows ${log} as if it had not. Nothing was changed: unmount and mount the file system, or restart the machine, then start again.`,
     )
 }
 

@@ -86,7 +86,7 @@ export const BACKUP_MARK = 0x54424b01
 export function refuseBackup(path: string): void {
   if (sizeOf(path) > 0 && readHeader(path).readUInt32BE(68) === BACKUP_MARK)
     throw new StartError(
-      `${path} is a backup, and is not changed: "takeback restore" makes a database from it.`,
+      `${path} is a backup and cannot be changed: create a database from it with "takeback restore".`,
     )
 }
 

@@ -24,7 +24,7 @@ export function keepSecret(database: string, given: string = newSecret()): strin
   const fault = faultOfSecret(kept)
   if (fault !== undefined)
     throw new StartError(
-      `The secret in ${file} ${fault}: put back the one that was there, or remove the file, which ends all logins.`,
+      `The secret in ${file} ${fault}: put the old one back, or remove the file, which ends all sessions.`,
     )
   return kept
 }
@@ -38,14 +38,14 @@ function readOwn(file: string): string {
     const { code, message } = error as NodeJS.ErrnoException
     throw new StartError(
       code === 'ELOOP'
-        ? `The secret ${file} is a symbolic link: put the file itself there, or give the secret as TAKEBACK_SECRET.`
+        ? `The secret ${file} is a symbolic link: put the file itself there, or pass the secret as TAKEBACK_SECRET.`
         : `The secret cannot be read from ${file}: ${message}.`,
     )
   }
   try {
     if (isExposed(fstatSync(descriptor).mode))
       throw new StartError(
-        `The secret ${file} can be read by others: run "chmod 600 ${file}". If somebody may have read it, remove the file instead: that ends all logins, and a new secret is made.`,
+        `The secret ${file} can be read by others: run "chmod 600 ${file}". If somebody may have read it, remove the file instead: that ends all sessions, and a new secret is generated.`,
       )
     return readFileSync(descriptor, 'utf8')
   } finally {

@@ -20,6 +20,13 @@ test('no call has arguments that only their place tells apart', () => {
   expect(many.filter((name) => !stillPositional.includes(name))).toEqual([])
 })
 
+test('what a statement gives is read by names, not by places', () => {
+  const byPlace = [...sources].flatMap(([path, { text }]) =>
+    [...text.matchAll(/\b(row|last|found)\??\.?\[[1-9]\]/g)].map(([place]) => `${path}: ${place}`),
+  )
+  expect(byPlace).toEqual([])
+})
+
 /** Each database has its own of these: whoever knows one knows the other. */
 const isOfADatabase = (path: string) => /^store\/(sqlite|postgres)\//.test(path)
 

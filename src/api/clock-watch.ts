@@ -23,9 +23,10 @@ export class ClockWatch {
   }
 
   async look(): Promise<void> {
-    const [row] = await this.#store.read(this.#plan.find, {})
-    if (row?.[0] == null) return
-    const [until, ms] = [String(row[0]), Number(row[1])]
+    const [row = []] = await this.#store.read(this.#plan.find, {})
+    const [newest = null, ahead = 0] = row
+    if (newest === null) return
+    const [until, ms] = [String(newest), Number(ahead)]
     if (ms <= SKEW_MS) return
     await this.#store.write(this.#plan.note, { $until: until })
     if (performance.now() - this.#toldAt < TOLD_MS) return

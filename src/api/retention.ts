@@ -191,9 +191,9 @@ export class Retention {
         if (await this.#purge(plan, Number(id))) purged++
         await Bun.sleep(PAUSE_MS)
       }
-      const last = rows.at(-1)
-      if (last === undefined || !(await this.#takeTurn())) return purged
-      after = { $deletion: last[1] ?? '', $id: last[0] ?? 0 }
+      if (rows.length === 0 || !(await this.#takeTurn())) return purged
+      const [id = 0, deletion = ''] = rows.at(-1) ?? []
+      after = { $deletion: deletion, $id: id }
     }
   }
 

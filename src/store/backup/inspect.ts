@@ -49,9 +49,9 @@ async function inspectTables(
   if (other.length > 0) throw damaged(file, `it has not as many rows of ${other.join(', ')} as it says`)
   const types: TypeCount[] = []
   for (const { name } of memory.tables) {
-    const [row] = await session.all(sql`SELECT count(*), count("deleted_at") FROM ${id(name)}`)
-    const trash = Number(row?.[1])
-    types.push({ name, live: Number(row?.[0]) - trash, trash })
+    const [row = []] = await session.all(sql`SELECT count(*), count("deleted_at") FROM ${id(name)}`)
+    const [all, deleted] = row
+    types.push({ name, live: Number(all) - Number(deleted), trash: Number(deleted) })
   }
   return { record, types }
 }

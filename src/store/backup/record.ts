@@ -56,7 +56,10 @@ export async function lastChangeOf(
   const [row] = await session.all(
     sql`SELECT "seq", ${dialect.array([dialect.render('datetime', id('at'), 0)])} FROM "takeback_journal" ORDER BY "seq" DESC LIMIT 1`,
   )
-  return row === undefined ? null : { seq: Number(row[0]), at: String(JSON.parse(String(row[1]))[0]) }
+  if (row === undefined) return null
+  const [seq, times] = row
+  const [at] = JSON.parse(String(times)) as [string]
+  return { seq: Number(seq), at: String(at) }
 }
 
 export async function countRows(

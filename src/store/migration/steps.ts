@@ -111,9 +111,11 @@ export async function readSteps({ structure: { dialect }, session }: Site): Prom
   const rows = await session.all(
     sql`SELECT "operation", ${at}, "entity", "column", "change" FROM ${TABLE} ORDER BY "at", "operation", "place"`,
   )
-  const kept = rows.map((row) => [JSON.parse(String(row[4])) as Kept, row] as const)
-  kept.sort(([a], [b]) => (a.generation ?? 0) - (b.generation ?? 0))
-  return kept.map(([{ reference, generation: _, ...change }, [operation, time, entity, column]]) => {
+  const kept = rows.map(([operation, time, entity, column, change]) => {
+    return { operation, time, entity, column, kept: JSON.parse(String(change)) as Kept }
+  })
+  kept.sort(({ kept: a }, { kept: b }) => (a.generation ?? 0) - (b.generation ?? 0))
+  return kept.map(({ operation, time, entity, column, kept: { reference, generation: _, ...change } }) => {
     const [when] = JSON.parse(String(time)) as [string]
     return {
       operation: String(operation),

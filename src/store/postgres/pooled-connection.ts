@@ -108,9 +108,10 @@ export class PooledConnection {
     this.#url = url
     this.#sql = this.#client(url)
     this.#handle = await this.#sql.reserve()
-    const [row] = await this.run({ text: OPENED, paramNames: [] }, {})
-    this.#backend = String(row?.[0])
-    this.#takesWrites = row?.[1] === 'off'
+    const [row = []] = await this.run({ text: OPENED, paramNames: [] }, {})
+    const [backend, readOnly] = row
+    this.#backend = String(backend)
+    this.#takesWrites = readOnly === 'off'
   }
 
   #client(url: string): SQL {

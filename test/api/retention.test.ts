@@ -115,7 +115,7 @@ onEveryStore('what is old', declaration, (server) => {
       'GET',
       `/api/notes/${id}/?at=${new Date(Date.now() - 91 * DAY).toISOString()}`,
     )
-    expect(before.body.errors.at[0]).toContain('older than what the journal keeps')
+    expect(before.body.errors.at[0]).toContain('the journal does not go back that far')
     const { data } = await server.expect(200, 'GET', `/api/notes/${id}/history/`)
     expect(data.map(({ version, changed }: any) => [version, changed])).toEqual([
       [5, { text: { from: '4', to: '5' } }],

@@ -95,6 +95,9 @@ export interface Received {
 
 export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' }
 
+/** A busy machine takes longer for a statement than a user would wait. */
+const PATIENT = { 'statement-timeout': '60' }
+
 /** A real server on a real socket and a real, empty database. */
 export class TestServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
@@ -155,7 +158,7 @@ export class TestServer {
   /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
   async start({ back = true } = {}): Promise<void> {
     const { url: database } = await this.#open()
-    const config = readConfig({ port: '0', log: 'json', database, ...this.#flags }, {})
+    const config = readConfig({ port: '0', log: 'json', database, ...PATIENT, ...this.#flags }, {})
     const observer = new Observer()
     logOf(observer, 'json', (text, done) => {
       this.logged.push(text)

@@ -196,7 +196,7 @@ onEveryStoreByHand('rate limits', (store) => {
     test('are refused as a whole where there are more than ever fit', async () => {
       const sent = from(newAddress(), { body: Array.from({ length: 7 }, account) })
       const { status, body } = await one.call('POST', '/api/users/', sent)
-      expect([status, body.errors]).toEqual([422, { '': ['has 7 sign-ups: at most 6 are taken in one go'] }])
+      expect([status, body.errors]).toEqual([422, { '': ['has 7 sign-ups: at most 6 are allowed at once'] }])
     })
 
     test('are not counted where nobody may sign up', async () => {

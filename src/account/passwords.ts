@@ -13,7 +13,7 @@ export function hashesMade(): number {
   return made
 }
 
-/** How many wait for their turn. */
+/** How many wait in a lane. */
 export function hashesWaiting(lane: Lane): number {
   return lanes.waiting(lane)
 }
@@ -28,8 +28,8 @@ export function hashSecret(secret: string, lane: Lane, signal?: AbortSignal): Pr
 /** Whether a secret is the one of a hash. `undefined` for a hash costs the same, and is never right. */
 export type Verify = (secret: string, hash: string | undefined) => Promise<boolean>
 
-/** A turn in which passwords are looked at. Where it throws `NotStarted`, none was. */
-export function verifyInTurn<T>(
+/** Verifies passwords in the lane of logins. If it throws `NotStarted`, none was verified. */
+export function verifyInLane<T>(
   signal: AbortSignal | undefined,
   look: (verify: Verify) => Promise<T>,
 ): Promise<T> {

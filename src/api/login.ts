@@ -1,4 +1,4 @@
-import { type Verify, verifyInTurn } from '../account/passwords.ts'
+import { type Verify, verifyInLane } from '../account/passwords.ts'
 import { expiryOf } from '../account/temporary.ts'
 import { newSession } from '../account/tokens.ts'
 import { emailKey } from '../declare/email-key.ts'
@@ -34,7 +34,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   request.noteAccount(context.digestOf(account))
   const { address, device, signal } = request
   const passed = await context.throttle.attempt({ account, address, device }, () =>
-    verifyInTurn(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
+    verifyInLane(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
   )
   if (passed === undefined) throw new Failure('login_failed')
   const answer = await signIn(context, passed.found, newSession(passed.found.epoch))

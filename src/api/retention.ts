@@ -15,7 +15,7 @@ import { purge } from './remove.ts'
 const EVERY_MS = 10 * 60_000
 /** A purge that was begun so long ago is not under way any more: its server is gone. */
 const PURGE_MS = 60_000
-/** Between two steps, in which others have their turn. */
+/** The pause between two steps, for other work. */
 const PAUSE_MS = 20
 
 /** How far the clock may be from that of the database, and from the last pass: what is erased never comes back. */
@@ -73,8 +73,8 @@ export class Retention {
     if (doubt !== '' && !this.#doubted) this.#context.observer.emit({ kind: 'clock_doubted', doubt })
     this.#doubted = doubt !== ''
     if (this.#doubted) return doubt
-    const { turn } = await this.pass(now)
-    if (turn) await this.#note(now)
+    const { leased } = await this.pass(now)
+    if (leased) await this.#note(now)
     return ''
   }
 
@@ -117,16 +117,16 @@ export class Retention {
   }
 
   /** Once through all that has become old; how much went. One at a time, in this process and among all. */
-  async pass(now = Date.now()): Promise<{ purged: number; turn: boolean }> {
-    if (this.#underWay || this.#stopped) return { purged: 0, turn: false }
+  async pass(now = Date.now()): Promise<{ purged: number; leased: boolean }> {
+    if (this.#underWay || this.#stopped) return { purged: 0, leased: false }
     this.#underWay = true
     // A step may take longer than the lease lasts.
-    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), Lease.RENEW_MS)
+    const renewal = setInterval(() => this.#takeLease().catch(() => {}), Lease.RENEW_MS)
     renewal.unref()
     try {
-      if (!(await this.#anyToDo(now)) || !(await this.#takeTurn())) return { purged: 0, turn: false }
+      if (!(await this.#anyToDo(now)) || !(await this.#takeLease())) return { purged: 0, leased: false }
       try {
-        return { purged: await this.#clear(now), turn: true }
+        return { purged: await this.#clear(now), leased: true }
       } finally {
         clearInterval(renewal)
         if (!this.#stopped) await this.#lease.giveBack()
@@ -162,19 +162,19 @@ export class Retention {
   async #finishPurges(now: number): Promise<void> {
     const { store, purges, plans } = this.#context
     for (const [begun] of await store.read(purges.unfinished, begunBefore(now))) {
-      if (!(await this.#takeTurn())) return
+      if (!(await this.#takeLease())) return
       await perform(store, erase(this.#context, String(begun), plans.values()))
     }
   }
 
   async #clearAnswers(): Promise<void> {
     const { store, answers } = this.#context
-    while ((await store.write(answers.clear, keptNow(this.#context))).done && (await this.#takeTurn()))
+    while ((await store.write(answers.clear, keptNow(this.#context))).done && (await this.#takeLease()))
       await Bun.sleep(PAUSE_MS)
   }
 
   /** Takes the lease, or renews it. */
-  async #takeTurn(): Promise<boolean> {
+  async #takeLease(): Promise<boolean> {
     return !this.#stopped && (await this.#lease.take())
   }
 
@@ -187,11 +187,11 @@ export class Retention {
       for (const [id, , at] of rows) {
         if (String(at) > before && String(at) <= ahead) continue
         if (!(await this.#isOld(plan, { id: Number(id), at: String(at), before }, marks))) continue
-        if (!(await this.#takeTurn())) return purged
+        if (!(await this.#takeLease())) return purged
         if (await this.#purge(plan, Number(id))) purged++
         await Bun.sleep(PAUSE_MS)
       }
-      if (rows.length === 0 || !(await this.#takeTurn())) return purged
+      if (rows.length === 0 || !(await this.#takeLease())) return purged
       const [id = 0, deletion = ''] = rows.at(-1) ?? []
       after = { $deletion: deletion, $id: id }
     }
@@ -243,7 +243,7 @@ export class Retention {
   async #cut({ after: from, before, types }: Walk, marks: Marks): Promise<void> {
     const old = { $before: before, $sure: marks.surelyBefore(before), $last: marks.surelyAfter(before) }
     for (let after = from; ; ) {
-      if (!(await this.#takeTurn())) return
+      if (!(await this.#takeLease())) return
       const [row] = await this.#context.store.read(this.#plan.next, { ...old, $after: after })
       if (row?.[0] == null) return
       const upto = Number(row[0])

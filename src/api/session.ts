@@ -1,4 +1,4 @@
-import { verifyInTurn } from '../account/passwords.ts'
+import { verifyInLane } from '../account/passwords.ts'
 import { ENDED_MS } from '../account/sessions.ts'
 import { expiryOf } from '../account/temporary.ts'
 import { newSession, renew } from '../account/tokens.ts'
@@ -140,7 +140,7 @@ async function confirmPassword(
   { address, device, signal }: LoginRequest,
 ): Promise<void> {
   const right = await throttle.attempt({ account, address, device, session: session.id }, () =>
-    verifyInTurn(signal, async (verify) => (await verify(password, hash)) || undefined),
+    verifyInLane(signal, async (verify) => (await verify(password, hash)) || undefined),
   )
   if (right === undefined) throw invalidAt('password', 'is wrong')
 }

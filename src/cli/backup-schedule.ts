@@ -18,7 +18,7 @@ const LOOK_MS = 60_000
 const RETRY_MS = 10 * 60_000
 const PRIORITY = 10
 
-const TURN = `${BACKUP} turn`
+const LEASE_KEY = `${BACKUP} turn`
 const MADE = `${BACKUP} made`
 
 /** The scheduled backups of a server: one instance makes them at a time, each in a separate process. */
@@ -39,7 +39,7 @@ export class BackupSchedule {
     this.#store = store
     this.#config = config
     this.#observer = observer
-    this.#lease = new Lease(store, TURN)
+    this.#lease = new Lease(store, LEASE_KEY)
   }
 
   start(): void {
@@ -71,8 +71,8 @@ export class BackupSchedule {
   async #makeWhenDue(plan: BackupPlan): Promise<void> {
     const retryMs = Math.min(RETRY_MS, plan.everyMs)
     if (this.#failedAt !== undefined && performance.now() - this.#failedAt < retryMs) return
-    if (!(await this.#isDue(plan)) || !(await this.#takeTurn())) return
-    const renewal = setInterval(() => this.#takeTurn().catch(() => {}), Lease.RENEW_MS)
+    if (!(await this.#isDue(plan)) || !(await this.#takeLease())) return
+    const renewal = setInterval(() => this.#takeLease().catch(() => {}), Lease.RENEW_MS)
     renewal.unref()
     try {
       // Another instance may have made it before it released the lease.
@@ -96,7 +96,7 @@ export class BackupSchedule {
     return ago >= everyMs || ago < 0
   }
 
-  async #takeTurn(): Promise<boolean> {
+  async #takeLease(): Promise<boolean> {
     return !this.#stopped && (await this.#lease.take())
   }
 

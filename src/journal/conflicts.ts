@@ -63,7 +63,7 @@ function byAll(changes: readonly VersionChange[]): string {
   return named.join('') + (more > 0 ? `, and ${more} times before` : '')
 }
 
-/** It may have come and gone more than once. */
+/** The Entity may have been deleted and restored several times. */
 function explainDeletion(changes: readonly VersionChange[]): string {
   const verb = ({ isDelete }: VersionChange) => (isDelete ? 'deleted' : 'restored')
   const last = changes.at(-1)
@@ -131,10 +131,10 @@ export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): str
   }[reason]
 }
 
-/** The key of an e-mail is the e-mail's. */
+/** The key of an e-mail is shown as the e-mail. */
 const pathToShow = (column: string) => (column === EMAIL_KEY ? 'email' : column)
 
-/** Adds sentences, as many as are named of one Entity. */
+/** Adds sentences to an Entity, up to the limit. */
 export function addSentences(conflicts: Conflicts, name: string, sentences: readonly string[]): void {
   const known = conflicts.get(name) ?? []
   conflicts.set(name, known)

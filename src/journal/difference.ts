@@ -8,7 +8,7 @@ export type Changed = Readonly<Record<string, { readonly from: unknown; readonly
 
 type Entity = Readonly<Record<string, unknown>>
 
-/** Of two states of an Entity, either of which may not have been: what is declared, and whether it was deleted. */
+/** The differences between two states of an Entity, either of which may be missing: declared values and deletion. */
 export function differenceOf(
   fields: readonly Field[],
   before: Entity | undefined,
@@ -51,12 +51,12 @@ function compareObjects(
 ): void {
   const count = Object.keys(changed).length
   compareFields(fields, isRecord(from) ? from : {}, isRecord(to) ? to : {}, changed)
-  // An object without anything in it is still not the same as none.
+  // An empty object is not the same as null.
   if (isRecord(from) !== isRecord(to) && Object.keys(changed).length === count)
     compareValue(path, pick(fields, from), pick(fields, to), changed)
 }
 
-/** Of an object, only these fields: there may be others in it that are not to be told. */
+/** Only these fields of an object: the others may be hidden from the viewer. */
 function pick(fields: readonly Field[], value: unknown): unknown {
   if (!isRecord(value)) return value
   return Object.fromEntries(

@@ -3,10 +3,10 @@ import type { Row } from '../store/dialect.ts'
 import { SECRETS, type Secrets, type State } from './leaves.ts'
 import { noUpcasts, type Upcaster, type UpcasterOf } from './upcast.ts'
 
-/** How conflicts and differences call whether an Entity is there. */
+/** The name of the deletion in conflicts and differences. */
 export const DELETED = 'deleted_at'
 
-/** An Entity as it stood, from its JSON, which is read only where it must be: there may be a hundred thousand. */
+/** An Entity as it stood, from its JSON. Parsed only when needed: there may be a hundred thousand of them. */
 export class Snapshot {
   readonly #text: string
   readonly #upcaster: Upcaster
@@ -48,7 +48,7 @@ export class Snapshot {
     )
   }
 
-  /** Where the declared values end and what every Entity has begins; undefined where that is not told by the text. */
+  /** Where the declared values end and the common ones begin; undefined if the text does not show it. */
   #tail(): number | undefined {
     const at = this.#text.lastIndexOf(',"version":')
     TAIL.lastIndex = at
@@ -123,13 +123,13 @@ function touchedOf(rows: readonly TouchedRow[], upcasterOf: UpcasterOf): Touched
   return { entity: String(entity), id: Number(id), versions, lost }
 }
 
-/** Journals of former versions do not tell by which operation an Entity had been deleted, but for the deletion itself. */
+/** Old journals have the operation of a deletion only in the row of the deletion itself. */
 export function deletionAt(snapshot: Snapshot, own: unknown, told: unknown): string | null {
   if (!snapshot.isDeleted) return null
   return String(told ?? own ?? '')
 }
 
-/** Each version that is taken back has the one before it beside it. */
+/** Whether the version before each undone one is known too. */
 function hasAllBefore(versions: readonly Version[]): boolean {
   return versions.every(
     ({ undone, version }, at) => !undone || version === 1 || versions[at + 1]?.version === version - 1,

@@ -11,7 +11,7 @@ const NATURAL = 3
 const ROOM = 40
 const LONGEST = 2000
 /** From which of the alternatives it is begun: the first ones may not fit where `^` or `$` stands within. */
-const TURNS = 4
+const ATTEMPTS = 4
 
 /**
  * Texts that match a pattern, the most natural first, with at least `min` characters. Where `^` or `$` stands inside of
@@ -26,8 +26,8 @@ export function* textsFor(pattern: string, min = 0): Generator<string> {
   const all = known.list(known.of(meant))
   const fitting = all.filter((length) => length >= min)
   const natural = fitting[Math.min(NATURAL, fitting.length - 1)]
-  for (let turn = 0; turn < TURNS; turn++) {
-    const writer = new Writer(known, turn)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const writer = new Writer(known, attempt)
     for (const length of natural === undefined ? [] : [natural, ...fitting]) yield writer.write(meant, length)
     // What is not anchored may have anything around it.
     const short = writer.write(meant, all[0] ?? 0)
@@ -126,12 +126,12 @@ const has = (lengths: bigint, length: number) => length >= 0 && ((lengths >> Big
 /** Writes one text of a length that the pattern can have. */
 class Writer {
   readonly #known: Lengths
-  readonly #turn: number
+  readonly #attempt: number
   #text = ''
 
-  constructor(known: Lengths, turn: number) {
+  constructor(known: Lengths, attempt: number) {
     this.#known = known
-    this.#turn = turn
+    this.#attempt = attempt
   }
 
   write(pattern: Pattern, length: number): string {
@@ -147,7 +147,7 @@ class Writer {
         return
       case 'choice': {
         const fitting = pattern.branches.filter((branch) => has(this.#known.of(branch), length))
-        const branch = fitting[this.#turn % fitting.length]
+        const branch = fitting[this.#attempt % fitting.length]
         if (branch !== undefined) this.#append(branch, length)
         return
       }

@@ -243,7 +243,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await one.query("DELETE FROM takeback_meta WHERE key = 'keeper'")
       await one.query("INSERT INTO takeback_meta (key, value) VALUES ('keeper', $1)", lease)
       await clock.set(to + MINUTE + SECOND)
-      expect((await keeper().pass()).turn).toBe(true)
+      expect((await keeper().pass()).leased).toBe(true)
     })
   })
 })

@@ -133,9 +133,9 @@ onEveryStore('what may be sent again', bookings, (server) => {
     expect(await count()).toBeGreaterThan(3)
     const { context } = server
     const keeper = new Retention(context, compileRetention(context.model, context.store.dialect))
-    expect((await keeper.pass()).turn).toBe(true)
+    expect((await keeper.pass()).leased).toBe(true)
     expect(await count()).toBe(1)
-    expect((await keeper.pass()).turn).toBe(false)
+    expect((await keeper.pass()).leased).toBe(false)
     expect(replayed(await send('old', '/api/notes/', { text: 'another' }))).toBe('true')
   })
 })

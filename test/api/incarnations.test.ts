@@ -121,7 +121,7 @@ onEveryStoreByHand('an incarnation', (store) => {
     const retention = new Retention(server.context, compileRetention(model, data.dialect))
     expect((await feed.after(start, { limit: 10 })).operations).toHaveLength(4)
     // The server's own may be under way.
-    await eventually(async () => (await retention.pass(Date.now() + 2 * DAY)).turn)
+    await eventually(async () => (await retention.pass(Date.now() + 2 * DAY)).leased)
     for (const entities of [undefined, ['logs'], ['notes', 'logs']])
       await expect(feed.after(start, { limit: 10, entities })).rejects.toThrow(PositionGone)
     expect((await feed.after(start, { limit: 10, entities: ['notes'] })).operations).toHaveLength(1)

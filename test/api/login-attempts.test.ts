@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { hashesMade, hashesWaiting, hashSecret, verifyInTurn } from '../../src/account/passwords.ts'
+import { hashesMade, hashesWaiting, hashSecret, verifyInLane } from '../../src/account/passwords.ts'
 import { budget } from '../../src/budget.ts'
 import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'
@@ -45,7 +45,7 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
   test('that the client gives up counts once its password is looked at, and leaves no trace before', async () => {
     const failed = (await attempts()).length
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const holders = Array.from({ length: budget.hashesAtOnce }, () => verifyInTurn(undefined, () => held))
+    const holders = Array.from({ length: budget.hashesAtOnce }, () => verifyInLane(undefined, () => held))
     const gone = new AbortController()
     const waits = login('leaves@example.com', 'a wrong password', gone.signal).catch(() => 'gone')
     await eventually(() => hashesWaiting('login') === 1)
@@ -70,7 +70,7 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
     const failed = (await attempts()).length
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const holders = Array.from({ length: budget.hashesAtOnce + budget.hashesWaiting }, () =>
-      verifyInTurn(undefined, () => held),
+      verifyInLane(undefined, () => held),
     )
     const { status, headers } = await login('full@example.com')
     expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
@@ -101,7 +101,7 @@ onEveryStore('an attempt', withAdmins({ users }), (server) => {
 
   test('a sign-up whose client has gone is not hashed for, and not written', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
-    const holders = Array.from({ length: budget.hashesAtOnce }, () => verifyInTurn(undefined, () => held))
+    const holders = Array.from({ length: budget.hashesAtOnce }, () => verifyInLane(undefined, () => held))
     const rows = await server.rows('users')
     const gone = new AbortController()
     const sent = [{ email: 'gone-1@example.com' }, [{ email: 'gone-2@example.com' }]].map((body) =>

@@ -294,7 +294,7 @@ onEveryStore('a purge in steps', tree, (server) => {
   const finished = async () => {
     const { context } = server
     const keeper = new Retention(context, compileRetention(context.model, context.store.dialect))
-    return (await keeper.pass(Date.now() + 120_000)).turn
+    return (await keeper.pass(Date.now() + 120_000)).leased
   }
 
   test('takes only what is its own, within a batch too', async () => {

@@ -72,7 +72,7 @@ onEveryStore('what is old', declaration, (server) => {
     await deletedAgo('papers', paper, 31)
     const told: unknown[] = []
     const end = server.context.observer.subscribe((event) => told.push(event))
-    expect(await keeper().pass()).toEqual({ purged: 1, turn: true })
+    expect(await keeper().pass()).toEqual({ purged: 1, leased: true })
     end()
     const [journalled] = await server.query(
       "SELECT operation FROM takeback_journal WHERE entity = 'notes' AND kind = 'purge'",
@@ -129,13 +129,13 @@ onEveryStore('what is old', declaration, (server) => {
         "UPDATE takeback_meta SET value = $1 WHERE key = 'keeper'",
         `${until.toISOString()} another`,
       )
-      return (await keeper().pass()).turn
+      return (await keeper().pass()).leased
     }
-    expect((await keeper().pass()).turn).toBe(true)
+    expect((await keeper().pass()).leased).toBe(true)
     expect(await turn(new Date(Date.now() + 60_000))).toBe(false)
     // Whoever has gone loses the turn after a while.
     expect(await turn(new Date(Date.now() - 1000))).toBe(true)
-    expect((await keeper().pass()).turn).toBe(true)
+    expect((await keeper().pass()).leased).toBe(true)
   })
 
   test('is looked at once: each pass goes on where the one before has come to', async () => {
@@ -185,8 +185,8 @@ onEveryStore('what is old', declaration, (server) => {
   test('is cleared out by one pass at a time in one process too', async () => {
     const one = keeper()
     const passes = await Promise.all([one.pass(), one.pass(), one.pass()])
-    expect(passes.filter(({ turn }) => turn)).toHaveLength(1)
-    expect((await one.pass()).turn).toBe(true)
+    expect(passes.filter(({ leased }) => leased)).toHaveLength(1)
+    expect((await one.pass()).leased).toBe(true)
   })
 
   test('a pass that fails gives the turn back, and the next one goes on', async () => {
@@ -198,7 +198,7 @@ onEveryStore('what is old', declaration, (server) => {
     await server.query('ALTER TABLE takeback_shown RENAME TO takeback_hidden')
     await expect(keeper().pass(now)).rejects.toThrow()
     await server.query('ALTER TABLE takeback_hidden RENAME TO takeback_shown')
-    expect((await keeper().pass(now)).turn).toBe(true)
+    expect((await keeper().pass(now)).leased).toBe(true)
     expect(await versions('notes', id)).toEqual([2])
     expect((await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length).toBe(0)
   })

@@ -9,8 +9,8 @@ import { type AmendmentGroup, amendedName, goneName, typesOf } from './amendment
 import { edgeKey, uniqueKey } from './obstacle.ts'
 
 /**
- * Statements that find everything that stands against amendments, from the data as they are. They change nothing, so
- * one obstacle does not hide another. Each row is a text that `obstacleOf` reads, the Entity, and the other one.
+ * Statements that find all obstacles to amendments in the present data. They change nothing, so one obstacle does not
+ * hide another. Each row has a text that `obstacleOf` reads, the id of the Entity, and the id of the other one.
  */
 export class AmendChecks {
   readonly #groups: readonly AmendmentRows[]
@@ -41,7 +41,7 @@ export class AmendChecks {
     return this.#dialect.listed(amendedName(type), 'integer')
   }
 
-  /** Live ones that refer to what goes, and are not amended themselves: those that are say it for themselves. */
+  /** Live Entities that refer to one that is to be deleted, except those that are amended too: `dead` covers them. */
   #held(type: EntityType): Sql[] {
     return this.#model.edges
       .filter(({ to }) => to === type.name)
@@ -53,7 +53,7 @@ export class AmendChecks {
       })
   }
 
-  /** The values of a set of unique columns that each will have. */
+  /** The future values of a unique set, for each amended Entity. */
   #next(type: EntityType, set: readonly string[]): Sql {
     return join(
       this.#groups
@@ -66,7 +66,7 @@ export class AmendChecks {
     )
   }
 
-  /** Others that have the values which must be unique. */
+  /** Other Entities that have these unique values already. */
   #taken(type: EntityType): Sql[] {
     return uniquesOf(type).map((set, at) => {
       const same = set.map((name) => sql`h.${id(name)} = a.${id(name)}`)
@@ -75,7 +75,7 @@ export class AmendChecks {
     })
   }
 
-  /** Two that would have the same. */
+  /** Two amended Entities that would have the same values. */
   #clashing(type: EntityType): Sql[] {
     return uniquesOf(type).map((set, at) => {
       const same = set.map((name) => sql`b.${id(name)} = a.${id(name)}`)

@@ -9,7 +9,7 @@ import type { Viewer } from '../viewer/viewer.ts'
 import { type AmendmentGroup, backName, goneName, HEADS, rowsName } from './amendment.ts'
 import { edgeKey, ruleKey } from './obstacle.ts'
 
-/** The amendments of a group as rows `v`, beside the rows `t` as they are; and what can be said about both. */
+/** The amendments of a group as rows `v`, joined with the present rows `t`, and conditions on both. */
 export class AmendmentRows {
   readonly type: EntityType
   readonly rows: Sql
@@ -36,17 +36,17 @@ export class AmendmentRows {
     return sql`${this.rows} v JOIN ${id(this.type.name)} t ON t."id" = v."$id"`
   }
 
-  /** What a column is to be. */
+  /** The future value of a column. */
   next(column: string): Sql {
     return this.#set.has(column) ? sql`v.${id(column)}` : sql`t.${id(column)}`
   }
 
-  /** That it will be there. */
+  /** That the Entity will be live. */
   get willBeLive(): Sql {
     return sql`(v."$kind" = 'restore' OR (v."$kind" = 'update' AND t."deleted_at" IS NULL))`
   }
 
-  /** Rules that do not hold: of what is done to each, and of every value that is set, from what it is to what it will be. */
+  /** Rules that do not hold: for what is done to each Entity, and for each value that changes. */
   forbidden(viewer: Viewer): Sql[] {
     const { type } = this
     const rules = new Conditions(this.#model, this.#dialect)
@@ -72,7 +72,7 @@ export class AmendmentRows {
     ]
   }
 
-  /** What they are to refer to by an edge: rows with both in them, and the target. */
+  /** The future targets of an edge, with the rows that they come from. */
   #wanted({ column, list }: Edge): { readonly rows: Sql; readonly target: Sql } {
     const value = this.next(column)
     if (list === undefined) return { rows: this.both, target: value }
@@ -84,7 +84,7 @@ export class AmendmentRows {
     return this.#model.edges.filter(({ from }) => from === this.type.name)
   }
 
-  /** Targets that have been purged, of references that are set. */
+  /** Purged targets of references that are to be set. */
   gone(): Sql[] {
     return this.#out
       .filter(({ column }) => this.#set.has(column))
@@ -95,7 +95,7 @@ export class AmendmentRows {
       })
   }
 
-  /** Targets that will be deleted, of what will be there. */
+  /** Targets that will be deleted, of Entities that will be live. */
   dead(): Sql[] {
     return this.#out.map((edge) => {
       const { rows, target } = this.#wanted(edge)

@@ -26,7 +26,7 @@ export class AmendSteps {
   readonly #type: EntityType
   readonly #table: Sql
   readonly #columns: readonly BodyColumn[]
-  /** Those that are made from others: the key of an e-mail, the words of texts. */
+  /** Columns that are derived from others: the key of an e-mail, the words of texts. */
   readonly #beside: readonly string[]
   readonly #out: readonly Edge[]
   readonly #into: readonly Edge[]
@@ -46,7 +46,7 @@ export class AmendSteps {
     this.#into = model.edges.filter(({ to }) => to === type.name)
     this.#dialect = dialect
     this.#group = new AmendmentRows(group, at, model, dialect)
-    // For what need not know the values: there may be many, and each statement reads them all.
+    // For statements that do not need the values, which may be large.
     this.#heads = dialect.rows(headsName(at), HEADS)
     this.#ids = dialect.listed(idsName(at), 'integer')
   }
@@ -55,7 +55,7 @@ export class AmendSteps {
     return step(this.#dialect, name, expect, source)
   }
 
-  /** From here on they stay as they are; and they must be as they were found. */
+  /** Locks the Entities. They must still have the versions that were read. */
   lock(): Step[] {
     const { lock } = this.#dialect
     const isOne = sql`h."id" IN ${this.#ids}`
@@ -77,13 +77,13 @@ export class AmendSteps {
     return found.length === 0 ? [] : [this.#step(FORBIDDEN, 'none', sql`${unionAll(found)} LIMIT 1`)]
   }
 
-  /** What they would refer to may have been purged. */
+  /** Refuses references to purged Entities. */
   refuseGone(): Step[] {
     const found = this.#group.gone()
     return found.length === 0 ? [] : [this.#step('gone', 'none', unionAll(found))]
   }
 
-  /** Values may go from one to another: out of the way, nothing is unique for a moment. */
+  /** Values may move from one Entity to another. While all are marked as deleted, no unique index applies. */
   park(): Step[] {
     if (uniquesOf(this.#type).length === 0) return []
     return [
@@ -95,7 +95,7 @@ export class AmendSteps {
     ]
   }
 
-  /** What is emptied because its target goes is kept, so that a restore sets it again; what was kept of what is undone is not needed any more. */
+  /** Keeps the references that are cleared with their targets, for a later restore; forgets those of undone operations. */
   keepCleared(): Step[] {
     const ofThis = sql`"entity" = ${word(this.#type.name)}`
     const kept = this.#out
@@ -112,7 +112,7 @@ export class AmendSteps {
     ]
   }
 
-  /** Under the deletion that its target is to have. From a list, whatever goes and is not to be in it any more. */
+  /** Kept under the deletion of the target. For a list: the targets that go and are no longer in it. */
   #kept(edge: Edge): Sql {
     const { rows, target } = arrowsOf(edge)
     const { column, to, list } = edge
@@ -154,14 +154,14 @@ export class AmendSteps {
     ]
   }
 
-  /** A login's tokens die with it, and with its password. */
+  /** Deleting a user and changing a password end all tokens. */
   #endsSessions(isDelete: Sql): Sql {
     return this.#columns.some(({ name }) => name === 'password')
       ? sql`1`
       : sql`CASE WHEN ${isDelete} THEN 1 ELSE 0 END`
   }
 
-  /** Whatever is live now refers to what is live, and nothing that is live to what went. */
+  /** Live Entities must refer to live ones only, and nothing live may refer to a deleted one. */
   check(): Step[] {
     const { lock } = this.#dialect
     const live = sql`c."id" IN ${this.#ids} AND c."deleted_at" IS NULL`

@@ -21,12 +21,12 @@ export interface AmendPlan {
     of: readonly string[],
     viewer: Viewer,
   ): { steps: Step[]; params: Params }
-  /** All that stands against it, from the data as they are: none of it is changed for that. */
+  /** Statements that find all obstacles in the present data, without changing anything. */
   obstacles(groups: readonly AmendmentGroup[], viewer: Viewer): Statement[]
   obstacleOf(row: readonly Bound[]): Obstacle
 }
 
-/** Compiled for each type and set of columns when they are first needed. */
+/** Compiled for each type and set of columns on first use. */
 export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
   const cache = new ShapeCache<readonly Step[]>()
   const all = (
@@ -39,14 +39,14 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
         make(new AmendSteps(group, at, model, dialect)),
       ),
     )
-  // What goes by an undo need not have that for its deletion.
+  // An undo may delete an Entity under an older deletion.
   const isGone = (admins: string) => sql`"id" IN ${dialect.listed(goneName(admins), 'integer')}`
   return {
     steps(groups, of, viewer) {
       const types = typesOf(groups)
       const names = types.map(({ name }) => name).join('|')
       const steps = [
-        ...cache.of(`turn|${names}`, () => lockGraphs(types, model, dialect)),
+        ...cache.of(`graphs|${names}`, () => lockGraphs(types, model, dialect)),
         ...all('lock', groups, (one) => one.lock()),
         ...all(`may ${viewer.name}`, groups, (one) => one.refuseForbidden(viewer)),
         ...all('gone', groups, (one) => one.refuseGone()),

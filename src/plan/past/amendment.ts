@@ -2,19 +2,19 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import type { Bound, Params } from '../../store/dialect.ts'
 import type { ChangeKind } from './journal.ts'
 
-/** The step that is refused where Entities are not as they were found: to be looked at anew. */
+/** The name of the step that is refused if an Entity has changed since it was read. */
 export const MOVED = 'moved'
-/** The step that is refused where a rule stands against an amendment. */
+/** The name of the step that is refused if a rule forbids an amendment. */
 export const FORBIDDEN = 'forbidden'
 
-/** What is to become of one Entity that is now at a version: other values, and whether it is there. */
+/** The target state of one Entity that is now at a version: its values, and whether it is live. */
 export interface Amendment {
   readonly id: number
   readonly version: number
   readonly kind: Extract<ChangeKind, 'update' | 'delete' | 'restore'>
-  /** Of a delete: the operation that it is to be deleted by, as it was before; `null` for the one that does this. */
+  /** For a delete: the operation that counts as its deletion; `null` for the operation of the amendment itself. */
   readonly deletion: string | null
-  /** Comes along with the restore of another one, as it would with a plain restore of that: no rule of its own is asked. */
+  /** Is restored along with another Entity, as by a plain restore of that one: its own rules are not checked. */
   readonly along: boolean
   /** One for each column of its group. */
   readonly values: readonly Bound[]
@@ -31,17 +31,17 @@ export function typesOf(groups: readonly AmendmentGroup[]): EntityType[] {
   return [...new Set(groups.map(({ type }) => type))]
 }
 
-/** Parameters of each group: all that is bound of it, the same without values, and the ids alone. */
+/** Parameters of each group: its rows, the same without values, and the ids alone. */
 export const rowsName = (at: number) => `$rows ${at}`
 export const headsName = (at: number) => `$heads ${at}`
 export const idsName = (at: number) => `$ids ${at}`
-/** Of all groups together, by type: what goes, with the deletion that it is to have; what comes back; all of it. */
+/** Parameters of all groups, by type: deleted ids, deleted ids with their deletions, restored ids, all ids. */
 export const goneName = (type: string) => `$gone ${type}`
 export const goersName = (type: string) => `$goers ${type}`
 export const backName = (type: string) => `$back ${type}`
 export const amendedName = (type: string) => `$amended ${type}`
 
-/** What is bound of each amendment besides its values: no declared column can be called so. */
+/** The columns of each amendment besides its values. No declared column can have these names. */
 export const HEADS = [
   { name: '$id', kind: 'integer' },
   { name: '$version', kind: 'integer' },

@@ -10,7 +10,7 @@ const ANSWERS = id('takeback_answers')
 /** Which Entities a kept answer shows: key, Entity type, id. */
 const SHOWN = id('takeback_shown')
 
-/** What is known of requests that may come again. */
+/** Requests with an `Idempotency-Key`, and their answers. */
 export interface AnswersPlan {
   /** Takes `$key` for `$request` at `$now`, unless somebody has had it since `$expired`; waits for whoever is about to. */
   readonly claim: readonly Step[]
@@ -55,8 +55,8 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
 }
 
 /**
- * What was purged before the answer is kept must not be in it. What is purged later finds the answer in SHOWN: the
- * Entities are locked until then, so no purge comes between.
+ * Entities that were purged before the answer is kept must not be in it. A later purge finds the answer in SHOWN. The
+ * Entities are locked meanwhile, so no purge comes in between.
  */
 function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
   const shown = dialect.rows('$shown', [
@@ -97,7 +97,7 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
 }
 
-/** What is erased must not be found in what was answered. That it was answered stays: it must not be done again. */
+/** Blanks the kept answers that show erased Entities. That they were answered is kept: they must not run again. */
 export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql {
   const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese}`
   return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE ${isAmong(id('key'), keys)}`

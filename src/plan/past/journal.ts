@@ -5,7 +5,7 @@ import { renderEntity } from '../tables/render.ts'
 
 export const JOURNAL = id('takeback_journal')
 
-/** Behind a row of the journal, called `j`: the version before it, called `b`, if there is one. */
+/** Joins a row `j` of the journal with the version before it, `b`, if there is one. */
 export const FORMER = sql`LEFT JOIN ${JOURNAL} b
   ON b."entity" = j."entity" AND b."entity_id" = j."entity_id" AND b."version" = j."version" - 1`
 
@@ -14,7 +14,7 @@ export type ChangeKind = 'create' | 'update' | 'delete' | 'restore' | 'purge'
 
 const COLUMNS = sql`"operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data", "deletion", "via", "cause"`
 
-/** Writes down the Entities of `source` (a table or join with the alias `t`, and its condition) as they now stand. */
+/** Writes the present state of the Entities of `source` (tables with the alias `t`, and a condition) to the journal. */
 export function journal(type: EntityType, kind: ChangeKind | Sql, dialect: Dialect, source: Sql): Sql {
   const data = kind === 'purge' ? sql`NULL` : renderEntity(type, dialect)
   const row = journalRow(type, kind, {

@@ -7,20 +7,20 @@ import { type ActorFilter, journalledActor } from '../viewer/actor.ts'
 import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
-/** Which operations: all that is given must hold. */
+/** Which operations: all given conditions must hold. */
 export interface OperationFilter {
   readonly actor?: ActorFilter | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
   /** An Entity type, or one Entity of it. */
   readonly entity?: { readonly type: string; readonly id: number | null } | undefined
-  /** That of `Takeback-Run`. */
+  /** The value of `Takeback-Run`. */
   readonly run?: string | undefined
-  /** Only those behind this place. */
+  /** Only operations after this place in the order. */
   readonly before?: OperationPlace | undefined
 }
 
-/** Operations are in the order of their newest change that matches; where that is the same, of their ids. */
+/** Operations are ordered by their newest matching change, then by id. */
 export interface OperationPlace {
   readonly at: string
   readonly operation: string
@@ -37,7 +37,7 @@ const head = {
 
 /** An operation: when, in whose name, by whom, what caused it, and how many changes it made. */
 export const operationColumns = namedColumns({ operation: sql`o."operation"`, ...head })
-/** The same, with the time by which it has its place among others. */
+/** The same, with the time by which it is ordered. */
 export const placedColumns = namedColumns({ operation: sql`m."operation"`, ...head, place: sql`m."at"` })
 
 const ofChange = {
@@ -193,7 +193,7 @@ function whose({ user, via }: ActorFilter = {}): Sql[] {
   return [...inName, ...(via === undefined ? [] : [sql`j."via" = ${param('$via')}`])]
 }
 
-/** What the changes of one operation need not have in common. */
+/** Conditions that may differ between the changes of one operation. */
 function each({ since, until, entity }: OperationFilter, alias: Sql): Sql {
   return and([
     sql`1 = 1`,
@@ -203,7 +203,7 @@ function each({ since, until, entity }: OperationFilter, alias: Sql): Sql {
   ])
 }
 
-/** The `||` keeps a type's own index from looking better: it is in no order of time. One Entity has few changes, and its own index. */
+/** The `||` keeps the planner from the index of types, which is not in the order of time. One Entity has its own index. */
 function isOf({ id }: NonNullable<OperationFilter['entity']>, alias: Sql): Sql {
   if (id === null) return sql`${alias}."entity" || '' = ${param('$entity')}`
   return sql`${alias}."entity" = ${param('$entity')} AND ${alias}."entity_id" = ${param('$entity_id', 'integer')}`

@@ -40,14 +40,14 @@ interface Value {
   readonly within?: string | undefined
 }
 
-/** What a version has, or what a migration between that version and the time gave to it. */
+/** A value of a version, or what a migration between that version and the time gave it. */
 function valueAsOf(
   { name, kind, scale, within }: Value,
   dialect: Dialect,
   steps: readonly MigrationStep[],
 ): Sql {
   const value = dialect.extract(data, name, kind, scale)
-  // The last one wins: nothing is filled that has got a value before.
+  // The last step wins: a value that is there is never filled again.
   const cases = steps.flatMap(({ path, at, change }) => {
     if (path !== name || change.kind === 'convert' || change.kind === 'aside' || change.value === null)
       return []

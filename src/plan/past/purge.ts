@@ -18,14 +18,14 @@ import { eraseReasons } from './notes.ts'
  */
 const PURGES = id('takeback_purges')
 
-/** Whatever else is kept of Entities: only the journal keeps its rows. */
+/** All other tables with data of Entities. The journal keeps its rows; these lose theirs. */
 const besides = aboutEntities.filter(
   ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
 )
 
 /** How the marked Entities of one type are erased. */
 export interface ErasePlan {
-  /** Some of those that `$purge` has marked: id, version. Found by the index of deletions. */
+  /** Some of the Entities that `$purge` has marked: id, version. */
   readonly marked: Statement
   /** Blanks the versions of `$ids` behind `$after`, up to `$upto`, in the journal, and the reasons of their operations. */
   readonly blank: readonly Step[]
@@ -56,12 +56,12 @@ export function compilePurges(dialect: Dialect): PurgesPlan {
   }
 }
 
-/** Part of the transaction that marks. */
+/** Part of the transaction that marks the Entities. */
 export function beginPurge(dialect: Dialect): Sql {
   return sql`INSERT INTO ${PURGES} ("purge", "operation", "at") VALUES (${param('$purge')}, ${param('$operation')}, ${dialect.now})`
 }
 
-/** That `$deletion` is a deletion, and not a purge that is under way. */
+/** That `$deletion` is a deletion, and not an unfinished purge. */
 export const isNoPurge = sql`NOT EXISTS (SELECT 1 FROM ${PURGES} p WHERE p."purge" = ${param('$deletion')})`
 
 export function compileErase(type: EntityType, model: Model, legacy: Legacy, dialect: Dialect): ErasePlan {
@@ -84,12 +84,12 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       change(sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${between} AND "data" IS NOT NULL`),
     ],
     drop: [
-      // Whoever keeps an answer that shows one of them holds it until then.
+      // Waits for requests that are about to keep an answer that shows one of them.
       ...(dialect.lock === undefined
         ? []
         : [step(dialect, 'hold', 'any', lockRows(type.name, isOne(sql`h."id"`), dialect.lock.toChange))]),
       ...[
-        // An undo may have changed what is deleted, and so made a version, since the last one was blanked.
+        // An undo may have made another version of a deleted Entity since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
         eraseAnswers(ofThese, dialect),
         ...besides.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
@@ -100,7 +100,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
   }
 }
 
-/** Whatever still refers to them is marked too, and goes later. */
+/** Clears references to them. The rows that refer are marked too and are erased later. */
 function unlink({ from, column, list }: Edge, isOne: (column: Sql) => Sql): Sql {
   const marked = sql`"deletion" = ${param('$purge')}`
   return list === undefined

@@ -47,7 +47,7 @@ export function compileSeals(type: EntityType, dialect: Dialect): SealsPlan | un
       sql`SELECT t."id", t."version", ${values} FROM ${id(type.name)} t WHERE ${dialect.isListed(sql`t."id"`, '$ids')}`,
       dialect.placeholder,
     ),
-    // Whoever was faster has sealed the same, and the update that comes next is refused.
+    // A concurrent update has sealed the same value. This update will be refused.
     keep: step(
       dialect,
       'seal',

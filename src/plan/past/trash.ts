@@ -5,7 +5,7 @@ import { compile, count, id, param, type Sql, type Statement, sql, word } from '
 import { journalledActor } from '../viewer/actor.ts'
 import { JOURNAL } from './journal.ts'
 
-/** What is deleted of one type, and how it came to that. */
+/** The deleted Entities of one type. */
 export interface TrashPlan {
   /** Deleted before `$before`, oldest first: id, when, operation, actor. */
   readonly before: Statement
@@ -36,7 +36,7 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
   }
 }
 
-/** How it came to that, as a member of its JSON; `null` for what is live. */
+/** The deletion, as a member of the JSON of an Entity; `null` for a live one. */
 export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql] {
   const who = sql`(SELECT ${dialect.render('text', journalledActor(sql`j`), 0)} FROM ${JOURNAL} j WHERE ${deletionOf(type)} LIMIT 1)`
   const object = dialect.object([
@@ -46,7 +46,7 @@ export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql
   return ['deletion', sql`CASE WHEN t."deletion" IS NOT NULL THEN ${object} END`]
 }
 
-/** The row of the journal, called `j`, in which what is deleted, called `t`, was deleted. */
+/** That `j` is the row of the journal in which the deleted Entity `t` was deleted. */
 export function deletionOf(type: EntityType): Sql {
   return sql`j."entity" = ${word(type.name)} AND j."entity_id" = t."id" AND j."operation" = t."deletion" AND j."kind" = 'delete'`
 }

@@ -6,11 +6,11 @@ import { mutexKey } from '../store/mutex.ts'
 import type { Context } from './context.ts'
 import { valueAt } from './merge.ts'
 
-/** What of a part of a batch tells what it locks. */
+/** The parts of a batch that decide what it locks. */
 interface Part {
   readonly method: string
   readonly plan: { readonly type: EntityType }
-  /** A number, or what refers to an earlier part. */
+  /** A number, or a reference to an earlier part. */
   readonly id: string | undefined
   readonly body: unknown
 }
@@ -36,16 +36,16 @@ export function* lockAhead({ model, store }: Context, parts: readonly Part[]): A
   else yield* write([...lockGraphs(types, model, dialect, true), ...lockKeys(dialect)], keyParams(keys))
 }
 
-/** An Entity that a part changes, or refers to, as far as that can be told beforehand. */
+/** An Entity that a part changes or refers to, as far as it is known beforehand. */
 interface Named {
   readonly type: string
-  /** A number, or what refers to an earlier part. */
+  /** A number, or a reference to an earlier part. */
   readonly id: string
   /** Whether others may refer to it too. */
   readonly shared: boolean
 }
 
-/** Undefined where it cannot be told beforehand what is locked. */
+/** Undefined if it is not known beforehand what to lock. */
 function keysOf(parts: readonly Part[], model: Model): Keys | undefined {
   const keys = new Map<bigint, boolean>()
   for (const part of parts) {
@@ -67,7 +67,7 @@ function namedBy({ plan, id, body }: Part, model: Model): Named[] {
   return [...self, ...edges.flatMap((edge) => targetsOf(edge, body))]
 }
 
-/** Whatever is not a reference is refused later. */
+/** Anything that is not a reference is refused later. */
 function targetsOf({ path, to }: Edge, body: unknown): Named[] {
   const value = valueAt(body, path)
   return (Array.isArray(value) ? value : [value]).flatMap((one) => {

@@ -23,11 +23,11 @@ import { parseIfMatch, update } from './update.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 
-/** One write of a batch, as far as it can be told before those before it are done. */
+/** One write of a batch, as far as it is known before the earlier writes are done. */
 interface BatchPart {
   readonly method: (typeof METHODS)[number]
   readonly plan: Plan
-  /** As it stands in the path: a number, or what refers to an earlier part. */
+  /** From the path: a number, or a reference to an earlier part. */
   readonly id: string | undefined
   readonly query: Query<(typeof removeEntity.takes)[number]>
   readonly body: unknown
@@ -65,7 +65,7 @@ export function* batch(context: Context, actor: Actor, sent: unknown, query: Que
   }
 }
 
-/** What a part of a batch has around it. */
+/** What a part needs from its batch. */
 interface Around {
   readonly answered: Answered
   readonly operation: string
@@ -96,7 +96,7 @@ function resultOf({ status, body = 'null', headers = {} }: Answer): string {
   return `{"status":${status},"body":${body}${more === '{}' ? '' : `,${more.slice(1, -1)}`}}`
 }
 
-/** Parsed only where somebody refers to it. */
+/** Parsed only if a later part refers to it. */
 class Lazy {
   readonly #text: string | undefined
   #value: unknown
@@ -111,14 +111,14 @@ class Lazy {
   }
 }
 
-/** How many of the parts are sign-ups. Whatever is wrong with the parts is told by the batch itself. */
+/** The number of parts that are sign-ups. Errors in the parts are reported by the batch itself. */
 export function signUpsIn(context: Context, actor: Actor, sent: unknown): number {
   if (actor.kind !== 'nobody' || !Array.isArray(sent)) return 0
   const parts = sent.slice(0, budget.batchParts).map((one) => parsePart(context, one, new Map()))
   return parts.filter((part) => part?.method === 'POST' && signsUp(part.plan, actor)).length
 }
 
-/** All that is wrong with the parts themselves comes at once. */
+/** Reports all errors in the parts themselves at once. */
 function parseParts(context: Context, sent: unknown): BatchPart[] {
   if (!Array.isArray(sent)) throw invalidAt('', 'must be a list of parts')
   refuseNumber(sent.length)

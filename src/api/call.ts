@@ -10,28 +10,28 @@ export interface Call<Name extends string = string> {
   readonly id: string
   readonly query: Query<Name>
   readonly body: object
-  /** The body as it comes in, where the endpoint takes bytes. Ends with `too_large` where it is too long. */
+  /** The body as a stream, if the endpoint takes bytes. Fails with `too_large` if it is too long. */
   readonly bytes: ReadableStream<Uint8Array>
-  /** Which of the types that the endpoint answers with the caller likes best. */
+  /** The answer type that the caller prefers. */
   readonly type: string
   readonly when: Preconditions
   readonly address: string
-  /** `Takeback-Device`; `null` where there is none. */
+  /** `Takeback-Device`, or `null`. */
   readonly device: string | null
-  /** For a login: the log says which account it was about, by a digest. */
+  /** For a login: the digest of the account for the log. */
   noteAccount(digest: string): void
-  /** `Takeback-Run` and `Takeback-Reason`; `null` where there is neither. Throws where one of them is malformed. */
+  /** `Takeback-Run` and `Takeback-Reason`; `null` if there is neither. Throws if one of them is malformed. */
   readonly note: Note | null
-  /** `Idempotency-Key`; `null` where there is none. */
+  /** `Idempotency-Key`, or `null`. */
   readonly key: string | null
-  /** The method and the path with its parameters, in one spelling and without the token. */
+  /** The method and the path with its parameters, normalised and without the token. */
   readonly target: string
-  /** Aborted once nobody waits for the answer. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
-  /** Aborted once the server is to stop: a stream ends then. */
+  /** Aborted when the server stops: a stream then ends. */
   readonly stopping: AbortSignal
-  /** Where whoever calls is not signed in: it is so many sign-ups. Throws where that is too many. */
+  /** Counts sign-ups, if the caller is not signed in. Throws if there are too many. */
   signUp(count: number): Promise<void>
-  /** Keeps the connection for as long as the answer takes. */
+  /** Keeps the connection open for as long as the answer takes. */
   waitLong(): void
 }

@@ -39,58 +39,58 @@ export interface Context {
   readonly identities: Identities
   readonly health: Health
   readonly throttle: Throttle
-  /** What stands for an account in the log. */
+  /** The digest of an account in the log. */
   digestOf(account: string): string
   readonly sessions: SessionSteps
   readonly temporary: TemporaryPasswords
-  /** For what is kept for days. */
+  /** The clock for records that are kept for days. */
   readonly serviceTime: ServiceTime
   readonly operations: OperationsPlan
   readonly feed: Feed
   readonly cursors: Cursors
-  /** How former versions of a type are read. */
+  /** Converts old versions of a type to today's form. */
   readonly upcasterOf: UpcasterOf
   readonly amend: AmendPlan
-  /** Whether answers name the rule that stands behind a refusal: while developing only. */
+  /** Whether answers name the rule behind a refusal. For development only. */
   readonly explainsDenials: boolean
   readonly answers: AnswersPlan
   readonly rates: RateLimits
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
   readonly seals: Seals
-  /** The OpenAPI document of all that is served. */
+  /** The OpenAPI document. */
   document(): string
 }
 
-/** What most endpoints answer, free of HTTP but for the numbers: a text, which is JSON already unless `type` says what it is. */
+/** What most endpoints answer: a status and a text, which is JSON unless `type` says otherwise. */
 export interface Answer {
   readonly status: number
   readonly body?: string
-  /** Of the body. Left out: JSON. */
+  /** The media type of the body. Default: JSON. */
   readonly type?: string
   readonly headers?: Record<string, string>
-  /** The Entities that the body has values of, so that a purge finds an answer that is kept. */
+  /** The Entities in the body, so that a purge finds kept answers. */
   readonly shows?: readonly ShownEntity[]
 }
 
-/** The same with bytes, or with a stream that is sent as it comes. */
+/** The same with bytes, or with a stream. */
 export interface AnyAnswer extends Omit<Answer, 'body'> {
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
 }
 
 export type ShownEntity = readonly [entity: string, id: number]
 
-/** An answer that can be kept. */
+/** An answer that can be kept for an `Idempotency-Key`. */
 export interface KeptAnswer extends Answer {
   readonly shows: readonly ShownEntity[]
 }
 
 export interface Preconditions {
-  /** Versions of `If-Match`, as `isVersion` takes them; `null` where there is no such header. */
+  /** The versions of `If-Match`, as `isVersion` takes them; `null` without that header. */
   readonly ifMatch: string | null
 }
 
-/** What the rules know of whoever asks: parameters of their own, beside whatever else is bound. */
+/** The parameters with which rules refer to the caller. */
 export function askedBy(actor: Actor): Params {
   return { [ME]: userOf(actor)?.id ?? null, [NOW]: instant() }
 }
@@ -98,7 +98,7 @@ export function askedBy(actor: Actor): Params {
 let instantAt = 0
 let instantText = ''
 
-/** The time now. Every request has one, and thousands have the same: its text is made once for each millisecond. */
+/** The current time as text, made once for each millisecond, since thousands of requests share it. */
 function instant(): string {
   const now = Date.now()
   if (now !== instantAt) {
@@ -128,21 +128,21 @@ export function operationOf(
 }
 
 /**
- * Throws where the actor never may. What can never be read is not there; what can be read but not changed is forbidden;
- * and whoever is nobody is asked to sign in. What depends on the Entity stands in the statements.
+ * Throws if the actor never may: 404 if they can never read it, 403 if they can read but not change it, 401 if nobody is
+ * signed in. What depends on the Entity is checked by the statements.
  */
 export function allow(plan: Plan, action: Action, actor: Actor, whole = false): void {
   const { may } = plan.view(actor)
   if (may[action] === no) throw refusal(plan, action, actor, whole || may.read !== no)
 }
 
-/** An Entity in whatever state, by `$id`; `params` has what the rules know of whoever asks. */
+/** An Entity, live or deleted, by `$id`; `params` has what rules know about the caller. */
 export function* stateOf(view: View, params: Params): Act<EntityState | undefined> {
   const [row] = yield* read(view.state, params)
   return entityState(row)
 }
 
-/** The Entity, where the rule holds for it; throws elsewhere. */
+/** The Entity, if the rule allows it; otherwise throws. */
 export function allowed(
   plan: Plan,
   action: Action,
@@ -155,7 +155,7 @@ export function allowed(
   return state
 }
 
-/** `seen`: it is no secret that there is something. */
+/** `seen`: the caller may know that it exists. */
 export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean): Failure {
   const denied = denialOf(plan, seen ? action : 'read')
   if (actor.kind === 'nobody' && (seen || plan.view(actor).may.read === no)) return signInFirst(denied)
@@ -168,7 +168,7 @@ function denialOf({ type }: Plan, action: Action): string {
   return `${type.name}.access.${action}: ${text}`
 }
 
-/** The Entity as whoever wrote it may see it: what a write gives back, where nothing of it is hidden from them. */
+/** The Entity as the writer may see it: the row that the write returned, unless something in it is hidden from them. */
 export function* shownTo(
   view: View,
   actor: Actor,
@@ -178,7 +178,7 @@ export function* shownTo(
   return yield* stateOf(view, { ...askedBy(actor), $id: written.id })
 }
 
-/** For whoever is nobody, where somebody is needed. */
+/** The failure for a caller who must sign in. */
 export function signInFirst(denied?: string): Failure {
   return new Failure('unauthenticated', {
     headers: { 'WWW-Authenticate': 'Bearer' },
@@ -187,14 +187,14 @@ export function signInFirst(denied?: string): Failure {
 }
 
 /**
- * The version, and behind it a hash of what is answered: what a caller sees of one version depends on the rules, on who
- * they are and on what else there is. `If-Match` looks at the version alone.
+ * The version and a hash of the answer. What a caller sees of one version depends on the rules, on the caller and on
+ * other Entities. `If-Match` compares only the version.
  */
 function tagOf(version: number, body: string): string {
   return `"${version}-${Bun.hash.rapidhash(body).toString(36)}"`
 }
 
-/** An Entity as an answer; throws where there is none. */
+/** An Entity as an answer; throws if there is none. */
 export function entityAnswer(
   status: number,
   { type }: Plan,
@@ -209,10 +209,10 @@ export function entityAnswer(
   return { status, body, headers, shows: [[type.name, id]] }
 }
 
-/** How often a write that was refused for a reason that has gone meanwhile is tried again. */
+/** How often a write is tried if the reason for its refusal has gone in the meantime. */
 export const TRIES = 5
 
-/** Whether a version is one of those of `If-Match`. */
+/** Whether `If-Match` allows a version. */
 export function isMatch(ifMatch: string | null, version: unknown): boolean {
   return ifMatch === null || ifMatch.includes(`|${version}|`)
 }

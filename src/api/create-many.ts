@@ -40,7 +40,7 @@ export function* createMany(
   }
 }
 
-/** Where many are sent: not none, and not more than can be done in one go. */
+/** Refuses an empty list, and one that is too long. */
 export function refuseNumber(number: number): void {
   if (number === 0 || number > budget.batchParts)
     throw invalidAt('', `must be a list of 1 to ${budget.batchParts} items, not ${number}`)
@@ -51,7 +51,7 @@ function* createOne(plan: Plan, actor: Actor, body: unknown, operation: string):
   return yield* create(plan, actor, body, { operation })
 }
 
-/** What fails in one is looked at together with what fails in the others. */
+/** Collects the failure of one, so that all failures can be reported together. */
 function* settle<T>(act: Act<T>): Act<T | Failure> {
   try {
     return yield* act
@@ -61,19 +61,19 @@ function* settle<T>(act: Act<T>): Act<T | Failure> {
   }
 }
 
-/** What is wrong with the data is said of all of them at once; any other failure is answered by itself. */
+/** Invalid data is reported for all of them at once; any other failure is the answer. */
 function together(failures: readonly Failure[], more: Errors): Failure {
   const other = failures.find(({ code }) => code !== 'invalid_data')
   if (other !== undefined) return other
   const all: Errors = new Map()
   for (const { errors } of failures) if (errors !== undefined) noteAll(all, errors)
-  // What the database said of these is about the one before it in the list, which is not there.
+  // The database named an earlier one of the same list, which does not exist after the refusal.
   for (const path of more.keys()) all.delete(path)
   noteAll(all, more)
   return invalid(all)
 }
 
-/** Values that must be unique and stand more than once in the list: the database would name one that is not there. */
+/** Duplicates of unique values within the list: the database would name an Entity that does not exist. */
 function repeated(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors {
   const errors: Errors = new Map()
   const first = new Map<string, number>()
@@ -101,7 +101,7 @@ function boundParams(plan: Plan, actor: Actor, body: unknown): Params {
   return soundOf(plan, params, errors)
 }
 
-/** One, or a list. */
+/** Creates one Entity or a list. */
 export const createEntity = entityEndpoint({
   name: 'create',
   method: 'POST',

@@ -18,7 +18,7 @@ import { Query } from './query.ts'
 
 interface Creating {
   readonly query?: Query
-  /** The operation that it is a part of, if any. */
+  /** The operation that it belongs to, if any. */
   readonly operation?: string
 }
 
@@ -43,7 +43,7 @@ export function* create(
     yield* refuseFaulty(plan, actor, { action: 'create', params, self: 0, manner: { guarded }, errors })
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   for (let tries = 0; tries < TRIES; tries++) {
-    // Most creates come to an end here: what they need not ask, they do not make a generator for.
+    // Most creates end here, so this path avoids the cost of another generator.
     const outcome = yield { kind: 'write', steps: view.writes.create(guarded), params }
     if (outcome.done) {
       const written = entityRow(outcome.rows[0])

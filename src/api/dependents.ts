@@ -8,13 +8,13 @@ import type { Act } from '../store/act.ts'
 import type { Context } from './context.ts'
 import { statesOf } from './states.ts'
 
-/** What hangs from Entities that are to go: goes along, or is emptied where the reference is one that a deletion clears. */
+/** Entities that refer to Entities to be deleted: they are deleted too, or their reference is cleared if it is declared so. */
 export class Dependents {
   readonly #gone = new Set<string>()
-  /** By Entity and column: the ids that it is not to refer to any more. */
+  /** The ids to remove from references, by Entity and column. */
   readonly #emptied = new Map<string, Map<string, Set<number>>>()
 
-  /** Takes what it can do something about; gives back the rest. */
+  /** Takes the obstacles that it can resolve, and returns the rest. */
   add(obstacles: readonly Obstacle[], { edges }: Model): Obstacle[] {
     return obstacles.filter((obstacle) => {
       if (obstacle.reason !== 'held') return true
@@ -30,7 +30,7 @@ export class Dependents {
     })
   }
 
-  /** Whether that is new. */
+  /** Whether it was added now. */
   #empty(name: string, column: string, id: number): boolean {
     const columns = this.#emptied.get(name) ?? new Map<string, Set<number>>()
     this.#emptied.set(name, columns)

@@ -14,54 +14,54 @@ import { type ParameterName, type QueryName, queryNamesOf } from './parameters.t
  * and the reference page are all made from this. `endpoints.ts` lists them.
  */
 interface Described<Name extends ParameterName, About> {
-  /** Its `operationId`; of an Entity type's endpoint, the type's name follows. */
+  /** Its `operationId`; for an endpoint of an Entity type, the name of the type is appended. */
   readonly name: string
   readonly method: Method
   /** As the document writes it: `/api/{entity}/{id}/history/`. It is served with and without the last `/`. */
   readonly path: string
-  /** Whatever else is sent behind `?` is refused. */
+  /** Other query parameters are refused. */
   readonly parameters: readonly Name[]
-  /** Left out: it takes none. */
+  /** Without it, a body is not accepted. */
   readonly body?: BodyKind
   /** How many bytes a body of the kind `bytes` may have. */
   readonly maxBytes?: number
-  /** The types of its answers, the preferred one first. Left out: JSON. */
+  /** The types of its answers, the preferred one first. Default: JSON. */
   readonly produces?: readonly string[]
-  /** For whoever watches the server: as often as they like. */
+  /** Not rate limited: for monitoring. */
   readonly unlimited?: boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean
   /** Made only when somebody reads the document or the page. */
   describe(about: About): Description
-  /** Schemas of Takeback's own that the description refers to. */
+  /** Takeback's own schemas that the description refers to. */
   schemas?(model: Model): Readonly<Record<string, JsonSchema>>
 }
 
-/** `object`, or `any` for an object or a list; `optional`: an object that may be left out; `bytes`: whatever it is, as a stream. */
+/** `object`, or `any` for an object or a list; `optional`: an object or nothing; `bytes`: anything, as a stream. */
 export type BodyKind = 'object' | 'any' | 'optional' | 'bytes'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What is served once. */
+/** An endpoint that belongs to no Entity type. */
 interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, AboutServer> {
-  /** The heading that it stands under. */
+  /** Its heading in the document and on the page. */
   readonly tag: string
   /** Who may call it: checked before it runs. */
   readonly access: 'everyone' | 'signed-in' | 'admins'
   run(context: Context, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
 }
 
-/** What is served for every Entity type. */
+/** An endpoint that every Entity type has. */
 interface EntityEndpointOf<Name extends ParameterName> extends Described<Name, AboutEntity> {
-  /** The rules that must let it through: `all` of these, or `any`, by what is asked. Checked as it runs: they depend on the Entity. */
+  /** The rules that must allow it: `all` of these, or `any`, depending on the request. Checked when it runs, since they depend on the Entity. */
   readonly rule: { readonly all: readonly Action[] } | { readonly any: readonly Action[] }
-  /** Whether it is a sign-up, by whoever is not signed in. */
+  /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(plan: Plan): boolean
   run(context: Context, plan: Plan, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
 }
 
-/** What comes of defining one: whoever holds several of them need not know the names of their parameters. */
+/** Endpoints without the names of their parameters in the type, so that they can be in one list. */
 interface Defined {
-  /** The names that are taken behind `?`. */
+  /** The names of its query parameters. */
   readonly takes: readonly string[]
 }
 export type ServerEndpoint = Omit<ServerEndpointOf<ParameterName>, 'run'> &

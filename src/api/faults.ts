@@ -25,7 +25,7 @@ export function* noteFaults(
   writes.explain(yield* read(writes.faults(known), known), errors)
 }
 
-/** The parameters that failed no check. */
+/** The parameters that passed all checks. */
 export function soundOf(plan: Plan, params: Params, errors: Errors): Params {
   if (isOverfull(errors)) return {}
   const sound = plan.withoutFaulty(params, errors)
@@ -38,7 +38,7 @@ export function guardedIn(guarded: readonly string[], body: unknown): readonly s
   return guarded.length === 0 ? guarded : guarded.filter((path) => valueAt(body, path) !== undefined)
 }
 
-/** Those that go with an object that a body takes away. */
+/** Those inside an object that a body removes. */
 export function takenAwayIn(guarded: readonly string[], body: unknown): readonly string[] {
   if (guarded.length === 0) return guarded
   return guarded.filter((path) => {
@@ -47,7 +47,7 @@ export function takenAwayIn(guarded: readonly string[], body: unknown): readonly
   })
 }
 
-/** After a refusal: throws where a rule is the reason, notes what of the body is not theirs to set. */
+/** After a refusal: throws if a rule is the reason, and notes the fields that the caller may not set. */
 export function* refuseForbidden(
   plan: Plan,
   actor: Actor,
@@ -70,16 +70,16 @@ export function* refuseForbidden(
 
 type Written = Parameters<WritePlan['allowed']>[1]
 
-/** Throws all failures of a body at once, the database's included. */
+/** Throws all failures of a body at once, including those that the database finds. */
 export function* refuseFaulty(
   plan: Plan,
   actor: Actor,
   { action, params, self, manner, errors }: Faulty,
 ): Act<void> {
   if (errors.size === 0) return
-  // Not all that is wrong is known by its path then, and the answer has no room for more.
+  // Then some failures have no path, and the answer has no room for more.
   if (isOverfull(errors)) throw invalid(errors)
-  // What the database knows is for those whom the rule lets: as far as the rest of the body tells.
+  // Only callers whom the rule allows learn what the database finds, judged by the valid part of the body.
   if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
     yield* noteFaults(plan, actor, { params, self, errors })
   throw invalid(errors)
@@ -106,7 +106,7 @@ function* isAllowed(
   return Number(row?.[0]) === 1
 }
 
-/** Notes a password that is mostly the account's own e-mail, or a name that everybody knows. */
+/** Notes a password that is mostly the account's own e-mail or a well-known name. */
 export function noteOwnPassword(
   { type }: Plan,
   { password, email }: { password: unknown; email: unknown },
@@ -126,12 +126,12 @@ export function noteOwnPassword(
   if (fault !== undefined) note(errors, 'password', fault)
 }
 
-/** What is kept beside the body's own columns: the key of an e-mail, and hashes in the place of secrets. */
+/** Adds the key of an e-mail, and replaces secrets by their hashes. */
 export function bindEmailKey(plan: Plan, params: Params): void {
   if (plan.login !== undefined && typeof params.email === 'string') params[EMAIL_KEY] = emailKey(params.email)
 }
 
-/** Where the epochs of a user's tokens begin: no token of whoever else had this type's name and this id is one of them. */
+/** The first epoch of a user's tokens. It is new, so that no token of an earlier user with the same type and id is valid. */
 export function bindEpoch(plan: Plan, params: Params): void {
   if (plan.login !== undefined) params[TOKEN_EPOCH] = randomInt(1, 2 ** 40)
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 
 const RETRY_SOON = { 'Retry-After': '1' }
 
-/** What is known of one part of the server: since when it is so, and what went wrong. */
+/** The status of one part of the server: since when, and what went wrong. */
 interface PartHealth {
   readonly status: 'ok' | 'failed'
   readonly since: string
@@ -17,7 +17,7 @@ type AboutRelease = Readonly<Record<string, string | number>>
 
 export type HealthPart = 'database' | 'retention'
 
-/** Whether this server should get requests, and how it is. */
+/** Whether this server should get requests, and the details for admins. */
 export class Health {
   readonly #store: Store
   readonly #about: AboutRelease
@@ -27,7 +27,7 @@ export class Health {
   #probe: Promise<void> = Promise.resolve()
   #probedAt = Number.NEGATIVE_INFINITY
 
-  /** `about` is told to admins as it is. */
+  /** `about` is part of the details. */
   constructor(
     store: Store,
     { about = {}, observer = new Observer() }: { about?: AboutRelease; observer?: Observer } = {},
@@ -37,18 +37,18 @@ export class Health {
     this.#observer = observer
   }
 
-  /** It serves what comes, but wants no more. */
+  /** From now on it is unhealthy, but still serves requests. */
   stop(): void {
     this.#stopping = true
   }
 
-  /** Throws where requests should go elsewhere. */
+  /** Throws if requests should go to another server. */
   async check(): Promise<void> {
     if (this.#stopping) throw new Failure('stopping', { headers: RETRY_SOON })
     await this.#database()
   }
 
-  /** What became of a part's work; `error` where it failed. */
+  /** Records the outcome of a part's work; `error` if it failed. */
   note(part: HealthPart, error?: unknown): void {
     const status = error === undefined ? 'ok' : 'failed'
     const before = this.#checks.get(part)
@@ -60,7 +60,7 @@ export class Health {
       this.#observer.emit({ kind: 'check_changed', part, status, message })
   }
 
-  /** For admins: every part, since when it is as it is, and the figures of the database. */
+  /** For admins: the status of every part, and the figures of the database. */
   async details(): Promise<object> {
     await this.#database().catch(() => {})
     const figures = await this.#store.figures().catch(() => null)
@@ -70,7 +70,7 @@ export class Health {
     return { status, ...this.#about, checks, store: figures }
   }
 
-  /** However often it is asked, the database is so once in a moment, and never twice at the same time. */
+  /** Probes the database at most once in `healthMs`, and never twice at the same time. */
   #database(): Promise<void> {
     if (performance.now() - this.#probedAt < budget.healthMs) return this.#probe
     this.#probedAt = Number.POSITIVE_INFINITY
@@ -93,7 +93,7 @@ export class Health {
   }
 }
 
-/** What went wrong at the bottom of it. */
+/** The message of the cause. */
 function causeText(error: unknown): string {
   const cause = error instanceof Failure ? (error.cause ?? error) : error
   return cause instanceof Error ? cause.message : String(cause)

@@ -41,13 +41,13 @@ export async function history(
   if (errors.size > 0) throw invalid(errors)
   await refuseHidden(context, plan, actor, id)
 
-  // One more than is shown: the oldest shown has changed from that.
+  // One more than is shown: the oldest change is computed from it.
   const found = await context.store.read(plan.history.page(limit + 1), { $id: id, $before: before ?? 0 })
   const rows = found.map(pageColumns.read)
   if (rows.length === 0 && given.cursor === undefined) throw new Failure('not_found')
   const known = await perform(context.store, knowledgeOf(context, actor, [[plan.type.name, id]]))
   const { fields } = known.get(`${plan.type.name}/${id}`) ?? plan.view(actor)
-  // Where not all that were picked came back, the last one is only there to tell what the one above it has changed.
+  // If the size limit cut the page, the last row only serves to compute the change above it.
   const picked = Number(rows[0]?.picked ?? 0)
   const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
   const upcaster = context.upcasterOf(plan.type.name)
@@ -79,7 +79,7 @@ async function changesIn(
   ])
 }
 
-/** What is deleted has a history for those who may restore it, what is purged for those who may purge. */
+/** The history of a deleted Entity is for those who may restore it; of a purged one, for those who may purge. */
 async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
   const { state: statement, may } = plan.view(actor)
   const [row] = await context.store.read(statement, { ...askedBy(actor), $id: id })
@@ -94,7 +94,7 @@ async function refuseHidden(context: Context, plan: Plan, actor: Actor, id: numb
 
 type VersionRow = ReturnType<typeof versionColumns.read>
 
-/** A version, and the one before it, as a change. What is not known any more is not guessed. */
+/** The change from the version before to this one; `null` values if they are no longer known. */
 function versionChange(
   fields: readonly Field[],
   upcaster: Upcaster,
@@ -115,7 +115,7 @@ function versionChange(
   }
 }
 
-/** What migrations did to a version, until the next one if there is one: newest first. They make no version of their own. */
+/** What migrations did to a version before the next one, newest first. They make no version of their own. */
 function migratedOf(
   fields: readonly Field[],
   upcaster: Upcaster,

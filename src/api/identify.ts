@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
 
-/** How long a look at a user may be relied on at most: a Store may not see what others did. */
+/** How long a user is cached at most: other servers may have ended a session. */
 const RELIED_MS = 500
 const KNOWN_MAX = 10_000
 
@@ -21,9 +21,9 @@ interface Known {
 }
 
 /**
- * Who a token stands for. The user must still be there, and the token must not have been revoked. What is looked up is
- * relied on for a moment, but not past anything that this server does to end a token, or sees others do: that is over at
- * once here, and within the moment everywhere.
+ * The user of a token. The user must still exist, and the token must not be revoked. Users are cached for a moment. When
+ * this server ends a token, or sees others do it, the cache is dropped: the token stops working at once here, and within
+ * that moment on other servers.
  */
 export class Identities {
   readonly #model: Model
@@ -40,7 +40,7 @@ export class Identities {
     this.#tokens = tokens
   }
 
-  /** The caller, where a fresh look is at hand. */
+  /** The caller, if the cache has them. */
   recall(token: string): Caller | undefined {
     const known = this.#known.get(token)
     if (known === undefined) return undefined
@@ -49,12 +49,12 @@ export class Identities {
     return undefined
   }
 
-  /** To be called whenever a user may have been ended, or a session, before that is answered. */
+  /** Must be called whenever a user or a session may have ended, before the answer is sent. */
   forget(): void {
     this.#forgotten++
   }
 
-  /** Grows with whatever makes a look at a user too old. */
+  /** Grows with every event that invalidates the cache. */
   get #age(): number {
     return this.#forgotten + this.#store.others
   }
@@ -75,13 +75,13 @@ export class Identities {
     return caller
   }
 
-  /** A type that was renamed is still the one that its tokens name. */
+  /** Tokens of a renamed type have its old name. */
   #nameOf({ entity }: Claims): string {
     if (this.#model.entities.has(entity)) return entity
     return this.#model.logins.find(({ was }) => was === entity)?.name ?? entity
   }
 
-  /** Undefined where the token is no longer good. */
+  /** Undefined if the token is no longer valid. */
   async #stateOf(claims: Claims): Promise<{ expired: boolean } | undefined> {
     const { id, session } = claims
     const login = this.#plans.get(this.#nameOf(claims))?.login

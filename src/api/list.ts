@@ -52,7 +52,7 @@ export async function listPage(
   return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}` }
 }
 
-/** Nothing is there where all of a large page is too much for an answer: then as much of it as is not. */
+/** A first `null` means that the page is too large for an answer: then it is read again, cut to size. */
 async function pageRows(
   context: Context,
   lists: ListPlan,
@@ -66,7 +66,7 @@ async function pageRows(
   return context.store.read(cut.statement, Object.assign(cut.params, caller))
 }
 
-/** The first rows, as many as an answer has room for. Where the database has left one out already, it ends there. */
+/** The first rows, as many as fit into an answer. It also ends at a row that the database has left out. */
 export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
   let bytes = 0
   const end = rows.findIndex(([text], at) => {
@@ -77,7 +77,7 @@ export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
   return end < 0 ? rows : rows.slice(0, end)
 }
 
-/** The database has made the JSON of each already. */
+/** The rows are JSON already. */
 function joined(rows: readonly Row[]): string {
   let text = ''
   for (let at = 0; at < rows.length; at++) text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
@@ -114,7 +114,7 @@ function parseList(
 
 type Selecting = 'filter' | 'trashed' | 'at' | 'search'
 
-/** Which Entities are meant, and what else is asked for: what is not among the names is a dot path. */
+/** Which Entities are selected, and the other parameters. An unknown name is taken as a dot path. */
 export function parseSelection<Name extends string>(
   plan: Plan,
   lists: ListPlan,
@@ -132,7 +132,7 @@ export function parseSelection<Name extends string>(
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
   if (given.filter !== undefined) add(lists.parse(given.filter, errors, at !== undefined))
-  // Where nothing is searched, it is a name as any other.
+  // Without searched fields, `search` is a name like any other.
   if (given.search !== undefined && lists.search === undefined)
     add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
   const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)

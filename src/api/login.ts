@@ -16,7 +16,7 @@ import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
 import type { Query } from './query.ts'
 
-/** A member of a login type, found by e-mail and password. */
+/** A user found by e-mail and password. */
 interface LoginMember {
   readonly plan: Plan
   readonly id: number
@@ -41,22 +41,22 @@ export async function login(context: Context, request: LoginRequest, alias: bool
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 
-/** A request in which a password is looked at. */
+/** A request with a password. */
 export interface LoginRequest {
-  /** Aborted once nobody waits for the answer. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
   readonly body: unknown
   readonly query: Query
   readonly address: string
   /** `Takeback-Device` */
   readonly device: string | null
-  /** What the caller says about a write. */
+  /** The run and the reason of a write. */
   readonly note: Note | null
-  /** The log says which account it was about, by a digest. */
+  /** Puts the digest of the account into the log. */
   noteAccount(digest: string): void
 }
 
-/** The token of a session, with the user that it stands for. */
+/** The token of a session, with its user. */
 export async function signIn(
   context: Context,
   { plan, id, json, passwordExpiry }: Omit<LoginMember, 'epoch'>,
@@ -81,8 +81,8 @@ export function describeUser(plan: Plan, json: string, passwordExpiry: string | 
 }
 
 /**
- * Looks at as many hashes for a wrong password as there are types to look in, whether or not anybody has that e-mail:
- * neither the answer nor its time tells.
+ * For a wrong password it verifies as many hashes as there are login types, whether or not the e-mail exists, so neither
+ * the answer nor its time reveals it.
  */
 async function findMember(
   context: Context,
@@ -106,7 +106,7 @@ async function findMember(
   return undefined
 }
 
-/** The user as the user sees it; undefined where it has gone meanwhile. */
+/** The user as they see themselves; undefined if the user is gone in the meantime. */
 async function selfOf(
   context: Context,
   { login, type }: Plan,
@@ -140,7 +140,7 @@ function parseLogin(
   return { email, password, types }
 }
 
-/** Longer than any e-mail and any password: not worth a hash. */
+/** Longer texts are no e-mail and no password, and not worth a hash. */
 const TEXT_MAX = 1024
 
 export function takeText(body: Record<string, unknown>, name: string, errors: Errors): string {
@@ -154,7 +154,7 @@ export function takeText(body: Record<string, unknown>, name: string, errors: Er
   return ''
 }
 
-/** Empty, `null` or left out: all login types, in the order of their declaration. */
+/** If empty, `null` or absent: all login types, in the order of their declaration. */
 function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
   if (userType === undefined || userType === null || userType === '') return model.logins
   const type = model.logins.find(({ login }) => login?.userType === userType)

@@ -1,6 +1,6 @@
 import { isRecord } from '../declare/record.ts'
 
-/** RFC 7396: objects are merged key by key, `null` takes a key away, all else takes the place of what was there. */
+/** RFC 7396: objects are merged key by key, `null` removes a key, anything else replaces the old value. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch
   const merged = new Map(isRecord(target) ? Object.entries(target) : [])
@@ -10,7 +10,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged)
 }
 
-/** What stands at a dot path. */
+/** The value at a dot path. */
 export function valueAt(values: unknown, path: string): unknown {
   return path
     .split('.')

@@ -21,7 +21,7 @@ export interface Repeatable {
   readonly body: unknown
   /** What the caller says about it. */
   readonly note: Note | null
-  /** Aborted once nobody waits for the answer. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
 }
 

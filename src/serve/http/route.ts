@@ -8,13 +8,13 @@ export interface Handler {
   readonly maxBytes?: number | undefined
   /** The types of its answers, the preferred one first. */
   readonly produces: readonly string[]
-  /** The names that are taken behind `?`. */
+  /** The names of its query parameters. */
   readonly takes: readonly string[]
   /** For a browser: needs neither `Accept` nor a token. */
   readonly page?: boolean
-  /** For whoever watches the server: as often as they like. */
+  /** Not rate limited: for monitoring. */
   readonly unlimited?: boolean | undefined
-  /** Whether it is a sign-up, by whoever is not signed in. */
+  /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(): boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean | undefined

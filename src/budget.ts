@@ -54,6 +54,7 @@ export const budget = {
   filterItems: 100_000_000,
   expressionSearches: 10,
   listItems: 10_000,
+  referrers: 100,
   patternCharacters: 200,
   patternDepth: 10,
   patternRepeat: 100,

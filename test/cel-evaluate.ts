@@ -24,8 +24,15 @@ export interface World {
   fieldsOf(type: string): Declarations
   /** An Entity that is live, as the API answers it. */
   find(type: string, id: number): Json | undefined
+  /** Those that refer to an Entity by a name, all live; undefined where nothing has that name. */
+  referring?(type: string, id: number, name: string): Referring | undefined
   /** Whoever asks: the login type with its user type, and the Entity. */
   readonly me: { readonly type: string; readonly userType: string; readonly entity: Json } | null
+}
+
+export interface Referring {
+  readonly type: string
+  readonly entities: readonly Json[]
 }
 
 /** Says of an Entity whether a condition in CEL is true, false, or neither. It knows no Model and no SQL. */
@@ -77,7 +84,18 @@ const ownFields: Declarations = {
 }
 
 function entityOf(type: string, entity: Json, world: World): Thing {
-  return objectOf({ ...world.fieldsOf(type), ...ownFields }, entity, world)
+  const own = objectOf({ ...world.fieldsOf(type), ...ownFields }, entity, world)
+  return {
+    is: 'thing',
+    get(name) {
+      const referring = world.referring?.(type, entity.id as number, name)
+      if (referring === undefined) return own.get(name)
+      return {
+        is: 'list',
+        items: referring.entities.map((one) => entityOf(referring.type, one, world)),
+      }
+    },
+  }
 }
 
 function objectOf(fields: Declarations, json: Json, world: World): Thing {
@@ -300,10 +318,15 @@ function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): 
   if (left === undefined || right === undefined) throw new Error('looks in nothing')
   if (right.op === 'list' && right.args.length === 0) return false
   const value = of(left)
-  const list = right.op === 'list' ? right.args.map(of) : itemsOf(of(right))
+  const list = right.op === 'list' ? right.args.map(of) : (itemsOf(of(right))?.map(idOf) ?? null)
   if (value === null || list === null) return null
   if (list.some((item) => item !== null && orderOf(value, item) === 0)) return true
   return right.op === 'list' && list.includes(null) ? null : false
+}
+
+/** Of a reference its id, which is what is looked for in a list of them. */
+function idOf(value: Value): Value {
+  return value !== null && typeof value === 'object' && value.is === 'thing' ? value.get('id') : value
 }
 
 function itemsOf(value: Value): readonly Value[] | null {

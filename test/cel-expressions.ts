@@ -1,7 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { FieldDeclaration } from '../src/declare/define.ts'
 import { itemPaths, KINDS, type Kind, kindOf, type Paths, self } from './cel-paths.ts'
-import { DAYS, DECIMALS, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-rows.ts'
+import { DAYS, DECIMALS, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-values.ts'
 
 /** As CEL writes it. */
 function quoted(text: string): string {
@@ -157,7 +156,9 @@ class Expressions {
   #made(kind: Kind, depth: number): Arbitrary<string>[] {
     if (kind === 'text') return [this.#value('text', depth - 1).map((text) => `${text}.lowerAscii()`)]
     if (kind === 'number') {
-      const lists = this.#scopes.flatMap((scope) => scope.lists.map(({ path }) => path))
+      const lists = this.#scopes.flatMap(({ lists, relations }) =>
+        [...lists, ...relations].map(({ path }) => path),
+      )
       const sized = fc.oneof(fc.constantFrom(...lists), this.#value('text', depth - 1), anyText.map(quoted))
       return [sized.map((of) => `size(${of})`), sized.map((of) => `${of}.size()`)]
     }
@@ -281,17 +282,19 @@ class Expressions {
     // Within a list only those of its items can be gone through.
     const within = this.#scopes.length === 1 ? this.#scopes : this.#scopes.slice(0, -1)
     const lists = within.flatMap((scope) => scope.lists)
-    if (name === undefined || lists.length === 0) return this.#place()
+    // Those that refer to something are found from anywhere.
+    const relations = this.#scopes.flatMap((scope) => scope.relations)
+    if (name === undefined || lists.length + relations.length === 0) return this.#place()
     // Once for each list, since each has its own paths; made when it is asked for.
-    const bodies = new Map<FieldDeclaration, Arbitrary<string>>()
-    return fc
-      .tuple(fc.constantFrom(...lists), fc.constantFrom('exists', 'all'))
-      .chain(([{ path, items }, op]) => {
-        const body =
-          bodies.get(items) ?? new Expressions([itemPaths(items, name), ...this.#scopes]).condition(depth - 1)
-        bodies.set(items, body)
-        return body.map((text) => `${path}.${op}(${name}, ${text})`)
-      })
+    const bodies = new Map<string, Arbitrary<string>>()
+    const each = [lists, relations].filter((some) => some.length > 0).map((some) => fc.constantFrom(...some))
+    return fc.tuple(fc.oneof(...each), fc.constantFrom('exists', 'all')).chain(([list, op]) => {
+      const { path } = list
+      const body =
+        bodies.get(path) ?? new Expressions([itemPaths(list, name), ...this.#scopes]).condition(depth - 1)
+      bodies.set(path, body)
+      return body.map((text) => `${path}.${op}(${name}, ${text})`)
+    })
   }
 }
 

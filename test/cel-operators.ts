@@ -40,6 +40,17 @@ export const declaration = withAdmins({
     },
     access: { read: everyone },
   }),
+  notes: entity({
+    fields: {
+      text: text(),
+      done: boolean(),
+      row: ref('rows', { as: 'notes', read: 'done' }),
+      by: ref('users', { as: 'notes' }),
+      admin: ref('admins', { as: 'notes', optional: true }),
+      rows: list(ref('rows', { as: 'mentions' }), { max: 10 }),
+    },
+    access: { read: 'by.id == me.id || row.notes.exists(n, n.by.id == me.id)' },
+  }),
 })
 
 export type Kind = 'boolean' | 'text' | 'integer' | 'datetime'
@@ -84,6 +95,7 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
     ]),
     on('boolean', 'boolean', (hole) => `((${hole}) == sure)`),
     on('boolean', 'boolean', (hole) => `(true != (${hole}))`),
+    on('integer', 'boolean', (hole) => `(size(notes) > ${hole})`),
   ],
   in: [
     on('text', 'boolean', (hole) => `(${hole} in [title, "a"])`),
@@ -103,10 +115,16 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
     on('boolean', 'boolean', (hole) => `words.exists(w, w == "a" && (${hole}))`),
     on('boolean', 'boolean', (hole) => `owners.exists(o, o.name == "a" || (${hole}))`),
     on('boolean', 'boolean', (hole) => `lines.exists(l, l.words.exists(w, w == "a" && (${hole})))`),
+    on('boolean', 'boolean', (hole) => `notes.exists(n, n.text == "a" && (${hole}))`),
+    on('boolean', 'boolean', (hole) => `notes.exists(n, n.by.id == me.id && (${hole}))`),
+    on('boolean', 'boolean', (hole) => `mentions.exists(n, n.id == 3 || (${hole}))`),
+    on('boolean', 'boolean', (hole) => `me.notes.exists(n, n.row.id == id && (${hole}))`),
   ],
   all: [
     on('boolean', 'boolean', (hole) => `lines.all(l, l.flag || (${hole}))`),
     on('boolean', 'boolean', (hole) => `flags.all(f, f == (${hole}))`),
+    on('boolean', 'boolean', (hole) => `notes.all(n, n.done || (${hole}))`),
+    on('boolean', 'boolean', (hole) => `me.notes.all(n, n.done || (${hole}))`),
   ],
   startsWith: [
     on('text', 'boolean', (hole) => `${hole}.startsWith("a")`),

@@ -1,5 +1,6 @@
+import { budget } from '../src/budget.ts'
 import type { FieldDeclaration } from '../src/declare/define.ts'
-import { fieldsOf, personFields, rowFields } from './cel-rows.ts'
+import { fieldsOf, personFields, referring, rowFields } from './cel-rows.ts'
 
 /** What can stand on both sides of a comparison; decimals by their scale. */
 export const KINDS = ['text', 'number', 'decimal 0', 'decimal 2', 'decimal 9', 'date', 'datetime'] as const
@@ -10,9 +11,18 @@ export interface Paths {
   readonly values: Readonly<Record<Kind | 'boolean', readonly string[]>>
   /** Of these only some texts are asked for. */
   readonly choices: ReadonlyMap<string, readonly string[]>
-  readonly lists: readonly { readonly path: string; readonly items: FieldDeclaration }[]
+  readonly lists: readonly List[]
+  /** Those that refer to an Entity. */
+  readonly relations: readonly List[]
   /** All that may be null. */
   readonly places: readonly string[]
+}
+
+export interface List {
+  readonly path: string
+  readonly items: FieldDeclaration
+  /** Of those that refer to an Entity: their type, and how many references they are away. */
+  readonly relation?: { readonly type: string; readonly away: number }
 }
 
 type Declarations = Readonly<Record<string, FieldDeclaration>>
@@ -25,7 +35,7 @@ const ownFields: Declarations = {
   deleted_at: { type: 'datetime' },
 }
 
-function pathsOf(found: readonly (readonly [path: string, field: FieldDeclaration])[]): Paths {
+function pathsOf(found: readonly Found[]): Paths {
   // Ids of two types have nothing to do with each other, and are not compared.
   const those = (kind: Kind | 'boolean') =>
     found.filter(([path, field]) => kindOf(field) === kind && !path.endsWith('.id')).map(([path]) => path)
@@ -37,8 +47,27 @@ function pathsOf(found: readonly (readonly [path: string, field: FieldDeclaratio
       found.flatMap(([path, field]) => (field.type === 'choice' ? [[path, field.values] as const] : [])),
     ),
     lists: found.flatMap(([path, field]) => (field.type === 'list' ? [{ path, items: field.items }] : [])),
+    relations: found.flatMap(([path, field, away]) => relationsOf(path, field, away)),
     places: found.map(([path]) => path),
   }
+}
+
+/** What is at a path, and how many references away. */
+type Found = readonly [path: string, field: FieldDeclaration, away: number]
+
+/** Those that refer to what a reference points at. */
+function relationsOf(path: string, field: FieldDeclaration, away: number): List[] {
+  if (field.type !== 'ref' || away + 2 > budget.expressionHops) return []
+  return namesOf(field.target, `${path}.`, away + 2)
+}
+
+/** Those that refer to an Entity of a type, so many references away. */
+function namesOf(target: string, prefix: string, away: number): List[] {
+  return Object.entries(referring[target] ?? {}).map(([name, [type]]) => ({
+    path: `${prefix}${name}`,
+    items: { type: 'object', fields: fieldsOf[type as keyof typeof fieldsOf] },
+    relation: { type, away },
+  }))
 }
 
 export function kindOf(field: FieldDeclaration): Kind | 'boolean' | undefined {
@@ -62,25 +91,45 @@ export function kindOf(field: FieldDeclaration): Kind | 'boolean' | undefined {
   }
 }
 
-/** Every path from here, over references too. */
-function walk(fields: Declarations, prefix: string): [string, FieldDeclaration][] {
-  return Object.entries(fields).flatMap(([name, field]): [string, FieldDeclaration][] => {
+/** Every path from here, over references too, as far as they are served. */
+function walk(fields: Declarations, prefix: string, away = 0): Found[] {
+  return Object.entries(fields).flatMap(([name, field]): Found[] => {
     const path = `${prefix}${name}`
-    if (field.type === 'object') return [[path, field], ...walk(field.fields, `${path}.`)]
-    if (field.type === 'ref') {
+    if (field.type === 'object') return [[path, field, away], ...walk(field.fields, `${path}.`, away)]
+    // Lists of references are gone through elsewhere.
+    if (field.type === 'list' && field.items.type === 'ref') return []
+    if (field.type === 'ref' && away < budget.expressionHops) {
       const target: Declarations = fieldsOf[field.target as keyof typeof fieldsOf]
-      return [[path, field], ...walk({ ...target, ...ownFields }, `${path}.`)]
+      return [[path, field, away], ...walk({ ...target, ...ownFields }, `${path}.`, away + 1)]
     }
-    return [[path, field]]
+    return [[path, field, away]]
   })
 }
 
 const rowPaths = walk({ ...rowFields, ...ownFields }, '')
 const mine = walk({ ...personFields, ...ownFields }, 'me.')
-export const self = pathsOf([...rowPaths, ...mine])
+const all = pathsOf([...rowPaths, ...mine])
+const own: List = {
+  path: 'ds',
+  items: { type: 'object', fields: fieldsOf.ds },
+  relation: { type: 'ds', away: 1 },
+}
+const ofMe: List = { ...own, path: 'me.ds' }
+export const self: Paths = { ...all, relations: [own, ofMe, ...all.relations] }
 /** Of the row and of what it refers to: what a list can be sorted by. */
-export const sortable = rowPaths.filter(([, field]) => kindOf(field) !== undefined)
+export const sortable: readonly string[] = [
+  ...rowPaths.filter(([, field]) => kindOf(field) !== undefined).map(([path]) => path),
+  ...[...all.lists, ...all.relations, own]
+    .map(({ path }) => path)
+    .flatMap((path) => (path.startsWith('me.') ? [] : [`size(${path})`])),
+]
 
-export function itemPaths(items: FieldDeclaration, name: string): Paths {
-  return pathsOf([[name, items], ...(items.type === 'object' ? walk(items.fields, `${name}.`) : [])])
+export function itemPaths({ items, relation }: List, name: string): Paths {
+  if (items.type !== 'object') return pathsOf([[name, items, 0]])
+  if (relation === undefined) return pathsOf([[name, items, 0], ...walk(items.fields, `${name}.`)])
+  const found = walk({ ...items.fields, ...ownFields }, `${name}.`, relation.away)
+  const further =
+    relation.away < budget.expressionHops ? namesOf(relation.type, `${name}.`, relation.away + 1) : []
+  const paths = pathsOf(found)
+  return { ...paths, relations: [...paths.relations, ...further] }
 }

@@ -17,6 +17,7 @@ import {
   text,
   url,
 } from '../src/takeback.ts'
+import { DAYS, DECIMALS, Dice, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-values.ts'
 import type { TestServer } from './harness.ts'
 
 const optional = { optional: true } as const
@@ -42,7 +43,30 @@ export const bFields = {
   ratio: number(optional),
   lines: list(object({ price: decimal(optional), note: text(optional) }), short),
   info: object({ word: text(optional), deep: object({ count: integer(optional) }) }, optional),
-  c: ref('cs', { optional: true, onDelete: 'clear' }),
+  c: ref('cs', { optional: true, onDelete: 'clear', as: 'bs' }),
+}
+
+/** What refers to the others. */
+const dFields = {
+  name: text(optional),
+  count: integer(optional),
+  price: decimal(optional),
+  flag: boolean(optional),
+  at: datetime(optional),
+  tags: list(text(), short),
+  c: ref('cs', { optional: true, onDelete: 'clear', as: 'ds' }),
+  b: ref('bs', { optional: true, onDelete: 'clear', as: 'ds' }),
+  cs: list(ref('cs', { as: 'lists', onDelete: 'clear' }), { default: [] }),
+  user: ref('users', { optional: true, as: 'ds' }),
+  admin: ref('admins', { optional: true, as: 'ds' }),
+}
+
+/** By which fields the others refer to a type, under which names. */
+export const referring: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
+  cs: { bs: ['bs', 'c'], ds: ['ds', 'c'], lists: ['ds', 'cs'] },
+  bs: { ds: ['ds', 'b'] },
+  users: { ds: ['ds', 'user'] },
+  admins: { ds: ['ds', 'admin'] },
 }
 
 /** Every kind of field, there or not, by itself, in objects, in lists, and behind references. */
@@ -109,12 +133,17 @@ export const fieldsOf = {
   cs: cFields,
   bs: bFields,
   rows: rowFields,
+  ds: dFields,
 }
 
 /** With one more type of the same fields for each rule, which says who may read it. */
 export function declarationWith(rules: readonly string[]) {
   const more = rules.map(
     (rule, at) => [`rows_${at}`, entity({ fields: rowFields, access: { read: rule } })] as const,
+  )
+  const types = ['rows', ...more.map(([name]) => name)]
+  const refs = types.map(
+    (name) => [name, ref(name, { optional: true, as: 'ds', onDelete: 'cascade' })] as const,
   )
   return app({
     admins: 'admins',
@@ -124,133 +153,10 @@ export function declarationWith(rules: readonly string[]) {
       cs: entity({ fields: cFields, access: { read: everyone } }),
       bs: entity({ fields: bFields, access: { read: everyone } }),
       rows: entity({ fields: rowFields, access: { read: everyone } }),
+      ds: entity({ fields: { ...dFields, ...Object.fromEntries(refs) }, access: { read: everyone } }),
       ...Object.fromEntries(more),
     },
   })
-}
-
-/** Texts that compare, count or quote differently where somebody is careless. */
-export const TEXTS = [
-  '',
-  ' ',
-  'a',
-  'A',
-  'b',
-  'B',
-  'ab',
-  'aB',
-  'abc',
-  'a%',
-  'a_',
-  '%',
-  '_',
-  "'",
-  "''",
-  '"',
-  '\\',
-  "\\' OR 1=1 --",
-  '$1',
-  '?1',
-  '1',
-  '01',
-  '1.0',
-  'null',
-  'true',
-  'Ä',
-  'ä',
-  'A\u0308',
-  'ß',
-  'SS',
-  'İ',
-  'K',
-  '\u212a',
-  '\u007f',
-  '\u0001',
-  'a\nb',
-  '\n',
-  '\ud7ff',
-  '\ue000',
-  '\uffff',
-  '\ufffd',
-  '\u{10000}',
-  '\u{10ffff}',
-  '😀',
-  '😀a',
-  'a😀',
-  '👩‍👩‍👧',
-  '2026-01-01',
-]
-export const INTEGERS = [-9007199254740991, -2147483649, -2, -1, 0, 1, 2, 3, 4294967296, 9007199254740991]
-export const NUMBERS = [
-  -4503599627370495.5,
-  -9007199254740991,
-  -1.5,
-  -5e-324,
-  0,
-  5e-324,
-  2.2250738585072014e-308,
-  1e-7,
-  0.1,
-  0.30000000000000004,
-  1 / 3,
-  1,
-  1.5,
-  2,
-  9007199254740991,
-  4503599627370495.5,
-]
-export const DECIMALS: Readonly<Record<number, readonly string[]>> = {
-  0: ['-999999999999999999', '-2', '-1', '0', '1', '2', '9007199254740993', '999999999999999999'],
-  2: ['-9999999999999999.99', '-1.50', '-0.01', '0', '0.01', '1.49', '1.50', '2.00', '9999999999999999.99'],
-  9: [
-    '-999999999.999999999',
-    '-0.000000001',
-    '0.000000000',
-    '0.000000001',
-    '0.1',
-    '1.5',
-    '999999999.999999999',
-  ],
-}
-export const DAYS = ['0001-01-01', '1969-12-31', '1970-01-01', '2024-02-29', '2026-01-01', '9999-12-31']
-export const TIMES = [
-  '0001-01-01T00:00:00.000Z',
-  '1969-12-31T23:59:59.999Z',
-  '1970-01-01T00:00:00.000Z',
-  '2024-02-29T12:00:00.001Z',
-  '2026-01-01T00:00:00.000Z',
-  '2026-01-01T01:00:00.000Z',
-  '9999-12-31T00:00:00.000Z',
-  '9999-12-31T23:59:59.999Z',
-]
-
-/** The same values in the same places in every run: a mulberry32, for which any seed is as good. */
-class Dice {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = seed
-  }
-
-  below(count: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % count
-  }
-
-  one<Of>(from: readonly Of[]): Of {
-    return from[this.below(from.length)] as Of
-  }
-
-  /** Not there every third time. */
-  maybe<Of>(make: () => Of): Of | null {
-    return this.below(3) === 0 ? null : make()
-  }
-
-  some<Of>(make: () => Of): Of[] {
-    return Array.from({ length: this.below(4) }, make)
-  }
 }
 
 type Body = Record<string, unknown>
@@ -271,6 +177,17 @@ export async function fillRows(server: TestServer, type: string): Promise<void> 
   const dice = new Dice(2)
   const rows = Array.from({ length: ROWS }, (_, at) => rowBody(dice, TEXTS[at % TEXTS.length] ?? ''))
   await server.expect(201, 'POST', `/api/${type}/`, rows)
+}
+
+/** Fills `ds` with what refers to rows of a type, to the others, and to those who ask. */
+export async function fillReferring(
+  server: TestServer,
+  type: string,
+  people: readonly Body[],
+): Promise<void> {
+  const dice = new Dice(3)
+  const ds = Array.from({ length: ROWS }, () => dBody(dice, type, people))
+  await server.expect(201, 'POST', '/api/ds/', ds)
 }
 
 /** What refers to them does not any more. */
@@ -309,6 +226,24 @@ function bBody(dice: Dice): Body {
       deep: { count: dice.maybe(() => dice.one(INTEGERS)) },
     })),
     c: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+  }
+}
+
+function dBody(dice: Dice, type: string, people: readonly Body[]): Body {
+  const ids = new Set(dice.some(() => 1 + dice.below(OTHERS)))
+  return {
+    name: dice.maybe(() => dice.one(TEXTS)),
+    count: dice.maybe(() => dice.one([-2, -1, 0, 1, 2, 3])),
+    price: dice.maybe(() => dice.one(DECIMALS[2] ?? [])),
+    flag: dice.maybe(() => dice.below(2) === 0),
+    at: dice.maybe(() => dice.one(TIMES)),
+    tags: dice.maybe(() => dice.some(() => dice.one(TEXTS))),
+    c: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+    b: dice.maybe(() => ({ id: 1 + dice.below(OTHERS) })),
+    cs: [...ids].map((id) => ({ id })),
+    // Some have many, and some none.
+    [type]: dice.maybe(() => ({ id: 1 + dice.below(ROWS / 2) })),
+    ...dice.one([...people, {}, {}]),
   }
 }
 

@@ -98,9 +98,9 @@ function parseList(
 ): { asked: ListQuery; counts: boolean } {
   const { given, selection } = parseSelection(plan, lists, query, errors)
   const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
-  const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors)
-  if (selection.at !== undefined && given.expand !== undefined)
-    note(errors, 'expand', 'cannot be combined with at')
+  const past = selection.at !== undefined
+  const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors, past)
+  if (past && given.expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
   const asked = {
     ...selection,
     sort,

@@ -162,14 +162,22 @@ export interface Reverse {
   readonly field: PointingField
 }
 
-export function reversesOf({ entities }: Pick<Model, 'entities'>, target: string): Reverse[] {
-  return [...entities.values()].flatMap((from) =>
+/** Collected once for each Model, since every expression asks for them. */
+const reverses = new WeakMap<Model['entities'], ReadonlyMap<string, readonly Reverse[]>>()
+
+export function reversesOf({ entities }: Pick<Model, 'entities'>, target: string): readonly Reverse[] {
+  const known = reverses.get(entities) ?? allReverses(entities)
+  reverses.set(entities, known)
+  return known.get(target) ?? []
+}
+
+function allReverses(entities: Model['entities']): ReadonlyMap<string, readonly Reverse[]> {
+  const all = [...entities.values()].flatMap((from) =>
     [...walk(from.fields)].flatMap((field): Reverse[] =>
-      isPointing(field) && field.target === target && field.as !== undefined
-        ? [{ name: field.as, from, field }]
-        : [],
+      isPointing(field) && field.as !== undefined ? [{ name: field.as, from, field }] : [],
     ),
   )
+  return Map.groupBy(all, ({ field }) => field.target)
 }
 
 /** The field whose value stands in a column. */

@@ -8,7 +8,7 @@ import type { Action } from './define.ts'
 import { type EntityType, type Field, walk } from './model.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
-import { allVisible, membersOf, type ownValues } from './scope.ts'
+import { allVisible, type BesidesFields, membersOf } from './scope.ts'
 import { isRequired } from './values.ts'
 
 /** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
@@ -43,13 +43,12 @@ function scopeOf(
   viewer: EntityType | undefined,
   { entities, logins }: Types,
 ): Scope {
-  const all = (of: EntityType, own?: readonly (keyof typeof ownValues)[]) =>
-    membersOf(of, entities, allVisible, own)
+  const all = (of: EntityType, known?: BesidesFields) => membersOf(of, entities, allVisible, known)
   const changes = subject === 'update' || subject === 'write field'
   return {
-    // What is about to be made has neither id nor times yet.
-    self: all(type, subject === 'create' ? [] : undefined),
-    ...(changes && { next: all(type, ['id']) }),
+    // A new Entity has no id, no times and no referrers yet.
+    self: all(type, subject === 'create' ? { own: [], referrers: false } : undefined),
+    ...(changes && { next: all(type, { own: ['id'], referrers: false }) }),
     me:
       viewer === undefined
         ? null

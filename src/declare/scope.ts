@@ -1,6 +1,17 @@
 import type { ValueKind } from './cel/expression.ts'
 import type { Member, Members } from './cel/scope.ts'
-import { columnOf, type EntityType, type Field, isPointing, linkTableOf, type ValueField } from './model.ts'
+import {
+  columnOf,
+  type EntityType,
+  type Field,
+  isPointing,
+  linkTableOf,
+  type Reverse,
+  reversesOf,
+  type ValueField,
+  walk,
+} from './model.ts'
+import { declaredAt } from './problems.ts'
 
 /** What is visible to whoever looks: the rest is not there, for expressions, sorts and expansions alike. */
 export interface Visibility {
@@ -21,17 +32,64 @@ export const ownValues = {
   deleted_at: 'datetime',
 } as const satisfies Record<string, ValueKind>
 
+/** What is known of an Entity besides its fields. It is less for an Entity that is not written yet. */
+export interface BesidesFields {
+  readonly own: readonly (keyof typeof ownValues)[]
+  /** Whether its referrers can be asked for. */
+  readonly referrers: boolean
+}
+
+const whole: BesidesFields = { own: Object.keys(ownValues) as (keyof typeof ownValues)[], referrers: true }
+
 /** The names of a type, as far as they are seen. */
 export function membersOf(
   type: EntityType,
   entities: ReadonlyMap<string, EntityType>,
   visibility: Visibility,
-  own: readonly (keyof typeof ownValues)[] = Object.keys(ownValues) as (keyof typeof ownValues)[],
+  { own, referrers }: BesidesFields = whole,
 ): Members {
+  const look = { type, entities, visibility }
   const known = new Map<string, Member>(own.map((name) => [name, ownMember(name, type)]))
-  for (const [name, member] of fieldMembers(type.fields, { type, entities, visibility }))
-    known.set(name, member)
-  return { names: [...known.keys()], get: (name) => known.get(name) }
+  if (referrers)
+    for (const reverse of reversesSeen(look)) known.set(reverse.name, referrersMember(reverse, look))
+  for (const [name, member] of fieldMembers(type.fields, look)) known.set(name, member)
+  const hint = (name: string) => referrersHint(name, look, referrers)
+  return { names: [...known.keys()], get: (name) => known.get(name), hint }
+}
+
+/** The referrers of a type that the viewer may know of. */
+function reversesSeen({ type, entities, visibility }: Look): Reverse[] {
+  return reversesOf({ entities }, type.name).filter(
+    ({ from, field }) => visibility.reaches(from) && visibility.sees(field, from),
+  )
+}
+
+/** A hint for a name that probably means referrers. */
+function referrersHint(name: string, look: Look, referrers: boolean): string | undefined {
+  const { type, entities, visibility } = look
+  const meant = reversesSeen(look).find((one) => one.name === name || one.from.name === name)
+  if (meant !== undefined)
+    return referrers
+      ? `; did you mean "${meant.name}"?`
+      : `; "${meant.name}" is only known for an Entity before the change`
+  if (visibility !== allVisible) return undefined
+  const unnamed = [...walk(entities.get(name)?.fields ?? [])].find(
+    (field) => isPointing(field) && field.target === type.name,
+  )
+  if (unnamed === undefined) return undefined
+  const place = declaredAt(name, unnamed.path)
+  return `; give the reference a name for it: ref('${type.name}', { as: '${name}' }) in ${place}`
+}
+
+function referrersMember({ from, field }: Reverse, { entities, visibility }: Look): Member {
+  const links = field.kind === 'links' ? linkTableOf(from.name, field.path).table : undefined
+  const members = () => membersOf(from, entities, visibility)
+  return {
+    is: 'list',
+    column: 'id',
+    max: undefined,
+    item: { from: from.name, path: field.path, column: columnOf(field), links, members },
+  }
 }
 
 function ownMember(name: keyof typeof ownValues, type: EntityType): Member {

@@ -94,6 +94,8 @@ export interface Dialect {
   isListed(value: Sql, name: string): Sql
   /** That a value is among the few that a query finds: by the index of the value, whatever the database guesses of the tables. */
   isAmong(value: Sql, query: Sql): Sql
+  /** At the end of a subquery: it is run for each row by itself, and never joined as a whole. */
+  readonly forEachRow: Sql
   /**
    * Whether a pattern that `normalPattern` has made is found in a text. Unknown where either is null, and where the text
    * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.

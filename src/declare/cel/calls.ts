@@ -1,6 +1,6 @@
 import { parseInstant } from '../fields/time.ts'
 import { expression, test } from './compare.ts'
-import { type Expression, type ListPlace, unknown } from './expression.ts'
+import { crossedTo, type Expression, type ListPlace, linkRowsOf, referrersOf, unknown } from './expression.ts'
 import type { CelCall, Found, Reader } from './found.ts'
 import { parseDuration } from './literal.ts'
 import type { Node } from './parse.ts'
@@ -146,8 +146,8 @@ function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 
   if (found?.is === 'nothing') return { is: 'expression', of: unknown }
   if (found?.is !== 'list') return reader.fail(receiver ?? node, `needs a list before .${op}()`)
   const depth = reader.depth
-  // Each with each would take the square of the time.
-  if (depth > 0 && found.list.place.root.of !== 'item')
+  // Each with each would take the square of the time. Referrers are found by an index.
+  if (depth > 0 && found.list.place.root.of !== 'item' && referrersOf(found.list) === undefined)
     return reader.fail(
       receiver ?? node,
       'goes through a list for each item of another; name a list of the item',
@@ -159,13 +159,15 @@ function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 
 }
 
 function itemOf(list: ListPlace, members: Members | undefined, depth: number): Found {
+  if (referrersOf(list) !== undefined && members !== undefined) {
+    const root = { of: 'item', depth, crossed: crossedTo(list.place) + 1 } as const
+    return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
+  }
   const root = { of: 'item', depth } as const
   if (members !== undefined) {
     // A reference of a list is a row with its target; all but the id is in the target.
-    const reference =
-      typeof list.item === 'object' && 'table' in list.item
-        ? { column: 'target', to: list.item.target }
-        : undefined
+    const links = linkRowsOf(list)
+    const reference = links === undefined ? undefined : { column: 'target', to: links.target }
     return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference } }
   }
   const { kind, scale } = list.item as { kind: Expression['kind']; scale: number }

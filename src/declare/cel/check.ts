@@ -3,7 +3,7 @@ import { didYouMean } from '../closest.ts'
 import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
 import { refuseCostly } from './cost.ts'
-import { type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
+import { crossedTo, type Expression, type Place, type Root, scaleOf, unknown, yes } from './expression.ts'
 import { allTrue, not, or, truth } from './fold.ts'
 import { type CelCall, type Found, is, type Reader } from './found.ts'
 import { against, type GivenLiteral } from './literal.ts'
@@ -30,6 +30,18 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
     for (const name of path.split('.'))
       found = found === undefined ? undefined : reader.member(found, name, undefined)
     return found?.is === 'expression' && found.of.op === 'value' ? found : undefined
+  } catch (error) {
+    if (error instanceof Mistake) return undefined
+    throw error
+  }
+}
+
+/** `size(…)` of a dot path, as in a sort; undefined if it has no size. */
+export function sizeAt(text: string, scope: Scope): Extract<Expression, { op: 'size' }> | undefined {
+  if (!/^size\([A-Za-z_]\w*(\.[A-Za-z_]\w*)*\)$/.test(text)) return undefined
+  try {
+    const found = new OneReader(text, { ...scope, me: null, anybody: [] }).find(parseCel(text))
+    return found.is === 'expression' && found.of.op === 'size' ? found.of : undefined
   } catch (error) {
     if (error instanceof Mistake) return undefined
     throw error
@@ -66,7 +78,7 @@ class OneReader implements Reader {
       case 'value':
         return this.#literal(node, node.args)
       case 'id':
-        return this.top(node.args) ?? this.#unknownField(node, node.args, this.#names())
+        return this.top(node.args) ?? this.#unknownField(node, node.args, this.#here)
       case '.':
         return this.#path(node, node.args[0], node.args[1])
       case '&&':
@@ -152,9 +164,10 @@ class OneReader implements Reader {
     return thing({ of: 'me', entity: me.entity }, me.members)
   }
 
-  #names(): string[] {
-    const more = ['me', 'now', ...(this.#scope.next === undefined ? [] : ['next'])]
-    return [...this.#variables.keys(), ...this.#scope.self.names, ...more]
+  get #here(): Pick<Members, 'names' | 'hint'> {
+    const { self, next } = this.#scope
+    const more = ['me', 'now', ...(next === undefined ? [] : ['next'])]
+    return { ...self, names: [...this.#variables.keys(), ...self.names, ...more] }
   }
 
   #path(node: Node, of: Node, name: string): Found {
@@ -165,21 +178,16 @@ class OneReader implements Reader {
         : { is: 'literal', given: this.#scope.me.userType, choices: this.#scope.userTypes }
     const inside = this.member(base, name, node)
     if (inside !== undefined) return inside
-    const names =
-      base.is === 'thing'
-        ? base.thing.members.names
-        : base.is === 'nothing'
-          ? base.candidates.flatMap((one) => one.names)
-          : []
-    if (base.is !== 'thing' && base.is !== 'nothing')
-      return this.fail(node, `has nothing called "${name}" in it`)
-    return this.#unknownField(node, name, names, of)
+    if (base.is === 'thing') return this.#unknownField(node, name, base.thing.members, of)
+    if (base.is === 'list') return this.fail(node, `names "${name}" of a list; use exists(x, x.${name} …)`)
+    if (base.is !== 'nothing') return this.fail(node, `has nothing called "${name}" in it`)
+    return this.#unknownField(node, name, { names: base.candidates.flatMap((one) => one.names) }, of)
   }
 
-  #unknownField(node: Node, name: string, known: readonly string[], of?: Node): never {
+  #unknownField(node: Node, name: string, known: Pick<Members, 'names' | 'hint'>, of?: Node): never {
     const prefix = of === undefined ? '' : `${this.#text.slice(of.start, of.end)}.`
     const where = `at column ${columnAt(this.#text, node.pos)}`
-    const guess = didYouMean(name, known).replace('"', `"${prefix}`)
+    const guess = known.hint?.(name) ?? didYouMean(name, known.names).replace('"', `"${prefix}`)
     throw new Mistake(`unknown field "${prefix}${name}" ${where}${guess}`)
   }
 
@@ -198,18 +206,21 @@ class OneReader implements Reader {
     const { root, hops, members, there, reference } = base.thing
     const member = members.get(name)
     if (member === undefined) return this.#ofOthers(root, hops, name)
-    if (reference === undefined) return foundMember(root, hops, member, there)
-    if (name === 'id') {
+    if (reference !== undefined && name === 'id') {
       const place = { root, hops, column: reference.column }
       return is({ op: 'value', kind: 'reference', scale: 0, entity: reference.to, place })
     }
-    if (hops.length >= budget.expressionHops) {
-      const sentence = `goes over more than ${budget.expressionHops} references`
-      if (node === undefined) throw new Mistake(sentence)
-      return this.fail(node, sentence)
-    }
-    const behind = [...hops, reference]
+    const behind = reference === undefined ? hops : [...hops, reference]
+    const further = member.is === 'list' && 'from' in member.item ? 1 : 0
+    if (crossedTo({ root, hops: behind }) + further > budget.expressionHops) this.#failFar(node)
+    if (reference === undefined) return foundMember(root, hops, member, there)
     return foundMember(root, behind, member, { root, hops: behind, column: 'id' })
+  }
+
+  #failFar(node: Node | undefined): never {
+    const sentence = `goes over more than ${budget.expressionHops} references`
+    if (node === undefined) throw new Mistake(sentence)
+    return this.fail(node, sentence)
   }
 
   /** What only other login types have. */
@@ -329,24 +340,21 @@ function foundMember(root: Root, hops: Place['hops'], member: Member, outer?: Pl
         thing: { root, hops, members: member.members(), there: at(column), reference: { column, to } },
       }
     }
-    case 'list': {
-      const { item, max } = member
-      if ('get' in item)
-        return { is: 'list', list: { place: at(member.column), item: 'object', max }, members: item }
-      if ('table' in item)
-        return {
-          is: 'list',
-          list: { place: at(member.column), item: { table: item.table, target: item.target }, max },
-          members: item.members(),
-        }
-      return { is: 'list', list: { place: at(member.column), item, max }, members: undefined }
-    }
+    case 'list':
+      return foundList(at(member.column), member)
     case 'json':
       return {
         is: 'thing',
         thing: { root, hops, members: noMembers, there: at(member.column), reference: undefined },
       }
   }
+}
+
+function foundList(place: Place, { item, max }: Extract<Member, { is: 'list' }>): Found {
+  if ('get' in item) return { is: 'list', list: { place, item: 'object', max }, members: item }
+  if (!('members' in item)) return { is: 'list', list: { place, item, max }, members: undefined }
+  const { members, ...rows } = item
+  return { is: 'list', list: { place, item: rows, max }, members: members() }
 }
 
 /** Whether two literals are of one type: all numbers are. */

@@ -1,5 +1,5 @@
 import { didYouMean } from '../closest.ts'
-import { type Comparison, type Expression, no, scaleOf, unknown, yes } from './expression.ts'
+import { type Comparison, type Expression, no, referrersOf, scaleOf, unknown, yes } from './expression.ts'
 import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
 import { against, againstDay, dayOf, type GivenLiteral, kindName } from './literal.ts'
@@ -64,6 +64,8 @@ function refuseOther(
 /** Whether something is there: of everything that has a place. */
 export function test(reader: Reader, node: Node, found: Found, not: boolean): Expression {
   if (found.is === 'nothing') return truth(not)
+  if (found.is === 'list' && referrersOf(found.list) !== undefined)
+    return reader.fail(node, 'compares referrers with null; use size() or exists()')
   if (found.is === 'list') return { op: 'there', kind: 'boolean', place: found.list.place, not }
   if (found.is === 'thing') {
     const { there } = found.thing
@@ -89,6 +91,7 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
   if (value.is === 'nothing') return unknown
   const { item } = list.list
   if (item === 'object') return reader.fail(node, 'looks for a value in a list of objects; use exists()')
+  if ('from' in item) return reader.fail(node, 'looks for a value among referrers; use exists(x, x.id == …)')
   const like: Expression = {
     op: 'value',
     kind: 'table' in item ? 'reference' : item.kind,

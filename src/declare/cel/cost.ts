@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import { type Expression, type ListPlace, operandsOf, yes } from './expression.ts'
+import { type Expression, type ListPlace, linkRowsOf, operandsOf, referrersOf, yes } from './expression.ts'
 import { Mistake } from './parse.ts'
 
 /** What is known of the Entity at hand, and of the lists that a part is in, by their depth. */
@@ -11,7 +11,7 @@ interface Setting {
 
 /**
  * Refuses an expression that could go through more than `most` items of lists for one Entity. A list counts as its
- * declared `max`, and lists within lists multiply. A rule is part of every write, so it may cost less than a filter,
+ * declared `max`, those that refer to an Entity as `budget.referrers`, and lists within lists multiply. A rule is part of every write, so it may cost less than a filter,
  * which the statement timeout cuts off.
  */
 export function refuseCostly(expression: Expression, most: number, stored = true): void {
@@ -47,18 +47,25 @@ function itemsOfEach(
   return (found ? 1 : listLength(list, setting)) * Math.max(1, inside)
 }
 
-function listLength({ place: { root, hops }, item, max }: ListPlace, { around }: Setting): number {
-  const links = typeof item === 'object' && 'table' in item
+function listLength(list: ListPlace, { around }: Setting): number {
+  const { root, hops } = list.place
+  if (referrersOf(list) !== undefined) return budget.referrers
   // A list in an item is a part of the same JSON: together they are no more than the list around them.
-  const outer = root.of === 'item' && hops.length === 0 && !links ? around.get(root.depth) : undefined
-  if (outer !== undefined && outer.max === undefined) return 1
-  return max ?? budget.listItems
+  const outer =
+    root.of === 'item' && hops.length === 0 && linkRowsOf(list) === undefined
+      ? around.get(root.depth)
+      : undefined
+  if (outer !== undefined && outer.max === undefined && referrersOf(outer) === undefined) return 1
+  return list.max ?? budget.listItems
 }
 
 /** Whether an index tells if something is in the list. */
-function isIndexed({ place: { root, hops }, item }: ListPlace, { stored }: Setting): boolean {
-  if (typeof item !== 'object' || !('table' in item)) return false
-  return hops.length > 0 || root.of === 'me' || (root.of === 'self' && stored)
+function isIndexed(list: ListPlace, { stored, around }: Setting): boolean {
+  if (linkRowsOf(list) === undefined) return false
+  const { root, hops } = list.place
+  const outer = root.of === 'item' ? around.get(root.depth) : undefined
+  const isRow = outer !== undefined && referrersOf(outer) !== undefined
+  return hops.length > 0 || root.of === 'me' || isRow || (root.of === 'self' && stored)
 }
 
 /** Whether a condition on the items says which one: `m.id == me.id && …`; or that none will do. */

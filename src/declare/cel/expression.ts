@@ -11,8 +11,11 @@ export type Root =
   | { readonly of: 'next' }
   /** Whoever asks, one of that login type. */
   | { readonly of: 'me'; readonly entity: string }
-  /** One of a list, in `exists` and `all`; `depth` tells those within each other apart. */
-  | { readonly of: 'item'; readonly depth: number }
+  /**
+   * An item of a list, in `exists` and `all`; nested ones differ in `depth`. `crossed`: for a referrer, the number of
+   * references on the way to it.
+   */
+  | { readonly of: 'item'; readonly depth: number; readonly crossed?: number }
 
 /** From an Entity to the live one that a reference of it points at. */
 export interface Hop {
@@ -27,10 +30,11 @@ export interface Place {
   readonly column: string
 }
 
-/** A list of values, of objects, or of references, which have a table of their own. */
+/** A list of values, of objects, of references, which have a table of their own, or of referrers. */
 export interface ListPlace {
+  /** For referrers: the id of the Entity that they refer to. */
   readonly place: Place
-  readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows
+  readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows | Referrers
   /** The most items that it may have, where that is declared. */
   readonly max: number | undefined
 }
@@ -39,6 +43,36 @@ export interface ListPlace {
 export interface LinkRows {
   readonly table: string
   readonly target: string
+}
+
+export function linkRowsOf({ item }: ListPlace): LinkRows | undefined {
+  return typeof item === 'object' && 'table' in item ? item : undefined
+}
+
+/** The live Entities of a type that refer to another Entity by a field with `as`. */
+export interface Referrers {
+  readonly from: string
+  readonly path: string
+  readonly column: string
+  /** The link table, if the field is a list of references. */
+  readonly links: string | undefined
+}
+
+export function referrersOf({ item }: ListPlace): Referrers | undefined {
+  return typeof item === 'object' && 'from' in item ? item : undefined
+}
+
+/** Whether an expression uses referrers. */
+export function asksReferrers(expression: Expression): boolean {
+  const sized = expression.op === 'size' && !('op' in expression.of) ? expression.of : undefined
+  const list = 'list' in expression ? expression.list : sized
+  if (list !== undefined && referrersOf(list) !== undefined) return true
+  return operandsOf(expression).some(asksReferrers)
+}
+
+/** The number of references between the root and the Entity that has the value. */
+export function crossedTo({ root, hops }: Pick<Place, 'root' | 'hops'>): number {
+  return hops.length + (root.of === 'item' ? (root.crossed ?? 0) : 0)
 }
 
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='

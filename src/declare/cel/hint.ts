@@ -19,7 +19,10 @@ export function hintAt(path: string, members: Members): string {
       here = member.is === 'object' ? member.members : member.members()
     } else if (member.is === 'reference') return `: it is a reference, so write ${path}.id`
     else if (member.is === 'object') return `: it is an object, so name a value in it`
-    else if (member.is === 'list') return ': it is a list, so use filter with in, exists or all'
+    else if (member.is === 'list')
+      return 'from' in member.item
+        ? `: use filter=${path}.exists(…) or sort=size(${path})`
+        : ': it is a list, so use filter with in, exists or all'
   }
   return ''
 }

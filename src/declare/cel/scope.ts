@@ -1,4 +1,4 @@
-import type { LinkRows, ValueKind } from './expression.ts'
+import type { LinkRows, Referrers, ValueKind } from './expression.ts'
 
 /** What a name of a type stands for. */
 export type Member =
@@ -29,6 +29,7 @@ export type Member =
         | { readonly kind: ValueKind; readonly scale: number }
         | Members
         | (LinkRows & { members: () => Members })
+        | (Referrers & { members: () => Members })
     }
   /** Any JSON: it can only be asked whether it is there. */
   | { readonly is: 'json'; readonly column: string }
@@ -37,6 +38,8 @@ export type Member =
 export interface Members {
   readonly names: readonly string[]
   get(name: string): Member | undefined
+  /** A hint for a name that is not known, as the end of a sentence. */
+  readonly hint?: (name: string) => string | undefined
 }
 
 /** What an expression can speak of. */

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
-import { understand, valueNamed } from '../../declare/cel/check.ts'
+import { sizeAt, understand, valueNamed } from '../../declare/cel/check.ts'
 import { refuseCostly } from '../../declare/cel/cost.ts'
-import { type Expression, operandsOf } from '../../declare/cel/expression.ts'
+import { asksReferrers, type Expression, operandsOf } from '../../declare/cel/expression.ts'
 import { hintAt } from '../../declare/cel/hint.ts'
 import { Mistake } from '../../declare/cel/parse.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
@@ -10,7 +10,7 @@ import { type Errors, note } from '../../errors.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { behind, behindName, literalName } from './literals.ts'
 import { parameterHint } from './parameter-hint.ts'
-import { type Comparable, parseText, shapes } from './query.ts'
+import { type Comparable, parseText, type Sortable, shapes } from './query.ts'
 import { expressionShape } from './shape.ts'
 import { ShapeCache } from './shape-cache.ts'
 
@@ -29,6 +29,8 @@ export interface Filters {
   equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
   /** The value at a dot path; undefined if there is none that can be compared. */
   comparable(path: string): Comparable | undefined
+  /** The same, or a size: `size(tasks)`. */
+  sortable(path: string): Sortable | undefined
   /** A hint for a dot path that names no such value, as the end of a sentence. */
   hint(path: string): string
 }
@@ -48,8 +50,10 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
   const known = new ShapeCache<Filter | Mistake>()
   const comparables = new ShapeCache<Comparable | null>()
   const comparable = (path: string) => comparables.of(path, () => comparableAt(path, scope)) ?? undefined
+  const sizes = new ShapeCache<Sortable | null>()
   return {
     comparable,
+    sortable: (path) => comparable(path) ?? sizes.of(path, () => sizeOf(path, scope)) ?? undefined,
     parse(text, errors, past = false) {
       const found = known.of(text, () =>
         unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems), dialect)),
@@ -81,14 +85,22 @@ function comparableAt(path: string, scope: Scope): Comparable | null {
   return { path, kind, scale, choices: found.choices, value: found.of }
 }
 
+function sizeOf(path: string, scope: Scope): Sortable | null {
+  const value = sizeAt(path, scope)
+  return value === undefined ? null : { path, kind: 'integer', scale: 0, value }
+}
+
 function equals({ value: left, kind, scale }: Comparable, value: unknown, at: number): Expression {
   if (value === null) return { op: 'there', kind: 'boolean', place: left.place, not: true }
   const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
   return { op: 'compare', kind: 'boolean', how: '==', left, right }
 }
 
-/** Over the past, a filter costs more. */
+export const NOT_OF_THE_PAST = 'uses referrers, which cannot be combined with at'
+
+/** Over the past, a filter costs more and cannot use referrers. */
 function unlessCostly(filter: Filter): Filter | Mistake {
+  if (asksReferrers(filter.expression)) return new Mistake(NOT_OF_THE_PAST)
   return unlessMistaken(() => {
     refuseCostly(filter.expression, budget.filterItems, false)
     return filter

@@ -1,3 +1,8 @@
+import type { Expression, Literal } from '../../declare/cel/expression.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { param, type Sql, sql, word } from '../../store/sql.ts'
+import { NOW } from './row-source.ts'
+
 /** The name under which a literal of a filter is bound. */
 export function literalName(at: number): string {
   return `$literal ${at}`
@@ -17,4 +22,28 @@ export function behind(prefix: string): string | undefined {
     if (next <= 0x10ffff) return String.fromCodePoint(...points, next)
   }
   return undefined
+}
+
+/** Literals of rules stand in the SQL. Literals of filters come from clients and are bound. */
+export function literalSql({ kind, scale, value, at }: Literal, dialect: Dialect, isBound: boolean): Sql {
+  if (isBound) return dialect.literal(param(literalName(at), kind), kind)
+  if (typeof value === 'boolean') return value ? sql`TRUE` : sql`FALSE`
+  const encoded = dialect.encode(kind, scale)(value)
+  const constant = typeof encoded === 'string' ? word(encoded) : { parts: [String(encoded)] }
+  return dialect.literal(constant, kind)
+}
+
+/** The upper bound of a prefix search: as a range, an index can serve it. */
+export function behindSql(part: Expression, dialect: Dialect, isBound: boolean): Sql | undefined {
+  if (part.op !== 'literal' || part.value === '') return undefined
+  const end = behind(String(part.value))
+  if (end === undefined) return undefined
+  return dialect.literal(isBound ? param(behindName(part.at)) : word(end), 'text')
+}
+
+export function nowSql({ shift, day }: Extract<Expression, { op: 'now' }>, dialect: Dialect): Sql {
+  const now = param(NOW)
+  const moved = shift + (day === 'ceiling' ? 86_400_000 - 1 : 0)
+  const time = moved === 0 ? now : dialect.shift(now, moved)
+  return day === undefined ? time : dialect.day(time)
 }

@@ -1,18 +1,31 @@
 import { type Sql, sql } from '../../store/sql.ts'
 
+/** The items of a list as rows; `where` selects among them, `last` ends a query over them. */
+export interface ItemRows {
+  readonly rows: Sql
+  readonly where?: Sql
+  readonly last?: Sql
+}
+
 /**
  * If only truth counts, the first item that decides is enough. Otherwise the result has three values: an item for which
  * the condition is unknown decides nothing, but makes the result unknown if no other item decides. The condition is
  * written only once, so that nested quantifiers do not grow exponentially.
  */
-export function eachOf(op: 'exists' | 'all', items: Sql, met: Sql, holds: boolean): Sql {
+export function eachOf(
+  op: 'exists' | 'all',
+  { rows, where, last = sql`` }: ItemRows,
+  met: Sql,
+  holds: boolean,
+): Sql {
+  const first = where === undefined ? sql`` : sql`${where} AND `
   if (holds)
     return op === 'exists'
-      ? sql`EXISTS (SELECT 1 FROM ${items} WHERE ${met})`
-      : sql`NOT EXISTS (SELECT 1 FROM ${items} WHERE (${met}) IS NOT TRUE)`
+      ? sql`EXISTS (SELECT 1 FROM ${rows} WHERE ${first}${met}${last})`
+      : sql`NOT EXISTS (SELECT 1 FROM ${rows} WHERE ${first}(${met}) IS NOT TRUE${last})`
   // In a subquery of its own: an aggregate over outer columns only would belong to the outer query.
   // A bare `NULL` has no type. The `OR` makes it a boolean.
-  const ranks = sql`(SELECT CASE (${met} OR 1 = 0) WHEN TRUE THEN 2 WHEN FALSE THEN 0 ELSE 1 END AS rank FROM ${items}) e`
+  const ranks = sql`(SELECT CASE (${met} OR 1 = 0) WHEN TRUE THEN 2 WHEN FALSE THEN 0 ELSE 1 END AS rank FROM ${rows}${where === undefined ? sql`` : sql` WHERE ${where}`}) e`
   return op === 'exists'
     ? sql`CASE (SELECT max(e.rank) FROM ${ranks}) WHEN 2 THEN TRUE WHEN 1 THEN NULL ELSE FALSE END`
     : sql`CASE (SELECT min(e.rank) FROM ${ranks}) WHEN 0 THEN FALSE WHEN 1 THEN NULL ELSE TRUE END`

@@ -7,17 +7,22 @@ import { columnOf, type EntityType, type Field, walk } from '../../declare/model
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { ownColumns } from '../tables/columns.ts'
 
-/** A value that lists can be filtered and sorted by, of the Entity itself or behind references. */
-export interface Comparable {
+/** What lists can be sorted by: a value, or a size. */
+export interface Sortable {
   readonly path: string
   readonly kind: ValueKind
   readonly scale: number
+  readonly value: Extract<Expression, { op: 'value' | 'size' }>
+}
+
+/** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
+export interface Comparable extends Sortable {
   readonly choices: readonly string[] | undefined
   readonly value: Extract<Expression, { op: 'value' }>
 }
 
 export interface SortKey {
-  readonly by: Comparable
+  readonly by: Sortable
   readonly descending: boolean
 }
 
@@ -73,7 +78,7 @@ export function parseText(text: string, { kind, scale }: Pick<Comparable, 'kind'
 }
 
 /** Cursors are input like any other: their values must fit the types of their columns. */
-export function bindJson(value: unknown, target: Comparable, dialect: Dialect): Bound | undefined {
+export function bindJson(value: unknown, target: Sortable, dialect: Dialect): Bound | undefined {
   if (value === null) return target.path === 'id' ? undefined : null
   if (typeof value === 'object' || (typeof value === 'string') !== isText(target.kind)) return undefined
   const normal = parseText(String(value), target)

@@ -10,6 +10,8 @@ export interface RowSource {
   next?(column: string): Sql
   /** Whether the Entity stands in its table, and so its list members in theirs. */
   readonly stored: boolean
+  /** Whether it is a row of a list of live Entities. Then the rows that meet a condition may be found first. */
+  readonly live?: boolean
 }
 
 /** The row called `t`, or otherwise. */

@@ -78,5 +78,6 @@ function placeShape({ root, hops, column }: Place): string {
 
 function listPlaceShape({ place, item }: ListPlace): string {
   if (item === 'object') return `[${placeShape(place)}]`
+  if ('from' in item) return `[${placeShape(place)} ${item.from}<${item.path}]`
   return `[${placeShape(place)} ${'table' in item ? `${item.table}>${item.target}` : `${item.kind}${item.scale}`}]`
 }

@@ -1,22 +1,26 @@
 import {
   type Expression,
   type Hop,
-  type LinkRows,
   type ListPlace,
   type Literal,
+  linkRowsOf,
   no,
   type Place,
+  referrersOf,
   type ValueExpression,
   yes,
 } from '../../declare/cel/expression.ts'
+import { not } from '../../declare/cel/fold.ts'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { and, id, join, once, param, type Sql, sql, word } from '../../store/sql.ts'
+import { and, id, join, once, param, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
-import { behind, behindName, literalName } from './literals.ts'
+import { behindSql, literalSql, nowSql } from './literals.ts'
+import { isConstant } from './pinned.ts'
 import { eachOf } from './quantifier.ts'
-import { ME, NOW, type RowSource, rowOf } from './row-source.ts'
+import { ReferrersSql } from './referrers.ts'
+import { ME, type RowSource, rowOf } from './row-source.ts'
 
 type TextOperator = 'startsWith' | 'endsWith' | 'contains' | 'matches'
 
@@ -32,13 +36,19 @@ interface Writing {
   readonly aliases?: { count: number }
 }
 
+/** The list of the items of a depth; `row` is the alias of a referrer. */
+interface OpenList {
+  readonly list: ListPlace
+  readonly row?: Sql
+}
+
 /** Writes the SQL of one expression. */
 export class SqlWriter {
   readonly #model: Model
   readonly #dialect: Dialect
   readonly #viewer: Viewer | undefined
   readonly #rowSource: RowSource
-  readonly #lists = new Map<number, ListPlace>()
+  readonly #lists = new Map<number, OpenList>()
   readonly #aliases: { count: number }
 
   constructor({ model, dialect, viewer, rowSource, aliases = { count: 0 } }: Writing) {
@@ -63,7 +73,7 @@ export class SqlWriter {
           sql` OR `,
         )})`
       case 'not':
-        return sql`NOT (${this.write(expression.of, false)})`
+        return this.#not(expression.of, holds)
       case 'compare':
         return this.#compare(expression, holds)
       case 'there':
@@ -87,6 +97,13 @@ export class SqlWriter {
     }
   }
 
+  /** For referrers, `!exists(x, …)` is written as `all(x, !…)`: the first referrer that decides is enough. */
+  #not(of: Expression, holds: boolean): Sql {
+    if (!holds || (of.op !== 'exists' && of.op !== 'all') || referrersOf(of.list) === undefined)
+      return sql`NOT (${this.write(of, false)})`
+    return this.#each({ ...of, op: of.op === 'all' ? 'exists' : 'all', condition: not(of.condition) }, true)
+  }
+
   #value(expression: ValueExpression): Sql {
     switch (expression.op) {
       case 'constant':
@@ -94,7 +111,7 @@ export class SqlWriter {
       case 'literal':
         return this.#literal(expression)
       case 'now':
-        return this.#now(expression)
+        return nowSql(expression, this.#dialect)
       case 'value':
         return this.#place(expression.place, expression)
       case 'shift':
@@ -102,7 +119,7 @@ export class SqlWriter {
       case 'size':
         return 'op' in expression.of
           ? sql`length(${this.write(expression.of, false)})`
-          : this.#dialect.lengthOf(this.#place(expression.of.place))
+          : this.#length(expression.of)
       case 'lower':
         return this.#dialect.lower(this.write(expression.of, false))
       case 'choose':
@@ -117,23 +134,36 @@ export class SqlWriter {
     return sql`CASE (${test}) WHEN TRUE THEN ${met} WHEN FALSE THEN ${unmet} END`
   }
 
-  /** Literals of rules stand in the SQL. Literals of filters come from clients and are bound. */
-  #literal({ kind, scale, value, at }: Literal): Sql {
-    if (this.#viewer !== undefined) return this.#dialect.literal(param(literalName(at), kind), kind)
-    if (typeof value === 'boolean') return value ? sql`TRUE` : sql`FALSE`
-    const encoded = this.#dialect.encode(kind, scale)(value)
-    const constant = typeof encoded === 'string' ? word(encoded) : { parts: [String(encoded)] }
-    return this.#dialect.literal(constant, kind)
+  #literal(literal: Literal): Sql {
+    return literalSql(literal, this.#dialect, this.#viewer !== undefined)
   }
 
-  #now({ shift, day }: Extract<Expression, { op: 'now' }>): Sql {
-    const now = param(NOW)
-    const moved = shift + (day === 'ceiling' ? 86_400_000 - 1 : 0)
-    const time = moved === 0 ? now : this.#dialect.shift(now, moved)
-    return day === undefined ? time : this.#dialect.day(time)
+  /** `most`: the number that it is compared with. Referrers are counted no further. */
+  #length(list: ListPlace, most?: Sql): Sql {
+    const referrers = referrersOf(list)
+    if (referrers === undefined) return this.#dialect.lengthOf(this.#place(list.place))
+    return this.#referrers.size(list, referrers, most)
+  }
+
+  get #referrers(): ReferrersSql {
+    return new ReferrersSql({
+      model: this.#model,
+      dialect: this.#dialect,
+      viewer: this.#viewer,
+      rowSource: this.#rowSource,
+      alias: () => this.#alias(),
+      write: (expression, holds) => this.write(expression, holds),
+      rule: (rule, rowSource) => this.#rule(rule, rowSource),
+      over: (value, make) => this.#behind(value, make, this.#dialect.isAmong),
+      name: (depth, list, row) => this.#lists.set(depth, { list, row }),
+    })
   }
 
   #compare({ how, left, right }: Extract<Expression, { op: 'compare' }>, holds: boolean): Sql {
+    if (left.op === 'size' && !('op' in left.of) && right.op === 'literal' && right.kind === 'integer') {
+      const most = this.#literal(right)
+      return sql`${this.#length(left.of, most)} ${operators[how]} ${most}`
+    }
     return this.#over(
       left,
       [right],
@@ -163,42 +193,31 @@ export class SqlWriter {
    * targets that meet it are found first.
    */
   #over(value: Expression, others: readonly Expression[], holds: boolean, make: (value: Sql) => Sql): Sql {
-    if (!holds || value.op !== 'value' || value.place.hops.length === 0 || value.place.root.of !== 'self')
+    if (!holds || !others.every(isConstant)) return make(this.#operand(value))
+    return this.#behind(value, make, (start, found) => sql`${start} IN (${found})`)
+  }
+
+  /** The same; `isAmong` says that a reference is among the targets found. */
+  #behind(value: Expression, make: (value: Sql) => Sql, isAmong: Dialect['isAmong']): Sql {
+    if (value.op !== 'value' || value.place.hops.length === 0 || !this.#isRow(value.place.root))
       return make(this.#operand(value))
-    if (!others.every((one) => one.op === 'literal' || one.op === 'now' || isMine(one)))
-      return make(this.#operand(value))
-    const { hops, column } = value.place
-    const [first] = hops
+    const { root, hops, column } = value.place
     const way = this.#way(hops)
     const met = make(this.#column(way.last, way.type, column))
-    const start = this.#place({ root: value.place.root, hops: [], column: first?.column ?? '' })
-    return sql`${start} IN (SELECT ${way.first}."id" FROM ${way.tables} WHERE ${way.live} AND ${met})`
+    const start = this.#place({ root, hops: [], column: hops[0]?.column ?? '' })
+    return isAmong(start, sql`SELECT ${way.first}."id" FROM ${way.tables} WHERE ${way.live} AND ${met}`)
+  }
+
+  /** Whether the root is a row of a table: the Entity itself, or a referrer. */
+  #isRow(root: Place['root']): boolean {
+    return root.of === 'self' || (root.of === 'item' && this.#lists.get(root.depth)?.row !== undefined)
   }
 
   #text(op: TextOperator, text: Sql, part: Expression): Sql {
     const inside = this.write(part, false)
-    switch (op) {
-      case 'startsWith': {
-        const bound = this.#behind(part)
-        if (bound === undefined) return this.#dialect.startsWith(text, inside)
-        return once([text], ([value = text]) => sql`(${value} >= ${inside} AND ${value} < ${bound})`)
-      }
-      case 'endsWith':
-        return this.#dialect.endsWith(text, inside)
-      case 'contains':
-        return this.#dialect.contains(text, inside)
-      case 'matches':
-        return this.#dialect.matches(text, inside)
-    }
-  }
-
-  /** The upper bound of a prefix search: as a range, an index can serve it. */
-  #behind(part: Expression): Sql | undefined {
-    if (part.op !== 'literal' || part.value === '') return undefined
-    const bound = behind(String(part.value))
-    if (bound === undefined) return undefined
-    const text = this.#viewer === undefined ? word(bound) : param(behindName(part.at))
-    return this.#dialect.literal(text, 'text')
+    const end = op === 'startsWith' ? behindSql(part, this.#dialect, this.#viewer !== undefined) : undefined
+    if (end === undefined) return this.#dialect[op](text, inside)
+    return once([text], ([value = text]) => sql`(${value} >= ${inside} AND ${value} < ${end})`)
   }
 
   /** The value at a place; NULL if there is none, or if the viewer may not see it. */
@@ -244,7 +263,8 @@ export class SqlWriter {
       const guard = type === undefined ? yes : (this.#viewer?.may(type, 'read') ?? yes)
       const there = sql`${alias}."deleted_at" IS NULL`
       if (guard === yes || type === undefined) return there
-      return guard === no ? sql`1 = 0` : sql`${there} AND ${this.#rule(guard, rowOf(type, alias))}`
+      if (guard === no) return sql`1 = 0`
+      return sql`${there} AND ${this.#rule(guard, { ...rowOf(type, alias), live: true })}`
     })
     const tables = stops.map(({ alias, type }, at) => {
       const table = sql`${id(type?.name ?? '')} ${alias}`
@@ -311,20 +331,29 @@ export class SqlWriter {
   /** Whether the viewer sees that field in every Entity. */
   #isSeen({ root, hops, column }: Place): boolean {
     if (this.#viewer === undefined) return true
-    const name = hops.at(-1)?.to ?? (root.of === 'me' ? root.entity : this.#rowSource.type.name)
-    const type = this.#model.entities.get(name)
+    const item = root.of === 'item' ? this.#lists.get(root.depth)?.list : undefined
+    const start =
+      root.of === 'me'
+        ? root.entity
+        : item === undefined
+          ? this.#rowSource.type.name
+          : referrersOf(item)?.from
+    const type = this.#model.entities.get(hops.at(-1)?.to ?? start ?? '')
     return type === undefined || columnRule(this.#viewer, type, column) === yes
   }
 
-  #each({ op, list, depth, condition }: Extract<Expression, { op: 'exists' | 'all' }>, holds: boolean): Sql {
-    const items = this.#items(list, depth)
+  #each(each: Extract<Expression, { op: 'exists' | 'all' }>, holds: boolean): Sql {
+    const { op, list, depth, condition } = each
+    const referrers = referrersOf(list)
+    if (referrers !== undefined) return this.#referrers.each(each, referrers, holds)
+    const rows = this.#items(list, depth)
     const met = this.write(condition, holds && op === 'exists')
-    return sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${eachOf(op, items, met, holds)} END`
+    return sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${eachOf(op, { rows }, met, holds)} END`
   }
 
   /** The items of a list, as rows. */
   #items(list: ListPlace, depth: number): Sql {
-    this.#lists.set(depth, list)
+    this.#lists.set(depth, { list })
     const links = linkRowsOf(list)
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), itemAlias(depth))
@@ -333,7 +362,9 @@ export class SqlWriter {
   }
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {
-    const list = this.#lists.get(depth)
+    const { list, row } = this.#lists.get(depth) ?? {}
+    if (row !== undefined && list !== undefined)
+      return this.#column(row, this.#model.entities.get(referrersOf(list)?.from ?? ''), column)
     const links = list === undefined ? undefined : linkRowsOf(list)
     const alias = itemAlias(depth)
     if (list === undefined || links === undefined) return this.#dialect.itemOf(alias, column, kind, scale)
@@ -344,9 +375,9 @@ export class SqlWriter {
 
   /** Whether the members of a list are stored in its link table. */
   #isStored({ place }: ListPlace): boolean {
-    return (
-      place.hops.length > 0 || place.root.of === 'me' || (place.root.of === 'self' && this.#rowSource.stored)
-    )
+    const { root, hops } = place
+    if (hops.length > 0 || root.of === 'me') return true
+    return this.#isRow(root) && (root.of === 'item' || this.#rowSource.stored)
   }
 
   #alias(): Sql {
@@ -362,16 +393,7 @@ function itemAlias(depth: number): Sql {
   return { parts: [`i${depth}`] }
 }
 
-function linkRowsOf({ item }: ListPlace): LinkRows | undefined {
-  return typeof item === 'object' && 'table' in item ? item : undefined
-}
-
 /** The id of the Entity that has a list. */
 function idOf({ place }: ListPlace): Expression {
   return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
-}
-
-/** Whether a value belongs to the caller, and so is the same for all rows. */
-function isMine(expression: Expression): boolean {
-  return expression.op === 'value' && expression.place.root.of === 'me'
 }

@@ -1,9 +1,10 @@
 import { budget } from '../../budget.ts'
+import { asksReferrers } from '../../declare/cel/expression.ts'
 import { withId } from '../../declare/indexes.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
-import type { Filters } from '../condition/filter.ts'
+import { type Filters, NOT_OF_THE_PAST } from '../condition/filter.ts'
 import { bindJson, openCursor, readablePaths, type SortKey, signatureOf } from '../condition/query.ts'
 import type { ListParts } from './list-parts.ts'
 
@@ -27,8 +28,8 @@ export class ListParameters {
     return by === undefined ? [] : [{ by, descending }]
   }
 
-  /** `?sort=status,-starts_at` */
-  sort(text: string, errors: Errors): readonly SortKey[] {
+  /** `?sort=status,-starts_at`. `past`: a list with `at` cannot be sorted by everything. */
+  sort(text: string, errors: Errors, past: boolean): readonly SortKey[] {
     const parts = text.split(',')
     if (parts.length > budget.sortKeys) {
       note(errors, 'sort', `names more than ${budget.sortKeys} values`)
@@ -36,6 +37,7 @@ export class ListParameters {
     }
     const keys = parts.flatMap((part) => this.#sortKey(part, errors))
     if (new Set(keys.map(({ by }) => by.path)).size < keys.length) note(errors, 'sort', 'names a value twice')
+    if (past && keys.some(({ by }) => asksReferrers(by.value))) note(errors, 'sort', NOT_OF_THE_PAST)
     return withId(
       keys,
       ({ by }) => by.path === 'id',
@@ -46,7 +48,7 @@ export class ListParameters {
   #sortKey(part: string, errors: Errors): SortKey[] {
     const descending = part.startsWith('-')
     const path = descending ? part.slice(1) : part
-    const by = this.#filters.comparable(path)
+    const by = this.#filters.sortable(path)
     if (by !== undefined) return [{ by, descending }]
     note(
       errors,
@@ -59,6 +61,8 @@ export class ListParameters {
   /** Others write `title desc`, `title:asc` or `+title`, whose `+` is a space in a URL. */
   #sortHint(path: string): string {
     const [, name = '', way = ''] = /^[ +]?([\w.]+)(?:[ :]+(asc|desc))?$/i.exec(path) ?? []
+    const [, sized] = /^size\(([\w.]+)\)$/.exec(path) ?? []
+    if (sized !== undefined) return this.#filters.hint(sized).replace(/"(.*)"/, '"size($1)"')
     if (this.#filters.comparable(name) === undefined) return this.#filters.hint(path)
     return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
   }

@@ -1,4 +1,4 @@
-import type { Expression } from '../../declare/cel/expression.ts'
+import { type Expression, referrersOf } from '../../declare/cel/expression.ts'
 import type { EntityType, Field } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
@@ -6,7 +6,7 @@ import { ordered } from '../../store/order.ts'
 import { id, join, type Sql, sql } from '../../store/sql.ts'
 import type { Conditions } from '../condition/condition.ts'
 import type { Filters } from '../condition/filter.ts'
-import type { Comparable, SortKey } from '../condition/query.ts'
+import type { Sortable, SortKey } from '../condition/query.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { tableAsOf } from '../past/past.ts'
 import { renderDeletion } from '../past/trash.ts'
@@ -71,7 +71,7 @@ export class ListParts {
     return { ...rowOf(this.type), stored: at === undefined }
   }
 
-  value(by: Comparable, at: string | undefined): Sql {
+  value(by: Sortable, at: string | undefined): Sql {
     return this.access.conditions.value(by.value, this.rowSource(at))
   }
 
@@ -90,7 +90,7 @@ export class ListParts {
 
   /** The conditions of a selection. `side`, an operand of the `||` of the read rule, replaces that rule. */
   where({ filters, trashed, at, search: words }: Selection, side?: Sql): Sql[] {
-    const rowSource = this.rowSource(at)
+    const rowSource = { ...this.rowSource(at), live: trashed === 'without' && at === undefined }
     const { conditions } = this.access
     return [
       this.#isInState(trashed, rowSource),
@@ -128,7 +128,7 @@ export class ListParts {
         key.by.path === RANK && this.search !== undefined && words !== undefined
           ? this.search.rank(words)
           : this.value(key.by, at),
-      mayBeEmpty: at !== undefined || !this.#neverEmpty.has(sortColumn(key) ?? ''),
+      mayBeEmpty: at !== undefined || !(isCount(key) || this.#neverEmpty.has(sortColumn(key) ?? '')),
     }))
   }
 
@@ -177,9 +177,16 @@ export function isById({ sort }: PageQuery): boolean {
   return sort.length === 1 && sort[0]?.by.path === 'id'
 }
 
-/** The column of a sort key; undefined if the value belongs to a referenced Entity. */
-function sortColumn({ by }: SortKey): string | undefined {
-  const { hops, column } = by.value.place
+/** Whether a sort key is the number of referrers of the Entity itself: it always has a value. */
+function isCount({ by: { value } }: SortKey): boolean {
+  if (value.op !== 'size' || 'op' in value.of) return false
+  return referrersOf(value.of) !== undefined && value.of.place.hops.length === 0
+}
+
+/** The column of a sort key; undefined if the value is not in a column of the Entity itself. */
+function sortColumn({ by: { value } }: SortKey): string | undefined {
+  if (value.op === 'size') return undefined
+  const { hops, column } = value.place
   return hops.length === 0 ? column : undefined
 }
 

@@ -16,7 +16,7 @@ export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql
   const trashed = query.trashed !== 'without' && query.at === undefined
   const shown = list.json(query, { rows: query.limit, at: query.at, trashed })
   const place = isById(query) ? sql`t."id"` : list.place(keys)
-  const sides = isOfToday(query) ? list.access.sides(list.rowSource(query.at)) : []
+  const sides = isOfToday(query) ? list.access.sides({ ...list.rowSource(query.at), live: true }) : []
   const ids = sides.length > 0 ? idsOfSides(list, query, keys, sides) : idsOf(list, query, keys)
   if (query.limit > UNWEIGHED)
     return selectLarge(list, query, { table, ids, inPlace, order, limit, shown, place }, cuts)

@@ -43,7 +43,8 @@ export interface ListPlan extends Filters {
   readonly plain: ListQuery
   /** Best match first, then the newest. */
   readonly byRank: readonly SortKey[]
-  parseSort(text: string, errors: Errors): readonly SortKey[]
+  /** `past`: for a list with `at`. */
+  parseSort(text: string, errors: Errors, past?: boolean): readonly SortKey[]
   parseFields(text: string, errors: Errors): ReadonlySet<string>
   parseExpand(text: string, errors: Errors): Expansion
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
@@ -91,7 +92,7 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
     defaultSort: plain.sort,
     plain,
     byRank: [{ by: ranked, descending: true }, ...parameters.byId(true)],
-    parseSort: (text, errors) => parameters.sort(text, errors),
+    parseSort: (text, errors, past = false) => parameters.sort(text, errors, past),
     parseFields: (text, errors) => parameters.fields(text, errors),
     parseExpand: access.expansions.parse,
     parseCursor: (text, sort, errors) => parameters.cursor(text, sort, errors),

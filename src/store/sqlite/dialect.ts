@@ -106,6 +106,7 @@ export const dialect: Dialect = {
     )} FROM json_each(${param(name, 'rows')}) r)`,
   listed: (name) => sql`(SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   isAmong: (value, query) => sql`${value} IN (${query})`,
+  forEachRow: sql``,
   isListed: (value, name) => sql`${value} IN (SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   matches: (text, pattern) => sql`takeback_matches(${text}, ${pattern})`,
   members: (list) => ({

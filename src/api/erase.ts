@@ -4,8 +4,8 @@ import { type Act, after, read, write } from '../store/act.ts'
 import type { Context } from './context.ts'
 
 /**
- * Erases all that a purge has marked, in bounded steps. Each of them can be repeated, so whoever comes back to a purge
- * that was interrupted goes on with it, and two who do so at once are not in each other's way.
+ * Erases everything that a purge has marked, in bounded steps. Each step can be repeated. So an interrupted purge can be
+ * continued by anybody, even by two servers at once.
  */
 export function* erase(context: Context, purge: string, plans: Iterable<Plan>): Act<number> {
   let erased = 0

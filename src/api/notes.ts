@@ -98,7 +98,7 @@ export function undoneParams(operations: Iterable<string>): Params {
   return { $taken: JSON.stringify([...new Set(operations)].map((operation) => [operation])) }
 }
 
-/** What is told of an operation besides what it changed; nothing where there is nothing to tell. */
+/** What is known of an operation besides its changes. */
 export interface OperationNotes {
   run?: string
   reason?: string

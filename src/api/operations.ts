@@ -27,7 +27,7 @@ import { operationSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
 import { parseTime, type Query } from './query.ts'
 
-/** `GET /api/operations/`: what was done, newest first; to an admin all of it, to others what they did. */
+/** `GET /api/operations/`: operations, newest first. Admins see all, others see their own. */
 export async function operations(
   context: Context,
   actor: Actor,
@@ -119,14 +119,14 @@ function* visibleOperation(context: Context, actor: Actor, id: string): Act<Oper
   return found
 }
 
-/** To whoever did it, to those in whose name it was done, and to admins. */
+/** Visible to those who did it, to those in whose name it was done, and to admins. */
 export function isVisible(actor: Actor, operation: OperationRow): boolean {
   const own = userOf(actor)
   const isOwn = own !== undefined && operation.user === own.entity && Number(operation.userId) === own.id
   return passesRules(actor) || isOwn
 }
 
-/** Others see what is theirs, whatever they ask for. */
+/** Limits the filter to what the actor may see. */
 export function visibleTo(actor: Actor, filter: OperationFilter): OperationFilter {
   if (actor.kind === 'nobody') throw signInFirst()
   const own = userOf(actor)
@@ -170,7 +170,7 @@ function parseEntity(
   return note(errors, 'entity', 'must be an Entity type, or one of its Entities, such as bookings/7')
 }
 
-/** A statement for a filter, and what it binds. */
+/** A statement for a filter, and its parameters. */
 export function filterParams(
   filter: OperationFilter,
   make: (filter: OperationFilter) => Statement,
@@ -213,13 +213,13 @@ async function summariesOf(context: Context, ids: readonly string[]): Promise<Ma
   return summaries
 }
 
-/** What changed is for those who may see the history; that it did, for whoever did it. */
+/** Whoever did it sees that an Entity changed. The values are only for those who may see its history. */
 function shownChange(
   { entity, id, version, kind, data, before }: ReturnType<typeof changeColumns.read>,
   knowledge: Knowledge | undefined,
   upcaster: Upcaster,
 ): object {
-  // Of the whole type: what it did to an Entity is in the history of that.
+  // A migration is about the whole type. The history of an Entity shows what it did to that one.
   if (kind === 'migrate') return { entity, id: null, version: null, kind, changed: null }
   const isFirst = Number(version) === 1
   const isKnown = knowledge?.history && data !== null && (isFirst || before !== null)

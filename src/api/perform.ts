@@ -59,7 +59,7 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
   }
 }
 
-/** All of it in one transaction, of which nothing stays: what comes of it is what would. */
+/** Runs it in a transaction that is rolled back, to show what would happen. */
 export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> {
   const played: { result: T }[] = []
   try {

@@ -94,7 +94,7 @@ function previewChange(
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 
-/** What the journal does not tell: what has no place any more, and that secrets are set. */
+/** Adds what the journal does not have: values that no longer have a place, and that secrets are set. */
 function withMore(change: ShownChange, taken: TakenBack): object {
   const name = `${change.entity}/${change.id}`
   const [unmapped, secrets] = [taken.unmapped.get(name), taken.secrets.get(name)]

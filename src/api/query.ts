@@ -69,7 +69,7 @@ export function parseFlag(name: string, value: string | undefined, errors: Error
   return value === '1'
 }
 
-/** A time that is asked about, not before what is kept. */
+/** A time in the past, as far back as the journal goes. */
 export function parsePast(
   value: string | undefined,
   kept: number | undefined,

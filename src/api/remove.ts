@@ -72,7 +72,7 @@ export function* remove(
   throw new Failure('busy')
 }
 
-/** Erases for good, as the system, what is deleted already. */
+/** Purges a deleted Entity, as the system. */
 export async function purge(
   context: Context,
   plan: Plan,
@@ -167,7 +167,7 @@ export function* previewRemoval(context: Context, plan: Plan, actor: Actor, remo
   return { status: 200, body: JSON.stringify({ operation: null, total, changes }) }
 }
 
-/** Marks what is to go, then erases it. Where a purge was interrupted, this finishes it. */
+/** Marks the Entities, then erases them. Also finishes an interrupted purge. */
 function* purgeEntity(
   context: Context,
   plan: Plan,
@@ -181,7 +181,7 @@ function* purgeEntity(
   const outcome = yield* write(purge, marks)
   if (outcome.done) {
     const plans = takes.flatMap((name) => context.plans.get(name) ?? [])
-    // What was named goes last: until then, whoever repeats the purge finishes it.
+    // The named Entity is erased last. Until then, repeating the purge finishes it.
     yield* erase(context, marks.$purge, plans.reverse())
     return purged(params.$operation)
   }

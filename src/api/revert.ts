@@ -140,7 +140,7 @@ class Revert {
     return undefined
   }
 
-  /** Throws all that stands against it; comes back where nothing does any more. */
+  /** Throws all obstacles; returns if there are none any more. */
   *#refuseObstructed(id: number, groups: readonly AmendmentGroup[], params: Params): Act<void> {
     const { amend } = this.#context
     const { viewer, disclosure } = this.#plan.view(this.#actor)

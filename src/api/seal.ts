@@ -17,7 +17,7 @@ export function* sealFormer(context: Context, plan: Plan, params: Params): Act<r
   const set = seals?.columns.filter((column) => Object.hasOwn(params, column)) ?? []
   if (seals === undefined || set.length === 0) return []
   const [row] = yield* read(seals.current, params)
-  // What is not there, or not at that version, is refused by the write itself.
+  // If the Entity is missing or has another version, the write itself is refused.
   if (row === undefined || !isMatch(params.$versions as string | null, row[0])) return []
   const [version, ...hashes] = row
   const rows = set.map((column) =>

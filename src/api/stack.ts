@@ -100,7 +100,7 @@ function* takeStep(
   throw new Failure('busy')
 }
 
-/** The Entity, for those who may see its history; what is deleted, for those who may restore it. */
+/** The Entity, for those who may see its history. A deleted one is only for those who may restore it. */
 function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const found = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
   const state = allowed(plan, 'history', actor, found)
@@ -117,7 +117,7 @@ function* stackIn(context: Context, plan: Plan, id: number) {
   const operations = steps.map(({ operation }) => operation)
   const links = yield* read(context.notes.undone, { $operations: JSON.stringify(operations) })
   const own = new Set(operations)
-  // Where older versions were not looked at, what was taken back may be one of them; elsewhere it is no change of this one.
+  // If older versions were not read, an undone operation may be one of them. Otherwise it did not change this Entity.
   const isWhole = rows.length < budget.stackVersions
   return stackOf(
     steps.map((one) => ({
@@ -153,7 +153,7 @@ function stepsOf(rows: readonly ReturnType<typeof kindColumns.read>[]): VersionS
   return steps
 }
 
-/** Whether the journal still has what was before it, and there is something to take back. */
+/** Whether the journal still has the version before it, and there is something to take back. */
 function isKnown({ first, before, after }: VersionStep): boolean {
   return first === 1 ? after : before !== undefined
 }

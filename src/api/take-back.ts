@@ -26,7 +26,7 @@ import { excusedBy } from './restored-along.ts'
 import { replacedBy, type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
 import { statesOf } from './states.ts'
 
-/** What may be done besides, so that nothing stands in the way. */
+/** What else may be done to remove obstacles. */
 export type With = 'targets' | 'dependents'
 
 export interface Wanted {
@@ -62,7 +62,7 @@ interface TouchedNow {
   readonly made: ReadonlyMap<string, readonly string[]>
 }
 
-/** What stands against it. */
+/** The obstacles. */
 interface StandingAgainst {
   readonly conflicts: Conflicts
   /** Those of them for which a rule is the only reason. */
@@ -70,8 +70,8 @@ interface StandingAgainst {
 }
 
 /**
- * Looks at what the operations have changed, works out what would take it back, and does that as one operation. What has
- * moved meanwhile is looked at anew.
+ * Reads what the operations have changed, works out the reversal, and writes it as one operation. Entities that have
+ * changed meanwhile are read again.
  */
 export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<TakenBack> {
   const work = new TakeBack(context, actor, wanted)
@@ -252,7 +252,7 @@ class TakeBack {
     if (forbidden || lost.size > 0) throw new Failure('not_found')
   }
 
-  /** Values that others have changed since, and what is lost. */
+  /** Values that others have changed since, and versions that are lost. */
   *#conflictsOf({ reversals, lost }: TouchedNow): Act<StandingAgainst> {
     const conflicts: Conflicts = new Map()
     const forbidden = new Set<string>()
@@ -260,7 +260,7 @@ class TakeBack {
     for (const one of reversals) {
       const name = reversedEntity(one)
       if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
-      // Whoever may do nothing at all to a type is not told what became of it either.
+      // Callers who may not change a type at all are not told what happened to it.
       if (!this.#mayTouch(one)) {
         addSentences(conflicts, name, ['is not yours to change'])
         forbidden.add(name)
@@ -301,7 +301,7 @@ class TakeBack {
     })
   }
 
-  /** Finds all that stands against it, and does what it may to get round that; otherwise throws. */
+  /** Finds all obstacles and removes those that it may; otherwise throws. */
   *#overcome(
     reversals: readonly Reversal[],
     groups: readonly AmendmentGroup[],
@@ -373,7 +373,7 @@ function withSecrets(touched: Touched, past: SecretPast): Touched {
   return { ...touched, versions }
 }
 
-/** Forbidden where rules are all that stands against it. */
+/** `forbidden` if rules are the only obstacles. */
 export function cannot(conflicts: Conflicts, forbidden = false): Failure {
   const errors = new Map([...conflicts].slice(0, budget.namedChanges))
   return new Failure(forbidden ? 'forbidden' : 'cannot_undo', { errors })

@@ -74,7 +74,7 @@ function runUndo(
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
 }
 
-/** What stands against it now did not when the plan was made. */
+/** Obstacles that did not exist when the plan was made mean that the plan has changed. */
 function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
   try {
     return yield* act
@@ -86,7 +86,7 @@ function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
 
 const MIGRATED = 'was changed by a migration: change the declaration instead'
 
-/** What is somebody else's is not there, but for a deletion: what one may restore, one may undo the deletion of. */
+/** Whether it is somebody else's operation, which is found only if it is a deletion: those who may restore may undo it. */
 function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
   const operation = yield* operationById(context, id)
@@ -146,7 +146,7 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
   return asked
 }
 
-/** A cursor names the preview that it goes on with. */
+/** A cursor belongs to one preview. */
 function previewPlace(
   plan: string | undefined,
   cursor: string | undefined,

@@ -68,7 +68,7 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUp
     if (answer !== undefined) return answer
     throw new Failure('busy')
   }
-  // A PUT replaces what they see, and that depends on the Entity. Whoever changes it meanwhile may change that too.
+  // A PUT replaces the fields that they see, which depends on the Entity. A concurrent change may change that.
   for (let tries = 0; tries < TRIES; tries++) {
     const [seen] = yield* read(sightOf, { ...askedBy(actor), $id: sent.id })
     if (seen === undefined) throw new Failure('not_found')
@@ -84,7 +84,7 @@ interface SeenUpdate extends SentUpdate {
   readonly sight?: Sight
 }
 
-/** Nothing comes back where it was refused again and again for reasons that have gone since. */
+/** Undefined if it was refused again and again for reasons that went away each time. */
 function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
   const { id, body, manner, when, query, sight } = sent
   const errors: Errors = new Map()
@@ -145,7 +145,7 @@ function* writeChange(
 }
 
 /**
- * Any JSON merges too. What it merges into must be read first, and must still be the same when it is written.
+ * JSON documents are merged too. The old document must be read first, and must not change before the write.
  * Only the documents are bound anew: secrets of the same body are hashed by then.
  */
 function* mergeDocuments(
@@ -169,7 +169,7 @@ function* mergeDocuments(
   params.$versions = `|${whole.version}|`
 }
 
-/** A document may be made by many requests, but what it has become must still be what one could send. */
+/** Many requests may build a document, but the result must not be larger than one request could send. */
 function refuseLongDocuments(merged: object, documents: readonly string[]): void {
   const errors: Errors = new Map()
   for (const path of documents)
@@ -178,7 +178,7 @@ function refuseLongDocuments(merged: object, documents: readonly string[]): void
   if (errors.size > 0) throw invalid(errors)
 }
 
-/** Whoever has a token but not the password must not get the account for good. */
+/** A stolen token must not be enough to take over an account for good. */
 function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
   if (!passesRules(actor)) return note(errors, 'password', 'can only be changed with /api/auth/password')
   const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
@@ -194,7 +194,7 @@ function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): 
   return entityAnswer(200, plan, allowed(plan, 'update', actor, entity))
 }
 
-/** The rule on the Entity as it is comes before all that is wrong with what was sent. */
+/** Checks the update rule on the present Entity before any mistake in the body is reported. */
 export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<void> {
   yield* live(plan, actor, id)
   const { changeable } = plan.view(actor)
@@ -210,14 +210,14 @@ function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   return allowed(plan, 'read', actor, state)
 }
 
-/** Finds out why the write was refused, and throws that; comes back where the reason has gone. */
+/** Throws the reason for which the write was refused; returns if that has gone. */
 function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
   const { version, json } = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
   const errors: Errors = new Map()
   yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
   const current: unknown = JSON.parse(json)
-  // An object that is made by this write must have what it must have.
+  // An object that this write creates must have its required fields.
   for (const { path, within, column } of plan.view(actor).writes.needed)
     if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')

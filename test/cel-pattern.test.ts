@@ -11,7 +11,7 @@ import { type Sql, sql } from '../src/store/sql.ts'
 import { dialect as sqlite } from '../src/store/sqlite/dialect.ts'
 import { beginMatching } from '../src/store/sqlite/matches.ts'
 import { openDatabase } from '../src/store/sqlite/open.ts'
-import type { TestDatabase } from './harness.ts'
+import { onStoreByHand, type TestDatabase } from './harness.ts'
 import { newPostgresDatabase } from './postgres.ts'
 
 /** Characters about which engines are known to differ, or might. */
@@ -82,15 +82,6 @@ const pattern = sql`t."pattern"`
 const folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
 let file: Database
 let server: TestDatabase
-beforeAll(async () => {
-  file = openDatabase(join(folder, 'test.db'))
-  server = await newPostgresDatabase()
-}, 60_000)
-afterAll(async () => {
-  file.close()
-  rmSync(folder, { recursive: true, force: true })
-  await server.remove()
-})
 
 type Asked = Pick<Case, 'normal'> & { readonly text: string | null }
 
@@ -133,73 +124,89 @@ function normal(original: string): string {
   return made.pattern
 }
 
-test('patterns mean the same to everyone', async () => {
-  const asked = fc
-    .sample(fc.tuple(aPattern, fc.array(aText, { minLength: 6, maxLength: 6 })), 2000)
-    .flatMap(([original, texts]) => {
-      const made = normalPattern(original)
-      return 'problem' in made ? [] : texts.map((one) => ({ original, normal: made.pattern, text: one }))
-    })
-  expect(asked.length).toBeGreaterThan(4000)
-  await expectAgreement(asked)
-}, 60_000)
+onStoreByHand('postgres', 'patterns, as every engine reads them,', () => {
+  beforeAll(async () => {
+    file = openDatabase(join(folder, 'test.db'))
+    server = await newPostgresDatabase()
+  }, 60_000)
+  afterAll(async () => {
+    file.close()
+    rmSync(folder, { recursive: true, force: true })
+    await server.remove()
+  })
 
-test('every ASCII character is in the same classes', async () => {
-  const originals = [
-    '\\d',
-    '\\D',
-    '\\w',
-    '\\W',
-    '\\s',
-    '\\S',
-    '.',
-    '[^a]',
-    '[!-/]',
-    '(?i)k',
-    '(?i)[^k-s]',
-    '[\\d\\D]',
-  ]
-  const texts = Array.from({ length: 127 }, (_, at) => String.fromCharCode(at + 1))
-  await expectAgreement(
-    originals.flatMap((original) => texts.map((one) => ({ original, normal: normal(original), text: one }))),
-  )
-})
+  test('patterns mean the same to everyone', async () => {
+    const asked = fc
+      .sample(fc.tuple(aPattern, fc.array(aText, { minLength: 6, maxLength: 6 })), 2000)
+      .flatMap(([original, texts]) => {
+        const made = normalPattern(original)
+        return 'problem' in made ? [] : texts.map((one) => ({ original, normal: made.pattern, text: one }))
+      })
+    expect(asked.length).toBeGreaterThan(4000)
+    await expectAgreement(asked)
+  }, 60_000)
 
-test('the heaviest patterns mean the same on the longest texts', async () => {
-  const letters = 'abcdefghijklmnopqrstuvwxyz'
-  const originals = [
-    '(a|b)*a(a|b){30}$',
-    'a[ab]{100}[!?]',
-    '(a[ab]{1,10}){1,5}[!?]',
-    '.{0,25}a.{0,25}b$',
-    `(${[...letters].join('*')}*){1,2}$`,
-    `(.?){15}${letters}`,
-    '(^|$|.*)'.repeat(4),
-  ]
-  const texts = ['a'.repeat(10_000), 'ab'.repeat(5000), `${'aab'.repeat(3333)}!`, letters.repeat(384)]
-  await expectAgreement(
-    originals.flatMap((original) => texts.map((one) => ({ original, normal: normal(original), text: one }))),
-  )
-}, 60_000)
+  test('every ASCII character is in the same classes', async () => {
+    const originals = [
+      '\\d',
+      '\\D',
+      '\\w',
+      '\\W',
+      '\\s',
+      '\\S',
+      '.',
+      '[^a]',
+      '[!-/]',
+      '(?i)k',
+      '(?i)[^k-s]',
+      '[\\d\\D]',
+    ]
+    const texts = Array.from({ length: 127 }, (_, at) => String.fromCharCode(at + 1))
+    await expectAgreement(
+      originals.flatMap((original) =>
+        texts.map((one) => ({ original, normal: normal(original), text: one })),
+      ),
+    )
+  })
 
-test('nothing is said of what is not there, nor of what is too long', async () => {
-  const asked = [
-    null,
-    '',
-    'a'.repeat(10_000),
-    'a'.repeat(10_001),
-    '😀'.repeat(10_000),
-    '😀'.repeat(10_001),
-  ].map((one) => ({ normal: 'a$', text: one }))
-  const said = [null, 0, 1, null, 0, null]
-  expect(await byPostgres(asked)).toEqual(said)
-  expect(bySqlite(asked)).toEqual(said)
-})
+  test('the heaviest patterns mean the same on the longest texts', async () => {
+    const letters = 'abcdefghijklmnopqrstuvwxyz'
+    const originals = [
+      '(a|b)*a(a|b){30}$',
+      'a[ab]{100}[!?]',
+      '(a[ab]{1,10}){1,5}[!?]',
+      '.{0,25}a.{0,25}b$',
+      `(${[...letters].join('*')}*){1,2}$`,
+      `(.?){15}${letters}`,
+      '(^|$|.*)'.repeat(4),
+    ]
+    const texts = ['a'.repeat(10_000), 'ab'.repeat(5000), `${'aab'.repeat(3333)}!`, letters.repeat(384)]
+    await expectAgreement(
+      originals.flatMap((original) =>
+        texts.map((one) => ({ original, normal: normal(original), text: one })),
+      ),
+    )
+  }, 60_000)
 
-test('no collation changes what a pattern means', async () => {
-  await server.query(
-    `CREATE COLLATION "loose" (provider = icu, locale = 'und-u-ks-level1', deterministic = false)`,
-  )
-  const asked = ['ä', 'A', 'a'].map((one) => ({ normal: '^[a-z]$', text: one }))
-  expect(await byPostgres(asked, 'loose')).toEqual([0, 0, 1])
+  test('nothing is said of what is not there, nor of what is too long', async () => {
+    const asked = [
+      null,
+      '',
+      'a'.repeat(10_000),
+      'a'.repeat(10_001),
+      '😀'.repeat(10_000),
+      '😀'.repeat(10_001),
+    ].map((one) => ({ normal: 'a$', text: one }))
+    const said = [null, 0, 1, null, 0, null]
+    expect(await byPostgres(asked)).toEqual(said)
+    expect(bySqlite(asked)).toEqual(said)
+  })
+
+  test('no collation changes what a pattern means', async () => {
+    await server.query(
+      `CREATE COLLATION "loose" (provider = icu, locale = 'und-u-ks-level1', deterministic = false)`,
+    )
+    const asked = ['ä', 'A', 'a'].map((one) => ({ normal: '^[a-z]$', text: one }))
+    expect(await byPostgres(asked, 'loose')).toEqual([0, 0, 1])
+  })
 })

@@ -160,7 +160,7 @@ onEveryStore('fields', everything, (server) => {
         for (const [name, value] of Object.entries(values))
           expect([name, read[name]]).toEqual([name, JSON.parse(JSON.stringify(value))])
       }),
-      { numRuns: 300 },
+      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },
     )
   }, 60_000)
 

@@ -154,17 +154,17 @@ onEveryStoreByHand('after a purge', (store) => {
     await server.start()
     try {
       const names = Object.keys(ways)
+      const stays = await send(
+        'POST',
+        '/api/people/',
+        {
+          ...person(),
+          name: `stays${canaries.splice(-7).join('')}`,
+        },
+        OTHER,
+      )
       for (const name of [...names, 'all of them']) {
         const { body } = await send('POST', '/api/people/', person())
-        const stays = await send(
-          'POST',
-          '/api/people/',
-          {
-            ...person(),
-            name: `stays${canaries.splice(-7).join('')}`,
-          },
-          OTHER,
-        )
         for (const one of name === 'all of them' ? names : [name]) await ways[one]?.(body.id)
         const before = await dumpOf(server, store)
         const hashed = /^canary/

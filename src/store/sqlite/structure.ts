@@ -40,23 +40,7 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
     place: database.filename,
     dialect,
     ddl,
-    async transact(manner, work) {
-      if (manner === 'rebuild') database.run('PRAGMA foreign_keys = OFF')
-      try {
-        if (manner === 'read') database.run('BEGIN')
-        else await beginAlone(database)
-        const result = await work(session)
-        database.run(manner === 'read' ? 'ROLLBACK' : 'COMMIT')
-        if (manner !== 'read') watch.committed()
-        return result
-      } catch (error) {
-        watch.failed(error)
-        if (database.inTransaction) database.run('ROLLBACK')
-        throw error
-      } finally {
-        database.run('PRAGMA foreign_keys = ON')
-      }
-    },
+    transact: (manner, work) => inTransaction(database, watch, manner, () => work(session)),
     async insert(table, columns, rows) {
       const encoders = columns.map(({ kind, scale = 0 }) => dialect.encode(kind, scale))
       const marks = columns.map((_, at) => `?${at + 1}`).join(', ')
@@ -65,26 +49,40 @@ export function structureOf(database: Database, watch: Watch = unwatched): Struc
         dialect.placeholder,
       )
       using insert = database.prepare(`${text}(${marks})`)
-      // Whatever a row refers to may come later.
-      database.run('PRAGMA foreign_keys = OFF')
-      try {
-        await beginAlone(database)
+      // The target of a reference may come later than the row that refers to it.
+      await inTransaction(database, watch, 'rebuild', async () => {
         for (const row of rows)
           insert.run(...row.map((value, at) => (value === null ? null : (encoders[at]?.(value) ?? null))))
-        database.run('COMMIT')
-        watch.committed()
-      } catch (error) {
-        watch.failed(error)
-        if (database.inTransaction) database.run('ROLLBACK')
-        throw error
-      } finally {
-        database.run('PRAGMA foreign_keys = ON')
-      }
+      })
     },
     // A copy of a file, or one that was restored, is another file.
     origin: async () => String(statSync(database.filename, { throwIfNoEntry: false })?.ino ?? ''),
     inspect,
     isTaken: (error) => meaningOf(error).kind === 'unique',
+  }
+}
+
+/** `rebuild`: without foreign keys. */
+async function inTransaction<T>(
+  database: Database,
+  watch: Watch,
+  manner: Parameters<Structure['transact']>[0],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (manner === 'rebuild') database.run('PRAGMA foreign_keys = OFF')
+  try {
+    if (manner === 'read') database.run('BEGIN')
+    else await beginAlone(database)
+    const result = await work()
+    database.run(manner === 'read' ? 'ROLLBACK' : 'COMMIT')
+    if (manner !== 'read') watch.committed()
+    return result
+  } catch (error) {
+    watch.failed(error)
+    if (database.inTransaction) database.run('ROLLBACK')
+    throw error
+  } finally {
+    database.run('PRAGMA foreign_keys = ON')
   }
 }
 

@@ -17,7 +17,7 @@ export function valueAt(values: unknown, path: string): unknown {
     .reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), values)
 }
 
-/** The same values with something else there. The path is one of the Model's. */
+/** A copy with another value at a dot path of the Model. */
 export function withValueAt(values: object, path: string, value: unknown): object {
   const [name = '', ...rest] = path.split('.')
   const inner = valueAt(values, name)

@@ -9,13 +9,13 @@ import type { Context } from './context.ts'
 const RUN = 'Takeback-Run'
 const REASON = 'Takeback-Reason'
 
-/** What a caller says about a write: the run that it belongs to, and why it is made. */
+/** The run that a write belongs to, and its reason. */
 export interface Note {
   readonly run: string | null
   readonly reason: string | null
 }
 
-/** From the headers; `null` where there is neither. */
+/** From the headers; `null` if there is neither. */
 export function parseNote(run: string | null, reason: string | null): Note | null {
   if (run === null && reason === null) return null
   const errors: Errors = new Map()
@@ -32,7 +32,7 @@ export function isRun(text: string): boolean {
   return text.length <= budget.runCharacters && /^[\x21-\x7e]+$/.test(text)
 }
 
-/** Without control characters but for tabs and ends of lines: it is shown on terminals. */
+/** Without control characters except tabs and line ends, since it is shown on terminals. */
 function decode(text: string): string | undefined {
   if (!/^[\x20-\x7e]+$/.test(text)) return undefined
   try {
@@ -64,7 +64,7 @@ function* annotate<T>(context: Context, note: Note, act: Act<T>): Act<T> {
   return next.value
 }
 
-/** What is asked, and the operation that is noted by it. Of what is asked together, the first has the note: all are done, or none. */
+/** The request to the Store, and the operation whose note it writes. Of requests sent together, the first has the note: all are done, or none. */
 function withNote(
   context: Context,
   note: Note,
@@ -93,7 +93,7 @@ function noteFirst(
   return { ...ask, steps: [notes.take, ...steps], params: { ...params, $run: run, $reason: reason } }
 }
 
-/** What `undo` binds: the operations that are taken back. */
+/** The parameters of `undo`: the operations that are taken back. */
 export function undoneParams(operations: Iterable<string>): Params {
   return { $taken: JSON.stringify([...new Set(operations)].map((operation) => [operation])) }
 }

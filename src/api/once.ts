@@ -8,18 +8,18 @@ import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
 
 const HEADER = 'Idempotency-Key'
-/** How long an answer is kept for those who ask again. */
+/** How long an answer is kept for repeated requests. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-/** A request that may come again, if it has a key. */
+/** A request that may be repeated, if it has a key. */
 export interface Repeatable {
   readonly caller: Caller
   /** `Idempotency-Key` */
   readonly key: string | null
-  /** The method and the path, in one spelling. */
+  /** The method and the path, normalised. */
   readonly target: string
   readonly body: unknown
-  /** What the caller says about it. */
+  /** Its run and reason. */
   readonly note: Note | null
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
@@ -31,7 +31,7 @@ export function fromSystem(body: unknown): Repeatable {
   return { caller, body, key: null, note: null, target: '', signal: new AbortController().signal }
 }
 
-/** One thing after the other, unless it is to be done once. */
+/** With a key: once, in one transaction. Without: each write is its own transaction. */
 export function performOnce(
   context: Context,
   request: Repeatable,
@@ -42,7 +42,7 @@ export function performOnce(
     : withKey(context, request, request.key, make)
 }
 
-/** In one transaction in any case. */
+/** Always in one transaction. */
 export function transactOnce(
   context: Context,
   request: Repeatable,
@@ -54,8 +54,8 @@ export function transactOnce(
 }
 
 /**
- * Does it once, however often it is asked for: the key is taken, the act done and its answer put down in one
- * transaction, so neither a crash nor a second server can come between. What fails leaves the key free.
+ * Runs a request once, however often it is sent: taking the key, the act and storing its answer are one transaction, so
+ * neither a crash nor a second server can come between. A failure leaves the key free.
  */
 function withKey(
   context: Context,
@@ -89,7 +89,7 @@ function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>):
   throw new Failure('busy')
 }
 
-/** The first answer; undefined where it has just been cleared out. */
+/** The first answer; undefined if it has just been erased. */
 function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undefined> {
   const [row] = yield* read(answers.find, params)
   if (row === undefined) return undefined
@@ -98,12 +98,12 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },
-    // What was purged since is not told again.
+    // Without a body if something in it was purged since.
     ...(body != null && { body: String(body) }),
   }
 }
 
-/** Nothing that was sent is kept: not even a weak secret could be guessed from this without the key. */
+/** Only hashes are kept. Without the key, not even a weak secret in the request can be guessed from them. */
 function answerParams({ caller, target, body }: Repeatable, key: string): Params {
   const whose = JSON.stringify([actorName(caller.actor), key])
   return {
@@ -114,7 +114,7 @@ function answerParams({ caller, target, body }: Repeatable, key: string): Params
   }
 }
 
-/** By service time, so that no jump of a clock frees a key. */
+/** Uses service time, so that a clock that jumps does not free a key. */
 export function keptNow({ serviceTime }: Context): Params {
   return { $now: serviceTime.text(), $expired: serviceTime.text(-KEPT_MS) }
 }

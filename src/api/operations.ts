@@ -71,7 +71,7 @@ function openOperationsCursor(text: string, errors: Errors): OperationPlace | un
   return note(errors, 'cursor', 'is not a cursor of this list')
 }
 
-/** `GET /api/operations/<id>/`: one of them, with its changes. */
+/** `GET /api/operations/<id>/`: one operation with its changes. */
 export async function operation(
   context: Context,
   actor: Actor,
@@ -136,7 +136,7 @@ export function visibleTo(actor: Actor, filter: OperationFilter): OperationFilte
   return { ...filter, actor: { user: { name: own.entity, id: own.id }, via } }
 }
 
-/** Which operations are meant: all that is given must hold. */
+/** Operations must match all of these. */
 export function parseFilter(
   { model }: Context,
   given: Partial<Record<'actor' | 'since' | 'until' | 'entity' | 'run', string | undefined>>,

@@ -5,8 +5,8 @@ import type { Outcome } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * One thing after the other: each write is a transaction of its own, which others may come between. Once the first is
- * done, the rest is too, whether or not anybody still waits for the answer.
+ * Runs an act step by step: each write is its own transaction, and others may write in between. After the first write,
+ * the rest is done even if the client has disconnected.
  */
 export async function perform<T>(store: Store, act: Act<T>, signal?: AbortSignal): Promise<T> {
   let next = act.next()
@@ -38,8 +38,8 @@ async function replyAside(
 }
 
 /**
- * All of it in one transaction, or nothing. What takes its time is not waited for while others wait for us: the first
- * time through is a rehearsal then, which leaves nothing behind but what there is to work on.
+ * Runs an act in one transaction. Slow work is not done while others wait for the transaction: it is found by a first run,
+ * a rehearsal that is rolled back.
  */
 export async function transact<T>(store: Store, make: () => Act<T>, signal?: AbortSignal): Promise<T> {
   const known = new Map<string, string>()
@@ -77,7 +77,7 @@ export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> 
 
 class Rehearsed extends Error {}
 
-/** A few at a time, so that others have their turn. */
+/** A few at a time, so that other requests can run in between. */
 async function prepare(
   missing: ReadonlyMap<string, Run>,
   known: Map<string, string>,
@@ -108,7 +108,7 @@ const AT_ONCE = 2
 
 class Rehearsal extends Error {}
 
-/** One way through an act, inside a transaction. */
+/** One run of an act inside a transaction. */
 class Stage {
   readonly missing = new Map<string, Run>()
   readonly after: (() => void | Promise<void>)[] = []
@@ -119,10 +119,7 @@ class Stage {
     this.#known = known
   }
 
-  /**
-   * Lets through what is for the Store. Before the first write there is nothing to rehearse: what would be written would
-   * only use up ids.
-   */
+  /** Passes on requests for the Store. If work is missing, it ends before the first write, which would only use up ids. */
   *play<T>(act: Act<T>): Work<T> {
     let next = act.next()
     let writes = false
@@ -141,7 +138,7 @@ class Stage {
   #reply(ask: Effect): Outcome {
     if (ask.kind === 'after') this.after.push(ask.run)
     if (ask.kind !== 'work') return NOTHING
-    // By its place too: what comes of the same twice need not be the same.
+    // The key has its position, since the same work done twice may have different results.
     const key = `${this.#works++} ${ask.on}`
     const found = this.#known.get(key)
     if (found === undefined) this.missing.set(key, ask.run)

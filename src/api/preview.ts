@@ -15,14 +15,14 @@ interface Previewed {
   readonly taken: TakenBack
   readonly undone: readonly string[]
   readonly dryRun: boolean
-  /** What must come of it. */
+  /** The plan that it must match. */
   readonly plan: string | undefined
   readonly offset: number
 }
 
 /**
- * What an undo has changed, as the journal has it: of a preview the very rows that are given up again. Throws where a
- * plan was asked for and this is another one.
+ * What an undo has changed, read from the journal; for a preview, from the rows that are rolled back afterwards. Throws
+ * if it does not match the plan that was sent.
  */
 export function* undoAnswer(
   context: Context,
@@ -60,7 +60,7 @@ export interface ShownChange {
   readonly changed: object
 }
 
-/** A page of what an operation has changed, of each Entity what the actor sees of it. */
+/** A page of the changes of an operation, with the values that the actor may see. */
 export function* changesOf(
   context: Context,
   actor: Actor,
@@ -106,8 +106,8 @@ function withMore(change: ShownChange, taken: TakenBack): object {
 }
 
 /**
- * Stands for all that would be done, whoever it is shown to: the operations that are taken back, and of every Entity its
- * version, what happens to it and all values that it gets. Times are left out, since they are those of the preview.
+ * A digest of everything that would be done, the same for every caller: the operations that are taken back, and for every
+ * Entity its version, the kind of change and all new values. Times are left out, since they are those of the preview.
  */
 function* planToken(
   context: Context,

@@ -2,7 +2,7 @@ import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 
-/** The parameters of a URL behind its `?`, the token left out. Whatever is not among the names that are taken is refused. */
+/** The query parameters of a URL, without the token. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
   readonly #twice: readonly string[]
@@ -22,7 +22,7 @@ export class Query<Name extends string = string> {
     this.#names = names
   }
 
-  /** The names that are taken. */
+  /** The known names. */
   get names(): readonly Name[] {
     return this.#names
   }
@@ -52,7 +52,7 @@ export class Query<Name extends string = string> {
     return (this.#values.get(name) ?? '0') !== '0'
   }
 
-  /** For calls that take no parameters: throws where there is one. */
+  /** For calls without parameters: throws if there is one. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#twice.length === 0) return
     const errors: Errors = new Map()
@@ -63,7 +63,7 @@ export class Query<Name extends string = string> {
   static readonly empty: Query<never> = new Query([], [])
 }
 
-/** `1` is yes, `0` or nothing is no, all else is wrong. */
+/** `1` is true, `0` or absent is false, anything else is an error. */
 export function parseFlag(name: string, value: string | undefined, errors: Errors): boolean {
   if (value !== undefined && value !== '0' && value !== '1') note(errors, name, 'must be 1 or 0')
   return value === '1'
@@ -83,7 +83,7 @@ export function parsePast(
     : note(errors, 'at', `is before ${first}: the journal does not go back that far`)
 }
 
-/** A time with a zone, in its one form. */
+/** A time with a zone, normalised. */
 export function parseTime(name: string, value: string | undefined, errors: Errors): string | undefined {
   if (value === undefined) return undefined
   return (

@@ -13,7 +13,7 @@ export interface TakenTokens {
   readonly count: number
 }
 
-/** Whoever takes less than this part of the refill is not told to others: so few are nobody's loss. */
+/** Counts below this part of the refill rate are not shared with other instances: they do not matter. */
 const NOTABLE = 0.1
 
 /** One bucket for each address or user, in memory, so that a request costs next to nothing. */
@@ -43,7 +43,7 @@ export class RateCounter {
     return entry
   }
 
-  /** Those whose bucket is full have taken nothing; then the oldest half. */
+  /** Forgets full buckets, then the oldest half. */
   #forget(now: number): void {
     for (const [key, { fullAt }] of this.#entries) if (fullAt <= now) this.#entries.delete(key)
     const most = budget.rateKeys / 2
@@ -53,7 +53,7 @@ export class RateCounter {
     }
   }
 
-  /** What others should know since they were told last, `ms` ago; the greatest first. */
+  /** The counts to share since the last exchange, `ms` ago; the largest first. */
   exchange(ms: number): TakenTokens[] {
     const touched = this.#touched
     this.#touched = []
@@ -68,7 +68,7 @@ export class RateCounter {
       .sort((a, b) => b.count - a.count)
   }
 
-  /** What all instances have taken together; what was taken here meanwhile comes on top. */
+  /** Sets what all instances have taken together; what was taken here in the meantime is added. */
   learn(key: string, fullAt: number): void {
     const entry = this.#entries.get(key)
     if (entry !== undefined) entry.fullAt = Math.max(entry.fullAt, fullAt + entry.count * this.bucket.cost)

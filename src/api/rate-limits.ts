@@ -7,9 +7,9 @@ import { type Standing, TokenBucket } from './token-bucket.ts'
 
 const EXCHANGE_MS = 1000
 const CLEAR_MS = 60_000
-/** How many buckets somebody can owe. */
+/** How far a bucket can be overdrawn, in buckets. */
 const DEBT = 2
-/** So many rows are written at each exchange: those of whoever takes most. */
+/** How many rows are written at each exchange: those with the largest counts. */
 const EXCHANGED_MAX = 100
 
 /** Of an address and of a user. */
@@ -19,8 +19,8 @@ interface Counters {
 }
 
 /**
- * How often somebody may call. Reads and writes are counted in memory; once a second instances tell each other through
- * the database who has taken much, and the sum counts. Sign-ups are counted in the database, one by one.
+ * The rate limits. Reads and writes are counted in memory; once a second the instances share large counts through the
+ * database, and the sum counts. Sign-ups are counted in the database, one by one.
  */
 export class RateLimits {
   readonly #store: Store
@@ -46,7 +46,7 @@ export class RateLimits {
     this.#counters = { reads: counters('reads', reads), writes: counters('writes', writes) }
   }
 
-  /** Counts a request. Throws where nothing is left; undefined where there is no such limit. */
+  /** Counts a request. Throws if nothing is left; undefined if there is no such limit. */
   count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
     return this.#counters[kind]?.[whose].take(key, performance.now())
   }
@@ -97,10 +97,10 @@ export class RateLimits {
     await this.#store.write(this.#plan.clear, {})
   }
 
-  /** Tells what was taken here, and learns what was taken everywhere. */
+  /** Shares what was taken here, and learns what was taken everywhere. */
   async #exchange(counter: RateCounter, ms: number): Promise<void> {
     const { name, cost, window } = counter.bucket
-    // Instances may have given more than there was before they heard of each other. That is a debt, but not for long.
+    // Instances may have given more than there was before they shared their counts. That is a debt, but a limited one.
     const most = Math.round(DEBT * window)
     const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
     if (told.length > 0) this.#wrote = true

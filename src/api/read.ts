@@ -45,7 +45,7 @@ export async function readOne(
   return entityAnswer(200, plan, entityRow(row))
 }
 
-/** Throws the rule that hides it, where one does. */
+/** Throws with the rule that hides the Entity, if one does. */
 async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
   const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
   const state = entityState(row)

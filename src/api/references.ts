@@ -6,10 +6,10 @@ import { type Errors, Failure, note } from '../errors.ts'
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
 const ESCAPED = /^\$\$+(?:0|[1-9]\d{0,3})\.[A-Za-z_]\w*(?:\.\w+)*$/
 
-/** What earlier parts have answered, as JSON has it; undefined where one has no body. */
+/** The answers of earlier parts, parsed; undefined if one has no body. */
 export type Answered = readonly { readonly value: unknown }[]
 
-/** How many bytes a batch may still have, with what references bring along in their place. */
+/** How many bytes a batch may still grow by filling in references. */
 export class Allowance {
   #left: number | undefined
   readonly #sent: unknown
@@ -18,7 +18,7 @@ export class Allowance {
     this.#sent = sent
   }
 
-  /** Most references are to an id, which is about as long as they are: only for others the batch is measured. */
+  /** Most references are to an id, which is about as long as the reference. The batch is measured only for others. */
   take(value: unknown): void {
     if (typeof value === 'number') return
     this.#left ??= budget.bodyBytes - jsonBytes(this.#sent)
@@ -39,8 +39,8 @@ export interface Filling {
 }
 
 /**
- * A value in which texts such as `$0.id` stand for what an earlier part has answered, with these in their place.
- * `$$0.id` is the text `$0.id`; any other text is just that.
+ * Replaces texts such as `$0.id` by that value of the answer of an earlier part.
+ * `$$0.id` is the text `$0.id`. Other texts stay as they are.
  */
 export function fillIn(value: unknown, path: string, filling: Filling): unknown {
   if (typeof value === 'string') return fillInText(value, path, filling)
@@ -63,7 +63,7 @@ export function fillInText(text: string, path: string, { answered, errors, allow
   return found
 }
 
-/** Only what JSON has: a list's `length` is its own too, but does not stand in the answer. */
+/** Only what is in the JSON: a list also has its own `length`. */
 function memberAt(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   const isThere = Object.prototype.propertyIsEnumerable.call(value, name)

@@ -36,9 +36,9 @@ interface Removal {
   readonly id: number
   readonly query: Query<'restore' | 'purge' | 'with' | 'dry_run'>
   readonly when: Preconditions
-  /** The one that it is a part of, if any. */
+  /** The operation that it belongs to, if any. */
   readonly operation?: string
-  /** Whether nothing of it stays. */
+  /** Whether it is rolled back. */
   readonly preview?: boolean
 }
 
@@ -99,7 +99,7 @@ function* removable(
   return state
 }
 
-/** Undefined: others were faster, so look again. */
+/** Undefined if others were faster: then it is tried again. */
 function* deleteEntity(
   _context: Context,
   plan: Plan,
@@ -157,8 +157,8 @@ function* restoreWithTargets(
 }
 
 /**
- * `?dry_run=1`: what a delete or a restore would change, with all that would go along or be emptied. Run in a
- * transaction that is given up.
+ * `?dry_run=1`: everything that a delete or a restore would delete, restore or clear. Run in a transaction that is rolled
+ * back.
  */
 export function* previewRemoval(context: Context, plan: Plan, actor: Actor, removal: Removal): Act<Answer> {
   const answer = yield* remove(context, plan, actor, { ...removal, preview: true })
@@ -196,7 +196,7 @@ function purged(operation: string): KeptAnswer {
   return { status: 204, headers: { 'Takeback-Operation': operation }, shows: [] }
 }
 
-/** The operation of a purge that is not finished; undefined where it is a deletion. */
+/** The operation of an unfinished purge; undefined if it is a deletion. */
 function* purgeOf({ purges }: Context, deletion: string): Act<string | undefined> {
   const [row] = yield* read(purges.find, { $purge: deletion })
   return row === undefined ? undefined : String(row[0])

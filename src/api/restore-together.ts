@@ -11,8 +11,8 @@ interface Restored {
 }
 
 /**
- * Restores an Entity, and first whatever deleted Entity it or what comes back with it refers to. To be run in one
- * transaction. False where there is nothing to restore.
+ * Restores an Entity, and first all deleted Entities that it, or what is restored with it, refers to. To be run in one
+ * transaction. False if there is nothing to restore.
  */
 export function* restoreTogether(
   context: Context,

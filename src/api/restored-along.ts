@@ -5,8 +5,8 @@ import { type Reversal, reversedEntity } from '../journal/reversal.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 
 /**
- * What a rule forbids by itself, but a plain restore of another Entity would do along with it: whoever may restore that
- * one may take back its deletion as a whole. That is what cascaded from it, and the references that its deletion emptied.
+ * Changes that a rule forbids on their own, but that belong to the restore of another Entity: callers who may restore that
+ * one may take back its whole deletion. These are what cascaded from it, and the references that its deletion cleared.
  */
 export function excusedBy(
   reversals: readonly Reversal[],
@@ -54,7 +54,7 @@ function cascadesFrom(
   )
 }
 
-/** Only references are set, each emptied by the deletion of what it refers to again. */
+/** Whether it only sets references that were cleared by the deletion of their target. */
 function wasEmptiedWith(
   { plan, now, amendment, columns, by }: Reversal,
   restored: ReadonlyMap<string, Reversal>,

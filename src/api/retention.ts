@@ -13,16 +13,16 @@ import { perform } from './perform.ts'
 import { purge } from './remove.ts'
 
 const EVERY_MS = 10 * 60_000
-/** A purge that was begun so long ago is not under way any more: its server is gone. */
+/** After this time, an unfinished purge was abandoned by its server. */
 const PURGE_MS = 60_000
 /** The pause between two steps, for other work. */
 const PAUSE_MS = 20
 
-/** How far the clock may be from that of the database, and from the last pass: what is erased never comes back. */
+/** How far the clock may be off the database's, and ahead of the last pass, before nothing is erased. */
 const APART_MS = 60 * 60_000
 const JUMP_MS = 7 * 24 * 60 * 60_000
 
-/** Clears out what is older than it is to be kept: by one server at a time, in small steps. */
+/** Erases data that is older than declared: one server at a time, in small steps. */
 export class Retention {
   readonly #context: Context
   readonly #plan: RetentionPlan
@@ -40,7 +40,7 @@ export class Retention {
     this.#trash = [...context.plans.values()].filter(({ type }) => type.retention.trash !== undefined)
   }
 
-  /** Now and then, for as long as the server runs. */
+  /** Runs a pass at intervals while the server runs. */
   start(): void {
     const { health, observer, serviceTime, store } = this.#context
     const watch = new ClockWatch(store, observer)
@@ -51,7 +51,7 @@ export class Retention {
         const doubt = await this.passUnlessInDoubt()
         health.note('retention', doubt === '' ? undefined : new Error(doubt))
       } catch (error) {
-        // Whoever stops the server closes the database under us.
+        // A stopping server closes the database.
         if (this.#stopped) return
         health.note('retention', error)
         observer.emit({ kind: 'work_failed', work: 'retention', error })
@@ -67,7 +67,7 @@ export class Retention {
     clearInterval(this.#timer)
   }
 
-  /** One wrong clock must not erase anything: where it has jumped, nothing is cleared out until somebody confirms it. */
+  /** A wrong clock must not erase anything: after a jump, nothing is erased until somebody confirms the clock. */
   async passUnlessInDoubt(now = Date.now()): Promise<string> {
     const doubt = this.#erases ? await this.#doubtOf(now) : ''
     if (doubt !== '' && !this.#doubted) this.#context.observer.emit({ kind: 'clock_doubted', doubt })
@@ -78,12 +78,12 @@ export class Retention {
     return ''
   }
 
-  /** Whether anything is declared to go: otherwise there are only kept answers to clear out. */
+  /** Whether any retention is declared; otherwise there are only kept answers to erase. */
   get #erases(): boolean {
     return this.#trash.length > 0 || this.#plan.types.length > 0
   }
 
-  /** From here on the clock is believed. */
+  /** From here on the clock is trusted. */
   async confirm(now = Date.now()): Promise<void> {
     await this.#context.store.write(this.#plan.confirm, { $now: new Date(now).toISOString() })
   }
@@ -104,7 +104,7 @@ export class Retention {
     return { marks: Marks.read(text == null ? undefined : String(text)), last: Number(last ?? 0) }
   }
 
-  /** Why the clock is not believed; empty where it is. */
+  /** Why the clock is not trusted; empty if it is. */
   async #doubtOf(now: number): Promise<string> {
     const time = new Date(now).toISOString()
     const [row = []] = await this.#context.store.read(this.#plan.clocks, { $at: time })
@@ -116,7 +116,7 @@ export class Retention {
     return `The clock says ${time}, but the last time that it was believed was ${new Date(last).toISOString()}`
   }
 
-  /** Once through all that has become old; how much went. One at a time, in this process and among all. */
+  /** One pass over everything that has become old; returns how much was erased. One runs at a time, over all servers. */
   async pass(now = Date.now()): Promise<{ purged: number; leased: boolean }> {
     if (this.#underWay || this.#stopped) return { purged: 0, leased: false }
     this.#underWay = true
@@ -147,7 +147,7 @@ export class Retention {
     return purged
   }
 
-  /** Where everything is kept, there are only answers and interrupted purges. */
+  /** Without declared retention, there are only kept answers and interrupted purges. */
   async #anyToDo(now: number): Promise<boolean> {
     if (this.#erases) return true
     const { store, answers, purges } = this.#context
@@ -158,7 +158,7 @@ export class Retention {
     return found.some((rows) => rows.length > 0)
   }
 
-  /** What a server that is gone has begun. */
+  /** Finishes what a server that is gone has begun. */
   async #finishPurges(now: number): Promise<void> {
     const { store, purges, plans } = this.#context
     for (const [begun] of await store.read(purges.unfinished, begunBefore(now))) {
@@ -215,13 +215,13 @@ export class Retention {
       this.#context.observer.emit({ kind: 'purged', entity: plan.type.name, id, entities, operation })
       return true
     } catch (error) {
-      // Others still refer to it, or it went with another one: perhaps the next time.
+      // Others still refer to it, or it was purged with another one: the next pass tries again.
       if (!(error instanceof Failure) || error.code === 'unavailable') throw error
       return false
     }
   }
 
-  /** Types that keep their journal equally long, and have come equally far, go together. */
+  /** Types with the same retention and the same progress are processed together. */
   async #walks(now: number): Promise<Walk[]> {
     const { types, places } = this.#plan
     if (types.length === 0) return []
@@ -239,7 +239,7 @@ export class Retention {
     return [...walks.values()]
   }
 
-  /** From where the last pass has come to. Each step keeps its place, so that a pass which fails loses nothing. */
+  /** Continues where the last pass ended. Each step stores its position, so that a pass that fails loses nothing. */
   async #cut({ after: from, before, types }: Walk, marks: Marks): Promise<void> {
     const old = { $before: before, $sure: marks.surelyBefore(before), $last: marks.surelyAfter(before) }
     for (let after = from; ; ) {

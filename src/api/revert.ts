@@ -84,7 +84,7 @@ class Revert {
     this.#wanted = wanted
   }
 
-  /** Undefined: others were faster, so look again. */
+  /** Undefined if others were faster: then it is tried again. */
   *attempt(entity: EntityState): Act<KeptAnswer | undefined> {
     const former = yield* this.#former(entity.id)
     const secrets = yield* secretsOf(this.#context, this.#actor, this.#plan, [entity.id])
@@ -154,7 +154,7 @@ class Revert {
   }
 }
 
-/** All of it, hidden fields too, for those who may see it and its history. */
+/** The whole Entity, hidden fields included, if the caller may see it and its history. */
 function* whole(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const params = { ...askedBy(actor), $id: id }
   const seen = yield* stateOf(plan.view(actor), params)

@@ -9,8 +9,8 @@ import { type Context, isMatch } from './context.ts'
 export type SealedRow = readonly [id: number, column: string, version: number, value: string | null]
 
 /**
- * Steps to be put before an update that sets secrets, which keep what they were. What was read must still be there when
- * it is written, so the update is held to that version.
+ * Steps before an update that sets secrets: they keep the old values. These must be unchanged when the update is
+ * written, so the update requires that version.
  */
 export function* sealFormer(context: Context, plan: Plan, params: Params): Act<readonly Step[]> {
   const { seals } = plan
@@ -40,7 +40,7 @@ export function sealOne(
   return [id, column, version, hash == null ? null : seals.seal(String(hash), sealedAbout(id, version))]
 }
 
-/** Not by names, which may change. */
+/** Without names, which may change. */
 export function sealedAbout(id: number, version: number): string {
   return `${id}/${version}`
 }

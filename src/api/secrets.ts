@@ -64,7 +64,7 @@ export class SecretPast {
   }
 }
 
-/** Undefined where the type has no secrets. Nobody but an admin gets a password back: a token alone must not do. */
+/** Undefined if the type has no secrets. Only admins can set a password back: a token alone must not be enough. */
 export function* secretsOf(
   context: Context,
   actor: Actor,

@@ -32,7 +32,7 @@ interface Self {
   readonly passwordExpiry: string | undefined
 }
 
-/** The user that calls, in full. */
+/** The calling user, with hash and session. */
 async function callerOf(context: Context, { actor, session }: Caller, query: Query): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
   query.refuseAll()
@@ -42,7 +42,7 @@ async function callerOf(context: Context, { actor, session }: Caller, query: Que
     login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: actor.id })
   if (plan === undefined || login === undefined || row === undefined) throw badToken()
   const self = login.readSelf(row)
-  // The token's own epoch: one that has been ended must not be exchanged for one that has not.
+  // Checks the token's own epoch: an ended token must not be exchanged for a valid one.
   if (Number(self.epoch) !== session.epoch) throw badToken()
   return {
     plan,
@@ -62,7 +62,7 @@ export async function me(context: Context, caller: Caller, query: Query): Promis
   return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
 }
 
-/** `POST /api/auth/refresh`: a new token of the same session; the one that was sent dies. Of many at once, one wins. */
+/** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
 export async function refresh(
   context: Context,
   caller: Caller,
@@ -82,7 +82,7 @@ function endedNow({ serviceTime }: Context): Params {
   return { $until: serviceTime.text(ENDED_MS), $now: serviceTime.text() }
 }
 
-/** `POST /api/auth/logout`: all tokens of this session die. */
+/** `POST /api/auth/logout`: all tokens of this session stop working. */
 export async function logout(
   context: Context,
   caller: Caller,
@@ -96,7 +96,7 @@ export async function logout(
   return { status: 204 }
 }
 
-/** `POST /api/auth/password`: all tokens of the user die, and a new one comes back. */
+/** `POST /api/auth/password`: all tokens of the user stop working, and a new one is returned. */
 export async function changePassword(
   context: Context,
   caller: Caller,
@@ -122,7 +122,7 @@ export async function changePassword(
   return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
 
-/** Whether nobody else has set another one since `$epoch`. Other changes of the user are not in the way. */
+/** False if the password was changed since `$epoch`. Other changes of the user do not matter. */
 function* setPassword(context: Context, plan: Plan, params: Params): Act<boolean> {
   const steps = plan.view(system).writes.update(params, { partial: true, guarded: [] })
   for (let tries = 0; tries < TRIES; tries++) {

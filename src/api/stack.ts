@@ -40,12 +40,12 @@ export type StackWay = 'undo' | 'redo'
 interface VersionStep extends StackChange {
   readonly first: number
   readonly last: number
-  /** Whether it was there before and after; undefined before it was made, or where that is not known any more. */
+  /** Whether the Entity was live before and after; undefined before its create, or if it is no longer known. */
   readonly before: boolean | undefined
   readonly after: boolean
 }
 
-/** There is one change to take back: nothing of it can be skipped. */
+/** Without `skip_conflicts`: there is only one change. */
 const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts')
 
 interface Asking {
@@ -108,7 +108,7 @@ function* seen(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   return state
 }
 
-/** What can be undone and redone, from as many versions as are looked at. */
+/** What can be undone and redone, from the newest versions. */
 function* stackIn(context: Context, plan: Plan, id: number) {
   const found = yield* read(plan.history.kinds(budget.stackVersions), { $id: id })
   const rows = found.map(kindColumns.read)

@@ -3,7 +3,7 @@ import { Snapshot } from '../journal/versions.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Context } from './context.ts'
 
-/** Entities as they stand, by name (`bookings/7`); what was purged is not in it. */
+/** Entities as they are now, by name (`bookings/7`), without purged ones. */
 export function* statesOf(
   context: Context,
   entities: readonly { readonly entity: string; readonly id: number }[],

@@ -1,7 +1,7 @@
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/
 const TAGS = new RegExp(`^[ \\t,]*(?:${TAG.source}[ \\t]*(?:,[ \\t,]*|$))+$`)
 
-/** What a list of tags looks like, for whoever sent something else. */
+/** The message for an invalid list of tags. */
 export const TAGS_EXPECTED =
   'must be an ETag in its double quotes, such as "3", several with commas between, or *'
 

@@ -30,21 +30,21 @@ import { statesOf } from './states.ts'
 export type With = 'targets' | 'dependents'
 
 export interface Wanted {
-  /** Whose changes are taken back. */
+  /** The operations to take back. */
   readonly operations: readonly string[]
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
   /** Only what they did to one Entity, which must still be at this version. */
   readonly only?: { readonly entity: string; readonly id: number; readonly version: number }
-  /** Whether they are somebody else's: then it must be a deletion, and all that it took theirs to restore. */
+  /** Whether they are somebody else's: then it must be a deletion, and the caller must be allowed to restore all of it. */
   readonly foreign: boolean
 }
 
-/** The one Entity that was asked for has been changed meanwhile. */
+/** The requested Entity was changed in the meantime. */
 export class MovedOn extends Error {}
 
 export interface TakenBack {
-  /** The operation that did it; `null` where there was nothing to do. */
+  /** The new operation; `null` if there was nothing to do. */
   readonly operation: string | null
   readonly skipped: Conflicts
   /** By Entity, dot paths that could not be set. */
@@ -53,7 +53,7 @@ export interface TakenBack {
   readonly secrets: ReadonlyMap<string, readonly string[]>
 }
 
-/** What the operations have touched and is not skipped. */
+/** What the operations have changed, without what is skipped. */
 interface TouchedNow {
   readonly reversals: readonly Reversal[]
   /** What cannot be taken back, and why. */
@@ -91,7 +91,7 @@ class TakeBack {
   readonly #view: Pick<View, 'viewer' | 'disclosure'>
   readonly #operation: Params & { $operation: string }
   readonly #skipped: Conflicts = new Map()
-  /** Entities that come along with a restore of others. */
+  /** Entities that are restored together with others. */
   #along: ReadonlySet<string> = new Set()
   readonly #dependents = new Dependents()
   /** Secrets that stay as they are. */
@@ -109,7 +109,7 @@ class TakeBack {
     this.#view = plan.view(actor)
   }
 
-  /** `moved`: others were faster. `again`: there is more to be looked at. */
+  /** `moved`: others were faster. `again`: there is more to do. */
   *attempt(): Act<TakenBack | 'moved' | 'again'> {
     const found = yield* this.#look()
     if (this.#wanted.foreign) yield* this.#refuseForeign(found)
@@ -169,7 +169,7 @@ class TakeBack {
     for (const [name, sentences] of conflicts) addSentences(this.#skipped, name, sentences)
   }
 
-  /** Everything that was touched and is not skipped: what would take it back, or why that is not known any more. */
+  /** Everything that was changed and is not skipped: its reversal, or why that is no longer known. */
   *#look(): Act<TouchedNow> {
     const { plans, operations } = this.#context
     const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
@@ -238,7 +238,7 @@ class TakeBack {
     return { touched: all, now }
   }
 
-  /** Somebody else's operation is there only for those who may restore all that it deleted, be it live again by now. */
+  /** The operation of another user exists only for callers who may restore all that it deleted, even if it is live again. */
   *#refuseForeign({ reversals, lost }: TouchedNow): Act<void> {
     const asked = reversals.flatMap((one): Reversal[] => {
       if (!isEmpty(one)) return [one]
@@ -275,7 +275,7 @@ class TakeBack {
     return (['update', 'delete', 'restore'] as const).some((act) => may[act] !== no)
   }
 
-  /** Nobody takes back their own account: who would be left to undo that? */
+  /** Nobody can undo the create of their own account: they could not undo that again. */
   #isSelf({ plan, amendment }: Reversal): boolean {
     const user = userOf(this.#actor)
     return amendment.kind === 'delete' && plan.type.name === user?.entity && amendment.id === user.id
@@ -338,7 +338,7 @@ class TakeBack {
     return found
   }
 
-  /** What was asked to be done besides is done; the obstacles that are left. */
+  /** Resolves conflicts as `with` says, and returns the rest. */
   *#remedy(obstacles: readonly Obstacle[]): Act<readonly Obstacle[]> {
     let left = obstacles
     if (this.#wanted.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
@@ -352,7 +352,7 @@ class TakeBack {
     return left
   }
 
-  /** False where it could not be: then it stands in the way as before. */
+  /** False if it could not be restored: then the conflict stays. */
   *#restore(target: string): Act<boolean> {
     const [type = '', id = ''] = target.split('/')
     const operation = this.#operation.$operation

@@ -1,7 +1,7 @@
 import type { Rate } from '../budget.ts'
 import { Failure } from '../errors.ts'
 
-/** What a limit has left for somebody, as an answer tells it. */
+/** What is left of a limit, for the headers of an answer. */
 export interface Standing {
   /** For `RateLimit-Policy`. */
   readonly policy: string
@@ -10,8 +10,8 @@ export interface Standing {
 }
 
 /**
- * A token bucket: so many at once, refilled so fast. What it holds is kept as one number, the time at which it is full
- * again; taking a token puts that off.
+ * A token bucket with a burst and a refill rate. Its level is stored as one number, the time at which it is full again;
+ * taking a token postpones that time.
  */
 export class TokenBucket {
   readonly name: string
@@ -30,10 +30,10 @@ export class TokenBucket {
     this.policy = `"${name}";q=${burst};w=${Math.ceil(this.window / 1000)}`
   }
 
-  /** When it is full again, once so many have been taken; undefined where there are not so many. */
+  /** When it is full again after taking so many tokens; undefined if there are not enough. */
   taken(fullAt: number, now: number, count = 1): number | undefined {
     const next = Math.max(fullAt, now) + count * this.cost
-    // Sums of fractions: less than a thousandth of a token is none.
+    // Tolerates rounding errors of less than a thousandth of a token.
     return next > now + this.window + this.cost / 1000 ? undefined : next
   }
 

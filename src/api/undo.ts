@@ -16,12 +16,12 @@ import { openPreviewCursor, undoAnswer } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
-/** How something is to be taken back. Each key is taken in the query and in the body. */
+/** The parameters of an undo, from the query or the body. */
 export interface UndoRequest {
   readonly dryRun: boolean
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
-  /** From a preview: what exactly is to be done. */
+  /** The `plan` of a preview. */
   readonly plan: string | undefined
   /** Where the page of a preview begins. */
   readonly offset: number
@@ -54,7 +54,7 @@ export function undoMany(context: Context, request: Repeatable, query: AskedQuer
   })
 }
 
-/** A preview is the very same, in a transaction that is given up at the end. */
+/** A preview does the same in a transaction that is rolled back. */
 function runUndo(
   context: Context,
   request: Repeatable,
@@ -110,10 +110,10 @@ function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
 const SWITCHES = ['dry_run', 'skip_conflicts'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
-/** What an undo takes in its query. */
+/** The query of an undo. */
 export type AskedQuery = Query<(typeof SWITCHES)[number] | (typeof TEXTS)[number]>
 
-/** What can be asked of any undo, in its query or in its body. */
+/** The parameters of every undo, in its query or in its body. */
 export const ASKED = [...SWITCHES, ...TEXTS] as const
 
 /** `known` are the keys that the body may have. */
@@ -158,7 +158,7 @@ function previewPlace(
   return opened ?? { plan, offset: 0 }
 }
 
-/** `targets`, `dependents`, or both with a comma between them. */
+/** `targets`, `dependents`, or both, separated by a comma. */
 export function parseWith(text: string | undefined, names: readonly With[], errors: Errors): Set<With> {
   const found = new Set<With>()
   for (const word of text?.split(',') ?? []) {

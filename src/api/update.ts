@@ -44,7 +44,7 @@ import { writing } from './parameters.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
 
-/** A merge of JSON must read before it writes, so among many at once it has to try more often. */
+/** A merge of JSON reads before it writes, so with many at once it must be retried more often. */
 const MERGES_MAX = 60
 
 /** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
@@ -124,7 +124,7 @@ function* writeChange(
   const { params, values, when, how } = change
   const view = plan.view(actor)
   const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
-  // What must be read before it is written has to be tried more often among many at once.
+  // What is read before it is written must be retried more often with many at once.
   const most = documents.length > 0 || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
@@ -203,7 +203,7 @@ export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<v
   if (row !== undefined && Number(row[0]) !== 1) throw refusal(plan, 'update', actor, true)
 }
 
-/** The Entity, if it is live and theirs to see. */
+/** The Entity, if it is live and visible to the caller. */
 function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
   const state = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
   if (state === undefined || state.deletion !== null) throw new Failure('not_found')
@@ -277,7 +277,7 @@ export const patchEntity = entityEndpoint({
     describeChange(about, {
       summary: `Change ${about.one}`,
       does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value.',
-      // It is for a part, so its example has one key.
+      // A PATCH sends only a part, so its example has one key.
       body: {
         schema: about.schema('patch'),
         example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),

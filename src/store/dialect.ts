@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 import type { ParamKind, Sql } from './sql.ts'
 
-/** A value as it is bound to a statement, or as it comes back. */
+/** A value of a parameter or of a result. */
 export type Bound = string | number | bigint | null
 export type Row = readonly Bound[]
 
@@ -11,7 +11,7 @@ export type Row = readonly Bound[]
  */
 export type Params = Record<string, Bound>
 
-/** One way on from what was reached: rows of `table` whose `column`, or whose `links`, point at a reached row of type `from`. */
+/** One edge of a closure: rows of `table` whose `column`, or whose `links`, point at a reached row of type `from`. */
 export interface Arm {
   readonly from: number
   readonly to: number
@@ -19,7 +19,7 @@ export interface Arm {
   readonly column: string
   /** The link table, of a list. */
   readonly links: string | undefined
-  /** What a row, called `c`, must fulfil besides. */
+  /** A condition on the row `c`. */
   readonly condition: Sql
 }
 
@@ -44,20 +44,20 @@ export interface Dialect {
   placeholder(position: number, kind: ParamKind): string
   /** From a value's normal form to what is bound. */
   encode(kind: ColumnKind, scale: number): (value: unknown) => Bound
-  /** What stands in an expression, bound or as a constant, as a value of its kind: so that it compares as a column would. */
+  /** A bound value or a constant with the type of its kind, so that it compares like a column. */
   literal(value: Sql, kind: ColumnKind): Sql
   /** A column's value as JSON, for `object`. */
   render(kind: ColumnKind, column: Sql, scale: number): Sql
-  /** The other way round: what a column of this kind would hold, from the dot path in a JSON that `render` has made. */
+  /** The inverse of `render`: the value of a column of this kind, from a dot path in the JSON. */
   extract(json: Sql, path: string, kind: ColumnKind, scale: number): Sql
-  /** Whether such a JSON knows nothing of a dot path, not even that it is empty. */
+  /** Whether the JSON has no such key at all, not even with `null`. */
   isAbsent(json: Sql, path: string): Sql
-  /** A sum that loses nothing of whole numbers and decimals: as a text, which `summaryOf` reads. */
+  /** An exact sum of whole numbers and decimals, as a text that `summaryOf` reads. */
   sum(value: Sql, kind: ColumnKind): Sql
-  /** The items of a list in JSON as rows, and a value in one of them: at a dot path, or the item itself. */
+  /** The items of a JSON list as rows, and a value in an item: at a dot path, or the item itself. */
   items(list: Sql, alias: Sql): Sql
   itemOf(alias: Sql, path: string, kind: ColumnKind, scale: number): Sql
-  /** How many bytes a text has, or JSON as it is written. */
+  /** The length of a text or of JSON, in bytes. */
   bytes(column: Sql, kind: 'text' | 'json'): Sql
   /** How many items a list in JSON has. */
   lengthOf(list: Sql): Sql
@@ -65,34 +65,34 @@ export interface Dialect {
   startsWith(text: Sql, part: Sql): Sql
   endsWith(text: Sql, part: Sql): Sql
   contains(text: Sql, part: Sql): Sql
-  /** A text with its capital letters of ASCII made small. */
+  /** A text with its ASCII letters in lower case. */
   lower(text: Sql): Sql
-  /** A time so many milliseconds later, and the day that a time is in. */
+  /** A time shifted by milliseconds, and the date of a time. */
   shift(time: Sql, ms: number): Sql
   day(time: Sql): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql
   array(items: readonly Sql[]): Sql
-  /** JSON that a query within the query has made, as JSON. */
+  /** Marks a text from a subquery as JSON. */
   nested(json: Sql): Sql
-  /** The bytes of a text as letters and digits that may stand in a URL. */
+  /** The bytes of a text in hexadecimal. */
   hex(text: Sql): Sql
   /** Steps that change rows of a table, then write them down: `which` picks the changed rows, `last` the inserted one. */
   journalled(change: Sql, table: string, which: Sql | 'last', journal: Journalling): readonly ChangeStep[]
-  /** Rows, each with the one of `table`, called `j`, that has the greatest `version` among those that meet the condition. */
+  /** Joins each row with the row `j` of `table` that has the greatest `version` among those that meet the condition. */
   withNewest(rows: Sql, table: Sql, condition: (alias: Sql) => Sql): Sql
-  /** The rows (`type`, `id`) that the arms reach from the root, at any depth, each once. */
+  /** The rows (`type`, `id`) that are reached from the root along the arms, at any depth, each once. */
   closure(root: Sql, arms: readonly Arm[]): Sql
-  /** What the running transaction keeps in mind: rows (`type`, `id`). How to forget all, add some, and find those of a type. */
+  /** The notes of the running transaction, rows (`type`, `id`): how to clear them, add some, and find those of a type. */
   readonly forget: readonly Sql[]
   note(rows: Sql): Sql
   noted(type: number): Sql
-  /** A table out of what is bound: a JSON list of lists, with a value for each column, encoded. */
+  /** A table from a parameter: a JSON list of lists with an encoded value for each column. */
   rows(name: string, columns: readonly { readonly name: string; readonly kind: ColumnKind }[]): Sql
-  /** The same of a JSON list of single values, as the right side of `IN`. */
+  /** The right side of `IN`, from a parameter: a JSON list of values. */
   listed(name: string, kind: 'integer' | 'text'): Sql
-  /** That a number is in such a list: so that an index finds the rows, whatever the database guesses of the list. */
+  /** That a number is in such a list, written so that the planner uses an index whatever its estimates. */
   isListed(value: Sql, name: string): Sql
-  /** That a value is among the few that a query finds: by the index of the value, whatever the database guesses of the tables. */
+  /** That a value is among the few results of a query, written so that the planner uses the index of the value. */
   isAmong(value: Sql, query: Sql): Sql
   /** At the end of a subquery: it is run for each row by itself, and never joined as a whole. */
   readonly forEachRow: Sql
@@ -101,9 +101,9 @@ export interface Dialect {
    * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.
    */
   matches(text: Sql, pattern: Sql): Sql
-  /** The members of a list of references, from what its column holds: rows to select from, and what each of them says. */
+  /** The members of a list of references as rows, from the value of its column. */
   members(list: Sql): { readonly rows: Sql; readonly target: Sql; readonly place: Sql }
-  /** The other way round: what a column holds, from rows (`target`, …) that are called `r`, in their order. */
+  /** The inverse: the value of the column, from rows `r` (`target`, …) in order. */
   listOf(rows: Sql, order: Sql): Sql
   /** Rows of a table, called `t`, in whose columns all words of a query are found, the last one as the beginning of one; and that query as it is bound. */
   readonly search: {

@@ -1,11 +1,11 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
 
-/** SQL text as a value, put together at start. Identifiers come from the Model, values are only ever bound. */
+/** SQL text as a value. Identifiers come from the Model; values are always bound. */
 export interface Sql {
   readonly parts: readonly (string | Param)[]
 }
 
-/** What a bound value is to the database: as a column's, the ids that an earlier step has noted, or many rows as JSON. */
+/** The type of a parameter: that of a column, the ids that an earlier step has noted, or rows as JSON. */
 export type ParamKind = ColumnKind | 'ids' | 'rows'
 
 interface Param {
@@ -13,7 +13,7 @@ interface Param {
   readonly kind: ParamKind
 }
 
-/** What is bound beside an Entity's own values, where it is not a text. */
+/** The kinds of parameters that are not columns and not texts. */
 const kinds: Readonly<Record<string, ParamKind>> = {
   $id: 'integer',
   $actor_id: 'integer',
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<string, ParamKind>> = {
 export interface Statement {
   readonly text: string
   readonly paramNames: readonly string[]
-  /** Whether it looks at no more rows than it gives, but for a few: its page is what it costs. */
+  /** Whether it reads hardly more rows than it returns. */
   readonly bounded?: boolean
 }
 
@@ -41,7 +41,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly Sql[]): S
   return { parts }
 }
 
-/** Texts beside each other become one: what is nested deep is copied often. */
+/** Joins adjacent texts, since deeply nested SQL is copied often. */
 function append(parts: (string | Param)[], more: Sql['parts']): void {
   for (const part of more) {
     const last = parts.at(-1)
@@ -86,7 +86,7 @@ export function and(conditions: readonly Sql[]): Sql {
   return join(conditions, sql` AND `)
 }
 
-/** How long the text will be, about: a placeholder counts as one of middle length. */
+/** The approximate length of the text. */
 export function lengthOf({ parts }: Sql): number {
   let length = 0
   for (const part of parts) length += typeof part === 'string' ? part.length : PLACEHOLDER

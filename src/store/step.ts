@@ -2,8 +2,8 @@ import type { Dialect, Row } from './dialect.ts'
 import { compile, type Sql, type Statement } from './sql.ts'
 
 /**
- * One step of a transaction. `some`: it must find or change a row; `none`: it must find none;
- * otherwise the whole transaction is refused, and nothing of it stays.
+ * One step of a transaction. `some`: it must find or change a row; `none`: it must not find any;
+ * otherwise the whole transaction is rolled back.
  */
 export interface Step {
   readonly name: string
@@ -15,10 +15,10 @@ export interface Step {
   readonly keeps?: readonly string[]
 }
 
-/** A step that is refused because others were faster, so that all of the transaction is to be tried again. */
+/** The name of a step that is refused because of a concurrent change: the whole transaction is to be tried again. */
 export const LATE = 'late'
 
-/** `unique` as the step: a value that must be unique is taken. */
+/** `step` is the refused step, or `unique` if a unique value is taken. */
 export type Outcome =
   | { readonly done: true; readonly rows: readonly Row[] }
   | { readonly done: false; readonly step: string; readonly rows: readonly Row[] }

@@ -4,7 +4,7 @@ import type { Structure } from './migration/structure.ts'
 import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
-/** A database that executes what was planned. */
+/** A database that executes Plans. */
 export interface Store {
   readonly dialect: Dialect
   readonly structure: Structure

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { SQL } from 'bun'
 import { type Cluster, startCluster } from './cluster.ts'
 import { settings } from './postgres.ts'
 
@@ -39,9 +40,16 @@ await cluster?.stop()
 if (isFast)
   console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
 
-function startPostgres(): Promise<Cluster> {
-  return startCluster('TAKEBACK_TEST_POSTGRES', settings).catch((error: Error) => {
-    console.error(error.message)
+/** Without one, all tests that need it would fail, each in its own words. */
+async function startPostgres(): Promise<Cluster> {
+  try {
+    const cluster = await startCluster('TAKEBACK_TEST_POSTGRES', settings)
+    const sql = new SQL(cluster.url, { max: 1 })
+    await sql`SELECT 1`
+    await sql.close()
+    return cluster
+  } catch (error) {
+    console.error(`The tests need PostgreSQL: ${(error as Error).message}`)
     process.exit(1)
-  })
+  }
 }

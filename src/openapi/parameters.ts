@@ -34,7 +34,7 @@ export function parametersOf(
 ): (Parameter | SharedParameter)[] {
   const ofType: Record<keyof typeof typed, () => Parameter[]> = {
     search: () => searchParameters(type),
-    sort: () => [sortParameter(type)],
+    sort: () => [sortParameter(type, model)],
     fields: () => [fieldsParameter(type)],
     expand: () => expandParameters(type, model),
     figures: () => figureParameters(type),
@@ -56,8 +56,9 @@ function fieldsParameter(type: EntityType): Parameter {
   return severalOf('fields', 'The dot paths to return. Default: all.', paths)
 }
 
-function sortParameter(type: EntityType): Parameter {
-  const paths = [...comparablesOf(type).keys()].flatMap((path) => [path, `-${path}`])
+function sortParameter(type: EntityType, model: Model): Parameter {
+  const sizes = reversesOf(model, type.name).map(({ name }) => `size(${name})`)
+  const paths = [...comparablesOf(type).keys(), ...sizes].flatMap((path) => [path, `-${path}`])
   const parameter = severalOf('sort', 'The dot paths to sort by; `-` for descending. Default: `id`.', paths)
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }

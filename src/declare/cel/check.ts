@@ -181,13 +181,15 @@ class OneReader implements Reader {
     if (base.is === 'thing') return this.#unknownField(node, name, base.thing.members, of)
     if (base.is === 'list') return this.fail(node, `names "${name}" of a list; use exists(x, x.${name} …)`)
     if (base.is !== 'nothing') return this.fail(node, `has nothing called "${name}" in it`)
-    return this.#unknownField(node, name, { names: base.candidates.flatMap((one) => one.names) }, of)
+    const names = base.candidates.flatMap((one) => one.names)
+    const hint = () => base.candidates.map((one) => one.hint?.(name)).find((one) => one !== undefined)
+    return this.#unknownField(node, name, { names, hint }, of)
   }
 
   #unknownField(node: Node, name: string, known: Pick<Members, 'names' | 'hint'>, of?: Node): never {
     const prefix = of === undefined ? '' : `${this.#text.slice(of.start, of.end)}.`
     const where = `at column ${columnAt(this.#text, node.pos)}`
-    const guess = known.hint?.(name) ?? didYouMean(name, known.names).replace('"', `"${prefix}`)
+    const guess = (known.hint?.(name) ?? didYouMean(name, known.names)).replace('"', `"${prefix}`)
     throw new Mistake(`unknown field "${prefix}${name}" ${where}${guess}`)
   }
 

@@ -13,7 +13,7 @@ export function closest(word: string, known: readonly string[]): string | undefi
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** The same as the end of a sentence; nothing where there is no such word. */
+/** The same as the end of a sentence; empty if there is no similar word. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const guess = closest(word, known)
   return guess === undefined ? '' : `; did you mean "${guess}"?`

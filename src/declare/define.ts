@@ -30,13 +30,13 @@ import type { Rule } from './rule.ts'
 
 export { everyone, type Rule, signedIn } from './rule.ts'
 
-/** What happens to whoever refers to an Entity when that Entity is deleted. */
+/** What happens to the Entities that refer to an Entity when it is deleted. */
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
 
 export interface ObjectOptions extends FieldRules {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
-  /** What it was called before: its data come along. */
+  /** Its old name: a rename keeps the data. */
   readonly was?: string
 }
 export interface ListOptions extends FieldOptions {
@@ -53,7 +53,7 @@ export interface RefOptions extends FieldRules {
   readonly unique?: boolean
   /** What its target calls those that refer to it: the name by which `?expand=` brings them along. */
   readonly as?: string
-  /** What it was called before: its data come along. */
+  /** Its old name: a rename keeps the data. */
   readonly was?: string
 }
 
@@ -89,7 +89,7 @@ export type FieldDeclaration =
   | ListDeclaration
   | RefDeclaration
 
-/** No options but the known ones: TypeScript would let them through where the options are inferred. */
+/** Only known options: TypeScript would accept others where the options are inferred. */
 type Only<Options, Known> = Options & { readonly [Name in Exclude<keyof Options, keyof Known>]: never }
 
 /** Text. Length is counted in characters. */
@@ -124,15 +124,15 @@ export const choice = <const V extends readonly string[], const O extends Choice
 ) => declare('choice', { ...options, values } as O & { readonly values: V })
 /** Any JSON, kept as it is. */
 export const json = <const O extends JsonOptions>(options?: Only<O, JsonOptions>) => declare('json', options)
-/** Can be written, is kept as a hash only, and never comes back. */
+/** Can be written but never read: only its hash is stored. */
 export const secret = <const O extends SecretOptions>(options?: Only<O, SecretOptions>) =>
   declare('secret', options)
-/** Fields under a common name; each is a column of its own. */
+/** Fields under a common name; each has its own column. */
 export const object = <const F extends Fields, const O extends ObjectOptions>(
   fields: F,
   options?: Only<O, ObjectOptions>,
 ) => declare('object', { ...options, fields } as O & { readonly fields: F })
-/** A list of values of one type; of references, it is in an order and has none of them twice. */
+/** A list of values of one type. A list of references is ordered and has no duplicates. */
 export const list = <const I extends FieldDeclaration, const O extends ListOptions>(
   items: I,
   options?: Only<O, ListOptions>,
@@ -156,7 +156,7 @@ export type Action = (typeof actions)[number]
 export interface LoginDeclaration {
   /** What `user_type` says at login. */
   readonly userType: string
-  /** The least number of characters of a password; 12 unless told, never under 8. */
+  /** The minimum length of a password. Default 12, at least 8. */
   readonly passwordMin?: number
   /** Rules of the e-mail, as any field may have them. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
@@ -164,15 +164,15 @@ export interface LoginDeclaration {
 
 export interface EntityDeclaration {
   readonly fields: Fields
-  /** Makes this a type that logs in: adds `email`, unique, and `password`, secret. */
+  /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
   readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
   /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
   readonly index?: readonly (readonly string[])[]
-  /** What it was called before: its data, its journal and the references to it come along. */
+  /** Its old name: a rename keeps the data, the journal and the references to it. */
   readonly was?: string
-  /** How long what is deleted is kept, and how long the journal; as the app says, unless told. */
+  /** How long deleted Entities and the journal are kept. Default: as declared in the app. */
   readonly trash?: Keep
   readonly journal?: Keep
   /** Rules by action. An action without one is for admins only. */
@@ -183,9 +183,9 @@ export interface AppDeclaration {
   /** The login type whose members pass every rule. */
   readonly admins?: string
   readonly entities: Readonly<Record<string, EntityDeclaration>>
-  /** How long what is deleted is kept before it is purged; forever, unless told. */
+  /** How long deleted Entities are kept before they are purged. Default: forever. */
   readonly trash?: Keep
-  /** How long the journal keeps what has been followed by something newer; forever, unless told. */
+  /** How long the journal keeps old versions. Default: forever. */
   readonly journal?: Keep
 }
 

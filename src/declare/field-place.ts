@@ -3,7 +3,7 @@ import { didYouMean } from './closest.ts'
 import type { Check, OptionCheck } from './fields/field.ts'
 import type { Problems } from './problems.ts'
 
-/** Where a field stands that is being resolved. */
+/** The place of a field that is being resolved. */
 export interface FieldPlace {
   /** Where in the declaration, for reports. */
   readonly path: string

@@ -9,7 +9,7 @@ import { dateType, datetimeType } from './fields/time.ts'
 import type { Field } from './model.ts'
 import { checkOf, objectSchema } from './values.ts'
 
-/** Declarations whose value stands in one column. */
+/** Declarations whose value is in one column. */
 export type ValueDeclaration =
   | Exclude<FieldDeclaration, { type: 'object' | 'ref' | 'list' }>
   | PasswordDeclaration

@@ -5,7 +5,7 @@ import type { Problems } from './problems.ts'
 /** What every Entity has besides its fields and can be sorted by, the deleted left out. */
 const OWN = ['id', 'version', 'created_at', 'updated_at']
 
-/** The declared indexes of one type, `id` behind the last key of each: that is how lists sort what is alike. */
+/** The declared indexes of one type. Each ends with `id`, as every sort does. */
 export function resolveIndexes(
   sets: unknown,
   fields: readonly Field[],
@@ -48,7 +48,7 @@ function keyOf(text: string): IndexKey {
   return { column: descending ? text.slice(1) : text, descending }
 }
 
-/** What is alike runs on as the last key does, so that one index serves both ways through it. */
+/** `id` has the direction of the last key, so that one index serves both directions. */
 export function withId<Key extends { readonly descending: boolean }>(
   keys: readonly Key[],
   isId: (key: Key) => boolean,

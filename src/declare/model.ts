@@ -3,7 +3,7 @@ import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 
-/** Rules of one field. What is in an object is under the object's too. */
+/** Rules of one field. The rules of an object also apply to its fields. */
 interface Ruled {
   readonly read: Rule | undefined
   readonly write: Rule | undefined
@@ -19,13 +19,13 @@ export interface ValueField extends Ruled {
   /** Digits behind the point, of a decimal. */
   readonly scale: number
   readonly optional: boolean
-  /** Already in its normal form; undefined where there is none. */
+  /** Normalised; undefined if there is none. */
   readonly default: unknown
   readonly secret: boolean
   readonly unique: boolean
   /** Its words are found by `?search=`. */
   readonly search: boolean
-  /** What it was called before. */
+  /** Its old name. */
   readonly was: string | undefined
   readonly check: Check
   readonly schema: JsonSchema
@@ -68,7 +68,7 @@ export interface LinksField extends Ruled {
   readonly onDelete: OnDelete
   readonly min: number
   readonly max: number | undefined
-  /** Empty, where there is one: nobody knows yet which Entities there will be. */
+  /** If there is one, it is empty: no Entities exist yet. */
   readonly default: readonly [] | undefined
   readonly was: string | undefined
   readonly example: unknown
@@ -88,7 +88,7 @@ export interface IndexKey {
 
 export interface EntityType {
   readonly name: string
-  /** What it was called before. */
+  /** Its old name. */
   readonly was: string | undefined
   readonly fields: readonly Field[]
   readonly login: Login | undefined
@@ -124,7 +124,7 @@ export interface Edge {
   readonly from: string
   readonly path: string
   readonly column: string
-  /** The optional object that it stands in, if any: the innermost one. */
+  /** The innermost optional object that it is in, if any. */
   readonly within: string | undefined
   readonly to: string
   readonly onDelete: OnDelete
@@ -180,7 +180,7 @@ function allReverses(entities: Model['entities']): ReadonlyMap<string, readonly 
   return Map.groupBy(all, ({ field }) => field.target)
 }
 
-/** The field whose value stands in a column. */
+/** The field of a column. */
 export function fieldIn({ fields }: EntityType, column: string): Field | undefined {
   for (const field of walk(fields)) if (columnOf(field) === column) return field
   return undefined

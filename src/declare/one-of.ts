@@ -8,7 +8,7 @@ const UNKNOWN =
 /** A vowel that is spoken as one: `an hour`, but `a user`. */
 const VOWEL = /^(?:a|e(?!u)|i|o(?!ne$)|u(?!ni|se|sa|ti|rl)|hour|hono)/
 
-/** One Entity of a type in words: `a booking` of `bookings`, but `one of people`, where the singular is not known. */
+/** One Entity of a type in words: `a booking` of `bookings`, but `one of people`, if the singular is not known. */
 export function oneOf(type: string): string {
   const words = type.split('_')
   const one = singularOf(words.pop() ?? '')

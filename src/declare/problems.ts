@@ -1,7 +1,7 @@
 /** Every mistake found so far: the dot path in the declaration, and what would be right. */
 export type Problems = [path: string, sentence: string][]
 
-/** Where a field stands in the declaration, by its dot path. */
+/** The place of a field in the declaration, by its dot path. */
 export function declaredAt(type: string, path: string): string {
   return `entities.${type}.fields.${path.split('.').join('.fields.')}`
 }

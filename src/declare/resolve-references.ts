@@ -82,7 +82,7 @@ function resolveArrow(
   return { target, onDelete }
 }
 
-/** A list of references. What is said of each of them is said in its `ref`, what is said of the list beside it. */
+/** A list of references. Options of each reference are in its `ref`, options of the list beside it. */
 export function resolveLinks(
   name: string,
   declaration: LinksDeclaration,

@@ -70,7 +70,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   const entities = resolveEntities(declaration.entities, retention, problems)
   const types = { entities, logins: loginsOf(entities, problems) }
   checkRules(types, problems)
-  // What the rules say is known only where all of them are understood.
+  // Only if all rules were understood.
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
   const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)

@@ -1,7 +1,7 @@
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 
-/** How long something is kept: forever, unless told. */
+/** How long something is kept. Default: forever. */
 export interface Keep {
   /** Such as `'30d'`, `'12h'` or `'1y'`. */
   readonly keep: string
@@ -22,7 +22,7 @@ const UNITS: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 }
 
-/** `'30d'` in milliseconds; undefined where it is no such text. */
+/** `'30d'` in milliseconds; undefined if it is not a duration. */
 export function parseAge(text: unknown): number | undefined {
   const [, number, unit = ''] = typeof text === 'string' ? (/^(\d{1,6})([smhdwy])$/.exec(text) ?? []) : []
   return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0)

@@ -8,7 +8,7 @@ export type Rule = Marker | string
 
 /** Passes for anybody, signed in or not. */
 export const everyone: Marker = Object.freeze({ rule: 'everyone' })
-/** Passes for whoever is signed in, as any user type. */
+/** Allows signed-in users of any type. */
 export const signedIn: Marker = Object.freeze({ rule: 'signed-in' })
 
 export function isRule(value: unknown): value is Rule {

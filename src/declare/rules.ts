@@ -14,7 +14,7 @@ import { isRequired } from './values.ts'
 /** What a rule is about: an action on Entities of a type, or reading or writing one field of it. */
 export type Subject = Action | 'read field' | 'write field'
 
-/** A rule, and what it is about. */
+/** A rule and its place. */
 export interface SubjectRule {
   readonly rule: Rule
   readonly subject: Subject
@@ -82,7 +82,7 @@ export function checkRules(types: Types, problems: Problems): void {
   }
 }
 
-/** Whoever may create must be able to send what must be sent. */
+/** Callers who may create must be allowed to send all required fields. */
 export function checkRequired(types: Types, admins: unknown, problems: Problems): void {
   for (const type of types.entities.values()) {
     const { create } = type.access

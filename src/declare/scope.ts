@@ -13,7 +13,7 @@ import {
 } from './model.ts'
 import { declaredAt } from './problems.ts'
 
-/** What is visible to whoever looks: the rest is not there, for expressions, sorts and expansions alike. */
+/** What the caller can see. The rest does not exist for expressions, sorts and expansions. */
 export interface Visibility {
   /** Whether Entities of a type can be seen at all, through a reference. */
   reaches(type: EntityType): boolean
@@ -32,7 +32,7 @@ export const ownValues = {
   deleted_at: 'datetime',
 } as const satisfies Record<string, ValueKind>
 
-/** What is known of an Entity besides its fields. It is less for an Entity that is not written yet. */
+/** What an Entity has besides its fields. A new Entity has less. */
 export interface BesidesFields {
   readonly own: readonly (keyof typeof ownValues)[]
   /** Whether its referrers can be asked for. */
@@ -101,7 +101,7 @@ function value(column: string, kind: ValueKind, scale: number, choices?: readonl
   return { is: 'value', column, kind, scale, choices }
 }
 
-/** The type whose fields are looked at, all types, and what is visible of them. */
+/** The type of the expression, all types, and what is visible of them. */
 interface Look {
   readonly type: EntityType
   readonly entities: ReadonlyMap<string, EntityType>
@@ -149,7 +149,7 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
   return value(column, kindOf(field), field.scale, choicesOf(field))
 }
 
-/** All that is known of what is not seen: that it has an id. */
+/** Of a hidden Entity, only the id is known. */
 export const idOnly: Members = {
   names: ['id'],
   get: (name) => (name === 'id' ? value('id', 'integer', 0) : undefined),

@@ -5,9 +5,9 @@ import type { Field, LinksField } from './model.ts'
 import { oneOf } from './one-of.ts'
 
 /**
- * `whole`: a body that stands for a whole new Entity; what is missing is a default, `null` or an error.
- * `replace`: the same for one that is there already; a secret that is left out stays, since nobody can read it to send it back.
- * `partial`: a body to be merged in (RFC 7396); what is missing stays, `null` takes away.
+ * `whole`: a body with a whole new Entity; absent keys are a default, `null` or an error.
+ * `replace`: the same for an existing Entity; an absent secret stays, since nobody can read it to send it back.
+ * `partial`: a body to merge (RFC 7396); absent keys stay, `null` removes a value.
  */
 export type Mode = 'whole' | 'replace' | 'partial'
 
@@ -31,15 +31,15 @@ function unknownInside(key: string, known: readonly string[]): string {
   return `is not a field here${didYouMean(key, known)}`
 }
 
-/** What whoever sends a body may not do with a field. */
+/** What the sender of a body may not do with a field. */
 interface Refusal {
-  /** Why it cannot be set, where it cannot; `hidden` where it is as if it were not there. */
+  /** Why it cannot be set, if it cannot; `hidden` if it does not exist for the caller. */
   readonly refused: string | undefined
-  /** Whether it stays as it is where a whole body leaves it out: not all of it is theirs to see and to set. */
+  /** Whether it stays as it is if a whole body does not have it, because the caller cannot see or set all of it. */
   readonly stays: boolean
-  /** Why it cannot be taken away together with all that is in it, where it cannot. */
+  /** Why it cannot be removed with all its fields, if it cannot. */
   readonly kept: string | undefined
-  /** Whether it comes back to them as `null` only because they do not see it: that `null`, sent back, leaves it as it is. */
+  /** Whether the caller gets `null` only because it is hidden: that `null`, sent back, leaves it as it is. */
   readonly blank: boolean
 }
 
@@ -91,7 +91,7 @@ export function objectCheck(
   }
 }
 
-/** A default is for what is left out; a `null` that merges in leaves it out, a `null` in a whole body is just wrong. */
+/** A default replaces an absent value. A merged `null` makes a value absent; a `null` in a whole body is an error. */
 function cleared(field: Field, path: string, partial: boolean, errors: Errors): unknown {
   const given = defaultOf(field)
   if (partial && given !== undefined) return given
@@ -126,7 +126,7 @@ const checkReference: Check = (value, path, errors) => {
   return { id }
 }
 
-/** A list of references, each to another one. What is wrong with one leaves `null` in its place, so that the others are still looked at. */
+/** A list of references without duplicates. A wrong one leaves `null` in its place, so that the others are still checked. */
 function linksCheck({ min, max = Number.POSITIVE_INFINITY }: LinksField): Check {
   return (value, path, errors) => {
     if (!Array.isArray(value)) return note(errors, path, 'must be a list')
@@ -155,12 +155,12 @@ const referenceSchema: JsonSchema = {
   additionalProperties: false,
 }
 
-/** JSON Schema 2020-12 of the fields: `in` as they are sent, `out` as they come back. */
+/** JSON Schema 2020-12 of the fields: `in` as they are sent, `out` as they are returned. */
 export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'in' | 'out'): JsonSchema {
   const shown = fields.filter((field) => direction === 'in' || !isSecret(field))
   const needed = (field: Field) =>
     mode !== 'partial' && isRequired(field) && !(mode === 'replace' && isSecret(field))
-  // What not everybody sees need not come back.
+  // A field that not everyone sees may be absent.
   const there = (field: Field) => (direction === 'out' ? field.read === undefined : needed(field))
   const required = shown.filter(there).map((field) => field.name)
   return {
@@ -216,7 +216,7 @@ export function isRequired(field: Field): boolean {
   return !field.optional && defaultOf(field) === undefined
 }
 
-/** What is there when nothing was said; undefined where there is no such thing. */
+/** The default; undefined if there is none. */
 export function defaultOf(field: Field): unknown {
   return field.kind === 'value' || field.kind === 'links' ? field.default : undefined
 }

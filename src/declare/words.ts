@@ -31,7 +31,7 @@ export function* wordsOf(text: string): Generator<string> {
     else yield cut(run)
 }
 
-/** By way of capitals: `ß` is `ss`, and a sigma is one wherever it stands. */
+/** Via upper case, so that `ß` is `ss`, and both forms of sigma are one. */
 function foldedWord(text: string): string {
   return text
     .normalize('NFKD')
@@ -51,7 +51,7 @@ function cut(word: string): string {
   return word.length <= WORD_MAX ? word : [...word].slice(0, WORD_MAX).join('')
 }
 
-/** The words as they are kept, a space before and behind each, so that each can be counted by itself. */
+/** The words as they are stored, with a space before and after each, so that each can be counted. */
 export function keptWords(text: string): string {
   const kept: string[] = []
   let bytes = 0

@@ -46,7 +46,7 @@ export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
   readonly indexes: readonly Index[]
-  /** What it was called before. */
+  /** Its old name. */
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */
   readonly renames?: readonly (readonly [from: string, to: string])[]

@@ -14,7 +14,7 @@ export type ColumnKind =
   | 'reference'
   | 'presence'
 
-/** Looks at one value of a body: notes what is wrong, gives back the value in its one normal form. */
+/** Checks one value of a body: notes what is wrong, and returns the value normalised. */
 export type Check = (value: unknown, path: string, errors: Errors) => unknown
 
 export type JsonSchema = { readonly [key: string]: unknown }
@@ -30,13 +30,13 @@ export interface FieldRules {
 export interface FieldOptions extends FieldRules {
   /** May be left out, and is `null` then. */
   readonly optional?: boolean
-  /** A value that stands in the OpenAPI document, in the docs and in the first-start tour. */
+  /** A sample value for the OpenAPI document, the docs and the tour of the first start. */
   readonly example?: unknown
-  /** What it was called before: its data come along. */
+  /** Its old name: a rename keeps the data. */
   readonly was?: string
 }
 
-/** Says what an option must be, where it is not that. */
+/** Says what an option must be, if it is not. */
 export type OptionCheck = (value: unknown) => string | undefined
 
 /** All there is to know about one type of field whose value is a single column. */
@@ -60,7 +60,7 @@ export const anInteger: OptionCheck = (value) =>
 
 export const aNumber: OptionCheck = (value) => (Number.isFinite(value) ? undefined : 'must be a number')
 
-/** Defaults and examples are held against the field's own check, where the field is resolved. */
+/** Defaults and examples are checked when the field is resolved. */
 export const aValue: OptionCheck = () => undefined
 
 /** What a field may be called. */

@@ -18,7 +18,7 @@ export interface NumberOptions extends FieldOptions {
   readonly default?: number
 }
 export interface DecimalOptions extends FieldOptions {
-  /** Digits behind the point, 0 to 9; 2 unless told. */
+  /** Decimal places, 0 to 9. Default 2. */
   readonly scale?: number
   /** A decimal as a text, such as `'0.01'`. */
   readonly min?: string
@@ -98,7 +98,7 @@ export const DEFAULT_SCALE = 2
 const DIGITS = 18
 const DECIMAL = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/
 
-/** `'12.5'` at scale 2 is `1250n`; undefined where it is no decimal that fits. */
+/** `'12.5'` at scale 2 is `1250n`; undefined if it is not a decimal that fits. */
 export function parseDecimal(value: unknown, scale: number): bigint | undefined {
   if (typeof value !== 'string' || value.length > DIGITS + 3 || !DECIMAL.test(value)) return undefined
   const [whole = '', fraction = ''] = value.split('.')

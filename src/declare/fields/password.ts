@@ -12,7 +12,7 @@ export interface PasswordDeclaration {
 
 export const PASSWORD_MIN = 12
 
-/** What to say against a password that is easy for whoever knows the account, if anything. `own`: its e-mail and names. */
+/** The message for a password that is easy to guess for those who know the account, if it is. `own`: its e-mail and names. */
 export function faultOfOwn(password: string, own: readonly string[]): string | undefined {
   return strengthOf(password, own) < budget.passwordBits
     ? 'is too much like the e-mail, or a name of this application; choose another'

@@ -17,7 +17,7 @@ export interface TextOptions extends FieldOptions {
   readonly min?: number
   /** The greatest number of characters. */
   readonly max?: number
-  /** A regular expression, in the same language as `matches()` in a rule. Not anchored by itself. */
+  /** A regular expression, in the same language as `matches()` in a rule. It matches anywhere unless it is anchored. */
   readonly pattern?: string
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
@@ -55,7 +55,7 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** The same as a check, which says what is wrong. */
+/** The same, as a check. */
 export function storable(value: unknown, path: string, errors: Errors): value is string {
   if (typeof value !== 'string') note(errors, path, 'must be a text')
   else if (value.includes('\0')) note(errors, path, 'must not contain the character U+0000')
@@ -64,7 +64,7 @@ export function storable(value: unknown, path: string, errors: Errors): value is
   return false
 }
 
-/** Characters are code points, as in JSON Schema; counted only where UTF-16 units leave it open. */
+/** Characters are code points, as in JSON Schema. They are counted only if the number of UTF-16 units does not decide. */
 function lengthFault(value: string, min: number, max: number): 'short' | 'long' | undefined {
   if (value.length < min) return 'short'
   if (value.length <= max && value.length >= min * 2) return undefined
@@ -86,7 +86,7 @@ function expressionOf(pattern: string): RE2JS {
   return RE2JS.compile('pattern' in normal ? normal.pattern : pattern)
 }
 
-/** What whatever is a text can be told. */
+/** The options of all kinds of text. */
 const ofTexts = { unique: aBoolean, search: aBoolean, default: aValue }
 
 const countOfCharacters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)

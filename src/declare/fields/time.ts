@@ -14,7 +14,7 @@ export interface DatetimeDeclaration extends TimeOptions {
 
 const options = { ...common, unique: aBoolean, default: aValue }
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
-/** RFC 3339, section 5.6; finer than a millisecond only where it says zero. */
+/** RFC 3339, section 5.6. Digits beyond milliseconds must be zero. */
 const DATETIME =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3}0*)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -30,7 +30,7 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The same instant in the one form that is kept: UTC, milliseconds. Undefined where it is none. */
+/** The same instant normalised to UTC and milliseconds; undefined if it is not a time. */
 export function parseInstant(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const parts = DATETIME.exec(value)

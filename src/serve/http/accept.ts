@@ -1,6 +1,6 @@
 /**
  * The type that an `Accept` header likes best (RFC 9110, section 12.5.1): of each type the most specific range decides,
- * and among equals the first. Undefined where it admits none.
+ * and among equals the first. Undefined if it allows none.
  */
 export function preferredOf(header: string | null, types: readonly string[]): string | undefined {
   if (header === null) return undefined

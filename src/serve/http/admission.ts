@@ -4,8 +4,8 @@ import type { Handler } from './route.ts'
 import type { RequestFacts } from './seen.ts'
 
 /**
- * Counts a request against how often its address, or its user, may call; throws where that is too often. Whoever is on
- * this machine is no stranger: it is a tool of the operator's, or a proxy that is not trusted and stands for everybody.
+ * Counts a request against the rate limits of its address or its user; throws if there are too many. Requests from this
+ * machine are not limited: they come from the operator's tools, or from an untrusted proxy with many clients behind it.
  */
 export function admit(seen: RequestFacts, handler: Handler, method: string, whose: 'address' | 'user'): void {
   if (seen.client.local || handler.unlimited) return

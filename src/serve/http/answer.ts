@@ -3,7 +3,7 @@ import type { Standing } from '../../api/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 
-/** What is not in the catalogue is our own mistake: its cause stands in the log only. */
+/** An error outside the catalogue is a fault of the server: its cause is only in the log. */
 export function answerFailure(
   error: unknown,
   requestId: string,
@@ -42,7 +42,7 @@ export function isUnchanged(request: Request, { status, headers }: AnyAnswer): b
   )
 }
 
-/** The headers that all answers have. They are copied for each, which takes less time than to make them anew. */
+/** The headers of all answers. Copying them for each is faster than making new ones. */
 const withoutBody = new Headers({
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',

@@ -22,7 +22,7 @@ export async function readBody(request: Request, taken: 'object' | 'any' | 'opti
   return value
 }
 
-/** The body as it comes in, whatever it is: never more of it than the limit. */
+/** The body as a stream of any content, up to the limit. */
 export function bodyStream(request: Request, limit: number): ReadableStream<Uint8Array> {
   refuseCompressed(request.headers.get('content-encoding'))
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw new Failure('too_large')

@@ -25,7 +25,7 @@ export class Clients {
     return this.#proxies.clientOf(peer, forwarded)
   }
 
-  /** Once: whoever sees it needs no second, and whoever sends the header could fill the log with it. */
+  /** Only once, since anyone who sends the header could fill the log with it. */
   #warn(peer: string): void {
     if (this.#warned) return
     this.#warned = true

@@ -1,4 +1,4 @@
-/** What is wrong with a text as JSON (RFC 8259). */
+/** The fault of a text that is not valid JSON (RFC 8259). */
 interface Inspection {
   /** The first fault, with its line and column. */
   readonly fault?: string
@@ -54,7 +54,7 @@ const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0
 class Inspector {
   readonly duplicates: string[] = []
   readonly #text: string
-  /** Keys and places that lead to where it looks. */
+  /** The path to the current position. */
   readonly #path: (string | number)[] = []
   at = 0
 
@@ -105,7 +105,7 @@ class Inspector {
     this.#path.pop()
   }
 
-  /** What stands between the brackets, with commas between. */
+  /** The items between the brackets, separated by commas. */
   #members(close: string, member: () => void): void {
     this.at++
     this.#space()

@@ -36,7 +36,7 @@ function duplicatesIn(text: string): Errors {
   return new Map(inspectJson(text).duplicates.map((path) => [path, ['is given more than once']]))
 }
 
-/** The first byte that does not come back the same. */
+/** The first byte that is not valid UTF-8. */
 function notUtf8(bytes: Uint8Array): string {
   const again = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
   const at = bytes.findIndex((byte, place) => byte !== again[place])
@@ -47,7 +47,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COLON
   0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d, 0x3a,
 ]
 
-/** How many keys a text has, if it is JSON; refuses what is nested too deep. */
+/** The number of keys in a JSON text; refuses one that is nested too deep. */
 function countKeysIn(bytes: Uint8Array): number {
   let keys = 0
   let depth = 0

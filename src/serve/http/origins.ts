@@ -25,7 +25,7 @@ export class Origins {
     }
   }
 
-  /** The answer to a browser that asks before it calls; undefined where this is no such question. */
+  /** The answer to a preflight request; undefined if it is not one. */
   preflight(request: Request, methods: readonly string[]): Answer | undefined {
     if (!this.any || !request.headers.has('access-control-request-method')) return undefined
     if (this.headersFor(request)['Access-Control-Allow-Origin'] === undefined) return undefined

@@ -3,7 +3,7 @@ import type { Route } from './route.ts'
 
 const HTML = 'text/html; charset=utf-8'
 
-/** A page for people, served as it is: nothing from elsewhere is loaded, and no script runs but the one with this hash. */
+/** An HTML page that loads nothing from elsewhere and runs only the script with this hash. */
 export function htmlPage(path: string, html: () => string, scriptHash: string): Route {
   return page(path, () => ({
     status: 200,

@@ -4,7 +4,7 @@ import type { Standing } from '../../api/token-bucket.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
 
-/** What is known of a request beside what was sent. Most of it stands in the log. */
+/** What is known of a request besides its content. Most of it is logged. */
 export interface RequestFacts {
   readonly path: string
   readonly search: string

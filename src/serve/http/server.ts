@@ -27,21 +27,21 @@ export interface BoundServer {
 interface Listening {
   /** From now on every answer is the last one on its connection. */
   endConnections(): void
-  /** Takes no more connections, answers what is under way, closes. */
+  /** Takes no more connections, finishes running requests, closes. */
   drain(): Promise<void>
 }
 
 const DRAIN_MS = 10_000
 const HOLD_MS = 50
 
-/** Throws where the port is taken: before anything else of a start has been done. */
+/** Throws if the port is taken. This is the first step of a start. */
 export function bindServer({ host, port, observer }: ListenAddress): BoundServer {
   const { promise: ready, resolve: begin } = Promise.withResolvers<Dispatch>()
   const server = Bun.serve({
     hostname: host,
     port,
     idleTimeout: 30,
-    // What is larger than we take is answered by us, in our own words: see readBody.
+    // Bodies that are too large are refused by readBody, with our own answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
     // Without this a second server could take half of the requests of the first.

@@ -26,7 +26,7 @@ const NONE_YET: RequestFacts['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
-/** What is served, and to whom. */
+/** Handles all requests. */
 export interface Served {
   readonly context: Context
   readonly clients: Clients
@@ -52,7 +52,7 @@ export class Service {
     this.#identities = served.context.identities
   }
 
-  /** How many requests have come and are not answered yet. */
+  /** The number of requests without an answer yet. */
   get underWay(): number {
     return this.#underWay
   }
@@ -76,7 +76,7 @@ export class Service {
     return `${this.#prefix}-${(++this.#count).toString(36)}`
   }
 
-  /** Whatever happens is answered, and stands in the log. */
+  /** Every outcome is answered and logged. */
   async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
     this.#underWay++
     try {
@@ -166,7 +166,7 @@ export class Service {
     const response = responseOf(answer, status, requestId)
     if (standings.length > 0) addRates(response.headers, standings)
     if (origins.any) addTo(response.headers, origins.headersFor(request))
-    // Bun takes whatever follows CONNECT for the bytes of a tunnel.
+    // Bun treats everything after CONNECT as the bytes of a tunnel.
     if (this.#lastAnswers || method === 'CONNECT') response.headers.set('Connection', 'close')
     return response
   }

@@ -22,7 +22,7 @@ export function targetOf(url: string): Target {
 /** A name or an address, with or without a port (RFC 3986, section 3.2). Two headers arrive as one, with a comma. */
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?$/
 
-/** Throws where `Host` is there twice or is none (RFC 9112, section 3.2). Without one, it is HTTP/1.0. */
+/** Throws if `Host` is invalid or sent twice (RFC 9112, section 3.2). Without one, it is HTTP/1.0. */
 export function refuseHost(host: string | null): void {
   if (host === null || HOST.test(host)) return
   throw new Failure('malformed_header', {

@@ -13,7 +13,7 @@ import { endpoints } from './api/endpoints.ts'
 import { Health } from './api/health.ts'
 import { Identities } from './api/identify.ts'
 import { RateLimits } from './api/rate-limits.ts'
-import { Retention } from './api/retention.ts'
+import { retentionWork } from './api/retention.ts'
 import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
@@ -32,7 +32,6 @@ import { compileFeed } from './plan/past/feed.ts'
 import { compileNotes } from './plan/past/notes.ts'
 import { compileOperations } from './plan/past/operations.ts'
 import { compilePurges } from './plan/past/purge.ts'
-import { compileRetention } from './plan/past/retention.ts'
 import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
@@ -48,6 +47,7 @@ import { FORMAT } from './store/own.ts'
 import { ServiceTime } from './store/service-time.ts'
 import type { Store } from './store/store.ts'
 import * as takeback from './takeback.ts'
+import { Runner } from './work/runner.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
 Bun.plugin({
@@ -173,14 +173,16 @@ function contextOf({
   const tokens = new Tokens(signing, config.previousSecret)
   const followed = compileFeed(dialect)
   const feed = new Feed(store, followed)
+  const work = new Runner(store, { observer })
   return {
     model,
     plans,
     store,
     observer,
+    work,
     tokens,
     identities: new Identities(model, plans, store, tokens),
-    health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer }),
+    health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer, work }),
     serviceTime,
     throttle: new Throttle(store, serviceTime),
     digestOf: accountDigest(signing),
@@ -247,7 +249,6 @@ function bindTo(config: Config, observer: Observer): BoundServer {
 function serveOn(bound: BoundServer, config: Config, app: App): Running {
   const { context } = app
   const { model, observer } = context
-  const retention = new Retention(context, compileRetention(model, context.store.dialect))
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
   const routes = [...pages, ...routesOf(context, app.endpoints)]
   const server = bound.serve(
@@ -261,19 +262,20 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
     routes,
   )
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
-  retention.start()
+  for (const work of [retentionWork(context), context.rates.sweep]) context.work.add(work)
+  context.work.start()
   return {
     ...app,
     url: bound.url,
     async drain(ms) {
       context.health.stop()
       server.endConnections()
-      await Bun.sleep(ms)
+      // Other instances go on with it at once.
+      await Promise.all([context.work.stop(), Bun.sleep(ms)])
     },
     async close() {
-      retention.stop()
       context.rates.stop()
-      await server.drain()
+      await Promise.all([context.work.stop(), server.drain()])
       await Promise.race([context.serviceTime.keep().catch(() => {}), Bun.sleep(KEEP_MS)])
       await app.close()
     },

@@ -86,6 +86,17 @@ export const budget = {
   stepEntities: 500,
   stepRows: 5000,
 
+  // What is done beside requests.
+  leaseMs: 30_000,
+  leaseRenewals: 3,
+  workLookMs: 1000,
+  workPauseMs: 60 * 60 * 1000,
+  workStopMs: 5000,
+  tasksAtOnce: 4,
+  taskAttempts: 36,
+  namedTasks: 20,
+  workErrorCharacters: 1000,
+
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
   pageBytes: 8 * 1024 * 1024,

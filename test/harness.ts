@@ -176,6 +176,11 @@ export class TestServer {
     await this.#running?.close()
   }
 
+  /** As before a stop: it goes on serving for so long. */
+  async drain(ms: number): Promise<void> {
+    await this.#running?.drain(ms)
+  }
+
   /** Starts anew, with another declaration. */
   async restart(declaration: AppDeclaration = this.#declaration, { back = true } = {}): Promise<void> {
     await this.stop()

@@ -19,6 +19,7 @@ const parts = [
   'plan',
   'account',
   'journal',
+  'work',
   'api',
   'openapi',
   'serve',
@@ -29,6 +30,7 @@ const parts = [
 const shut: Record<string, readonly string[]> = {
   takeback: ['budget', 'clock', 'errors', 'observe'],
   config: ['declare', 'takeback'],
+  work: ['account', 'config', 'declare', 'journal', 'plan', 'takeback'],
   openapi: ['config', 'journal', 'observe', 'store', 'takeback'],
   serve: ['account', 'config', 'declare', 'journal', 'openapi', 'store', 'takeback'],
 }
@@ -108,4 +110,38 @@ test('files stay within what a reader can hold', () => {
   const all = [...new Glob('{src,test,bench}/**/*.ts').scanSync(root)]
   expect(all.length).toBeGreaterThan(files.length)
   expect(all.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > 400)).toEqual([])
+})
+
+/** Who waits by a timer outside of `work/`, and for what. None of it is work that somebody must do: that belongs there. */
+const timers: Readonly<Record<string, string>> = {
+  'account/lanes.ts': 'the deadline of a hash',
+  'account/throttle.ts': 'attempts that are under way',
+  'api/perform.ts': 'a pause that an operation asks for',
+  'api/rate-limits.ts': 'each process tells the others what it has counted in its own memory',
+  'app.ts': 'the end of a server',
+  'cli/serve.ts': 'the end of a process',
+  'journal/feed.ts': 'transactions that are under way',
+  'observe/log-output.ts': 'a reader of the log that is slow',
+  'observe/log.ts': 'lines that are written together',
+  'openapi/page-script.ts': 'in the browser',
+  'serve/http/server.ts': 'requests that are under way, at the start and at the end',
+  'store/postgres/hosts.ts': 'the deadline of an address',
+  'store/postgres/lookout.ts': 'connections of this process that hang',
+  'store/postgres/pool.ts': 'answers to this process that are late',
+  'store/postgres/pooled-connection.ts': 'the deadline of an answer',
+  'store/postgres/store.ts':
+    'tries of a transaction; each process looks whether the data have moved on without it, and whether statistics are stale, which only reads unless they are',
+  'store/postgres/structure.ts': 'tries of a migration',
+  'store/sqlite/patience.ts': 'locks of other processes',
+  'store/sqlite/probe.ts': 'the deadline of a file system',
+  'store/sqlite/queue.ts': 'locks of other processes',
+  'store/sqlite/readers.ts': 'deadlines and idle readers, which are processes of this one',
+  'store/sqlite/store.ts': 'readers of this process, before the log is emptied',
+}
+
+test('what is done again and again is in work/', () => {
+  const waiting = files
+    .filter((file) => partOf(file) !== 'work')
+    .filter((file) => /setInterval\(|setTimeout\(|Bun\.sleep\(/.test(readFileSync(join(src, file), 'utf8')))
+  expect(waiting.sort()).toEqual(Object.keys(timers))
 })

@@ -25,6 +25,7 @@ import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
+import type { Runner } from '../work/runner.ts'
 import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -35,6 +36,8 @@ export interface Context {
   readonly plans: Plans
   readonly store: Store
   readonly observer: Observer
+  /** What is done beside requests: `enqueue` is a step that gives it a task. */
+  readonly work: Runner
   readonly tokens: Tokens
   readonly identities: Identities
   readonly health: Health

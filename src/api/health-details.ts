@@ -12,12 +12,66 @@ const checkSchema: JsonSchema = closedObject(
   ['status', 'since', 'last', 'message'],
 )
 
+const moment = (description: string): JsonSchema => ({
+  type: ['string', 'null'],
+  format: 'date-time',
+  description,
+})
+
+const workSchema: JsonSchema = closedObject(
+  {
+    status: { type: 'string', enum: ['ok', 'failed'] },
+    since: moment('The start of this status; `null` before the first run.'),
+    last: moment('The start of the last run.'),
+    message: { type: ['string', 'null'], description: 'What went wrong.' },
+    next: moment('The time of the next run; `null` during a run.'),
+    holder: { type: ['string', 'null'], description: 'The instance that runs it now.' },
+  },
+  ['status', 'since', 'last', 'message', 'next', 'holder'],
+)
+
+const queueSchema: JsonSchema = closedObject(
+  {
+    waiting: { type: 'integer', minimum: 0 },
+    running: { type: 'integer', minimum: 0 },
+    aside: { type: 'integer', minimum: 0, description: 'Tasks that failed too often and are not retried.' },
+    oldest: moment('When the oldest unfinished task was enqueued.'),
+  },
+  ['waiting', 'running', 'aside', 'oldest'],
+)
+
+const asideSchema: JsonSchema = closedObject(
+  {
+    id: { type: 'integer' },
+    queue: { type: 'string' },
+    key: { type: ['string', 'null'] },
+    since: { type: 'string', format: 'date-time' },
+    attempts: { type: 'integer' },
+    message: { type: ['string', 'null'], description: 'What went wrong the last time.' },
+  },
+  ['id', 'queue', 'key', 'since', 'attempts', 'message'],
+)
+
 const healthDetailsSchema: JsonSchema = closedObject(
   {
     status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
     version: { type: 'string', description: 'The version of Takeback.' },
     format: { type: 'integer', description: 'The format of the database.' },
-    checks: closedObject({ database: checkSchema, retention: checkSchema }, ['database']),
+    checks: {
+      ...closedObject({ database: checkSchema }, ['database']),
+      additionalProperties: workSchema,
+      description: 'The database, and the background work of the server by name.',
+    },
+    queues: {
+      type: 'object',
+      additionalProperties: queueSchema,
+      description: 'Background tasks, by the name of their queue.',
+    },
+    aside: {
+      type: 'array',
+      items: asideSchema,
+      description: 'Tasks that failed too often and are not retried, the latest first.',
+    },
     store: {
       type: ['object', 'null'],
       description: 'Sizes and connections of the database; `null` if they are not available.',
@@ -31,7 +85,7 @@ const healthDetailsSchema: JsonSchema = closedObject(
         'How old the oldest committed change is that those who follow the journal cannot read yet; `null` where the database does not tell.',
     },
   },
-  ['status', 'version', 'format', 'checks', 'store', 'feed'],
+  ['status', 'version', 'format', 'checks', 'queues', 'aside', 'store', 'feed'],
 )
 
 /** For load balancers. */

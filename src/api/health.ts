@@ -2,11 +2,12 @@ import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import { Observer } from '../observe/observer.ts'
 import type { Store } from '../store/store.ts'
+import type { Runner } from '../work/runner.ts'
 
 const RETRY_SOON = { 'Retry-After': '1' }
 
-/** The status of one part of the server: since when, and what went wrong. */
-interface PartHealth {
+/** The status of the database: since when, and what went wrong. */
+interface DatabaseHealth {
   readonly status: 'ok' | 'failed'
   readonly since: string
   readonly last: string
@@ -15,26 +16,29 @@ interface PartHealth {
 
 type AboutRelease = Readonly<Record<string, string | number>>
 
-export type HealthPart = 'database' | 'retention'
+interface Known {
+  /** Part of the details. */
+  readonly about?: AboutRelease
+  readonly observer?: Observer
+  readonly work?: Runner
+}
 
 /** Whether this server should get requests, and the details for admins. */
 export class Health {
   readonly #store: Store
   readonly #about: AboutRelease
   readonly #observer: Observer
-  readonly #checks = new Map<HealthPart, PartHealth>()
+  readonly #work: Runner | undefined
+  #check: DatabaseHealth | undefined
   #stopping = false
   #probe: Promise<void> = Promise.resolve()
   #probedAt = Number.NEGATIVE_INFINITY
 
-  /** `about` is part of the details. */
-  constructor(
-    store: Store,
-    { about = {}, observer = new Observer() }: { about?: AboutRelease; observer?: Observer } = {},
-  ) {
+  constructor(store: Store, { about = {}, observer = new Observer(), work }: Known = {}) {
     this.#store = store
     this.#about = about
     this.#observer = observer
+    this.#work = work
   }
 
   /** From now on it is unhealthy, but still serves requests. */
@@ -48,26 +52,28 @@ export class Health {
     await this.#database()
   }
 
-  /** Records the outcome of a part's work; `error` if it failed. */
-  note(part: HealthPart, error?: unknown): void {
-    const status = error === undefined ? 'ok' : 'failed'
-    const before = this.#checks.get(part)
+  /** Records the outcome of a probe. */
+  #note(message: string | null): void {
+    const status = message === null ? 'ok' : 'failed'
+    const before = this.#check
     const last = new Date().toISOString()
-    const since = before?.status === status ? before.since : last
-    const message = error === undefined ? null : causeText(error)
-    this.#checks.set(part, { status, since, last, message })
-    if ((before?.status ?? 'ok') !== status)
-      this.#observer.emit({ kind: 'check_changed', part, status, message })
+    this.#check = { status, since: before?.status === status ? before.since : last, last, message }
+    if (status === (before?.status ?? 'ok')) return
+    this.#observer.emit(message === null ? { kind: 'database_back' } : { kind: 'database_away', message })
   }
 
-  /** For admins: the status of every part, and the figures of the database. */
+  /** For admins: the status of the database and of all background work, and the figures of the database. */
   async details(): Promise<object> {
     await this.#database().catch(() => {})
-    const figures = await this.#store.figures().catch(() => null)
-    const checks = Object.fromEntries(this.#checks)
-    const failed = Object.values(checks).some(({ status }) => status === 'failed')
+    const [figures, work] = await Promise.all([
+      this.#store.figures().catch(() => null),
+      this.#work?.state().catch(() => undefined),
+    ])
+    const checks = { database: this.#check, ...work?.recurring }
+    const { queues = {}, aside = [] } = work ?? {}
+    const failed = Object.values(checks).some((check) => check?.status === 'failed')
     const status = this.#stopping ? 'stopping' : failed ? 'failed' : 'ok'
-    return { status, ...this.#about, checks, store: figures }
+    return { status, ...this.#about, checks, queues, aside, store: figures }
   }
 
   /** Probes the database at most once in `healthMs`, and never twice at the same time. */
@@ -84,9 +90,9 @@ export class Health {
   async #ping(): Promise<void> {
     try {
       await this.#store.ping()
-      this.note('database')
+      this.#note(null)
     } catch (error) {
-      this.note('database', error)
+      this.#note(causeText(error))
       const known = error instanceof Failure && (error.code === 'unavailable' || error.code === 'outdated')
       throw known ? error : new Failure('unavailable', { cause: error, headers: RETRY_SOON })
     }

@@ -1,12 +1,13 @@
 import type { Rates } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
 import type { Store } from '../store/store.ts'
+import type { Recurring } from '../work/recurring.ts'
 import { RateCounter } from './rate-counter.ts'
 import { compileRates, type RatesPlan } from './rate-statements.ts'
 import { type Standing, TokenBucket } from './token-bucket.ts'
 
 const EXCHANGE_MS = 1000
-const CLEAR_MS = 60_000
+const CLEAR_MS = 10 * 60_000
 /** How far a bucket can be overdrawn, in buckets. */
 const DEBT = 2
 /** How many rows are written at each exchange: those with the largest counts. */
@@ -29,8 +30,6 @@ export class RateLimits {
   readonly #counters: Readonly<Record<'reads' | 'writes', Counters | undefined>>
   #timer: Timer | undefined
   #exchangedAt = performance.now()
-  #clearedAt = performance.now()
-  #wrote = false
 
   constructor(store: Store, { signUps, writes, reads }: Rates) {
     this.#store = store
@@ -68,12 +67,23 @@ export class RateLimits {
       $cost: cost,
       $most: Math.round(bucket.window),
     })
-    this.#wrote = true
     if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
     const [row] = await this.#store.read(this.#plan.find, { $key: key })
     throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
   }
 
+  /** Buckets that are full again need no row. */
+  get sweep(): Recurring {
+    return {
+      name: 'rates',
+      every: CLEAR_MS,
+      run: async ({ store }) => {
+        await store.write(this.#plan.clear, {})
+      },
+    }
+  }
+
+  /** Each instance for itself: it tells what it has counted in its own memory. */
   start(failed: (error: unknown) => void): void {
     this.#timer = setInterval(() => this.#tick().catch(failed), EXCHANGE_MS)
     this.#timer.unref()
@@ -91,10 +101,6 @@ export class RateLimits {
       one === undefined ? [] : [one.address, one.user],
     )
     await Promise.all(counters.map((counter) => this.#exchange(counter, ms)))
-    if (!this.#wrote || now - this.#clearedAt < CLEAR_MS) return
-    this.#clearedAt = now
-    this.#wrote = false
-    await this.#store.write(this.#plan.clear, {})
   }
 
   /** Shares what was taken here, and learns what was taken everywhere. */
@@ -103,7 +109,6 @@ export class RateLimits {
     // Instances may have given more than there was before they shared their counts. That is a debt, but a limited one.
     const most = Math.round(DEBT * window)
     const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
-    if (told.length > 0) this.#wrote = true
     await Promise.all(
       told.map(async ({ key, count }) => {
         const params = { $key: `${name} ${key}`, $cost: Math.round(count * cost), $most: most }

@@ -1,6 +1,5 @@
-import { Retention } from '../api/retention.ts'
+import { RETENTION, Retention } from '../api/retention.ts'
 import { StartError } from '../errors.ts'
-import { compileRetention } from '../plan/past/retention.ts'
 import type { Command } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, storeOptions } from './options.ts'
@@ -21,7 +20,8 @@ export const retentionConfirm: Command = {
     )
       return console.log('Nothing was confirmed.')
     await withApp(given, async ({ context }) => {
-      await new Retention(context, compileRetention(context.model, context.store.dialect)).confirm()
+      await new Retention(context).confirm()
+      await context.work.bringForward(RETENTION)
       console.log('Confirmed. Retention continues within ten minutes, or at the next start.')
     })
   },

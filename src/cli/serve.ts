@@ -5,7 +5,7 @@ import { type Log, logOf } from '../observe/log.ts'
 import { Observer } from '../observe/observer.ts'
 import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
-import { BackupSchedule } from './backup-schedule.ts'
+import { backupWork } from './backup-schedule.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
 
@@ -24,6 +24,7 @@ export const serveCommand: Command = {
     const log = logOf(observer, config.log)
     // Without a listener, a reader that has ended would end the server.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+    const backups = backupWork(config, observer)
     let code = 0
     const lost = (error: unknown) => {
       code = 1
@@ -32,9 +33,8 @@ export const serveCommand: Command = {
       setTimeout(() => endProcess(1), 100)
     }
     const running = await startApp(config, await loadModel(config.file), observer, { onLost: lost })
-    const backups = new BackupSchedule(running.context.store, config, observer)
-    backups.start()
-    stopOnSignals({ running, backups, config, log, codeOf: () => code })
+    if (backups !== undefined) running.context.work.add(backups)
+    stopOnSignals({ running, config, log, codeOf: () => code })
     await welcome(running, config, log)
   },
 }
@@ -50,14 +50,13 @@ function drainFor(signal: NodeJS.Signals, { drainMs }: Config): number {
 
 interface Stopping {
   readonly running: Running
-  readonly backups: BackupSchedule
   readonly config: Config
   readonly log: Log
   /** The exit code. */
   codeOf(): number
 }
 
-function stopOnSignals({ running, backups, config, log, codeOf }: Stopping): void {
+function stopOnSignals({ running, config, log, codeOf }: Stopping): void {
   const { observer } = running.context
   let since: number | undefined
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -72,7 +71,6 @@ function stopOnSignals({ running, backups, config, log, codeOf }: Stopping): voi
         observer.emit({ kind: 'stopping', ms: drainMs })
         await running.drain(drainMs)
       }
-      await backups.stop()
       await running.close()
       observer.emit({ kind: 'stopped' })
       await log.close()

@@ -33,15 +33,20 @@ export interface Events {
   stopped: object
   /** The database could not be written to: the process is about to end. */
   database_lost: { readonly error: unknown }
-  /** A part of the server began to fail, or works again. `message` says what went wrong. */
-  check_changed: {
-    readonly part: string
-    readonly status: 'ok' | 'failed'
-    readonly message: string | null
-  }
+  /** The database does not answer or takes no writes any more, as whoever asks for the health finds out; or it does again. */
+  database_away: { readonly message: string }
+  database_back: object
 
-  /** Background work of this name has failed. */
+  /** Background work of this name was done, or has failed. */
+  work_done: { readonly work: string; readonly ms: number }
   work_failed: { readonly work: string; readonly error: unknown }
+  /** Another instance has taken over what this one was at. */
+  lease_lost: { readonly work: string }
+  task_done: { readonly queue: string; readonly id: number; readonly ms: number }
+  /** It is tried again after a pause. */
+  task_failed: TaskFailure & { readonly pauseMs: number }
+  /** It has failed too often, and is not tried any more. */
+  task_set_aside: TaskFailure
   /** Retention has erased an Entity from the trash, and all that went with it: so many Entities. */
   purged: {
     readonly entity: string
@@ -66,6 +71,15 @@ export interface Events {
   rates_not_exchanged: { readonly error: unknown }
   /** Lines of the log that could not be written. */
   log_lines_dropped: { readonly lines: number }
+}
+
+interface TaskFailure {
+  readonly queue: string
+  readonly id: number
+  readonly key: string | null
+  /** How often it was begun. */
+  readonly attempts: number
+  readonly error: unknown
 }
 
 /** One of them. */

@@ -57,12 +57,28 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     error,
     last: true,
   }),
-  // Whoever asks for the health sees it, and so does everybody whose request fails because of it.
-  check_changed: () => undefined,
+  // Whoever asked for the health knows it, and so does everybody whose request fails because of it.
+  database_away: () => undefined,
+  database_back: () => undefined,
 
+  work_done: () => undefined,
   work_failed: ({ work, error }) => ({
     level: 'error',
-    message: failures[work] ?? `The work "${work}" failed`,
+    message: failures[work] ?? `The background work "${work}" failed`,
+    error,
+  }),
+  lease_lost: ({ work }) => ({
+    level: 'warning',
+    message: `Another instance has taken over "${work}": this one was frozen, or had no connection to the database`,
+  }),
+  task_done: () => undefined,
+  task_failed: ({ queue, id, pauseMs, error }) => ({
+    level: 'warning',
+    message: `Task ${id} of the queue "${queue}" failed. The next attempt is in ${Math.ceil(pauseMs / 1000)} s: ${error instanceof Error ? error.message : error}`,
+  }),
+  task_set_aside: ({ queue, id, attempts, error }) => ({
+    level: 'error',
+    message: `Task ${id} of the queue "${queue}" was set aside after ${attempts} attempts`,
     error,
   }),
   purged({ entity, id, entities, operation }) {

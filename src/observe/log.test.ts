@@ -82,6 +82,26 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
     '{"time":"T","level":"error","message":"The backup failed","detail":"Error: no room\\n    at here"}',
   ],
   [
+    { kind: 'work_failed', work: 'other', error },
+    'C  error  The background work "other" failed\nError: no room\n    at here',
+    '{"time":"T","level":"error","message":"The background work \\"other\\" failed","detail":"Error: no room\\n    at here"}',
+  ],
+  [
+    { kind: 'lease_lost', work: 'retention' },
+    'C  warning  Another instance has taken over "retention": this one was frozen, or had no connection to the database',
+    '{"time":"T","level":"warn","message":"Another instance has taken over \\"retention\\": this one was frozen, or had no connection to the database"}',
+  ],
+  [
+    { kind: 'task_failed', queue: 'mail', id: 7, key: null, attempts: 2, error, pauseMs: 2100 },
+    'C  warning  Task 7 of the queue "mail" failed. The next attempt is in 3 s: no room',
+    '{"time":"T","level":"warn","message":"Task 7 of the queue \\"mail\\" failed. The next attempt is in 3 s: no room"}',
+  ],
+  [
+    { kind: 'task_set_aside', queue: 'mail', id: 7, key: null, attempts: 36, error },
+    'C  error  Task 7 of the queue "mail" was set aside after 36 attempts\nError: no room\n    at here',
+    '{"time":"T","level":"error","message":"Task 7 of the queue \\"mail\\" was set aside after 36 attempts","detail":"Error: no room\\n    at here"}',
+  ],
+  [
     { kind: 'purged', entity: 'notes', id: 7, entities: 3, operation },
     'Purged by retention: notes/7, 3 Entities in all',
     `{"time":"T","message":"Purged by retention: notes/7, 3 Entities in all","actor":"system","entity":"notes","id":"7","entities":"3","operation":"${operation}"}`,
@@ -133,7 +153,10 @@ describe('the log', () => {
 
   test('says nothing of what others tell already', () => {
     const quiet: ServerEvent[] = [
-      { kind: 'check_changed', part: 'database', status: 'failed', message: 'away' },
+      { kind: 'database_away', message: 'no answer' },
+      { kind: 'database_back' },
+      { kind: 'work_done', work: 'retention', ms: 1 },
+      { kind: 'task_done', queue: 'mail', id: 1, ms: 1 },
       { kind: 'log_lines_dropped', lines: 3 },
     ]
     for (const event of quiet) expect(written('json', event)).toBe('')

@@ -124,13 +124,16 @@ export interface Dialect {
   readonly fence: Sql | undefined
   /**
    * Behind a query: what it finds stays as it is until the transaction ends; with `toExist`, it may be changed, but not
-   * erased. Empty where transactions run one at a time.
+   * erased. The last two leave out what others hold in a way that stands against it. Empty where transactions run one
+   * at a time.
    */
   readonly lock:
     | {
         readonly toChange: Sql
         readonly toStay: Sql
         readonly toExist: Sql
+        readonly toChangeIfFree: Sql
+        readonly toStayIfFree: Sql
         /** Locks keys, which stand for no row, in the order of the rows (`key`, `shared`), until the transaction ends. */
         keys(rows: Sql): Sql
       }

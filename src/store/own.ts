@@ -226,6 +226,48 @@ export const ownTables: readonly OwnTable[] = [
     key: ['name'],
     since: 4,
   },
+  {
+    name: 'takeback_work',
+    columns: [
+      text('name'),
+      // When it is due; while it is held, when the lease ends.
+      time('next_at'),
+      optional(text('holder')),
+      integer('fence'),
+      optional(time('ran_at')),
+      integer('failures'),
+      optional(text('error')),
+      optional(time('since')),
+    ],
+    key: ['name'],
+    since: 4,
+    // What used to keep the time of retention and of backups, and who was at it.
+    upgrade: sql`DELETE FROM "takeback_meta" WHERE "key" IN ('keeper', 'backup turn', 'backup made')`,
+  },
+  {
+    name: 'takeback_tasks',
+    columns: [
+      integer('id'),
+      text('queue'),
+      optional(text('key')),
+      text('payload'),
+      time('at'),
+      // As above; empty where another task of the same key comes first, and where it is set aside.
+      optional(time('next_at')),
+      optional(text('holder')),
+      integer('fence'),
+      integer('attempts'),
+      optional(text('error')),
+      optional(time('aside_at')),
+    ],
+    key: ['id'],
+    numbered: true,
+    indexes: [
+      { name: 'due', columns: ['queue', 'next_at', 'id'] },
+      { name: 'key', columns: ['queue', 'key', 'id'] },
+    ],
+    since: 4,
+  },
 ]
 
 /** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { Retention } from '../../src/api/retention.ts'
 import { budget } from '../../src/budget.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { entity, everyone, text } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
+import { clearOut } from '../work.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -52,8 +51,6 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
   const end = (token: string, server = one) =>
     server.expect(204, 'POST', '/api/auth/logout', undefined, { token })
   const retryAfter = ({ headers }: Received) => Number(headers.get('Retry-After')) * SECOND
-  const keeper = () =>
-    new Retention(one.context, compileRetention(one.context.model, one.context.store.dialect))
 
   beforeAll(async () => {
     one = new TestServer(store, declared, flags)
@@ -205,10 +202,10 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect(await send()).toBe(null)
       await clock.set(to)
       expect(await send()).toBe('true')
-      await keeper().pass()
+      await clearOut(one.context)
       expect(await send()).toBe('true')
       await clock.right()
-      await keeper().pass()
+      await clearOut(one.context)
       expect([await send(), await isKept()]).toEqual(['true', true])
       // A day later.
       for (const { key: old, at } of await one.query('SELECT key, at FROM takeback_answers'))
@@ -217,7 +214,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
           new Date(new Date(String(at)).getTime() - DAY - MINUTE).toISOString(),
           String(old),
         )
-      await keeper().pass()
+      await clearOut(one.context)
       expect(await isKept()).toBe(false)
     })
 
@@ -239,11 +236,20 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await post('/api/notes/', { text: 'kept' }, newAddress(), { 'Idempotency-Key': `key-${++count}` })
       await one.query('UPDATE takeback_answers SET at = $1', new Date(Date.now() - 2 * DAY).toISOString())
       await clock.set(from)
-      const lease = `${new Date(Date.now() + MINUTE).toISOString()} somebody`
-      await one.query("DELETE FROM takeback_meta WHERE key = 'keeper'")
-      await one.query("INSERT INTO takeback_meta (key, value) VALUES ('keeper', $1)", lease)
-      await clock.set(to + MINUTE + SECOND)
-      expect((await keeper().pass()).leased).toBe(true)
+      const until = () => new Date(Date.now() + budget.leaseMs).toISOString()
+      await one.query(
+        "UPDATE takeback_work SET holder = 'somebody', next_at = $1 WHERE name = 'retention'",
+        until(),
+      )
+      await clock.set(to)
+      const row = async () =>
+        (await one.query("SELECT holder, next_at FROM takeback_work WHERE name = 'retention'"))[0]
+      // A lease ends in its time, whatever the clock was when it was taken.
+      await eventually(async () => String((await row())?.next_at) <= until())
+      await clock.set(to + budget.leaseMs + SECOND)
+      await eventually(
+        async () => (await row())?.holder === null && (await one.rows('takeback_answers')) === 0,
+      )
     })
   })
 })

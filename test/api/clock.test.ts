@@ -6,12 +6,13 @@ import { SKEW_MS } from '../../src/clock.ts'
 import type { AppDeclaration } from '../../src/declare/define.ts'
 import type { ServerEvent } from '../../src/observe/events.ts'
 import { lineOf } from '../../src/observe/lines.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { check } from '../../src/store/check/check.ts'
 import { entity, integer, text } from '../../src/takeback.ts'
+import { Postponed } from '../../src/work/job.ts'
 import { withAdmins } from '../declarations.ts'
 import { ADMIN, firstPass, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
+import { jobOn } from '../work.ts'
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
@@ -275,11 +276,17 @@ onEveryStoreByHand('retention after a clock that was wrong', (store) => {
     const note = (id: number) => `/api/notes/${id}/`
     const make = async (said: string) =>
       (await server().expect(201, 'POST', '/api/notes/', { text: said })).id as number
-    /** A pass so many days from now. */
-    const pass = (days: number) => {
+    /** A pass so many days from now: why there was none. */
+    const pass = async (days: number) => {
       const { context } = server()
-      const keeper = new Retention(context, compileRetention(context.model, context.store.dialect))
-      return keeper.passUnlessInDoubt(Date.now() + days * DAY)
+      const pass = new Retention(context).passUnlessInDoubt(jobOn(context.store), Date.now() + days * DAY)
+      return pass.then(
+        () => '',
+        (error) => {
+          expect(error).toBeInstanceOf(Postponed)
+          return String(error)
+        },
+      )
     }
     const believed = (days: number) =>
       server().query(

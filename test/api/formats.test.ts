@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { upgrade } from '../../src/store/migration/memory.ts'
+import { tell, upgrade } from '../../src/store/migration/memory.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createOwnTables, FORMAT } from '../../src/store/own.ts'
 import { newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
@@ -20,6 +20,9 @@ const described: Record<string, string> = {
     UNION ALL SELECT tablename::text, '', substring(indexdef from 'USING .*'), '', '' FROM pg_indexes WHERE tablename LIKE 'takeback_%'
     ORDER BY 1, 2, 3`,
 }
+
+/** Keys of `takeback_meta` that format 4 has no use for. */
+const FORMER = ['keeper', 'backup turn', 'backup made']
 
 onEveryStoreByHand('formats of our own tables', (store) => {
   const folders: string[] = []
@@ -39,6 +42,7 @@ onEveryStoreByHand('formats of our own tables', (store) => {
     const { structure } = opened
     await structure.transact('change', async (session) => {
       for (const source of createOwnTables(structure.ddl, format)) await session.run(source)
+      for (const key of FORMER) if (format < 4) await tell(session, key, 'a former lease')
       await upgrade(structure, session, {
         format,
         tables: [],
@@ -56,5 +60,11 @@ onEveryStoreByHand('formats of our own tables', (store) => {
     const fresh = await tablesFrom(FORMAT)
     expect(fresh).toContainEqual(expect.objectContaining({ table: 'takeback_journal', name: 'seq' }))
     for (let format = 1; format < FORMAT; format++) expect(await tablesFrom(format)).toEqual(fresh)
+  })
+
+  test('what kept the time of background work before there were tables for it is gone', async () => {
+    await tablesFrom(3)
+    const kept = await databases.at(-1)?.query('SELECT key FROM takeback_meta')
+    expect(kept?.map(({ key }) => key).filter((key) => FORMER.includes(String(key)))).toEqual([])
   })
 })

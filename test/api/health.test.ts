@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { Health } from '../../src/api/health.ts'
+import { Observer } from '../../src/observe/observer.ts'
 import { Pool } from '../../src/store/postgres/pool.ts'
 import { aboutOf, sessionSettings } from '../../src/store/postgres/session-settings.ts'
 import { probeFile } from '../../src/store/sqlite/probe.ts'
 import type { Store } from '../../src/store/store.ts'
+import { taskParams } from '../../src/work/queues.ts'
 import { bookings } from '../declarations.ts'
 import { eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
 
@@ -55,19 +57,74 @@ onEveryStore('health', bookings, (server) => {
     expect((await server.call('GET', '/api/health/details', { token: null })).status).toBe(401)
   })
 
-  test('says since when a part fails, and what went wrong', async () => {
-    const { health } = server.context
-    const check = async () => (await server.call('GET', '/api/health/details')).body.checks.retention
-    // The first pass of the server itself.
-    await eventually(async () => (await check()) !== undefined)
-    health.note('retention', new Error('no room'))
+  test('says of background work when it was done, what went wrong and when it comes next', async () => {
+    const { work } = server.context
+    let fails = true
+    work.add({
+      name: 'sometimes',
+      every: 3_600_000,
+      run: async () => {
+        if (fails) throw new Error('no room')
+      },
+    })
+    const check = async () => (await server.call('GET', '/api/health/details')).body.checks.sometimes
+    await eventually(async () => (await check())?.status === 'failed')
     const first = await check()
-    expect(first).toMatchObject({ status: 'failed', message: 'no room' })
-    await Bun.sleep(5)
-    health.note('retention', new Error('no room yet'))
-    expect(await check()).toMatchObject({ since: first.since, message: 'no room yet' })
-    health.note('retention')
-    expect(await check()).toMatchObject({ status: 'ok', message: null })
+    expect(first).toMatchObject({ status: 'failed', message: 'no room', holder: null })
+    expect((await server.call('GET', '/api/health/details')).body.status).toBe('failed')
+    // A second failure, later: it fails since the first.
+    await eventually(async () => (await check()).last > first.last)
+    expect((await check()).since).toBe(first.since)
+    fails = false
+    await eventually(async () => (await check()).status === 'ok')
+    const healed = await check()
+    expect(healed).toMatchObject({ message: null, holder: null })
+    expect(healed.since > first.since).toBe(true)
+    expect(new Date(healed.next).getTime() - new Date(healed.last).getTime()).toBe(3_600_000)
+  })
+
+  test('lists queues, and the tasks that were set aside', async () => {
+    const { work, store } = server.context
+    await store.write([work.enqueue], taskParams([{ queue: 'nobody', payload: 1 }]))
+    await store.write([work.enqueue], taskParams([{ queue: 'aside', key: 'k', payload: 'secret' }]))
+    const now = new Date().toISOString()
+    await server.query(
+      "UPDATE takeback_tasks SET aside_at = $1, next_at = NULL, attempts = 36, error = 'no' WHERE queue = 'aside'",
+      now,
+    )
+    const { text, body } = await server.call('GET', '/api/health/details')
+    expect(body.queues).toEqual({
+      aside: { waiting: 0, running: 0, aside: 1, oldest: null },
+      nobody: { waiting: 1, running: 0, aside: 0, oldest: expect.any(String) },
+    })
+    expect(body.aside).toEqual([
+      { id: expect.any(Number), queue: 'aside', key: 'k', since: now, attempts: 36, message: 'no' },
+    ])
+    expect(text).not.toContain('secret')
+  })
+
+  test('tells when the database goes away, and when it is back', async () => {
+    const told: string[] = []
+    const observer = new Observer()
+    observer.subscribe(({ kind }) => told.push(kind))
+    let away = false
+    const { store } = server.context
+    const sometimes: Store = Object.assign(Object.create(store), {
+      ping: () => (away ? Promise.reject(new Error('no answer')) : store.ping()),
+    })
+    const health = new Health(sometimes, { observer })
+    const asked = async (fails: boolean) => {
+      away = fails
+      await eventually(
+        async () =>
+          (await health.check().then(
+            () => false,
+            () => true,
+          )) === fails,
+      )
+    }
+    for (const fails of [false, true, false]) await asked(fails)
+    expect(told).toEqual(['database_away', 'database_back'])
   })
 })
 

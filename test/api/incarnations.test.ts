@@ -2,10 +2,8 @@ import { afterAll, expect, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { Retention } from '../../src/api/retention.ts'
 import { readConfig } from '../../src/config.ts'
 import { PositionGone } from '../../src/journal/position.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { makeBackup } from '../../src/store/backup/make.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { check } from '../../src/store/check/check.ts'
@@ -17,8 +15,9 @@ import { createOwnTables, FORMAT } from '../../src/store/own.ts'
 import { count, sql, word } from '../../src/store/sql.ts'
 import { entity, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { eventually, newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
+import { newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
+import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
 const fields = { title: text() }
@@ -112,16 +111,14 @@ onEveryStoreByHand('an incarnation', (store) => {
 
   test('positions behind which retention has cut are gone, but not for those who follow other types', async () => {
     const server = await started(await newDatabase(store, newFolder()))
-    const { feed, model, store: data } = server.context
+    const { feed } = server.context
     const start = await feed.start()
     const { id } = await server.expect(201, 'POST', '/api/logs/', { title: 'a' })
     await server.expect(200, 'PATCH', `/api/logs/${id}/`, { title: 'b' })
     await server.expect(201, 'POST', '/api/notes/', { title: 'kept' })
     const before = await feed.now()
-    const retention = new Retention(server.context, compileRetention(model, data.dialect))
     expect((await feed.after(start, { limit: 10 })).operations).toHaveLength(4)
-    // The server's own may be under way.
-    await eventually(async () => (await retention.pass(Date.now() + 2 * DAY)).leased)
+    await clearOut(server.context, Date.now() + 2 * DAY)
     for (const entities of [undefined, ['logs'], ['notes', 'logs']])
       await expect(feed.after(start, { limit: 10, entities })).rejects.toThrow(PositionGone)
     expect((await feed.after(start, { limit: 10, entities: ['notes'] })).operations).toHaveLength(1)

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { Retention } from '../../src/api/retention.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { ADMIN, expectInvalid, onEveryStore, operationOf, type Received, type Sent } from '../harness.ts'
+import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
@@ -245,12 +244,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
     }))
     await server.expect(200, 'POST', '/api/batch/', parts, noted('cut'))
     const notes = async () => (await server.query("SELECT run FROM takeback_notes WHERE run = 'cut'")).length
-    const pass = async () => {
-      const { context } = server
-      await new Retention(context, compileRetention(context.model, context.store.dialect)).pass(
-        Date.now() + 91 * DAY,
-      )
-    }
+    const pass = () => clearOut(server.context, Date.now() + 91 * DAY)
     await server.expect(200, 'PATCH', `/api/rooms/${a}/`, { title: 'new a' })
     await pass()
     expect(await notes()).toBe(1)

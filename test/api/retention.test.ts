@@ -1,9 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { Retention } from '../../src/api/retention.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { entity, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { firstPass, onEveryStore } from '../harness.ts'
+import { eventually, firstPass, onEveryStore } from '../harness.ts'
+import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
 
@@ -17,8 +16,7 @@ const declaration = withAdmins(
 
 onEveryStore('what is old', declaration, (server) => {
   beforeAll(() => firstPass(server))
-  const keeper = () =>
-    new Retention(server.context, compileRetention(server.context.model, server.context.store.dialect))
+  const pass = (now?: number) => clearOut(server.context, now)
   const note = async (body: object, type = 'notes') =>
     (await server.expect(201, 'POST', `/api/${type}/`, body)).id as number
   const versions = async (type: string, id: number) =>
@@ -72,7 +70,7 @@ onEveryStore('what is old', declaration, (server) => {
     await deletedAgo('papers', paper, 31)
     const told: unknown[] = []
     const end = server.context.observer.subscribe((event) => told.push(event))
-    expect(await keeper().pass()).toEqual({ purged: 1, leased: true })
+    expect(await pass()).toBe(1)
     end()
     const [journalled] = await server.query(
       "SELECT operation FROM takeback_journal WHERE entity = 'notes' AND kind = 'purge'",
@@ -104,7 +102,7 @@ onEveryStore('what is old', declaration, (server) => {
     await age('notes', unchanged, 1, 900)
     await age('papers', paper, 1, 900)
     await age('papers', paper, 2, 800)
-    await keeper().pass()
+    await pass()
     // At the beginning of what is kept it was at version 4.
     expect(await versions('notes', id)).toEqual([4, 5])
     expect(await versions('notes', unchanged)).toEqual([1])
@@ -121,21 +119,6 @@ onEveryStore('what is old', declaration, (server) => {
       [5, { text: { from: '4', to: '5' } }],
       [4, null],
     ])
-  })
-
-  test('is cleared out by one server at a time', async () => {
-    const turn = async (until: Date) => {
-      await server.query(
-        "UPDATE takeback_meta SET value = $1 WHERE key = 'keeper'",
-        `${until.toISOString()} another`,
-      )
-      return (await keeper().pass()).leased
-    }
-    expect((await keeper().pass()).leased).toBe(true)
-    expect(await turn(new Date(Date.now() + 60_000))).toBe(false)
-    // Whoever has gone loses the turn after a while.
-    expect(await turn(new Date(Date.now() - 1000))).toBe(true)
-    expect((await keeper().pass()).leased).toBe(true)
   })
 
   test('is looked at once: each pass goes on where the one before has come to', async () => {
@@ -173,7 +156,7 @@ onEveryStore('what is old', declaration, (server) => {
         )
         .map(({ id, version }) => `${id} ${version}`)
     for (const now of [-250, -200, -200, -100, 0, 50, 150]) {
-      await keeper().pass(Date.now() + now * DAY)
+      await pass(Date.now() + now * DAY)
       expect([now, (await left()).sort()]).toEqual([now, expected(now).sort()])
     }
     // What was passed is not looked at again: a row that turns old behind the place stays.
@@ -182,23 +165,26 @@ onEveryStore('what is old', declaration, (server) => {
     expect(Number(place?.value)).toBe(Number(last?.seq))
   })
 
-  test('is cleared out by one pass at a time in one process too', async () => {
-    const one = keeper()
-    const passes = await Promise.all([one.pass(), one.pass(), one.pass()])
-    expect(passes.filter(({ leased }) => leased)).toHaveLength(1)
-    expect((await one.pass()).leased).toBe(true)
+  test('is cleared out by the server itself, in its time', async () => {
+    const trashed = await note({ text: 'trashed' })
+    await server.expect(200, 'DELETE', `/api/notes/${trashed}/`)
+    await deletedAgo('notes', trashed, 31)
+    await server.context.work.bringForward('retention')
+    await eventually(
+      async () => (await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length === 0,
+    )
   })
 
-  test('a pass that fails gives the turn back, and the next one goes on', async () => {
+  test('after a pass that fails, the next one goes on', async () => {
     const id = await note({ text: '1' })
     await server.expect(200, 'PATCH', `/api/notes/${id}/`, { text: '2' })
     const now = Date.now() + 200 * DAY
     const trashed = await note({ text: 'trashed' })
     await server.expect(200, 'DELETE', `/api/notes/${trashed}/`)
     await server.query('ALTER TABLE takeback_shown RENAME TO takeback_hidden')
-    await expect(keeper().pass(now)).rejects.toThrow()
+    await expect(pass(now)).rejects.toThrow()
     await server.query('ALTER TABLE takeback_hidden RENAME TO takeback_shown')
-    expect((await keeper().pass(now)).leased).toBe(true)
+    await pass(now)
     expect(await versions('notes', id)).toEqual([2])
     expect((await server.query('SELECT id FROM notes WHERE id = $1', trashed)).length).toBe(0)
   })

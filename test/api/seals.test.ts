@@ -3,15 +3,14 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Seals } from '../../src/account/seals.ts'
-import { Retention } from '../../src/api/retention.ts'
 import { readConfig } from '../../src/config.ts'
-import { compileRetention } from '../../src/plan/past/retention.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { openStore } from '../../src/store/open.ts'
 import { entity, everyone, object, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { dumpOf } from '../dump.ts'
 import { ADMIN, newDatabase, onEveryStoreByHand, operationOf, type Sent, TestServer } from '../harness.ts'
+import { clearOut } from '../work.ts'
 
 const DAY = 86_400_000
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
@@ -160,9 +159,7 @@ onEveryStoreByHand('former secrets', (store) => {
       await server.expect(200, 'DELETE', `/api/people/${gone}/`)
       await server.expect(204, 'DELETE', `/api/people/${gone}/?purge=1`)
       expect([await formerOf(server, gone), (await formerOf(server, stays)).length]).toEqual([[], 3])
-      const { context } = server
-      const keeper = new Retention(context, compileRetention(context.model, context.store.dialect))
-      await keeper.pass(Date.now() + 91 * DAY)
+      await clearOut(server.context, Date.now() + 91 * DAY)
       expect(await formerOf(server, stays)).toEqual([])
     }))
 

@@ -20,8 +20,6 @@ export interface AnswersPlan {
   keep(shows: readonly (readonly [entity: string, id: number])[]): readonly Step[]
   /** Some of those from before `$expired`; refused where there are none. */
   readonly clear: readonly Step[]
-  /** Whether there are any. */
-  readonly old: Statement
 }
 
 export function compileAnswers(dialect: Dialect): AnswersPlan {
@@ -50,7 +48,6 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
       step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),
       one('clear', sql`DELETE FROM ${ANSWERS} WHERE ${dialect.isAmong(id('key'), old)}`),
     ],
-    old: compile(sql`SELECT 1 FROM ${ANSWERS} WHERE "at" < ${expired} LIMIT 1`, dialect.placeholder),
   }
 }
 

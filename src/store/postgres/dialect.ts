@@ -164,6 +164,8 @@ export const dialect: Dialect = {
     toChange: sql` FOR UPDATE`,
     toStay: sql` FOR SHARE`,
     toExist: sql` FOR KEY SHARE`,
+    toChangeIfFree: sql` FOR UPDATE SKIP LOCKED`,
+    toStayIfFree: sql` FOR SHARE SKIP LOCKED`,
     // Whoever waits for one is served in the order of coming: those that share a key do not keep the others out.
     keys: (rows) =>
       sql`SELECT count(CASE WHEN k."shared" THEN pg_advisory_xact_lock_shared(k."key") ELSE pg_advisory_xact_lock(k."key") END) FROM ${rows} k`,

@@ -6,7 +6,7 @@ import type { Bound, Row } from '../dialect.ts'
 import { ReaderError, unavailable } from './errors.ts'
 import type { ReaderAnswer, ReaderRequest } from './reader.ts'
 
-interface Job {
+interface WaitingRead {
   readonly asked: ReaderRequest
   readonly since: number
   resolve(found: ReadRows): void
@@ -22,7 +22,7 @@ export interface ReadRows {
 /** A process, and what it is doing. */
 interface ReaderProcess {
   readonly process: Subprocess
-  job: Job | undefined
+  job: WaitingRead | undefined
   deadline: Timer | undefined
   idleSince: number
 }
@@ -46,7 +46,7 @@ export class Readers {
   readonly #path: string
   readonly #limits: ReaderLimits
   readonly #all = new Set<ReaderProcess>()
-  readonly #waiting: Job[] = []
+  readonly #waiting: WaitingRead[] = []
   /** What is to be done while nobody reads. */
   readonly #quiet: (() => void)[] = []
   #sweep: Timer | undefined
@@ -124,7 +124,7 @@ export class Readers {
     return free ?? (this.#all.size < this.#limits.most ? this.#start() : undefined)
   }
 
-  #run(reader: ReaderProcess, job: Job): void {
+  #run(reader: ReaderProcess, job: WaitingRead): void {
     const { statementMs } = this.#limits
     reader.job = job
     reader.deadline = setTimeout(

@@ -1,0 +1,49 @@
+import type { Work } from '../store/act.ts'
+import type { Params } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
+
+/** What shows that a lease is still held: a step that finds a row for as long as it is, and locks it until the transaction ends. */
+export interface Fence {
+  readonly step: Step
+  readonly params: Params
+  /** Makes what is thrown where the lease is lost. */
+  lost(): Error
+}
+
+/**
+ * The same database for whoever holds a lease. Each write looks for the lease first, in its own transaction: so nothing
+ * is written after another instance has taken over, however long this one was frozen in between.
+ */
+export function fencedStore(store: Store, { step, params: fence, lost }: Fence): Store {
+  return {
+    dialect: store.dialect,
+    structure: store.structure,
+    get others() {
+      return store.others
+    },
+    serve: (generation) => store.serve(generation),
+    keepSecret: (given) => store.keepSecret(given),
+    secret: () => store.secret(),
+    read: (statement, params) => store.read(statement, params),
+    async write(steps, params, signal) {
+      const outcome = await store.write([step, ...steps], { ...params, ...fence }, signal)
+      if (!outcome.done && outcome.step === step.name) throw lost()
+      return outcome
+    },
+    transact<T>(make: () => Work<T>, signal?: AbortSignal) {
+      const fenced = function* (): Work<T> {
+        const { rows } = yield { kind: 'read', statement: step.statement, params: { ...fence } }
+        if (rows.length === 0) throw lost()
+        return yield* make()
+      }
+      return store.transact(fenced, signal)
+    },
+    settled: (last) => store.settled(last),
+    scrub: () => store.scrub(),
+    vacuum: () => store.vacuum(),
+    ping: () => store.ping(),
+    figures: () => store.figures(),
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,196 @@
+import { budget } from '../budget.ts'
+import type { Observer } from '../observe/observer.ts'
+import type { Params } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
+import type { Store } from '../store/store.ts'
+import { fencedStore } from './fenced-store.ts'
+import { Interrupted, type Job, LeaseLost } from './job.ts'
+
+/** Between two steps of a job, in which others have their turn. */
+const PAUSE_MS = 20
+
+/** Who works: an instance, as all of its leases know it. */
+export interface Instance {
+  readonly store: Store
+  readonly observer: Observer
+  /** Its name, for others and for people. */
+  readonly me: string
+  /** How long a lease lasts that is not renewed: its instance is taken for dead then. */
+  readonly leaseMs: number
+  /** There may be something to do now. */
+  wake(): void
+}
+
+/** Rows that are held by one instance at a time. `$lease_key`, `$lease_holder` and `$lease_fence` name a lease on one. */
+export interface LeaseTable {
+  /** Puts off the end of the leases of `$lease_holder` on `$keys`: gives back the key and the fencing token of each. */
+  readonly renew: readonly Step[]
+  /** Gives a row back undone, for whoever comes first. */
+  readonly release: readonly Step[]
+  /** Finds the row for as long as it is held, and locks it until the transaction ends. */
+  readonly fence: Step
+}
+
+/** Work on a row that was taken just now. */
+export interface Piece {
+  /** For people. */
+  readonly name: string
+  readonly key: string | number
+  /** The fencing token. It counts how often the row was taken, so a later holder has a greater one. */
+  readonly fence: number
+  run(lease: Lease): Promise<void>
+  /** Writes down what came of it, and ends the lease: false where it was lost. `error` is undefined where all went well. */
+  putDown(lease: Lease, error: unknown): Promise<boolean>
+}
+
+/** One thing that this instance works on, for as long as no other does. */
+export class Lease implements Job {
+  /** What names it in a statement. */
+  readonly params: Params
+  readonly store: Store
+  readonly began = performance.now()
+  renewedAt = this.began
+  readonly #name: string
+  readonly #observer: Observer
+  readonly #abort = new AbortController()
+
+  constructor({ store, observer, me }: Instance, { fence: step }: LeaseTable, { name, key, fence }: Piece) {
+    this.params = { $lease_key: key, $lease_fence: fence, $lease_holder: me }
+    this.#name = name
+    this.#observer = observer
+    this.store = fencedStore(store, { step, params: this.params, lost: () => this.lose() })
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get isLost(): boolean {
+    return this.signal.reason instanceof LeaseLost
+  }
+
+  /** A value, so that it can be taken apart from the rest of the job. */
+  readonly pause = async (): Promise<void> => {
+    await Bun.sleep(PAUSE_MS)
+    this.signal.throwIfAborted()
+  }
+
+  /** Another instance has it: whoever works on it here is told to stop. */
+  lose(): Error {
+    if (!this.isLost) this.#observer.emit({ kind: 'lease_lost', work: this.#name })
+    const lost = new LeaseLost(this.#name)
+    this.#abort.abort(lost)
+    return lost
+  }
+
+  interrupt(): void {
+    this.#abort.abort(new Interrupted())
+  }
+}
+
+/** The leases that this instance has on the rows of a table. They are renewed while they are worked on. */
+export class Leases {
+  readonly #instance: Instance
+  readonly #table: LeaseTable
+  readonly #held = new Map<string, { readonly lease: Lease; readonly fence: number }>()
+  readonly #running = new Set<Promise<void>>()
+  #timer: Timer | undefined
+  #renewing = false
+  #stopped = false
+
+  constructor(instance: Instance, table: LeaseTable) {
+    this.#instance = instance
+    this.#table = table
+  }
+
+  /** Works on a row that was taken just now. Ends when that does, and never fails: what goes wrong is put down and told. */
+  work(piece: Piece): Promise<void> {
+    const lease = new Lease(this.#instance, this.#table, piece)
+    if (this.#stopped) lease.interrupt()
+    this.#hold(piece, lease)
+    const running = this.#work(piece, lease).finally(() => {
+      this.#running.delete(running)
+      this.#instance.wake()
+    })
+    this.#running.add(running)
+    return running
+  }
+
+  async #work(piece: Piece, lease: Lease): Promise<void> {
+    const { store, observer } = this.#instance
+    try {
+      const error = await attempt(piece, lease)
+      this.#drop(piece, lease)
+      if (lease.isLost) return
+      if (error instanceof Interrupted) await store.write(this.#table.release, lease.params)
+      else if (!(await piece.putDown(lease, error))) lease.lose()
+    } catch (error) {
+      // What came of it could not be put down: once the lease has run out, it is begun anew.
+      if (!this.#stopped) observer.emit({ kind: 'work_failed', work: piece.name, error })
+    }
+  }
+
+  #hold({ key, fence }: Piece, lease: Lease): void {
+    this.#held.set(String(key), { lease, fence })
+    this.#timer ??= setInterval(() => this.#renew(), this.#instance.leaseMs / budget.leaseRenewals)
+    this.#timer.unref()
+  }
+
+  #drop({ key }: Piece, lease: Lease): void {
+    if (this.#held.get(String(key))?.lease === lease) this.#held.delete(String(key))
+    if (this.#held.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#renewing) return
+    this.#renewing = true
+    const leases = [...this.#held]
+    const began = performance.now()
+    try {
+      const kept = await this.#renewed(leases.map(([key]) => key))
+      for (const [key, { lease, fence }] of leases)
+        if (kept.get(key) === fence) lease.renewedAt = began
+        else if (this.#held.get(key)?.lease === lease) lease.lose()
+    } catch {
+      // The database is away. Until a lease has run out, nobody else can have taken it.
+      for (const [, { lease }] of leases) if (began - lease.renewedAt > this.#instance.leaseMs) lease.lose()
+    } finally {
+      this.#renewing = false
+    }
+  }
+
+  async #renewed(keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { store, me } = this.#instance
+    const { rows } = await store.write(this.#table.renew, { $lease_holder: me, $keys: JSON.stringify(keys) })
+    return new Map(rows.map(([key, fence]) => [String(key), Number(fence)]))
+  }
+
+  /** What runs, and whatever is taken from now on, is told to end. */
+  interrupt(): void {
+    this.#stopped = true
+    for (const { lease } of this.#held.values()) lease.interrupt()
+  }
+
+  /** Ends when all of it has. What takes too long is given back all the same: it cannot write any more then. */
+  async end(): Promise<void> {
+    await Promise.race([Promise.all(this.#running), Bun.sleep(budget.workStopMs)])
+    clearInterval(this.#timer)
+    const left = [...this.#held.values()]
+    this.#held.clear()
+    await Promise.all(left.map(({ lease }) => this.#instance.store.write(this.#table.release, lease.params)))
+  }
+}
+
+/** What went wrong; undefined where nothing did. */
+async function attempt(piece: Piece, lease: Lease): Promise<unknown> {
+  try {
+    lease.signal.throwIfAborted()
+    await piece.run(lease)
+    return undefined
+  } catch (error) {
+    // Where it was told to end, that is why it did, whatever it says.
+    return lease.signal.aborted ? lease.signal.reason : (error ?? new Error('It failed without an error.'))
+  }
+}

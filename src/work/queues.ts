@@ -1,0 +1,202 @@
+import { budget } from '../budget.ts'
+import type { Params } from '../store/dialect.ts'
+import type { Statement } from '../store/sql.ts'
+import type { Step } from '../store/step.ts'
+import { claim } from './claim.ts'
+import type { Job } from './job.ts'
+import { type Instance, type Lease, Leases } from './leases.ts'
+import { clockTime, reasonOf, textOfTime } from './record.ts'
+import { pauseAfter } from './schedule.ts'
+import {
+  type AsideState,
+  asideStateOf,
+  compileTasks,
+  type QueueState,
+  queueStateOf,
+  type Taken,
+  type TaskStatements,
+} from './task-statements.ts'
+
+/** Something to be done once, soon, and outside of the request that causes it. */
+export interface Task {
+  readonly queue: string
+  /** Tasks of one key are done one after the other, in the order in which they were enqueued. */
+  readonly key?: string
+  /** Any JSON: what names the work, not a copy of an Entity's values. A purge does not look here. */
+  readonly payload: unknown
+}
+
+/** How the tasks of a queue are done. */
+export interface Queue {
+  readonly name: string
+  /** How many at once, on each instance. */
+  readonly atOnce?: number
+  /**
+   * May be run more than once for a task: a crash can come between its end and the note of it. Where it throws, the task
+   * is tried again after a pause.
+   */
+  run(job: TaskJob): Promise<void>
+}
+
+export interface TaskJob extends Job {
+  readonly id: number
+  readonly key: string | null
+  readonly payload: unknown
+  /** The first one is 1. */
+  readonly attempt: number
+}
+
+/** How often tasks are looked for that a wrong clock has put off. */
+const CHECK_MS = 60_000
+
+/** A queue, and how many of its tasks this instance works on. */
+interface ActiveQueue {
+  readonly queue: Queue
+  running: number
+}
+
+/** All queues of an instance. */
+export class Queues {
+  readonly #instance: Instance
+  readonly #statements: TaskStatements
+  readonly #leases: Leases
+  readonly #active = new Map<string, ActiveQueue>()
+  #due: Statement | undefined
+  #checkedAt = Number.NEGATIVE_INFINITY
+
+  constructor(instance: Instance) {
+    this.#instance = instance
+    this.#statements = compileTasks(instance.store.dialect, instance.leaseMs)
+    this.#leases = new Leases(instance, this.#statements.leases)
+  }
+
+  /** Adds the tasks that `taskParams` makes. To be put behind the steps that cause them, in the same transaction. */
+  get enqueue(): Step {
+    return this.#statements.enqueue
+  }
+
+  add(queue: Queue): void {
+    if (this.#active.has(queue.name)) throw new Error(`There are two queues called ${queue.name}.`)
+    this.#active.set(queue.name, { queue, running: 0 })
+    this.#due = undefined
+  }
+
+  /** Begins what is due. In how many milliseconds there is something to do next. */
+  async look(): Promise<number> {
+    if (this.#active.size === 0) return Number.POSITIVE_INFINITY
+    await this.#hasten()
+    this.#due ??= this.#statements.due([...this.#active.keys()])
+    const rows = await this.#instance.store.read(this.#due, {})
+    const clock = clockTime(rows.find(([name]) => name === '')?.[1])
+    const waits = rows.map(async ([name, next]) => {
+      const active = this.#active.get(String(name))
+      if (active === undefined || next == null) return Number.POSITIVE_INFINITY
+      const wait = clockTime(next) - clock
+      return wait > 0 ? wait : this.#fill(active)
+    })
+    return Math.min(...(await Promise.all(waits)))
+  }
+
+  async #hasten(): Promise<void> {
+    if (performance.now() - this.#checkedAt < CHECK_MS) return
+    await this.#instance.store.write(this.#statements.hasten, {})
+    this.#checkedAt = performance.now()
+  }
+
+  /** As many as may run at once. When one of them ends, there is another look. */
+  async #fill(active: ActiveQueue): Promise<number> {
+    const { store, me } = this.#instance
+    const { name, atOnce = budget.tasksAtOnce } = active.queue
+    const most = atOnce - active.running
+    if (most <= 0) return Number.POSITIVE_INFINITY
+    const { taken, parked } = await store.transact(() => claim(this.#statements, { queue: name, most, me }))
+    for (const task of taken) this.#run(active, task)
+    // Behind those that were parked there may be others.
+    return parked > 0 && taken.length < most ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  #run(active: ActiveQueue, task: Taken): void {
+    const { queue } = active
+    const { id, attempts, fence } = task
+    active.running++
+    this.#leases
+      .work({
+        name: `task ${id} of ${queue.name}`,
+        key: id,
+        fence,
+        async run(lease) {
+          if (attempts > budget.taskAttempts)
+            throw new Error('It was begun too often, and never came to an end.')
+          await queue.run(jobOf(task, lease))
+        },
+        putDown: (lease, error) => this.#putDown(queue, task, lease, error),
+      })
+      .finally(() => {
+        active.running--
+      })
+  }
+
+  async #putDown(queue: Queue, task: Taken, lease: Lease, error: unknown): Promise<boolean> {
+    const { store, observer } = this.#instance
+    const { id, key, attempts, clock } = task
+    const ms = performance.now() - lease.began
+    const params: Params = { ...lease.params, $queue: queue.name, $key: key }
+    if (error === undefined) {
+      const { done } = await store.write(this.#statements.done, params)
+      if (done) observer.emit({ kind: 'task_done', queue: queue.name, id, ms })
+      return done
+    }
+    const failure = { queue: queue.name, id, key, attempts, error }
+    params.$error = reasonOf(error)
+    if (attempts >= budget.taskAttempts) {
+      const { done } = await store.write(this.#statements.setAside, params)
+      if (done) observer.emit({ kind: 'task_set_aside', ...failure })
+      return done
+    }
+    const pauseMs = pauseAfter(attempts)
+    params.$next = textOfTime(clock + ms + pauseMs)
+    const { done } = await store.write(this.#statements.retry, params)
+    if (done) observer.emit({ kind: 'task_failed', ...failure, pauseMs })
+    return done
+  }
+
+  /** By name, whether or not this instance works on it; and the tasks that were set aside last. */
+  async state(): Promise<{ queues: Readonly<Record<string, QueueState>>; aside: readonly AsideState[] }> {
+    const { store } = this.#instance
+    const [rows, aside] = await Promise.all([
+      store.read(this.#statements.state, {}),
+      store.read(this.#statements.aside, {}),
+    ])
+    const found = new Map(rows.map((row) => [String(row[0]), queueStateOf(row)]))
+    for (const name of this.#active.keys()) if (!found.has(name)) found.set(name, EMPTY_QUEUE)
+    return { queues: Object.fromEntries(found), aside: aside.map(asideStateOf) }
+  }
+
+  interrupt(): void {
+    this.#leases.interrupt()
+  }
+
+  end(): Promise<void> {
+    return this.#leases.end()
+  }
+}
+
+/** What `enqueue` adds. */
+export function taskParams(tasks: readonly Task[]): Params {
+  const rows = tasks.map(({ queue, key = null, payload }) => [queue, key, JSON.stringify(payload)])
+  return { $tasks: JSON.stringify(rows) }
+}
+
+function jobOf({ id, key, payload, attempts }: Taken, lease: Lease): TaskJob {
+  return {
+    id,
+    key,
+    payload: JSON.parse(payload),
+    attempt: attempts,
+    store: lease.store,
+    signal: lease.signal,
+    pause: () => lease.pause(),
+  }
+}
+
+const EMPTY_QUEUE: QueueState = { waiting: 0, running: 0, aside: 0, oldest: null }

@@ -1,0 +1,255 @@
+import { budget } from '../budget.ts'
+import type { Dialect, Row } from '../store/dialect.ts'
+import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { type Step, step } from '../store/step.ts'
+import type { LeaseTable } from './leases.ts'
+import { clockTime } from './record.ts'
+
+const TASKS = id('takeback_tasks')
+
+/** The task whose lease is bound, for as long as it is held. */
+const mine = sql`"id" = ${param('$lease_key', 'integer')} AND "fence" = ${param('$lease_fence', 'integer')} AND "holder" = ${param('$lease_holder')}`
+
+/**
+ * Tasks in the database: a row each, deleted once it is done. `next_at` is when it is due; while it is held, when the
+ * lease ends. It is empty where another task of the same key comes first, and where the task is set aside.
+ */
+export interface TaskStatements {
+  /** Adds the tasks of `$tasks`, as `taskParams` makes it. Part of the transaction that causes them. */
+  readonly enqueue: Step
+  /** Of each of these queues the time of the task that is due first; and one without a name, whose time is the clock. */
+  due(queues: readonly string[]): Statement
+  /** Up to `$most` tasks of `$queue` that are due: id, key. Those that others take at the same time are left to them. */
+  readonly candidates: Statement
+  /** The first task of each of `$keys` in `$queue`: id, key. It stays there until the transaction ends; one that is about to go is left out. */
+  readonly heads: Statement
+  /** Lets the tasks `$ids` wait until the one before them is done. */
+  readonly park: readonly Step[]
+  /** Takes the tasks `$ids` for `$lease_holder`: id, key, payload, attempts, fencing token, the clock. */
+  readonly take: readonly Step[]
+  /** Each ends the lease, and is refused where it is lost. `done` deletes the task, and the next one of its key is due. */
+  readonly done: readonly Step[]
+  /** Due at `$next` again, because of `$error`. */
+  readonly retry: readonly Step[]
+  /** Not tried any more, because of `$error`: the next one of its key is due. */
+  readonly setAside: readonly Step[]
+  /** What lies further ahead than any pause or lease is long was put there by a wrong clock. */
+  readonly hasten: readonly Step[]
+  /** Of each queue: how many wait, are worked on and are set aside, and since when the oldest of the first two is there. */
+  readonly state: Statement
+  /** The tasks that were set aside last: id, queue, key, since when, attempts, error. */
+  readonly aside: Statement
+  readonly leases: LeaseTable
+}
+
+/** A task that was taken, and who has it. */
+export interface Taken {
+  readonly id: number
+  readonly key: string | null
+  readonly payload: string
+  /** This one included. */
+  readonly attempts: number
+  readonly fence: number
+  /** When it was taken, by the database's clock. */
+  readonly clock: number
+}
+
+/** What is shown of a queue. */
+export interface QueueState {
+  readonly waiting: number
+  readonly running: number
+  readonly aside: number
+  /** Since when the oldest task that is not done waits. */
+  readonly oldest: string | null
+}
+
+/** A task that is not tried any more. */
+export interface AsideState {
+  readonly id: number
+  readonly queue: string
+  readonly key: string | null
+  readonly since: string
+  readonly attempts: number
+  readonly message: string | null
+}
+
+export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements {
+  const until = dialect.shift(dialect.clock, leaseMs)
+  return {
+    enqueue: step(dialect, 'enqueue', 'any', enqueue(dialect)),
+    ...compileLooks(dialect),
+    ...compileTaking(dialect, until),
+    ...compileEnds(dialect),
+    leases: leasesOf(dialect, until),
+  }
+}
+
+function compileTaking(dialect: Dialect, until: Sql): Pick<TaskStatements, 'park' | 'take' | 'hasten'> {
+  const { clock } = dialect
+  const any = (source: Sql) => step(dialect, 'take', 'any', source)
+  const these = dialect.isListed(id('id'), '$ids')
+  const notLater = (latest: Sql, which: Sql) =>
+    any(sql`UPDATE ${TASKS} SET "next_at" = ${latest} WHERE "next_at" > ${latest} AND ${which}`)
+  return {
+    park: [any(sql`UPDATE ${TASKS} SET "next_at" = NULL WHERE ${these}`)],
+    take: [
+      any(
+        sql`UPDATE ${TASKS} SET "holder" = ${param('$lease_holder')}, "fence" = "fence" + 1, "attempts" = "attempts" + 1, "next_at" = ${until}
+          WHERE ${these} RETURNING "id", "key", "payload", "attempts", "fence", ${clock}`,
+      ),
+    ],
+    hasten: [
+      notLater(dialect.shift(clock, budget.workPauseMs), sql`"holder" IS NULL`),
+      notLater(until, sql`"holder" IS NOT NULL`),
+    ],
+  }
+}
+
+function compileEnds(dialect: Dialect): Pick<TaskStatements, 'done' | 'retry' | 'setAside'> {
+  const { clock } = dialect
+  const end = (source: Sql) => step(dialect, 'end', 'some', source)
+  const next = step(dialect, 'next', 'any', nextOfKey(clock))
+  const error = sql`"error" = ${param('$error')}`
+  return {
+    done: [end(sql`DELETE FROM ${TASKS} WHERE ${mine}`), next],
+    retry: [
+      end(
+        sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = ${param('$next', 'datetime')}, ${error} WHERE ${mine}`,
+      ),
+    ],
+    setAside: [
+      end(
+        sql`UPDATE ${TASKS} SET "holder" = NULL, "next_at" = NULL, "aside_at" = ${clock}, ${error} WHERE ${mine}`,
+      ),
+      next,
+    ],
+  }
+}
+
+/** After a task has gone or was set aside: the next one of its `$key` in `$queue` is due. */
+function nextOfKey(clock: Sql): Sql {
+  return sql`UPDATE ${TASKS} SET "next_at" = ${clock} WHERE "holder" IS NULL AND "id" =
+    (SELECT n."id" FROM ${TASKS} n WHERE n."queue" = ${param('$queue')} AND n."key" = ${param('$key')} AND n."aside_at" IS NULL ORDER BY n."id" LIMIT 1)`
+}
+
+function enqueue(dialect: Dialect): Sql {
+  const rows = dialect.rows('$tasks', [
+    { name: 'queue', kind: 'text' },
+    { name: 'key', kind: 'text' },
+    { name: 'payload', kind: 'text' },
+  ])
+  return sql`INSERT INTO ${TASKS} ("queue", "key", "payload", "at", "next_at", "fence", "attempts")
+    SELECT r."queue", r."key", r."payload", ${dialect.clock}, ${dialect.clock}, 0, 0 FROM ${rows} r`
+}
+
+function compileLooks(
+  dialect: Dialect,
+): Pick<TaskStatements, 'due' | 'candidates' | 'heads' | 'state' | 'aside'> {
+  const { clock, lock, placeholder } = dialect
+  const first = sql`SELECT m."id" FROM ${TASKS} m WHERE m."queue" = ${param('$queue')} AND m."key" = k."key" AND m."aside_at" IS NULL ORDER BY m."id" LIMIT 1`
+  const keys = dialect.rows('$keys', [{ name: 'key', kind: 'text' }])
+  return {
+    due: (queues) =>
+      compile(
+        join(
+          [
+            sql`SELECT '', ${clock}`,
+            ...queues.map(
+              (queue) =>
+                sql`SELECT ${word(queue)}, (SELECT t."next_at" FROM ${TASKS} t WHERE t."queue" = ${word(queue)} AND t."next_at" IS NOT NULL ORDER BY t."next_at" LIMIT 1)`,
+            ),
+          ],
+          sql` UNION ALL `,
+        ),
+        placeholder,
+        true,
+      ),
+    candidates: compile(
+      sql`SELECT t."id", t."key" FROM ${TASKS} t WHERE t."queue" = ${param('$queue')} AND t."next_at" <= ${clock}
+        ORDER BY t."next_at", t."id" LIMIT ${param('$most', 'integer')}${lock?.toChangeIfFree ?? sql``}`,
+      placeholder,
+    ),
+    heads: compile(
+      sql`SELECT h."id", h."key" FROM ${TASKS} h WHERE ${dialect.isAmong(sql`h."id"`, sql`SELECT (${first}) FROM ${keys} k`)}${lock?.toStayIfFree ?? sql``}`,
+      placeholder,
+    ),
+    state: compile(
+      sql`SELECT "queue", sum(CASE WHEN "aside_at" IS NULL AND "holder" IS NULL THEN 1 ELSE 0 END),
+        sum(CASE WHEN "holder" IS NOT NULL THEN 1 ELSE 0 END), sum(CASE WHEN "aside_at" IS NOT NULL THEN 1 ELSE 0 END),
+        min(CASE WHEN "aside_at" IS NULL THEN "at" END) FROM ${TASKS} GROUP BY "queue" ORDER BY "queue"`,
+      placeholder,
+    ),
+    aside: compile(
+      sql`SELECT "id", "queue", "key", "aside_at", "attempts", "error" FROM ${TASKS} WHERE "aside_at" IS NOT NULL
+        ORDER BY "aside_at" DESC, "id" DESC LIMIT ${count(budget.namedTasks)}`,
+      placeholder,
+    ),
+  }
+}
+
+function leasesOf(dialect: Dialect, until: Sql): LeaseTable {
+  return {
+    // What was interrupted does not count as an attempt.
+    release: [
+      step(
+        dialect,
+        'release',
+        'any',
+        sql`UPDATE ${TASKS} SET "holder" = NULL, "fence" = "fence" + 1, "attempts" = "attempts" - 1, "next_at" = ${dialect.clock} WHERE ${mine}`,
+      ),
+    ],
+    renew: [
+      step(
+        dialect,
+        'renew',
+        'any',
+        sql`UPDATE ${TASKS} SET "next_at" = ${until} WHERE ${dialect.isListed(id('id'), '$keys')} AND "holder" = ${param('$lease_holder')} RETURNING "id", "fence"`,
+      ),
+    ],
+    fence: step(
+      dialect,
+      'lease',
+      'some',
+      sql`SELECT 1 FROM ${TASKS} WHERE ${mine}${dialect.lock?.toStay ?? sql``}`,
+    ),
+  }
+}
+
+/** Of a row of `take`. */
+export function takenOf([id, key, payload, attempts, fence, clock]: Row): Taken {
+  return {
+    id: Number(id),
+    key: taskKey(key),
+    payload: String(payload),
+    attempts: Number(attempts),
+    fence: Number(fence),
+    clock: clockTime(clock),
+  }
+}
+
+/** Of a row of `state`. */
+export function queueStateOf([, waiting, running, aside, oldest]: Row): QueueState {
+  return {
+    waiting: Number(waiting),
+    running: Number(running),
+    aside: Number(aside),
+    oldest: oldest == null ? null : String(oldest),
+  }
+}
+
+/** Of a row of `aside`. */
+export function asideStateOf([id, queue, key, since, attempts, error]: Row): AsideState {
+  return {
+    id: Number(id),
+    queue: String(queue),
+    key: key == null ? null : String(key),
+    since: String(since),
+    attempts: Number(attempts),
+    message: error == null ? null : String(error),
+  }
+}
+
+/** Of a column that may be empty. */
+export function taskKey(key: unknown): string | null {
+  return key == null ? null : String(key)
+}

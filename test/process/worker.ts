@@ -1,0 +1,59 @@
+/*
+ * An instance that does nothing but background work, for tests that end or freeze its process. Its settings come as
+ * JSON; it prints what it does, a line each.
+ */
+import { existsSync } from 'node:fs'
+import { readConfig } from '../../src/config.ts'
+import { openStore } from '../../src/store/open.ts'
+import { param, sql } from '../../src/store/sql.ts'
+import { step } from '../../src/store/step.ts'
+import type { Job } from '../../src/work/job.ts'
+import { Runner } from '../../src/work/runner.ts'
+
+export interface WorkerSettings {
+  readonly url: string
+  readonly name: string
+  readonly leaseMs: number
+  /** A file that the work waits for before it writes; it writes at once if left out. */
+  readonly waitFor?: string
+  /** Whether it writes past the fence. */
+  readonly unfenced?: boolean
+}
+
+const settings = JSON.parse(process.argv[2] ?? '{}') as WorkerSettings
+const store = await openStore(readConfig({ database: settings.url }, {}).database)
+const runner = new Runner(store, { leaseMs: settings.leaseMs, lookMs: 50 })
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const insert = step(
+  store.dialect,
+  'insert',
+  'any',
+  sql`INSERT INTO effects ("what", "who") VALUES (${param('$what')}, ${param('$who')})`,
+)
+
+/** Writes down that it was done; whatever it is told meanwhile. */
+async function effect(what: string, job: Job): Promise<void> {
+  say(`begun ${what}`)
+  if (settings.waitFor !== undefined) while (!existsSync(settings.waitFor)) await Bun.sleep(5)
+  try {
+    const to = settings.unfenced ? store : job.store
+    await to.write([insert], { $what: what, $who: settings.name })
+    say(`written ${what}`)
+  } catch (error) {
+    say(`refused ${what}: ${error}`)
+    throw error
+  }
+}
+
+runner.add({ name: 'recurring', every: 3_600_000, run: (job) => effect('recurring', job) })
+runner.handle({ name: 'tasks', run: (job) => effect(`task ${job.payload}`, job) })
+runner.start()
+// Background work alone keeps no process running.
+setInterval(() => {}, 1000)
+process.on('SIGTERM', async () => {
+  await runner.stop()
+  await store.close()
+  process.exit(0)
+})
+say('ready')

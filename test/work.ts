@@ -1,0 +1,14 @@
+import type { Context } from '../src/api/context.ts'
+import { Retention } from '../src/api/retention.ts'
+import type { Store } from '../src/store/store.ts'
+import type { Job } from '../src/work/job.ts'
+
+/** A job that nobody else can take over. */
+export function jobOn(store: Store): Job {
+  return { store, signal: new AbortController().signal, pause: async () => {} }
+}
+
+/** Clears out what is old by that time: how many were purged. */
+export function clearOut(context: Context, now?: number): Promise<number> {
+  return new Retention(context).pass(jobOn(context.store), now)
+}

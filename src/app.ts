@@ -1,38 +1,20 @@
 import { existsSync } from 'node:fs'
 import pkg from '../package.json'
-import { accountDigest } from './account/account-digest.ts'
-import { Seals } from './account/seals.ts'
-import { compileSessions } from './account/sessions.ts'
-import { TemporaryPasswords } from './account/temporary.ts'
-import { Throttle } from './account/throttle.ts'
-import { Tokens } from './account/tokens.ts'
-import type { Context } from './api/context.ts'
+import type { Context, Opened, ServerSettings } from './api/context.ts'
 import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'
 import { endpoints } from './api/endpoints.ts'
-import { Health } from './api/health.ts'
-import { Identities } from './api/identify.ts'
-import { RateLimits } from './api/rate-limits.ts'
-import { retentionWork } from './api/retention.ts'
+import type { Part } from './api/part.ts'
+import { accountPart, parts, pastPart, servicePart } from './api/parts.ts'
 import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
-import { Cursors } from './journal/cursors.ts'
-import { Feed } from './journal/feed.ts'
-import { upcastersOf } from './journal/upcast.ts'
 import { Observer } from './observe/observer.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { scriptHash } from './openapi/page-script.ts'
 import { compilePlans } from './plan/compile.ts'
-import { compileAmend } from './plan/past/amend.ts'
-import { compileAnswers } from './plan/past/answers.ts'
-import { compileFeed } from './plan/past/feed.ts'
-import { compileNotes } from './plan/past/notes.ts'
-import { compileOperations } from './plan/past/operations.ts'
-import { compilePurges } from './plan/past/purge.ts'
-import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
 import { Origins } from './serve/http/origins.ts'
@@ -40,12 +22,9 @@ import { htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
 import { type BoundServer, bindServer } from './serve/http/server.ts'
-import type { Dialect } from './store/dialect.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
-import { FORMAT } from './store/own.ts'
 import { ServiceTime } from './store/service-time.ts'
-import type { Store } from './store/store.ts'
 import * as takeback from './takeback.ts'
 import { Runner } from './work/runner.ts'
 
@@ -108,6 +87,7 @@ function mistakesIn(error: unknown, file: string): string[] {
 export interface App {
   readonly context: Context
   readonly endpoints: Endpoints
+  readonly parts: readonly Part[]
   close(): Promise<void>
 }
 
@@ -117,99 +97,48 @@ interface Opening {
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
-  /** Endpoints besides Takeback's own. */
-  readonly more?: Partial<Endpoints>
+  /** Parts besides Takeback's own. */
+  readonly parts?: readonly Part[]
 }
 
 /** open → migrate → compile: all but the listening. */
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, more = {} }: Opening = {},
+  { observer = new Observer(), onLost, back = false, parts: more = [] }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
+  const all = [...parts, ...more]
   const served = servedOf(config, more)
   try {
     // Whatever can be refused is refused before the database is changed.
     const secret = config.secret ?? (await store.secret())
     const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)
-    const legacy = legacyOf(migration.held, model, steps)
     const signing = secret ?? (await store.keepSecret())
-    const serviceTime = await ServiceTime.open(store)
-    const context = contextOf({ config, model, store, observer, legacy, signing, serviceTime, served })
-    return { context, endpoints: served, close: () => store.close() }
+    const legacy = legacyOf(migration.held, model, steps)
+    const opened: Opened = {
+      model,
+      plans: compilePlans(model, store.dialect, legacy),
+      store,
+      observer,
+      work: new Runner(store, { observer }),
+      serviceTime: await ServiceTime.open(store),
+      legacy,
+      settings: settingsOf(config, signing),
+    }
+    const context: Context = {
+      ...opened,
+      ...accountPart.compile(opened),
+      ...pastPart.compile(opened),
+      ...servicePart.compile(opened),
+      ...Object.assign({}, ...more.map((part) => part.compile?.(opened))),
+      document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
+    }
+    return { context, endpoints: served, parts: all, close: () => store.close() }
   } catch (error) {
     await store.close()
     throw error
-  }
-}
-
-interface Opened {
-  readonly config: Config
-  readonly model: Model
-  readonly store: Store
-  readonly observer: Observer
-  readonly legacy: Legacy
-  /** What signs tokens. */
-  readonly signing: string
-  readonly serviceTime: ServiceTime
-  readonly served: Endpoints
-}
-
-/** Compiles all that requests run. */
-function contextOf({
-  config,
-  model,
-  store,
-  observer,
-  legacy,
-  signing,
-  serviceTime,
-  served,
-}: Opened): Context {
-  const { dialect } = store
-  const plans = compilePlans(model, dialect, legacy)
-  const tokens = new Tokens(signing, config.previousSecret)
-  const followed = compileFeed(dialect)
-  const feed = new Feed(store, followed)
-  const work = new Runner(store, { observer })
-  return {
-    model,
-    plans,
-    store,
-    observer,
-    work,
-    tokens,
-    identities: new Identities(model, plans, store, tokens),
-    health: new Health(store, { about: { version: pkg.version, format: FORMAT }, observer, work }),
-    serviceTime,
-    throttle: new Throttle(store, serviceTime),
-    digestOf: accountDigest(signing),
-    sessions: compileSessions(store),
-    temporary: new TemporaryPasswords(store),
-    feed,
-    cursors: new Cursors(store, followed, feed),
-    upcasterOf: upcastersOf(legacy.steps),
-    explainsDenials: config.explainDenials,
-    rates: new RateLimits(store, config.rates),
-    ...pastPlans(model, dialect),
-    document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
-    seals: new Seals([signing, ...(config.previousSecret === undefined ? [] : [config.previousSecret])]),
-  }
-}
-
-/** What requests run besides the Plans of types. */
-function pastPlans(
-  model: Model,
-  dialect: Dialect,
-): Pick<Context, 'operations' | 'amend' | 'answers' | 'purges' | 'notes'> {
-  return {
-    operations: compileOperations(dialect),
-    amend: compileAmend(model, dialect),
-    answers: compileAnswers(dialect),
-    purges: compilePurges(dialect),
-    notes: compileNotes(dialect),
   }
 }
 
@@ -262,7 +191,10 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
     routes,
   )
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
-  for (const work of [retentionWork(context), context.rates.sweep]) context.work.add(work)
+  for (const { recurring, queues } of app.parts) {
+    for (const work of recurring?.(context) ?? []) context.work.add(work)
+    for (const queue of queues?.(context) ?? []) context.work.handle(queue)
+  }
   context.work.start()
   return {
     ...app,
@@ -282,11 +214,21 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
   }
 }
 
-function servedOf({ docs }: Config, more: Partial<Endpoints>): Endpoints {
+function servedOf({ docs }: Config, more: readonly Part[]): Endpoints {
+  const added = more.flatMap((part) => part.endpoints ?? [])
   return {
-    server: [...endpoints.server.filter((one) => docs || one !== readDocument), ...(more.server ?? [])],
-    entity: [...endpoints.entity, ...(more.entity ?? [])],
+    server: [
+      ...endpoints.server.filter((one) => docs || one !== readDocument),
+      ...added.flatMap(({ server = [] }) => server),
+    ],
+    entity: [...endpoints.entity, ...added.flatMap(({ entity = [] }) => entity)],
   }
+}
+
+function settingsOf({ previousSecret, rates, explainDenials }: Config, signing: string): ServerSettings {
+  const { version } = pkg
+  const secrets = previousSecret === undefined ? ([signing] as const) : ([signing, previousSecret] as const)
+  return { version, secrets, rates, explainDenials }
 }
 
 /** The examples on the page point to where it is served. */

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { valueAt } from './merge.ts'
 
 /** The parts of a batch that decide what it locks. */
-interface Part {
+interface BatchPart {
   readonly method: string
   readonly plan: { readonly type: EntityType }
   /** A number, or a reference to an earlier part. */
@@ -26,7 +26,7 @@ const KEYS_MAX = 32
  * A batch that only creates and updates locks keys: of the Entities that it names, and of the values that must be
  * unique. Where it deletes or restores, or names too many, it has its graph of types for itself, as a cascade has.
  */
-export function* lockAhead({ model, store }: Context, parts: readonly Part[]): Act<void> {
+export function* lockAhead({ model, store }: Context, parts: readonly BatchPart[]): Act<void> {
   const { dialect } = store
   if (dialect.lock === undefined || parts.length === 1) return
   const keys = keysOf(parts, model)
@@ -46,7 +46,7 @@ interface Named {
 }
 
 /** Undefined if it is not known beforehand what to lock. */
-function keysOf(parts: readonly Part[], model: Model): Keys | undefined {
+function keysOf(parts: readonly BatchPart[], model: Model): Keys | undefined {
   const keys = new Map<bigint, boolean>()
   for (const part of parts) {
     if (part.method === 'DELETE') return undefined
@@ -61,7 +61,7 @@ function keysOf(parts: readonly Part[], model: Model): Keys | undefined {
   return keys
 }
 
-function namedBy({ plan, id, body }: Part, model: Model): Named[] {
+function namedBy({ plan, id, body }: BatchPart, model: Model): Named[] {
   const self = id === undefined ? [] : [{ type: plan.type.name, id, shared: false }]
   const edges = model.edges.filter(({ from }) => from === plan.type.name)
   return [...self, ...edges.flatMap((edge) => targetsOf(edge, body))]
@@ -78,13 +78,13 @@ function targetsOf({ path, to }: Edge, body: unknown): Named[] {
 }
 
 /** Whether it is the id of what an earlier part makes, as in `$0.id`: nobody else knows that yet. */
-function isMade(id: string, parts: readonly Part[]): boolean {
+function isMade(id: string, parts: readonly BatchPart[]): boolean {
   const [, at] = /^\$(\d{1,4})\.id$/.exec(id) ?? []
   return at !== undefined && parts[Number(at)]?.method === 'POST'
 }
 
 /** Keys of the values that must be unique. Equal ones have the same key, and some that the database tells apart too. */
-function valuesOf({ plan: { type }, body }: Part): bigint[] {
+function valuesOf({ plan: { type }, body }: BatchPart): bigint[] {
   return uniquesOf(type).flatMap((set) => {
     const values = set.map((column) => valueAt(body, column === EMAIL_KEY ? 'email' : column))
     return values.every((value) => value != null)

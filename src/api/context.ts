@@ -3,6 +3,7 @@ import type { SessionSteps } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
 import type { Throttle } from '../account/throttle.ts'
 import type { Tokens } from '../account/tokens.ts'
+import type { Rates } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
@@ -18,6 +19,7 @@ import type { AnswersPlan } from '../plan/past/answers.ts'
 import type { NotesPlan } from '../plan/past/notes.ts'
 import type { OperationsPlan } from '../plan/past/operations.ts'
 import type { PurgesPlan } from '../plan/past/purge.ts'
+import type { Legacy } from '../plan/tables/graph.ts'
 import { type EntityRow, type EntityState, entityState } from '../plan/view/entity-row.ts'
 import type { View } from '../plan/view/view.ts'
 import { type Actor, actorParams, userOf } from '../plan/viewer/actor.ts'
@@ -30,38 +32,68 @@ import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
 import type { RateLimits } from './rate-limits.ts'
 
-/** What every operation of the API works with. */
-export interface Context {
+/** What is there once the database is open: every part is made from this. */
+export interface Opened {
   readonly model: Model
   readonly plans: Plans
   readonly store: Store
   readonly observer: Observer
-  /** What is done beside requests: `enqueue` is a step that gives it a task. */
+  /** Runs background work. `enqueue` is a step that adds a task. */
   readonly work: Runner
+  /** A clock for what is kept for days. */
+  readonly serviceTime: ServiceTime
+  /** What the database holds beyond the Model. */
+  readonly legacy: Legacy
+  readonly settings: ServerSettings
+}
+
+/** What the parts need of the configuration. */
+export interface ServerSettings {
+  /** The version of Takeback. */
+  readonly version: string
+  /** What signs tokens, the present secret first. */
+  readonly secrets: readonly [string, ...string[]]
+  readonly rates: Rates
+  /** Whether refusals name the rule behind them: only during development. */
+  readonly explainDenials: boolean
+}
+
+/** Who calls, and how they prove it. */
+export interface AccountPiece {
   readonly tokens: Tokens
   readonly identities: Identities
-  readonly health: Health
   readonly throttle: Throttle
-  /** The digest of an account in the log. */
-  digestOf(account: string): string
   readonly sessions: SessionSteps
   readonly temporary: TemporaryPasswords
-  /** The clock for records that are kept for days. */
-  readonly serviceTime: ServiceTime
+  readonly seals: Seals
+  /** What stands for an account in the log. */
+  digestOf(account: string): string
+}
+
+/** The journal, and everything that is made from it. */
+export interface PastPiece {
   readonly operations: OperationsPlan
+  readonly amend: AmendPlan
+  readonly answers: AnswersPlan
+  readonly purges: PurgesPlan
+  readonly notes: NotesPlan
   readonly feed: Feed
   readonly cursors: Cursors
   /** Converts old versions of a type to today's form. */
   readonly upcasterOf: UpcasterOf
-  readonly amend: AmendPlan
-  /** Whether answers name the rule behind a refusal. For development only. */
-  readonly explainsDenials: boolean
-  readonly answers: AnswersPlan
+}
+
+/** How the server itself is, and what it lets through. */
+export interface ServicePiece {
+  readonly health: Health
   readonly rates: RateLimits
-  readonly purges: PurgesPlan
-  readonly notes: NotesPlan
-  readonly seals: Seals
-  /** The OpenAPI document. */
+  /** Whether answers name the rule behind a refusal: only during development. */
+  readonly explainsDenials: boolean
+}
+
+/** What every endpoint works with: what the database was opened with, and a piece from each part. */
+export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece {
+  /** The OpenAPI document of all that is served. */
   document(): string
 }
 

@@ -157,7 +157,7 @@ describe('an endpoint that answers with something else than JSON', () => {
       done?.()
     })
     running = await startApp(config, resolve(papers), observer, {
-      more: { server: [events, bytes, broken, html] },
+      parts: [{ name: 'trials', endpoints: { server: [events, bytes, broken, html] } }],
     })
   })
   afterAll(async () => {

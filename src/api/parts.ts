@@ -1,0 +1,78 @@
+import { accountDigest } from '../account/account-digest.ts'
+import { Seals } from '../account/seals.ts'
+import { compileSessions } from '../account/sessions.ts'
+import { TemporaryPasswords } from '../account/temporary.ts'
+import { Throttle } from '../account/throttle.ts'
+import { Tokens } from '../account/tokens.ts'
+import { Cursors } from '../journal/cursors.ts'
+import { Feed } from '../journal/feed.ts'
+import { upcastersOf } from '../journal/upcast.ts'
+import { compileAmend } from '../plan/past/amend.ts'
+import { compileAnswers } from '../plan/past/answers.ts'
+import { compileFeed } from '../plan/past/feed.ts'
+import { compileNotes } from '../plan/past/notes.ts'
+import { compileOperations } from '../plan/past/operations.ts'
+import { compilePurges } from '../plan/past/purge.ts'
+import { FORMAT } from '../store/own.ts'
+import type { AccountPiece, Context, Opened, PastPiece, ServicePiece } from './context.ts'
+import { Health } from './health.ts'
+import { Identities } from './identify.ts'
+import type { Part } from './part.ts'
+import { RateLimits } from './rate-limits.ts'
+import { retentionWork } from './retention.ts'
+
+/** Who calls, and how they prove it. */
+export const accountPart = {
+  name: 'account',
+  compile({ model, plans, store, serviceTime, settings }: Opened): AccountPiece {
+    const [secret, previous] = settings.secrets
+    const tokens = new Tokens(secret, previous)
+    return {
+      tokens,
+      identities: new Identities(model, plans, store, tokens),
+      throttle: new Throttle(store, serviceTime),
+      sessions: compileSessions(store),
+      temporary: new TemporaryPasswords(store),
+      seals: new Seals(settings.secrets),
+      digestOf: accountDigest(secret),
+    }
+  },
+} satisfies Part
+
+/** The journal, and everything that is made from it. */
+export const pastPart = {
+  name: 'past',
+  compile({ model, store, legacy }: Opened): PastPiece {
+    const { dialect } = store
+    const followed = compileFeed(dialect)
+    const feed = new Feed(store, followed)
+    return {
+      operations: compileOperations(dialect),
+      amend: compileAmend(model, dialect),
+      answers: compileAnswers(dialect),
+      purges: compilePurges(dialect),
+      notes: compileNotes(dialect),
+      feed,
+      cursors: new Cursors(store, followed, feed),
+      upcasterOf: upcastersOf(legacy.steps),
+    }
+  },
+  recurring: (context: Context) => [retentionWork(context)],
+} satisfies Part
+
+/** How the server itself is, and what it lets through. */
+export const servicePart = {
+  name: 'service',
+  compile({ store, observer, work, settings }: Opened): ServicePiece {
+    const { version, rates, explainDenials } = settings
+    return {
+      health: new Health(store, { about: { version, format: FORMAT }, observer, work }),
+      rates: new RateLimits(store, rates),
+      explainsDenials: explainDenials,
+    }
+  },
+  recurring: ({ rates }: Context) => [rates.sweep],
+} satisfies Part
+
+/** Takeback's own parts. */
+export const parts: readonly Part[] = [accountPart, pastPart, servicePart]

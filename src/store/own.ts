@@ -1,6 +1,5 @@
 import type { ColumnKind } from '../declare/fields/field.ts'
-import type { Ddl } from './migration/structure.ts'
-import { id, join, type Sql, sql } from './sql.ts'
+import { type Sql, sql } from './sql.ts'
 
 /**
  * The format of the tables below. A database of an older format is upgraded at the next start; one of a newer format is
@@ -8,7 +7,7 @@ import { id, join, type Sql, sql } from './sql.ts'
  */
 export const FORMAT = 4
 
-interface OwnColumn {
+export interface OwnColumn {
   readonly name: string
   readonly kind: ColumnKind
   readonly required: boolean
@@ -16,7 +15,7 @@ interface OwnColumn {
   readonly since?: number
 }
 
-interface OwnIndex {
+export interface OwnIndex {
   /** Behind the name of the table. */
   readonly name: string
   readonly columns: readonly string[]
@@ -32,6 +31,8 @@ interface OwnIndex {
 /** A table of Takeback's own, the same on every database. */
 export interface OwnTable {
   readonly name: string
+  /** What it is for, for readers of this file. */
+  readonly about: string
   readonly columns: readonly OwnColumn[]
   readonly key: readonly string[]
   /** Whether the database numbers the key. */
@@ -55,6 +56,8 @@ const optional = (column: OwnColumn): OwnColumn => ({ ...column, required: false
 export const ownTables: readonly OwnTable[] = [
   {
     name: 'takeback_journal',
+    about:
+      'Every change: the Entity as it then was, who did it and in which operation. Append-only; a purge blanks `data`. Secrets are never in it. A migration that changed values has one row per type, of kind `migrate`, with `entity_id` 0.',
     columns: [
       integer('seq'),
       text('operation'),
@@ -87,6 +90,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_cleared',
+    about:
+      'References that a deletion emptied, with their place and version, so that its restore can set them again.',
     columns: [
       text('operation'),
       text('entity'),
@@ -103,6 +108,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_migrations',
+    about:
+      'What migrations did to all values of a field: added with a default, filled, converted, set aside. The journal is read through it.',
     columns: [
       text('operation'),
       integer('place'),
@@ -116,6 +123,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_attempts',
+    about: 'Logins of a day, for the throttle. Accounts and places are hashes.',
     columns: [
       text('id'),
       time('at'),
@@ -134,6 +142,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_known_places',
+    about: 'Addresses and devices where an account has signed in, as hashes, for 90 days.',
     columns: [text('account'), text('place'), time('at')],
     key: ['account', 'place'],
     indexes: [{ name: 'at', columns: ['at'] }],
@@ -141,6 +150,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_waits',
+    about: 'Until when an address was told to wait for an account.',
     columns: [text('account'), text('address'), time('until')],
     key: ['account', 'address'],
     indexes: [{ name: 'until', columns: ['until'] }],
@@ -148,23 +158,28 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_rates',
+    about: 'Token buckets of the rate limits: the time at which each is full again, in milliseconds.',
     columns: [text('key'), integer('full_at')],
     key: ['key'],
     since: 3,
   },
   {
     name: 'takeback_ended_sessions',
+    about: 'Sessions that were logged out and tokens that were refreshed, until they would have expired.',
     columns: [text('session'), time('until')],
     key: ['session'],
   },
   {
     name: 'takeback_temporary_passwords',
+    about: 'Digests of the hashes of passwords that were printed, and when they expire.',
     columns: [text('entity'), integer('entity_id'), text('digest'), time('until')],
     key: ['entity', 'entity_id'],
     since: 3,
   },
   {
     name: 'takeback_answers',
+    about:
+      'Answers to requests with an `Idempotency-Key`, for a day; key and request are hashes. A purge blanks `body`.',
     columns: [
       text('key'),
       text('request'),
@@ -181,6 +196,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_shown',
+    about: 'Which Entities a kept answer shows, so that a purge finds it.',
     columns: [text('key'), text('entity'), integer('entity_id')],
     key: ['entity', 'entity_id', 'key'],
     indexes: [{ name: 'key', columns: ['key'] }],
@@ -190,6 +206,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_notes',
+    about: 'The run and the reason of an operation, if the caller sent them.',
     columns: [text('operation'), optional(text('run')), optional(text('reason'))],
     key: ['operation'],
     indexes: [{ name: 'run', columns: ['run', 'operation'] }],
@@ -197,6 +214,7 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_undone',
+    about: 'Which operation was taken back by which.',
     columns: [text('operation'), text('by')],
     key: ['operation', 'by'],
     indexes: [{ name: 'by', columns: ['by', 'operation'] }],
@@ -204,6 +222,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_sealed',
+    about:
+      "Former hashes of secrets, encrypted with a key from the server's secret: an undo takes them from here.",
     columns: [
       text('entity'),
       integer('entity_id'),
@@ -216,18 +236,22 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_purges',
+    about: 'Purges that are not finished: what they take has their id as its `deletion`.',
     columns: [text('purge'), text('operation'), time('at')],
     key: ['purge'],
     since: 3,
   },
   {
     name: 'takeback_cursors',
+    about: 'How far each reader that acts for the server has come in the journal. Moved by compare-and-set.',
     columns: [text('name'), integer('seq'), time('updated_at')],
     key: ['name'],
     since: 4,
   },
   {
     name: 'takeback_work',
+    about:
+      'Recurring work: when it is due (`next_at`; while it is held, when the lease ends), who holds it, the fencing token, when it last began, and the last error.',
     columns: [
       text('name'),
       // When it is due; while it is held, when the lease ends.
@@ -246,6 +270,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_tasks',
+    about:
+      'Tasks that are not done. `next_at` is empty while another task with the same key comes first, and once the task is set aside.',
     columns: [
       integer('id'),
       text('queue'),
@@ -283,102 +309,4 @@ export function columnsIn({ columns }: OwnTable, format: number): readonly OwnCo
 
 export function tablesIn(format: number): readonly OwnTable[] {
   return ownTables.filter(({ since = 1 }) => since <= format)
-}
-
-/** Makes the tables as they are in a format. */
-export function createOwnTables(ddl: Ddl, format = FORMAT): Sql[] {
-  return [
-    ddl.meta,
-    ...ddl.extra,
-    ...tablesIn(format).flatMap((table) => createWithIndexes(ddl, table, format)),
-  ]
-}
-
-/** Brings the tables of an older format to that of today. */
-export function upgradeOwnTables(ddl: Ddl, from: number): Sql[] {
-  return ownTables.flatMap((table) => {
-    if ((table.since ?? 1) > from)
-      return [
-        ...createWithIndexes(ddl, table, FORMAT),
-        ...(table.upgrade === undefined ? [] : [table.upgrade]),
-      ]
-    if ((table.rekeyed ?? 1) > from) return makeAnew(ddl, table, from)
-    const columns = table.columns.filter(({ since = 1 }) => since > from)
-    return [
-      ...columns.map(
-        (column) => sql`ALTER TABLE ${id(table.name)} ADD COLUMN ${describeOwnColumn(ddl, column)}`,
-      ),
-      ...(table.indexes ?? []).flatMap((index) => upgradeIndex(ddl, table, index, from)),
-    ]
-  })
-}
-
-function upgradeIndex(ddl: Ddl, table: OwnTable, index: OwnIndex, from: number): Sql[] {
-  const before = indexIn(ddl, table, index, from)
-  const after = indexIn(ddl, table, index, FORMAT)
-  if (after === undefined || Bun.deepEquals(before, after)) return []
-  const drop = sql`DROP INDEX ${id(ownIndexName(table, index))}`
-  return [...(before === undefined ? [] : [drop]), createIndex(table, after)]
-}
-
-function createWithIndexes(ddl: Ddl, table: OwnTable, format: number): Sql[] {
-  const indexes = (table.indexes ?? []).flatMap((index) => indexIn(ddl, table, index, format) ?? [])
-  return [
-    createOwnTable(ddl, table, table.name, format),
-    ...indexes.map((index) => createIndex(table, index)),
-  ]
-}
-
-/** An index as it is in a format; undefined where that does not have it. */
-function indexIn(
-  { numberInIndexes }: Ddl,
-  { numbered, key }: OwnTable,
-  { since = 1, was, ...index }: OwnIndex,
-  format: number,
-): OwnIndex | undefined {
-  const over = since <= format ? index.columns : was
-  if (over === undefined) return undefined
-  const isImplied = numbered && numberInIndexes && over.at(-1) === key[0]
-  return { ...index, columns: isImplied ? over.slice(0, -1) : over }
-}
-
-function createOwnTable(ddl: Ddl, table: OwnTable, name: string, format: number): Sql {
-  const columns = columnsIn(table, format)
-  const [first] = table.key
-  const described = columns.map((column) =>
-    table.numbered && column.name === first ? ddl.numbered(column.name) : describeOwnColumn(ddl, column),
-  )
-  const key = table.numbered ? [] : [sql`PRIMARY KEY (${join(table.key.map(id))})`]
-  const options = table.numbered || table.wide ? ddl.tableOptions : ddl.keyedOptions
-  return sql`CREATE TABLE ${id(name)} (${join([...described, ...key])})${options}`
-}
-
-function createIndex(table: OwnTable, index: OwnIndex): Sql {
-  const kind = index.unique ? sql`UNIQUE INDEX` : sql`INDEX`
-  const picked = index.with === undefined ? sql`` : sql` WHERE ${id(index.with)} IS NOT NULL`
-  return sql`CREATE ${kind} ${id(ownIndexName(table, index))} ON ${id(table.name)} (${join(index.columns.map(id))})${picked}`
-}
-
-function ownIndexName(table: OwnTable, { name }: OwnIndex): string {
-  return `${table.name}:${name}`
-}
-
-/** Under another name first: some databases keep the names of a table's constraints when it is renamed. */
-function makeAnew(ddl: Ddl, table: OwnTable, from: number): Sql[] {
-  const fresh = `${table.name}_rekeyed`
-  const kept = join(columnsIn(table, from).map(({ name }) => id(name)))
-  return [
-    createOwnTable(ddl, table, fresh, FORMAT),
-    sql`INSERT INTO ${id(fresh)} (${kept}) SELECT ${kept} FROM ${id(table.name)}`,
-    sql`DROP TABLE ${id(table.name)}`,
-    sql`ALTER TABLE ${id(fresh)} RENAME TO ${id(table.name)}`,
-    ...(table.indexes ?? [])
-      .flatMap((index) => indexIn(ddl, table, index, FORMAT) ?? [])
-      .map((index) => createIndex(table, index)),
-  ]
-}
-
-function describeOwnColumn(ddl: Ddl, { name, kind, required, since }: OwnColumn): Sql {
-  if (required && since !== undefined) throw new Error(`${name} came later: it cannot be required`)
-  return sql`${id(name)} ${ddl.type({ name, kind })}${required ? sql` NOT NULL` : sql``}`
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { tell, upgrade } from '../../src/store/migration/memory.ts'
 import { openStore } from '../../src/store/open.ts'
-import { createOwnTables, FORMAT } from '../../src/store/own.ts'
+import { FORMAT } from '../../src/store/own.ts'
+import { createOwnTables } from '../../src/store/own-ddl.ts'
 import { newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
 
 /** Every column and every index of Takeback's own tables, as the database describes them. */

@@ -1,6 +1,7 @@
 import { StartError } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
-import { createOwnTables, FORMAT, upgradeOwnTables } from '../own.ts'
+import { FORMAT } from '../own.ts'
+import { createOwnTables, upgradeOwnTables } from '../own-ddl.ts'
 import { join, param, sql, word } from '../sql.ts'
 import type { Table } from '../tables.ts'
 import type { DatabaseSession, Structure } from './structure.ts'

@@ -4,6 +4,7 @@ import { SignJWT } from 'jose'
 import { readConfig } from '../src/config.ts'
 import { openPostgresLimit } from './postgres/limit.ts'
 import { openSqliteLimit } from './sqlite/limit.ts'
+import { BLIND } from './store.ts'
 
 /** A booking as the load sends it; nothing checks that it is one. */
 export interface Booking {
@@ -29,6 +30,8 @@ export interface Limit {
   readonly read: ById
   list(): Found<string>
   create(booking: Booking): Found<string>
+  /** The same with the JSON made here: nothing is read back. Not every database can. */
+  createBlind?(booking: Booking): Found<string>
   readonly remove: ById
   readonly restore: ById
   /** With all of its orders. */
@@ -79,6 +82,9 @@ const server = Bun.serve({
     '/api/bookings/': {
       GET: () => answer(limit.list()),
       POST: async (request) => answer(limit.create((await request.json()) as Booking), 201),
+    },
+    [BLIND]: {
+      POST: async (request) => answer(limit.createBlind?.((await request.json()) as Booking), 201),
     },
     '/api/bookings/:id/': {
       GET: (request) => answer(limit.read(Number(request.params.id))),

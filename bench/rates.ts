@@ -5,7 +5,7 @@ import type { Options, Part } from './options.ts'
 import { lookUp, refuseScans } from './plans.ts'
 import { CONFIG, memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
 import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
-import type { BenchStore, Counts, Database } from './store.ts'
+import { type BenchStore, BLIND, type Counts, type Database } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
 
 const BOOKINGS = 100_000
@@ -25,6 +25,10 @@ interface Row {
   load(round: number): Load
   /** How many requests make one of what is counted. */
   readonly requests: number
+  /** Where the limit takes the same, if not at the same path. */
+  readonly limitPath?: string
+  /** Databases that cannot do it without Takeback. */
+  readonly not?: string
   /** Rows that a request must have left behind. */
   readonly leaves?: keyof Counts
   readonly bar?: typeof RATIO
@@ -69,6 +73,15 @@ const rows: readonly Row[] = [
     bar: RATIO,
   },
   {
+    name: 'creates',
+    what: 'durable creates, nothing read back',
+    load: shared(many(200, (at) => ({ method: 'POST', path: '/api/bookings/', body: bookingOf(at) }))),
+    limitPath: BLIND,
+    not: 'postgres',
+    requests: 1,
+    leaves: 'bookings',
+  },
+  {
     name: 'reads',
     what: 'reads by id',
     // A step that shares no factor with the number of rows goes all over the table.
@@ -106,7 +119,7 @@ export async function measureRates(
   options: Options,
   say: (what: string) => void,
 ): Promise<Line[]> {
-  const chosen = rows.filter(({ name }) => options.parts.has(name))
+  const chosen = rows.filter(({ name, not }) => options.parts.has(name) && not !== options.store)
   if (chosen.length === 0) return []
   const database = await makeDatabase(store, 'rates', { bookings: BOOKINGS })
   const asked = [
@@ -152,7 +165,8 @@ async function measureRow(
   ])
   for (let round = 0; round <= rounds; round++)
     for (const [subject, found] of rates) {
-      const rate = await measureRound(row, round, seconds, subject, token)
+      const asked = subject === limit ? atLimit(row) : row
+      const rate = await measureRound(asked, round, seconds, subject, token)
       // The first is to get warm.
       if (round > 0) found.push(rate)
     }
@@ -165,6 +179,17 @@ async function measureRow(
     ratio: ratio.toFixed(2),
     ...(row.bar !== undefined && judge(ratio, row.bar)),
   }
+}
+
+/** The same load at the path where the limit takes it. */
+function atLimit(row: Row): Row {
+  const { limitPath, load } = row
+  if (limitPath === undefined) return row
+  const moved = (round: number) => {
+    const { calls, ...rest } = load(round)
+    return { ...rest, calls: calls.map((call) => ({ ...call, path: limitPath })) }
+  }
+  return { ...row, load: moved }
 }
 
 async function measureRound(

@@ -30,3 +30,6 @@ export interface Counts {
 }
 
 export const COUNT = `SELECT (SELECT count(*) FROM "bookings") AS bookings, (SELECT count(*) FROM "takeback_journal") AS journal`
+
+/** Where the limit creates without reading back. */
+export const BLIND = '/api/bookings/blind/'

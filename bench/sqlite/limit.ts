@@ -43,13 +43,14 @@ export function openSqliteLimit(path: string): Limit {
   const database = new Database(path, { readwrite: true, strict: true })
   for (const pragma of pragmas) database.run(`PRAGMA ${pragma}`)
   const write = writerOf(database, path)
-  const { create, remove, restore } = bookingsOf(database)
+  const { create, createBlind, remove, restore } = bookingsOf(database)
   const { removeCustomer, restoreCustomer } = cascadeOf(database)
   const change = (run: (id: number, operation: string, at: string) => string | undefined) => (id: number) =>
     write((operation, at) => run(id, operation, at))
   return {
     ...readsOf(database),
     create: (booking) => write((operation, at) => create(booking, operation, at)),
+    createBlind: (booking) => write((operation, at) => createBlind(booking, operation, at)),
     remove: change(remove),
     restore: change(restore),
     removeCustomer: change(removeCustomer),
@@ -137,6 +138,17 @@ function bookingsOf(database: Database) {
         at,
       )
       return changes === 0 ? undefined : journal(lastInsertRowid, 'create', operation, at)
+    },
+    createBlind(booking: Booking, operation: string, at: string) {
+      const { room, starts_at, guests, status, address } = booking
+      const [city, zip] = [address?.city ?? null, address?.zip ?? null]
+      const values = [room.id, starts_at, guests, status, address && 1, city, zip, at] as const
+      const { changes, lastInsertRowid: id } = insert.run(...values.map((one) => one ?? null))
+      if (changes === 0) return undefined
+      const own = { version: 1, created_at: at, updated_at: at, deleted_at: null }
+      const json = JSON.stringify({ id: Number(id), room, starts_at, guests, status, address, ...own })
+      note.run(operation, at, id, 1, 'create', json)
+      return json
     },
     remove(id: number, operation: string, at: string) {
       remove.run(operation, at, id)

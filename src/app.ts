@@ -111,7 +111,7 @@ export async function openApp(
   const all = [...parts, ...more]
   const served = servedOf(config, more)
   try {
-    // Whatever can be refused is refused before the database is changed.
+    // Refusals come before the database is changed.
     const secret = config.secret ?? (await store.secret())
     const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back })
     store.serve(generation)

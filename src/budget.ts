@@ -1,6 +1,6 @@
 /**
  * Every limit on what a request may send, cost or get back, in one place. `docs/limits.md` documents each of them with
- * the answer to whoever exceeds it; a test holds page and file together. A new limit is a line here and a row there.
+ * the answer when it is exceeded; a test compares the page with this file. A new limit is a line here and a row there.
  */
 export const budget = {
   // What is sent.

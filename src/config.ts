@@ -7,13 +7,13 @@ import { hidePassword, type Limits, type Location, MEMORY } from './store/locati
 import { parseAddress } from './store/postgres/address.ts'
 import { faultOfSecret } from './store/secret.ts'
 
-/** Where and how to run: flags, then environment, then what stands here. Never in the declaration. */
+/** Where and how to run: flags win over the environment, which wins over the defaults here. Never in the declaration. */
 export interface Config {
   readonly file: string
   readonly database: Location
   readonly host: string
   readonly port: number
-  /** How long it goes on serving after it was told to stop; undefined: as the signal wants it. */
+  /** How long it continues to serve after a signal to stop; undefined: depends on the signal. */
   readonly drainMs: number | undefined
   readonly log: LogFormat
   readonly trustedProxies: readonly string[]
@@ -22,7 +22,7 @@ export interface Config {
   readonly adminEmail: string | undefined
   /** Signs tokens. */
   readonly secret: string | undefined
-  /** What it has signed is still accepted. */
+  /** Tokens that it has signed are still accepted. */
   readonly previousSecret: string | undefined
   /** Whether refusals name the rule behind them: while developing only. */
   readonly explainDenials: boolean
@@ -32,7 +32,7 @@ export interface Config {
   readonly docs: boolean
   /** How often somebody may call. */
   readonly rates: Rates
-  /** Backups that the server makes by itself, if it does. */
+  /** Scheduled backups, if any. */
   readonly backups: BackupPlan | undefined
 }
 

@@ -66,7 +66,7 @@ function tallyOf(errors: Errors): { kept: number; more: number } {
 }
 
 /**
- * Gives nothing back, so that a check can end with it. Past the limit failures are only counted, whatever their path:
+ * Returns undefined, so that a check can end with it. Past the limit failures are only counted, with any path:
  * a long path costs nothing until it is looked at, nor does a sentence that takes work to make.
  */
 export function note(errors: Errors, path: string, sentence: string | (() => string)): undefined {
@@ -103,18 +103,18 @@ export function shownErrors(errors: Errors): Record<string, string[]> {
   return more === 0 ? shown : { ...shown, '': [...(shown[''] ?? []), `and ${more} more`] }
 }
 
-/** With `…` in the place of what is left out, before the last characters that are kept. */
+/** Replaces the middle by `…`, or the end if no last characters are kept. */
 function shortened(text: string, most: number, last = Math.floor(most / 2)): string {
   if (text.length <= most) return text
   return `${text.slice(0, most - last - 1)}…${last === 0 ? '' : text.slice(-last)}`.toWellFormed()
 }
 
-/** A failure of the catalogue, thrown by whoever finds it and answered in one place. */
+/** A failure of the catalogue. It is thrown anywhere and answered in one place. */
 export class Failure extends Error {
   readonly code: Code
   readonly errors: Errors | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** The rule that stands behind it: for the eyes of developers only. */
+  /** The rule behind it, for developers only. */
   readonly denied: string | undefined
   /** What the answer has besides, by key. */
   readonly more: Readonly<Record<string, unknown>>
@@ -147,7 +147,7 @@ export function invalid(errors: Errors): Failure {
   return new Failure('invalid_data', { errors })
 }
 
-/** The same failure as that of one of many: whatever it is about is at this place. */
+/** The failure of one item of a list: its paths get the position as a prefix. */
 export function placed(failure: Failure, at: number): Failure {
   const errors: Errors = new Map()
   for (const [path, sentences] of failure.errors ?? [])

@@ -4,7 +4,7 @@ const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** What the key is for: whoever has it can make no token with it, and the other way round. */
+/** The purpose of the key: a key for one purpose is useless for the other. */
 const PURPOSE = 'takeback: former secrets'
 
 /**

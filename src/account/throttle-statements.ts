@@ -5,7 +5,7 @@ import { lockMutexes } from '../store/mutex.ts'
 import { compile, count, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 
-/** What the throttle asks of a database. Times are by `dialect.clock`, but for known places: these are by service time. */
+/** The statements of the throttle. Times use `dialect.clock`, except known places, which use service time. */
 export interface ThrottleStatements {
   /** Which of an address and a device the account has signed in from. */
   readonly known: Statement
@@ -71,7 +71,7 @@ export function compileThrottle(dialect: Dialect): ThrottleStatements {
   }
 }
 
-/** What is old, and what a wrong clock has written down for a time to come: it would lock people out until then. */
+/** Erases old rows, and rows that a wrong clock dated in the future: these would lock people out until then. */
 function clearOld({ clock, shift }: Dialect): Sql[] {
   return [
     sql`DELETE FROM "takeback_attempts" WHERE "at" < ${shift(clock, -DAY)}`,

@@ -19,7 +19,7 @@ export interface Trier {
   readonly address: string
   /** As `Takeback-Device` says. */
   readonly device: string | null
-  /** Of whoever is signed in already: as good as a known device. */
+  /** The session of a signed-in caller: counts as a known device. */
   readonly session?: string
 }
 
@@ -188,7 +188,7 @@ function placeDigest(kind: 'address' | 'device' | 'session', name: string): stri
   return digest(`${kind} ${name}`)
 }
 
-/** What is typed into the e-mail field may be anything, a password by mistake too: it is not kept. */
+/** The e-mail field may contain anything, even a password by mistake, so only a hash is kept. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

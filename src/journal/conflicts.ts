@@ -14,7 +14,7 @@ import { DELETED, deletionAt, Snapshot } from './versions.ts'
 /** Why Entities cannot be taken back: sentences by Entity. */
 export type Conflicts = Map<string, string[]>
 
-/** What is told where the reason must not be. */
+/** The message if the reason must not be revealed. */
 export const CHANGED = 'was changed since'
 
 interface VersionChange {

@@ -22,7 +22,7 @@ const FORM = /^([0-9a-f]{12})-(\d{1,15})$/
 
 /**
  * Nothing can be read from a position on: it is of another database or of another life of this one, or what came behind
- * it was cut by retention. Whoever has it must begin anew.
+ * it was cut by retention. Its reader must start over.
  */
 export class PositionGone extends Error {
   constructor() {

@@ -9,14 +9,14 @@ import { wordsColumn } from '../store/tables.ts'
 import { bodyOf, isEqual, type Leaf, leavesOf, type State, strayPaths } from './leaves.ts'
 import { DELETED, type Snapshot, type Version } from './versions.ts'
 
-/** A value that is in the way: the version that gave it what is to be taken back, which it no longer has. */
+/** A conflict: the version whose value is to be taken back, but which the column no longer has. */
 export interface Conflict {
   /** A leaf's column, or `deleted_at`. */
   readonly column: string
   readonly version: number
 }
 
-/** One Entity that is to be brought back to what it was. */
+/** One Entity and its values to set back. */
 export interface Reversal {
   readonly plan: Plan
   readonly now: Now
@@ -36,7 +36,7 @@ export function reversedEntity({ plan, amendment }: Pick<Reversal, 'plan' | 'ame
   return `${plan.type.name}/${amendment.id}`
 }
 
-/** An Entity as it stands. */
+/** An Entity as it is now. */
 export interface Now {
   readonly id: number
   readonly version: number

@@ -1,6 +1,6 @@
 /**
- * Everything that the server tells about itself, by its kind: plain values, no text for people. Whoever wants to know
- * subscribes to an Observer. A new kind is a member here, and its line of the log is one in `lines.ts`.
+ * Everything that the server reports about itself, by kind: plain values, no text for people. Consumers subscribe to an
+ * Observer. A new kind is a member here, and its line of the log is one in `lines.ts`.
  */
 export interface Events {
   /** A request, and what was answered. */

@@ -23,7 +23,7 @@ export type Line =
       readonly last?: boolean
     }
 
-/** What has a line of its own form. */
+/** Events with a plain line. */
 type Plain = Omit<Events, 'request_answered'>
 
 /** What people read of an event; undefined where they read nothing. */
@@ -57,7 +57,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     error,
     last: true,
   }),
-  // Whoever asked for the health knows it, and so does everybody whose request fails because of it.
+  // Not logged: health checks show it, and each failed request is logged.
   database_away: () => undefined,
   database_back: () => undefined,
 
@@ -118,7 +118,7 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
   log_lines_dropped: () => undefined,
 }
 
-/** In days, hours, minutes or seconds, whatever tells most. */
+/** In days, hours, minutes or seconds, whichever fits best. */
 function spanOf(ms: number): string {
   const units = [
     ['days', 86_400_000],
@@ -129,7 +129,7 @@ function spanOf(ms: number): string {
   return `${Math.round(ms / 1000)} seconds`
 }
 
-/** What is said where background work of this name has failed. */
+/** The line for failed background work, by name. */
 const failures: Readonly<Record<string, string>> = {
   retention: 'Old data could not be erased',
   backup: 'The backup failed',

@@ -133,7 +133,7 @@ function outcomeOf(status: number): string {
   return status === 429 ? 'throttled' : 'error'
 }
 
-/** A terminal must not be steered by what stands in a path. */
+/** A path must not send control characters to a terminal. */
 function clean(text: string): string {
   return text.toWellFormed().replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character))
 }

@@ -2,7 +2,7 @@ import type { ServerEvent } from './events.ts'
 
 type Subscriber = (event: ServerEvent) => void
 
-/** Passes on what the server tells. Whoever tells something need not know who listens: the log, metrics, nobody. */
+/** Passes on events. The sender need not know who listens: the log, metrics, nobody. */
 export class Observer {
   #subscribers: readonly Subscriber[] = []
 

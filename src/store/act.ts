@@ -2,7 +2,7 @@ import type { Params, Row } from './dialect.ts'
 import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
-/** What is asked of the Store: to read, or to write as one transaction. */
+/** A request to the Store: to read, or to write as one transaction. */
 export type Single =
   | { readonly kind: 'read'; readonly statement: Statement; readonly params: Params }
   | { readonly kind: 'write'; readonly steps: readonly Step[]; readonly params: Params }
@@ -12,13 +12,13 @@ export type Ask =
   | Single
   | { readonly kind: 'together'; readonly asks: readonly Single[]; readonly outcomes: Outcome[] }
 
-/** What is no business of the Store, and must not be done inside a transaction. */
+/** Work that is not for the Store and must not be done inside a transaction. */
 export type Effect =
   /** Others are in the way: they shall have a moment. */
   | { readonly kind: 'pause'; readonly ms: number }
   /** What takes its time, and always comes to the same, or to something just as good. */
   | { readonly kind: 'work'; readonly on: string; readonly run: Run }
-  /** What is to be done as soon as all that was written is there to stay. */
+  /** To be done as soon as the writes are committed. */
   | { readonly kind: 'after'; run(): void | Promise<void> }
 
 /** `signal`: aborted once nobody waits for it any more. */

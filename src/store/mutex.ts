@@ -11,7 +11,7 @@ export function loginMutex(key: string): number {
   return Number(Bun.hash(key) % BigInt(MUTEXES))
 }
 
-/** What stands for a text where keys are locked: 64 bits, the same ones on every instance. */
+/** The 64-bit hash of a text as a lock key, the same on every instance. */
 export function mutexKey(text: string): bigint {
   return BigInt.asIntN(64, BigInt(Bun.hash(`takeback ${text}`)))
 }

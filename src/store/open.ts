@@ -5,7 +5,7 @@ import { PostgresStore } from './postgres/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
 import type { Store } from './store.ts'
 
-/** The Store of a place. `onLost` is called when nobody can know any more what is on disk. */
+/** The Store of a location. `onLost` is called when it is no longer certain what is on disk. */
 export async function openStore(
   location: Location,
   { onLost = () => {}, mustExist = false }: { onLost?: (error: unknown) => void; mustExist?: boolean } = {},

@@ -41,7 +41,7 @@ export interface OwnTable {
   readonly wide?: boolean
   readonly indexes?: readonly OwnIndex[]
   readonly since?: number
-  /** The format in which its key changed: an older table is made anew. */
+  /** The format in which its key changed: an older table is rebuilt. */
   readonly rekeyed?: number
   /** What must be done to the data of an older format that does not have the table. */
   readonly upgrade?: Sql

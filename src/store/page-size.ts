@@ -1,4 +1,4 @@
-/** What is held of a table in memory at once, about. */
+/** About how much of a table is held in memory at once. */
 const PAGE_BYTES = 4 * 1024 * 1024
 const FIRST_ROWS = 100
 

@@ -9,7 +9,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What is wrong with a secret, if anything. Spaces around it do not count. */
+/** The fault of a secret, if any. Spaces around it do not count. */
 export function faultOfSecret(secret: string): string | undefined {
   const inner = secret.trim()
   if (Buffer.byteLength(inner) < MIN_BYTES) return `must have at least ${MIN_BYTES} bytes`

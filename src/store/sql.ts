@@ -24,7 +24,7 @@ const kinds: Readonly<Record<string, ParamKind>> = {
   $caller: 'integer',
 }
 
-/** What is prepared: the text, and the names of the values to bind, in the order of the placeholders. */
+/** A prepared statement: the text, and the names of the values to bind, in the order of the placeholders. */
 export interface Statement {
   readonly text: string
   readonly paramNames: readonly string[]
@@ -115,7 +115,7 @@ export function once(operands: readonly Sql[], make: (operands: readonly Sql[]) 
   return sql`(SELECT ${make(named)} FROM (SELECT ${columns} LIMIT 1) ${alias})`
 }
 
-/** A name that stands twice is bound once. */
+/** A name that occurs twice is bound once. */
 export function compile(
   source: Sql,
   placeholder: (position: number, kind: ParamKind) => string,

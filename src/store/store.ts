@@ -8,7 +8,7 @@ import type { Outcome, Step } from './step.ts'
 export interface Store {
   readonly dialect: Dialect
   readonly structure: Structure
-  /** Grows when others have committed, as far as it can tell: whoever remembers something looks again when it has. */
+  /** Grows when others have committed, as far as it can tell: caches are then invalid. */
   readonly others: number
   /** From here on, it answers for as long as nobody has changed the structure of the data into one that this generation does not get along with. */
   serve(generation: number): void

@@ -18,7 +18,7 @@ export interface TypeCount {
   readonly trash: number
 }
 
-/** Refuses what is no backup, and one that has changed since it was made. */
+/** Refuses a file that is not a backup, or that has changed since it was made. */
 export async function inspectBackup(file: string): Promise<Inspected> {
   try {
     const { structure, faults, close } = openReadOnly(file)

@@ -140,7 +140,7 @@ function describeFile(
   )
 }
 
-/** Reads the file as whoever restores it will. */
+/** Reads the file as a restore will. */
 async function verify(partial: string, { lastChange }: BackupRecord, least: number): Promise<void> {
   await inspectBackup(partial)
   if ((lastChange?.seq ?? 0) < least)

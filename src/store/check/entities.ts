@@ -41,7 +41,7 @@ export async function checkEntities(
     for (const [row, json, kind, data, by] of rows) {
       const list = JSON.parse(String(json)) as unknown[]
       const held = new Map(columns.map(({ name }, at) => [name, list[at]]))
-      // A purge is under way: what is left of it goes.
+      // A purge is running and will erase the rest.
       if (purges.has(String(held.get('deletion')))) continue
       const entity = `${table.name}/${row}`
       findings.push(

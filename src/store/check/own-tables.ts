@@ -53,7 +53,7 @@ function checkSealed(checked: Checked, table: Table): Promise<Finding[]> {
   )
 }
 
-/** What is shown belongs to an answer that is kept. */
+/** Every shown Entity belongs to a kept answer. */
 export function checkAnswers(checked: Checked): Promise<Finding[]> {
   return findRows(
     checked,

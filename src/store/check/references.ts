@@ -36,7 +36,7 @@ export async function checkLinkTables(checked: Checked, table: Table): Promise<F
   return findings
 }
 
-/** What is live refers to what is live; what is deleted or kept aside, at least to what is there. */
+/** Live Entities refer to live ones; deleted or aside ones refer at least to existing ones. */
 export async function checkReferences(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const column of table.columns) {

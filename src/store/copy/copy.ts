@@ -39,7 +39,7 @@ export function copy(from: Store, to: Store, report: (progress: Progress) => voi
 
 /**
  * The same without the secret. The source may be served meanwhile: the copy is one state of it. Until the end, the target
- * says that it is half of a copy: nobody serves it, and the next copy begins anew.
+ * marks it as an incomplete copy: it is never served, and the next copy starts over.
  */
 export async function copyData(
   source: Structure,
@@ -130,7 +130,7 @@ async function clearHalf(target: Structure, session: DatabaseSession): Promise<v
   await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" <> 'lock'`)
 }
 
-/** Reads it all back: what is there must be what was sent. */
+/** Reads everything back and compares it with what was sent. */
 async function compareWith(
   { tables, tallies, rows: of }: SentRows,
   target: Structure,
@@ -160,7 +160,7 @@ interface SentRows {
   readonly rows: number
 }
 
-/** What is known of the source once all of it was read. */
+/** What is known of the source after reading all of it. */
 interface Source {
   readonly memory: Memory
   readonly numbers: readonly GivenNumber[]

@@ -55,7 +55,7 @@ function keyOfRow({ columns, key }: CopiedTable, row: readonly unknown[]): Param
   return Object.fromEntries(key.map((path) => [`>${path}`, at(path) as string | number]))
 }
 
-/** What there is on a table, in a few bytes: the same for the same rows. */
+/** A digest of a table: the same for the same rows. */
 export class Tally {
   readonly #hash = createHash('sha256')
   #rows = 0

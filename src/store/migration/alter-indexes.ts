@@ -3,7 +3,7 @@ import type { Index } from '../tables.ts'
 import { type Altering, needsFill } from './altering.ts'
 import { indexName, saidOf } from './structure.ts'
 
-/** Indexes that go and come. Those over converted columns are made anew. */
+/** Indexes to drop and to create. Those over converted columns are rebuilt. */
 export async function alterIndexes(altering: Altering, converted: ReadonlySet<string>): Promise<void> {
   const { old, table, draft } = altering
   const key = (index: Index) => indexName(table.name, index)

@@ -61,7 +61,7 @@ function alterWords({ old, table, draft }: Altering): void {
   }
 }
 
-/** SQL does not tell `Name` from `name`, and what is kept aside is still there. */
+/** SQL does not distinguish `Name` and `name`, and columns kept aside still exist. */
 function refuseTwins({ old, table, draft }: Altering): void {
   for (const column of table.columns.filter(({ words }) => words === undefined)) {
     const twin = old.columns.find(

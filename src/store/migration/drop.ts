@@ -7,7 +7,7 @@ import { dropLinks } from './links.ts'
 import { fresh, recall, remember, upgrade } from './memory.ts'
 import { type DatabaseSession, indexName, type Structure } from './structure.ts'
 
-/** What is to go for good: a table that is kept aside, or columns that are. */
+/** What to drop: a table or columns that are kept aside. */
 export interface Doomed {
   readonly path: string
   readonly table: Table
@@ -15,7 +15,7 @@ export interface Doomed {
   readonly rows: number
 }
 
-/** What stands at these paths, if it is kept aside: what is still declared, or still referred to, cannot go. */
+/** What is kept aside at these paths. Refuses what is still declared or still referred to. */
 export function findAside(structure: Structure, paths: readonly string[]): Promise<Doomed[]> {
   return structure.transact('read', async (session) => {
     const { tables } = (await recall(structure, session)) ?? fresh
@@ -119,7 +119,7 @@ async function dropTable(
 ): Promise<void> {
   const { name, indexes } = table
   for (const column of table.columns) await dropLinks({ structure, session }, table, column)
-  // What is not part of the table would stay behind.
+  // A search index may be a separate table, which DROP TABLE would leave behind.
   for (const index of indexes.filter(({ search }) => search))
     await dropIndex({ structure, session }, indexName(name, index), index)
   await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)

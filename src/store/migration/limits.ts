@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import type { Column } from '../tables.ts'
 
-/** Whether whatever met the old limits is sure to meet the new ones. Where that cannot be told, the rows are looked at. */
+/** Whether every value that met the old limits surely meets the new ones. If that is unknown, the rows are checked. */
 export function isWider(before: JsonSchema | undefined, after: JsonSchema): boolean {
   if (before === undefined) return false
   return Object.entries(after).every(([key, limit]) => {

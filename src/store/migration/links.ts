@@ -3,7 +3,7 @@ import { id, sql } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
 import { indexName, type LinkColumn, type Site } from './structure.ts'
 
-/** Finds the lists that something stands in. */
+/** Finds the lists that contain a target. */
 const byTarget: Index = { columns: ['target', 'source'], unique: false }
 
 export function linksOf(table: string, column: string): LinkColumn {
@@ -29,7 +29,7 @@ export async function addLinks(
   for (const source of ddl.keepLinks(list)) await session.run(source)
 }
 
-/** What is in the lists of a table that was filled before its link tables were there. */
+/** Fills the link tables of a table that had rows before. */
 export async function fillLinks(
   { structure: { dialect }, session }: Site,
   table: Table,

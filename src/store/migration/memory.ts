@@ -9,7 +9,7 @@ import type { DatabaseSession, Structure } from './structure.ts'
 /** The key of a copy that has not come to its end: the names of the tables that it has made. */
 export const COPYING = 'copying'
 
-/** The key under which a backup tells what it is. Keys that begin with it are about backups too. */
+/** The key of a backup's record. Keys that begin with it are about backups too. */
 export const BACKUP = 'backup'
 
 /** What the key begins with under which retention keeps how far it has cut the journal of a type, which stands behind it. */
@@ -114,7 +114,7 @@ export async function tell(session: DatabaseSession, key: string, value: string)
   )
 }
 
-/** What is told in a database that is ours, or empty: any other is left alone. */
+/** The metadata of a database that is Takeback's or empty. Any other is refused. */
 export async function refuseForeign(
   { ddl, place }: Structure,
   session: DatabaseSession,

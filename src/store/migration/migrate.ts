@@ -89,7 +89,7 @@ function older({ place }: Structure): string {
   return `This declaration is older than that of the database ${place}. Start with the newer one, or go back on purpose with "takeback migrate --apply".`
 }
 
-/** The same for the same tables, in whatever order they are declared. */
+/** The same for the same tables, in any order of declaration. */
 function fingerprintOf(tables: readonly Table[]): string {
   const sorted = tables
     .map(({ formerNames: _, formerPaths: __, ...table }) => ({

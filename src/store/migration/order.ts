@@ -1,6 +1,6 @@
 import type { TableChange } from './structure.ts'
 
-/** An index stands in the way of its column's conversion, and of values that are not unique any more. */
+/** An index blocks the conversion of its column, and values that are no longer unique. */
 const ORDER = [
   'rename',
   'drop index',

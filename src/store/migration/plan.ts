@@ -10,7 +10,7 @@ import type { MigrationLine, TableChange } from './structure.ts'
 export interface Migration {
   readonly changes: readonly TableChange[]
   readonly lines: readonly MigrationLine[]
-  /** What the database holds afterwards: what is no longer declared is still there. */
+  /** The tables afterwards, including what is no longer declared. */
   readonly held: readonly Table[]
   /** Whether those who still run with the former declaration can go on. */
   readonly additive: boolean
@@ -45,7 +45,7 @@ export async function planMigration(
   return { changes: draft.changes, lines: draft.lines, held: after, additive: draft.additive }
 }
 
-/** What is refused for its shape is left out: nothing else can be said of it. */
+/** Without what is refused for its shape: nothing else can be checked for it. */
 async function alterFitting(held: Table, wanted: Table, draft: Draft): Promise<Table> {
   const paths = refuseOtherShapes(held, wanted, draft)
   const [old, table] = [withoutPaths(held, paths), withoutPaths(wanted, paths)]

@@ -28,7 +28,7 @@ export class RowLook {
     this.#dialect = dialect
   }
 
-  /** From here on, the new name stands for what is still called by the old one. */
+  /** From here on, the new name means the column that still has the old one. */
   renamed(table: string, was: string): void {
     this.#tables.set(table, was)
   }

@@ -32,7 +32,7 @@ export function cannotBecome(path: string, former: string, content: string): str
   return `holds ${former} and cannot become ${content}: declare it as it was, or choose another name. To give up its data, leave it out of the declaration first, then drop it with "takeback migrate --drop ${path}"`
 }
 
-/** The table without what is at these dot paths. */
+/** The table without the columns at these dot paths. */
 export function withoutPaths(table: Table, paths: readonly string[]): Table {
   if (paths.length === 0) return table
   const isOut = (name: string) => paths.some((path) => isWithin(path, name.replace(/~$/, '')))
@@ -43,7 +43,7 @@ export function withoutPaths(table: Table, paths: readonly string[]): Table {
   }
 }
 
-/** By dot path, outer ones first. What is declared counts before what is kept aside. */
+/** By dot path, outer ones first. Declared columns win over those kept aside. */
 function shapesOf(columns: readonly Column[]): Map<string, Shape> {
   const shapes = new Map<string, Shape>()
   const put = (path: string, shape: Shape) => shapes.has(path) || shapes.set(path, shape)

@@ -41,7 +41,7 @@ export interface Ddl {
   /** What finds rows by the words in these columns, under a name; and how it goes. */
   makeSearch(table: string, name: string, columns: readonly string[]): readonly Sql[]
   dropSearch(name: string): readonly Sql[]
-  /** Whether an index can get another name without being made anew. */
+  /** Whether an index can be renamed without a rebuild. */
   readonly renamesIndexes: boolean
   /** In the JSON of the journal, for the rows that a condition picks. */
   renameKey(from: string, to: string): { readonly set: Sql; readonly where: Sql }
@@ -51,7 +51,7 @@ export interface Ddl {
   giveAfter(table: string, column: string, last: number): readonly Sql[]
 }
 
-/** A list of references: where it stands, and the table that tells its members. */
+/** A list of references: its column and its link table. */
 export interface LinkColumn {
   readonly table: string
   readonly column: string

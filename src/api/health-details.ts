@@ -82,7 +82,7 @@ const healthDetailsSchema: JsonSchema = closedObject(
       ...closedObject({ lag_ms: { type: 'integer', minimum: 0 } }, ['lag_ms']),
       type: ['object', 'null'],
       description:
-        'How old the oldest committed change is that those who follow the journal cannot read yet; `null` where the database does not tell.',
+        'The age of the oldest committed change that followers of the journal cannot read yet; `null` if it is not available.',
     },
   },
   ['status', 'version', 'format', 'checks', 'queues', 'aside', 'store', 'feed'],

@@ -77,7 +77,7 @@ test('every mistake has its dot path and what would be right', () => {
     ],
     [
       inRooms({ a: decimal({ min: '1', max: '0.001' }) }),
-      "entities.rooms.fields.a.max: must be a decimal in a text with at most 2 digits behind the point, such as '10.5'",
+      "entities.rooms.fields.a.max: must be a decimal as a string with at most 2 decimal places, such as '10.5'",
     ],
     [inRooms({ a: object({}) }), 'entities.rooms.fields.a: must have at least one field'],
     [

@@ -15,7 +15,7 @@ const ATTEMPTS = 4
 
 /**
  * Texts that match a pattern, the most natural first, with at least `min` characters. Where `^` or `$` stands inside of
- * the pattern some may not match after all: whoever takes one looks.
+ * the pattern some may not match after all, so the caller checks.
  */
 export function* textsFor(pattern: string, min = 0): Generator<string> {
   const meant = parsePattern(pattern)

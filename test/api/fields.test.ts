@@ -65,12 +65,12 @@ onEveryStore('fields', everything, (server) => {
       [
         'price',
         9.99,
-        'must be a decimal in a text, such as "10.50", with at most 16 digits before the point and 2 behind it',
+        'must be a decimal as a string, such as "10.50", with at most 16 digits before the point and 2 after it',
       ],
       [
         'price',
         '1e3',
-        'must be a decimal in a text, such as "10.50", with at most 16 digits before the point and 2 behind it',
+        'must be a decimal as a string, such as "10.50", with at most 16 digits before the point and 2 after it',
       ],
       ['price', '1000000.01', 'must be at most 1000000'],
       ['flag', 1, 'must be true or false'],
@@ -94,7 +94,7 @@ onEveryStore('fields', everything, (server) => {
       [
         'lines',
         [{ price: '1' }, { price: 'x' }],
-        'must be a decimal in a text, such as "10.50", with at most 16 digits before the point and 2 behind it',
+        'must be a decimal as a string, such as "10.50", with at most 16 digits before the point and 2 after it',
         'lines.1.price',
       ],
       ['lines', [{ price: '1', more: 1 }], 'is not a field here', 'lines.0.more'],

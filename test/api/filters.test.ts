@@ -185,7 +185,7 @@ onEveryStore('filters', everything, (server) => {
       ['name.matches("(?=a)")', 'has a pattern that cannot be read: looking ahead'],
       ['duration("x") > duration("1h")', 'needs a duration, such as duration("1h30m")'],
       ['parent.parent.parent.parent.name == "a"', 'goes over more than 3 references at column 29'],
-      ['tags.exists(name, name == "x")', 'calls an item "name", which is a name already at column 13'],
+      ['tags.exists(name, name == "x")', 'calls an item "name", which is already a name at column 13'],
       ['tags.exists(t, tags.exists(u, u > t))', 'goes through a list for each item of another'],
       ['"\\u0000" == name', 'has a character that no text can have'],
       ['', 'is empty'],

@@ -73,7 +73,7 @@ onEveryStoreByHand('a changed declaration', (store) => {
       [{ a: text({ optional: true }), b: text() }, 'things.b is new and required, but is missing in 1 thing'],
       [
         { n: decimal({ scale: 1 }) },
-        'things.n holds decimals with 2 digits behind the point and cannot become decimals with 1 digits',
+        'things.n holds decimals with 2 decimal places and cannot become decimals with 1 decimal places',
       ],
       [{ s: text() }, 'things.s holds secrets and cannot become values of the type text'],
       [{ a: secret({ optional: true }) }, 'things.a holds values of the type text and cannot become secrets'],

@@ -91,7 +91,7 @@ function subject(reader: Reader, node: Node, of: Node): Expression | undefined {
   if (found.is === 'nothing') return undefined
   if (found.is === 'literal' && typeof found.given === 'string') return reader.literal('text', 0, found.given)
   const one = expression(reader, of, found)
-  return one.kind === 'text' ? one : reader.fail(node, 'needs a text before the point')
+  return one.kind === 'text' ? one : reader.fail(node, 'needs a text before the dot')
 }
 
 function part(
@@ -141,7 +141,7 @@ function each(reader: Reader, { node, receiver, args }: CelCall, op: 'exists' | 
   if (variable?.op !== 'id' || body === undefined || args.length !== 2)
     return reader.fail(node, `needs a name and a condition, as in lines.${op}(line, line.price > 3),`)
   const name = variable.args
-  if (reader.isTaken(name)) return reader.fail(variable, `calls an item "${name}", which is a name already`)
+  if (reader.isTaken(name)) return reader.fail(variable, `calls an item "${name}", which is already a name`)
   const found = receiver === undefined ? undefined : reader.find(receiver)
   if (found?.is === 'nothing') return { is: 'expression', of: unknown }
   if (found?.is !== 'list') return reader.fail(receiver ?? node, `needs a list before .${op}()`)

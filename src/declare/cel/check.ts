@@ -108,7 +108,7 @@ class OneReader implements Reader {
       case 'rcall':
         return this.call({ node, name: node.args[0], receiver: node.args[1], args: node.args[2] })
       case 'list':
-        return this.fail(node, 'has a list where only "in" takes one')
+        return this.fail(node, 'has a list, which only "in" can use')
       default:
         return this.fail(node, `uses "${node.op}", which is not known here`)
     }
@@ -248,7 +248,7 @@ class OneReader implements Reader {
     if (inner.is === 'literal' && (typeof inner.given === 'bigint' || typeof inner.given === 'number'))
       return { is: 'literal', given: -inner.given }
     if (inner.is === 'duration') return { is: 'duration', ms: -inner.ms }
-    return this.fail(node, 'has a "-" before something that is no number')
+    return this.fail(node, 'has a "-" before something that is not a number')
   }
 
   #choose(node: Node, [test, left, right]: readonly [Node, Node, Node]): Found {
@@ -313,7 +313,7 @@ class OneReader implements Reader {
   }
 
   #moved(node: Node, of: Expression, ms: number): Found {
-    if (of.kind !== 'datetime') return this.fail(node, 'adds a duration to something that is no time')
+    if (of.kind !== 'datetime') return this.fail(node, 'adds a duration to something that is not a time')
     const moved = move(of, ms)
     return moved === undefined ? this.fail(node, TOO_FAR) : is(moved)
   }

@@ -73,7 +73,7 @@ export function test(reader: Reader, node: Node, found: Found, not: boolean): Ex
   }
   if (found.is === 'expression' && found.of.op === 'value')
     return { op: 'there', kind: 'boolean', place: found.of.place, not }
-  return reader.fail(node, 'asks whether something is null that is no field')
+  return reader.fail(node, 'compares null with something that is not a field')
 }
 
 function nullTest(reader: Reader, node: Node, found: Found, how: '==' | '!='): Expression {
@@ -87,7 +87,7 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
   if (right.op === 'list') return isAmong(reader, left, value, right.args)
   const list = reader.find(right)
   if (list.is === 'nothing') return unknown
-  if (list.is !== 'list') return reader.fail(right, 'needs a list behind "in"')
+  if (list.is !== 'list') return reader.fail(right, 'needs a list after "in"')
   if (value.is === 'nothing') return unknown
   const { item } = list.list
   if (item === 'object') return reader.fail(node, 'looks for a value in a list of objects; use exists()')
@@ -153,7 +153,7 @@ export function expression(reader: Reader, node: Node, found: Found): Expression
     return reader.fail(node, 'compares a whole Entity; compare its id, as in owner.id == me.id,')
   if (found.is === 'list') return reader.fail(node, 'compares a whole list; use "in", size() or exists()')
   if (found.is === 'duration' || found.is === 'difference')
-    return reader.fail(node, 'compares a duration with something that is none')
+    return reader.fail(node, 'compares a duration with something that is not a duration')
   return reader.fail(node, 'compares a whole object; name a field of it')
 }
 
@@ -188,7 +188,7 @@ function compareValues(comparing: Comparing, left: Expression, right: Expression
   if (left.kind === 'datetime' && right.kind === 'date')
     return compareDays({ ...comparing, how: mirrored[how] }, right, left)
   if (left.kind === 'decimal' && right.kind === 'decimal' && !areAlike(left, right))
-    return reader.fail(node, 'compares decimals that have different numbers of digits behind the point')
+    return reader.fail(node, 'compares decimals with different numbers of decimal places')
   if (!areAlike(left, right))
     return reader.fail(node, `compares ${kindName(left.kind)} with ${kindName(right.kind)}`)
   if (left.kind === 'boolean' && how !== '==' && how !== '!=')

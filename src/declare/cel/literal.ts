@@ -95,8 +95,7 @@ function againstDecimal(how: Comparison, text: string, scale: number): LiteralCo
   if (cut === undefined || fraction === '') return `must be ${names.decimal}, within 18 digits`
   if (/^0*$/.test(fraction.slice(scale)))
     return { how, value: formatDecimal(cut, scale), kind: 'decimal', scale }
-  if (how === '==' || how === '!=')
-    return `has more digits behind the point than the ${scale} that there can be`
+  if (how === '==' || how === '!=') return `has more than ${scale} decimal places`
   const lower = text.startsWith('-') ? cut - 1n : cut
   const adjusted = how === '<' || how === '<=' ? '<=' : '>'
   return { how: adjusted, value: formatDecimal(lower, scale), kind: 'decimal', scale }

@@ -121,7 +121,7 @@ export const decimalType: FieldType<DecimalDeclaration> = {
   column: 'decimal',
   options: { ...numeric, scale: aScale, min: aValue, max: aValue },
   conflict({ scale = DEFAULT_SCALE, min, max }) {
-    const sentence = `must be a decimal in a text with at most ${scale} digits behind the point, such as '10.5'`
+    const sentence = `must be a decimal as a string with at most ${scale} decimal places, such as '10.5'`
     const [least, most] = [parseDecimal(min, scale), parseDecimal(max, scale)]
     if (min !== undefined && least === undefined) return ['min', sentence]
     if (max !== undefined && most === undefined) return ['max', sentence]
@@ -132,7 +132,7 @@ export const decimalType: FieldType<DecimalDeclaration> = {
   check({ scale = DEFAULT_SCALE, min, max }) {
     const [least, most] = [parseDecimal(min, scale), parseDecimal(max, scale)]
     const whole = DIGITS - scale
-    const shape = `must be a decimal in a text, such as "10.50", with at most ${whole} digits before the point and ${scale} behind it`
+    const shape = `must be a decimal as a string, such as "10.50", with at most ${whole} digits before the point and ${scale} after it`
     return (value, path, errors) => {
       const scaled = parseDecimal(value, scale)
       if (scaled === undefined) note(errors, path, shape)

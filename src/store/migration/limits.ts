@@ -39,5 +39,5 @@ export function contentOf({ kind, references, links, scale, secret }: Column): s
   if (links !== undefined) return `lists of references to ${links}`
   if (references !== undefined) return `references to ${references}`
   if (secret) return 'secrets'
-  return kind === 'decimal' ? `decimals with ${scale} digits behind the point` : `values of the type ${kind}`
+  return kind === 'decimal' ? `decimals with ${scale} decimal places` : `values of the type ${kind}`
 }

@@ -6,7 +6,7 @@ export interface Claimed {
   readonly parked: number
 }
 
-/** So many are looked at in one go, however few are wanted: most of them may have to be parked. */
+/** How many are looked at, however few are wanted: most of them may have to be parked. */
 const CANDIDATES = 100
 
 interface Candidate {
@@ -15,11 +15,11 @@ interface Candidate {
 }
 
 /**
- * Takes up to `most` tasks of a queue that are due, in their order; of each key only the first one that is not done. The
- * others are parked: they have no next time until the one before them is done, so nobody looks at them again and again.
+ * Takes up to `most` due tasks of a queue, in order; of each key only the first unfinished one. The others are parked:
+ * they have no `next_at` until the one before them is done, so that no instance looks at them again and again.
  *
- * Nobody may park a task behind one that is just being done, or it would wait for ever. So the first task of a key is
- * kept from being done until the parking is; where it is being done already, the candidate is left for the next look.
+ * A task must not be parked behind one that is just being finished, or it would wait for ever. So the first task of a
+ * key is locked until the parking is committed. If it is being finished already, the candidate waits for the next look.
  */
 export function* claim(
   statements: TaskStatements,

@@ -3,17 +3,17 @@ import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
-/** What shows that a lease is still held: a step that finds a row for as long as it is, and locks it until the transaction ends. */
+/** A step that finds a row while a lease is held, and locks that row until the transaction ends. */
 export interface Fence {
   readonly step: Step
   readonly params: Params
-  /** Makes what is thrown where the lease is lost. */
+  /** Makes the error to throw if the lease is lost. */
   lost(): Error
 }
 
 /**
- * The same database for whoever holds a lease. Each write looks for the lease first, in its own transaction: so nothing
- * is written after another instance has taken over, however long this one was frozen in between.
+ * The same database for the holder of a lease. Each write first checks the lease, in its own transaction. So nothing is
+ * written after another instance has taken over, however long this one was frozen.
  */
 export function fencedStore(store: Store, { step, params: fence, lost }: Fence): Store {
   return {

@@ -6,16 +6,16 @@ import type { Store } from '../store/store.ts'
 import { fencedStore } from './fenced-store.ts'
 import { Interrupted, type Job, LeaseLost } from './job.ts'
 
-/** Between two steps of a job, in which others have their turn. */
+/** The pause between two steps of a job, for other work. */
 const PAUSE_MS = 20
 
-/** Who works: an instance, as all of its leases know it. */
+/** An instance that does background work. */
 export interface Instance {
   readonly store: Store
   readonly observer: Observer
   /** Its name, for others and for people. */
   readonly me: string
-  /** How long a lease lasts that is not renewed: its instance is taken for dead then. */
+  /** How long a lease lasts unless it is renewed. */
   readonly leaseMs: number
   /** There may be something to do now. */
   wake(): void
@@ -23,29 +23,29 @@ export interface Instance {
 
 /** Rows that are held by one instance at a time. `$lease_key`, `$lease_holder` and `$lease_fence` name a lease on one. */
 export interface LeaseTable {
-  /** Puts off the end of the leases of `$lease_holder` on `$keys`: gives back the key and the fencing token of each. */
+  /** Extends the leases of `$lease_holder` on `$keys`; returns the key and the fencing token of each. */
   readonly renew: readonly Step[]
-  /** Gives a row back undone, for whoever comes first. */
+  /** Ends a lease whose work is not done: the row is due at once. */
   readonly release: readonly Step[]
-  /** Finds the row for as long as it is held, and locks it until the transaction ends. */
+  /** Finds the row while it is held, and locks it until the transaction ends. */
   readonly fence: Step
 }
 
-/** Work on a row that was taken just now. */
+/** The work on a row that was just taken. */
 export interface Piece {
   /** For people. */
   readonly name: string
   readonly key: string | number
-  /** The fencing token. It counts how often the row was taken, so a later holder has a greater one. */
+  /** The fencing token: it counts how often the row was taken, so each holder has a greater one than those before. */
   readonly fence: number
   run(lease: Lease): Promise<void>
-  /** Writes down what came of it, and ends the lease: false where it was lost. `error` is undefined where all went well. */
+  /** Records the outcome and ends the lease; false if the lease was lost. `error` is undefined after a success. */
   putDown(lease: Lease, error: unknown): Promise<boolean>
 }
 
-/** One thing that this instance works on, for as long as no other does. */
+/** The right of this instance to work on one row. */
 export class Lease implements Job {
-  /** What names it in a statement. */
+  /** Names it in a statement. */
   readonly params: Params
   readonly store: Store
   readonly began = performance.now()
@@ -69,13 +69,13 @@ export class Lease implements Job {
     return this.signal.reason instanceof LeaseLost
   }
 
-  /** A value, so that it can be taken apart from the rest of the job. */
+  /** A value, so that `{ pause }` can be taken out of a job. */
   readonly pause = async (): Promise<void> => {
     await Bun.sleep(PAUSE_MS)
     this.signal.throwIfAborted()
   }
 
-  /** Another instance has it: whoever works on it here is told to stop. */
+  /** Another instance has it: the work here is told to stop. */
   lose(): Error {
     if (!this.isLost) this.#observer.emit({ kind: 'lease_lost', work: this.#name })
     const lost = new LeaseLost(this.#name)
@@ -88,7 +88,7 @@ export class Lease implements Job {
   }
 }
 
-/** The leases that this instance has on the rows of a table. They are renewed while they are worked on. */
+/** The leases of this instance on the rows of a table. They are renewed while the work runs. */
 export class Leases {
   readonly #instance: Instance
   readonly #table: LeaseTable
@@ -103,7 +103,7 @@ export class Leases {
     this.#table = table
   }
 
-  /** Works on a row that was taken just now. Ends when that does, and never fails: what goes wrong is put down and told. */
+  /** Runs the work on a row that was just taken. Never rejects: failures are recorded and emitted. */
   work(piece: Piece): Promise<void> {
     const lease = new Lease(this.#instance, this.#table, piece)
     if (this.#stopped) lease.interrupt()
@@ -125,7 +125,7 @@ export class Leases {
       if (error instanceof Interrupted) await store.write(this.#table.release, lease.params)
       else if (!(await piece.putDown(lease, error))) lease.lose()
     } catch (error) {
-      // What came of it could not be put down: once the lease has run out, it is begun anew.
+      // The outcome could not be recorded: the work starts again when the lease has expired.
       if (!this.#stopped) observer.emit({ kind: 'work_failed', work: piece.name, error })
     }
   }
@@ -154,7 +154,7 @@ export class Leases {
         if (kept.get(key) === fence) lease.renewedAt = began
         else if (this.#held.get(key)?.lease === lease) lease.lose()
     } catch {
-      // The database is away. Until a lease has run out, nobody else can have taken it.
+      // The database does not answer. Before a lease has expired, no other instance can have taken it.
       for (const [, { lease }] of leases) if (began - lease.renewedAt > this.#instance.leaseMs) lease.lose()
     } finally {
       this.#renewing = false
@@ -167,13 +167,13 @@ export class Leases {
     return new Map(rows.map(([key, fence]) => [String(key), Number(fence)]))
   }
 
-  /** What runs, and whatever is taken from now on, is told to end. */
+  /** Tells all running work to end, and whatever is taken from now on. */
   interrupt(): void {
     this.#stopped = true
     for (const { lease } of this.#held.values()) lease.interrupt()
   }
 
-  /** Ends when all of it has. What takes too long is given back all the same: it cannot write any more then. */
+  /** Waits until all of it has ended. Work that takes too long loses its lease, and cannot write any more. */
   async end(): Promise<void> {
     await Promise.race([Promise.all(this.#running), Bun.sleep(budget.workStopMs)])
     clearInterval(this.#timer)
@@ -183,14 +183,14 @@ export class Leases {
   }
 }
 
-/** What went wrong; undefined where nothing did. */
+/** The error; undefined after a success. */
 async function attempt(piece: Piece, lease: Lease): Promise<unknown> {
   try {
     lease.signal.throwIfAborted()
     await piece.run(lease)
     return undefined
   } catch (error) {
-    // Where it was told to end, that is why it did, whatever it says.
+    // If it was told to end, that is the reason, whatever it threw.
     return lease.signal.aborted ? lease.signal.reason : (error ?? new Error('It failed without an error.'))
   }
 }

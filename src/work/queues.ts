@@ -17,23 +17,23 @@ import {
   type TaskStatements,
 } from './task-statements.ts'
 
-/** Something to be done once, soon, and outside of the request that causes it. */
+/** Something to do once, soon, outside of the request that causes it. */
 export interface Task {
   readonly queue: string
-  /** Tasks of one key are done one after the other, in the order in which they were enqueued. */
+  /** Tasks with the same key run one after another, in the order in which they were enqueued. */
   readonly key?: string
-  /** Any JSON: what names the work, not a copy of an Entity's values. A purge does not look here. */
+  /** Any JSON. It names what to do, and contains no values of Entities: a purge does not look here. */
   readonly payload: unknown
 }
 
-/** How the tasks of a queue are done. */
+/** How the tasks of a queue are run. */
 export interface Queue {
   readonly name: string
   /** How many at once, on each instance. */
   readonly atOnce?: number
   /**
-   * May be run more than once for a task: a crash can come between its end and the note of it. Where it throws, the task
-   * is tried again after a pause.
+   * Can run more than once for a task: a crash can happen before its end is recorded. If it throws, the task is retried
+   * after a pause.
    */
   run(job: TaskJob): Promise<void>
 }
@@ -46,10 +46,10 @@ export interface TaskJob extends Job {
   readonly attempt: number
 }
 
-/** How often tasks are looked for that a wrong clock has put off. */
+/** How often to look for tasks that a wrong clock has put off. */
 const CHECK_MS = 60_000
 
-/** A queue, and how many of its tasks this instance works on. */
+/** A queue, and how many of its tasks this instance runs. */
 interface ActiveQueue {
   readonly queue: Queue
   running: number
@@ -70,7 +70,7 @@ export class Queues {
     this.#leases = new Leases(instance, this.#statements.leases)
   }
 
-  /** Adds the tasks that `taskParams` makes. To be put behind the steps that cause them, in the same transaction. */
+  /** Adds the tasks that `taskParams` makes. Append it to the steps that cause them. */
   get enqueue(): Step {
     return this.#statements.enqueue
   }
@@ -81,7 +81,7 @@ export class Queues {
     this.#due = undefined
   }
 
-  /** Begins what is due. In how many milliseconds there is something to do next. */
+  /** Starts what is due; returns the milliseconds until something is due again. */
   async look(): Promise<number> {
     if (this.#active.size === 0) return Number.POSITIVE_INFINITY
     await this.#hasten()
@@ -103,7 +103,7 @@ export class Queues {
     this.#checkedAt = performance.now()
   }
 
-  /** As many as may run at once. When one of them ends, there is another look. */
+  /** Starts as many tasks as may run at once. When one of them ends, there is another look. */
   async #fill(active: ActiveQueue): Promise<number> {
     const { store, me } = this.#instance
     const { name, atOnce = budget.tasksAtOnce } = active.queue
@@ -111,7 +111,7 @@ export class Queues {
     if (most <= 0) return Number.POSITIVE_INFINITY
     const { taken, parked } = await store.transact(() => claim(this.#statements, { queue: name, most, me }))
     for (const task of taken) this.#run(active, task)
-    // Behind those that were parked there may be others.
+    // Others may be due behind those that were parked.
     return parked > 0 && taken.length < most ? 0 : Number.POSITIVE_INFINITY
   }
 
@@ -160,7 +160,7 @@ export class Queues {
     return done
   }
 
-  /** By name, whether or not this instance works on it; and the tasks that were set aside last. */
+  /** All queues by name, whether or not this instance handles them; and the latest tasks that were set aside. */
   async state(): Promise<{ queues: Readonly<Record<string, QueueState>>; aside: readonly AsideState[] }> {
     const { store } = this.#instance
     const [rows, aside] = await Promise.all([
@@ -181,7 +181,7 @@ export class Queues {
   }
 }
 
-/** What `enqueue` adds. */
+/** The parameters of `enqueue`. */
 export function taskParams(tasks: readonly Task[]): Params {
   const rows = tasks.map(({ queue, key = null, payload }) => [queue, key, JSON.stringify(payload)])
   return { $tasks: JSON.stringify(rows) }

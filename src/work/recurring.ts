@@ -14,9 +14,9 @@ import {
 import { firstTime, longestPause, longestWait, nextTime, pauseAfter, type Schedule } from './schedule.ts'
 
 /**
- * Work that is done again and again, by one instance at a time: `every` so many milliseconds, or at a `next` time of its
- * own. When it was last done and what went wrong is kept in the database, so a restart neither forgets nor repeats it.
- * Times that were missed are made up for once, not one by one.
+ * Work that recurs, on one instance at a time: `every` so many milliseconds, or at its own `next` time. The last run and
+ * the last error are kept in the database, so a restart neither forgets nor repeats it. Missed runs are made up for by
+ * one run.
  */
 export type Recurring = Schedule & {
   readonly name: string
@@ -42,7 +42,7 @@ export class Timetable {
     this.#work.set(work.name, work)
   }
 
-  /** Begins what is due. In how many milliseconds there is something to do next. */
+  /** Starts what is due; returns the milliseconds until something is due again. */
   async look(): Promise<number> {
     if (this.#work.size === 0) return Number.POSITIVE_INFINITY
     const rows = await this.#instance.store.read(this.#statements.look, {})
@@ -76,7 +76,7 @@ export class Timetable {
     const { store, me } = this.#instance
     const params = { $lease_key: work.name, $lease_holder: me }
     const [row] = (await store.write(this.#statements.take, params)).rows
-    // Otherwise another instance was faster.
+    // If there is no row, another instance was faster.
     if (row !== undefined) this.#run(work, { ...takenRow(row), failures })
     return Number.POSITIVE_INFINITY
   }
@@ -122,7 +122,7 @@ export class Timetable {
     return done
   }
 
-  /** Has it done as soon as may be, here or elsewhere, unless it is done just now. */
+  /** Makes it due now, unless it is running. */
   async bringForward(name: string): Promise<void> {
     await this.#instance.store.write(this.#statements.bringForward, { $lease_key: name })
     this.#instance.wake()

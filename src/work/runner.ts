@@ -25,8 +25,8 @@ export interface WorkState {
 }
 
 /**
- * What an instance does beside requests. It looks for work about once a second, with one read for all recurring work and
- * one for all queues, and at once where something was enqueued here. Nothing is written unless something is due.
+ * Runs the background work of an instance. It looks for due work about once a second, with one read for all recurring
+ * work and one for all queues, and at once after something was enqueued here. It writes nothing unless something is due.
  */
 export class Runner {
   readonly #timetable: Timetable
@@ -38,7 +38,7 @@ export class Runner {
   #again = false
   #started = false
   #stopping: Promise<void> | undefined
-  /** So that a look that fails each second is told once. */
+  /** Whether the last look failed: only the first failure in a row is emitted. */
   #failed = false
 
   constructor(
@@ -53,18 +53,18 @@ export class Runner {
     this.#lookMs = lookMs
   }
 
-  /** Adds tasks, as `taskParams` makes them: a step of the transaction that causes them. Then call `wake`. */
+  /** Adds the tasks that `taskParams` makes: append it to the steps of the write that causes them, then call `wake`. */
   get enqueue(): Step {
     return this.#queues.enqueue
   }
 
-  /** Work that recurs. May be added at any time, as may a queue. */
+  /** Adds work that recurs. Work and queues can be added at any time. */
   add(work: Recurring): void {
     this.#timetable.add(work)
     this.wake()
   }
 
-  /** A queue whose tasks are done here. */
+  /** Adds a queue whose tasks run here. */
   handle(queue: Queue): void {
     this.#queues.add(queue)
     this.wake()
@@ -75,7 +75,7 @@ export class Runner {
     this.wake()
   }
 
-  /** There may be something to do: it is looked for as soon as what runs now has had its turn. */
+  /** Something may be due: looks for it in the next turn of the event loop. */
   wake(): void {
     if (!this.#started || this.#stopping !== undefined) return
     if (this.#looking !== undefined) this.#again = true
@@ -97,17 +97,17 @@ export class Runner {
       wait = Math.min(wait, ...(await Promise.all([this.#timetable.look(), this.#queues.look()])))
       this.#failed = false
     } catch (error) {
-      // Where the database is away, requests say so.
+      // If the database does not answer, requests report it.
       if (!this.#failed && !(error instanceof Failure))
         this.#observer.emit({ kind: 'work_failed', work: 'looking for work', error })
       this.#failed = true
     }
     this.#looking = undefined
-    // Not all instances at once.
+    // Instances should not look all at the same time.
     if (this.#stopping === undefined) this.#lookIn(this.#again ? 0 : wait * (1 + Math.random() / 10))
   }
 
-  /** Has recurring work done as soon as may be. */
+  /** Makes recurring work due now. */
   bringForward(name: string): Promise<void> {
     return this.#timetable.bringForward(name)
   }
@@ -117,7 +117,7 @@ export class Runner {
     return { recurring, ...tasks }
   }
 
-  /** Begins nothing more, interrupts what runs, and gives back what is not done: other instances go on with it at once. */
+  /** Starts nothing more, interrupts what runs, and ends its leases: other instances take over at once. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
@@ -129,7 +129,7 @@ export class Runner {
     this.#queues.interrupt()
     const late = Bun.sleep(budget.workStopMs)
     await Promise.race([this.#looking, late])
-    // Where the database is away nothing can be given back: the leases run out.
+    // If the database does not answer, the leases expire.
     await Promise.allSettled([this.#timetable.end(), this.#queues.end()])
   }
 }

@@ -281,7 +281,7 @@ onEveryStoreByHand('actors of every kind', (store) => {
     for (const name of ['keys', 'jobs', 'reactions']) {
       const login = { ...entities, [name]: entity({ login: { userType: name }, fields: {} }) }
       expect(() => resolve(app({ admins: 'admins', entities: login }))).toThrow(
-        `entities.${name}: cannot log in under this name`,
+        `entities.${name}: cannot be the name of a login type`,
       )
       resolve(app({ admins: 'admins', entities: { ...entities, [name]: entity({ fields: { a: text() } }) } }))
     }

@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { giant, onEveryStore, type TestServer } from '../harness.ts'
 
 const declaration = withAdmins({
   nodes: entity({
@@ -63,7 +63,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
       })
   }, 120_000)
 
-  test.each([
+  giant.each([
     'limit=200',
     'limit=20',
     'limit=200&sort=-name',
@@ -82,7 +82,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
     expect(lengths.length).toBeGreaterThan(1)
   })
 
-  test('in the past too', async () => {
+  giant('in the past too', async () => {
     const at = encodeURIComponent(new Date(Date.now() + 60_000).toISOString())
     const { ids, lengths } = await pages(server, `limit=200&at=${at}`)
     expect(ids).toEqual(all)
@@ -100,7 +100,7 @@ onEveryStore('what is told of large Entities', declaration, (server) => {
       await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { body: `${at} `.repeat(200_000) })
   }, 120_000)
 
-  test.each([20, 200])('a history ends where an answer is full, and goes on: limit=%d', async (limit) => {
+  giant.each([20, 200])('a history ends where an answer is full, and goes on: limit=%d', async (limit) => {
     const versions: number[] = []
     let pagesOfIt = 0
     for (let next: string | null = ''; next !== null; pagesOfIt++) {
@@ -121,7 +121,7 @@ onEveryStore('what is told of large Entities', declaration, (server) => {
     expect(pagesOfIt).toBeGreaterThan(1)
   })
 
-  test('so do the changes of an operation', async () => {
+  giant('so do the changes of an operation', async () => {
     const parts = Array.from({ length: 25 }, (_, at) => ({
       method: 'PATCH',
       path: `/api/nodes/${id}/`,
@@ -144,7 +144,7 @@ onEveryStore('what is told of large Entities', declaration, (server) => {
     expect(ranks).toEqual(parts.map(({ body }) => body.rank))
   })
 
-  test('and so does a summary', async () => {
+  giant('and so does a summary', async () => {
     for (let at = 0; at < 25; at++)
       await server.expect(201, 'POST', '/api/nodes/', { name: 'm', body: `${at} ${'x'.repeat(900_000)}` })
     const path = '/api/nodes/summary/?group=body&filter=name%20==%20%22m%22'
@@ -196,7 +196,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
   }, 120_000)
 
   describe.each(['?limit=200&', '?', '7/?'])('%s', (start) => {
-    test.each([
+    giant.each([
       'links',
       'links.links',
       'links.links.links',
@@ -218,7 +218,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
     })
   })
 
-  test('say where they were cut, and only there', async () => {
+  giant('say where they were cut, and only there', async () => {
     const { links: whole } = await server.expect(200, 'GET', '/api/nodes/1/?expand=links.links')
     expect(walk(whole)).toEqual({ entities: COUNT * (COUNT + 1), cut: 0 })
     const { data } = await server.expect(200, 'GET', '/api/nodes/?limit=200&expand=links.links.links')
@@ -241,7 +241,7 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
     for (const id of [1, 2]) await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { links })
   }, 120_000)
 
-  test.each([
+  giant.each([
     '1/?expand=links',
     '1/?expand=links.links',
     '1/?expand=links.up',
@@ -254,14 +254,14 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
     expect(walk(body).cut).toBeGreaterThan(0)
   })
 
-  test('what is hidden is not said to be cut', async () => {
+  giant('what is hidden is not said to be cut', async () => {
     const { body } = await server.call('GET', '/api/nodes/1/?expand=links', { token: null })
     expect(body.links[2]).toEqual({ id: 3 })
     expect(body.links[1].name).toBe('n2')
     expect(body.links.at(-1)).toEqual({ id: COUNT, truncated: true })
   })
 
-  test('those that refer to it come page by page, none twice and none left out', async () => {
+  giant('those that refer to it come page by page, none twice and none left out', async () => {
     for (const path of ['1/?expand=below', '?limit=40&expand=below', '?limit=200&expand=below']) {
       const { body } = await server.call('GET', `/api/nodes/${path}`)
       const { below } = body.data?.[0] ?? body

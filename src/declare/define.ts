@@ -1,4 +1,4 @@
-import type { FieldOptions, FieldRules } from './fields/field.ts'
+import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
   DecimalOptions,
@@ -162,8 +162,10 @@ export interface LoginDeclaration {
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
-export interface EntityDeclaration {
+export interface EntityDeclaration extends Labelled {
   readonly fields: Fields
+  /** The dot path of the text that names an Entity for people: `name`, `address.city`. */
+  readonly title?: string
   /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
   readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */

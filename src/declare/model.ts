@@ -3,8 +3,14 @@ import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 
-/** Rules of one field. The rules of an object also apply to its fields. */
-interface Ruled {
+/** Words for people. */
+interface Named {
+  readonly label: string | undefined
+  readonly description: string | undefined
+}
+
+/** Rules and words of one field. The rules of an object also apply to its fields. */
+interface Ruled extends Named {
   readonly read: Rule | undefined
   readonly write: Rule | undefined
 }
@@ -86,8 +92,10 @@ export interface IndexKey {
   readonly descending: boolean
 }
 
-export interface EntityType {
+export interface EntityType extends Named {
   readonly name: string
+  /** The dot path of the text that names an Entity for people. */
+  readonly title: string | undefined
   /** Its old name. */
   readonly was: string | undefined
   readonly fields: readonly Field[]

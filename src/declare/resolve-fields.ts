@@ -1,13 +1,12 @@
 import type { FieldDeclaration, ListDeclaration, ObjectDeclaration } from './define.ts'
 import { checkGivenValues, checkOptions, dotted, type FieldPlace } from './field-place.ts'
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
-import { aBoolean, aName, FIELD_NAME, rules } from './fields/field.ts'
+import { aBoolean, aName, FIELD_NAME, type FieldOptions, rules } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { type LinksDeclaration, resolveLinks, resolveReference } from './resolve-references.ts'
-import type { Rule } from './rule.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 /** Columns that some databases have in every table, and names that some give no column of a subquery. */
@@ -117,6 +116,8 @@ function resolveObject(
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
+    label: declaration.label,
+    description: declaration.description,
     fields: Object.freeze(fields),
   }
 }
@@ -176,22 +177,20 @@ function resolveValue(
   return field
 }
 
+/** The options that some of these fields have. */
+interface ValueOptions extends FieldOptions {
+  readonly unique?: boolean
+  readonly search?: boolean
+  readonly default?: unknown
+  readonly scale?: number
+  readonly item?: Field
+}
+
 /** A field of one column, with all that is compiled from its declaration. */
 export function valueField(name: string, path: string, declaration: ValueDeclaration): ValueField {
   const type = fieldTypeOf(declaration.type)
   if (type === undefined) throw new TypeError(`no field type ${declaration.type}`)
-  const options = declaration as {
-    optional?: boolean
-    unique?: boolean
-    search?: boolean
-    default?: unknown
-    example?: unknown
-    scale?: number
-    was?: string
-    read?: Rule
-    write?: Rule
-    item?: Field
-  }
+  const options = declaration as ValueOptions
   const check = type.check(declaration)
   return Object.freeze({
     kind: 'value',
@@ -211,6 +210,8 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     example: options.example,
     read: options.read,
     write: options.write,
+    label: options.label,
+    description: options.description,
     item: options.item,
   })
 }

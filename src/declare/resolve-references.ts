@@ -51,6 +51,8 @@ export function resolveReference(
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
+    label: declaration.label,
+    description: declaration.description,
   }
 }
 
@@ -107,6 +109,8 @@ export function resolveLinks(
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
+    label: declaration.label,
+    description: declaration.description,
     example: declaration.example,
   }
   checkGivenValues(declaration, checkOf(field, 'whole'), path, problems)

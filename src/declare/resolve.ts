@@ -2,7 +2,7 @@ import { StartError } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { checkOptions } from './field-place.ts'
-import { rules } from './fields/field.ts'
+import { labels, rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
 import {
@@ -46,6 +46,20 @@ const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
 const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
+
+const ENTITY_OPTIONS = [
+  'fields',
+  'login',
+  'unique',
+  'index',
+  'access',
+  'was',
+  'trash',
+  'journal',
+  'label',
+  'description',
+  'title',
+]
 
 /** Turns declarations into the Model, or reports every mistake in them at once. */
 export function resolve(declaration: unknown): Model {
@@ -113,13 +127,9 @@ function resolveEntity(
   problems: Problems,
 ): EntityType {
   const path = `entities.${name}`
-  refuseUnknown(
-    declaration,
-    ['fields', 'login', 'unique', 'index', 'access', 'was', 'trash', 'journal'],
-    path,
-    problems,
-  )
+  refuseUnknown(declaration, ENTITY_OPTIONS, path, problems)
   checkFormerName(declaration, names, path, problems)
+  checkLabels(declaration, path, problems)
   const all = fieldsOf(declaration, names, path, problems)
   const single = [...walk(all)].filter(isUnique).map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
@@ -128,6 +138,9 @@ function resolveEntity(
   return Object.freeze({
     name,
     was: declaration.was,
+    label: declaration.label,
+    description: declaration.description,
+    title: resolveTitle(declaration.title, all, path, problems),
     fields: Object.freeze(fields),
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
@@ -135,6 +148,34 @@ function resolveEntity(
     access: resolveAccess(declaration, path, problems),
     retention: resolveRetention(declaration, path, problems, retention),
   })
+}
+
+function checkLabels(declaration: EntityDeclaration, path: string, problems: Problems): void {
+  for (const name of ['label', 'description'] as const) {
+    const wrong = declaration[name] === undefined ? undefined : labels[name](declaration[name])
+    if (wrong !== undefined) problems.push([`${path}.${name}`, wrong])
+  }
+}
+
+/** A text that is no secret: what an Entity is called must be readable. */
+function resolveTitle(
+  title: unknown,
+  fields: readonly Field[],
+  path: string,
+  problems: Problems,
+): string | undefined {
+  if (title === undefined) return undefined
+  const texts = [...walk(fields)].filter(
+    (field) => field.kind === 'value' && field.column === 'text' && !field.secret,
+  )
+  const found = texts.find((field) => field.path === title)
+  if (found !== undefined) return found.path
+  const hint = didYouMean(
+    String(title),
+    texts.map((field) => field.path),
+  )
+  problems.push([`${path}.title`, `must be the dot path of a text of this type${hint}`])
+  return undefined
 }
 
 function checkFormerName(

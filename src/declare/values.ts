@@ -172,12 +172,22 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
 }
 
 function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
-  const schema = bareSchema(field, mode, direction)
+  const schema = labelled(bareSchema(field, mode, direction), field)
   const resets = mode === 'partial' && defaultOf(field) !== undefined
   const hidden = direction === 'out' && field.read !== undefined
   return field.optional || hidden || (resets && direction === 'in')
     ? { anyOf: [schema, { type: 'null' }] }
     : schema
+}
+
+/** With the words for people; what the schema says by itself comes after them. */
+function labelled(schema: JsonSchema, { label, description }: Field): JsonSchema {
+  const said = [description, schema.description].filter((one) => typeof one === 'string').join(' ')
+  return {
+    ...schema,
+    ...(label !== undefined && { title: label }),
+    ...(said !== '' && { description: said }),
+  }
 }
 
 function bareSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {

@@ -73,7 +73,7 @@ function tagsOf({ entities }: Model, operations: readonly Operation[]): object[]
   return [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
     name,
     ...(entities.has(name)
-      ? { description: `Entities of the type ${name}.` }
+      ? { description: entities.get(name)?.description ?? `Entities of the type ${name}.` }
       : name in TAGS && { description: TAGS[name] }),
   }))
 }

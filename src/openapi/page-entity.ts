@@ -31,13 +31,15 @@ ${example(type, model)}`,
 }
 
 /** Whether the type logs in, and which types it is connected to. */
-function about({ name, login }: EntityType, { edges }: Model): Content {
+function about({ name, login, label, description }: EntityType, { edges }: Model): Content {
   const targets = new Set(edges.filter(({ from }) => from === name).map(({ to }) => to))
   const sources = new Set(
     edges.filter(({ from, to }) => to === name && from !== name).map(({ from }) => from),
   )
   const links = (types: ReadonlySet<string>) => joinHtml([...types].map(typeLink), ', ')
   const sentences = [
+    ...(label === undefined ? [] : [html`<strong>${label}</strong>.`]),
+    ...(description === undefined ? [] : [description]),
     ...(login === undefined
       ? []
       : [html`Can log in, with the <code>user_type</code> ${code(login.userType)}.`]),

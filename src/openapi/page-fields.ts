@@ -30,15 +30,34 @@ function rowsOfFields(fields: readonly Field[], about: FieldsOf, within?: string
     const need = presence(field, within, conceals)
     if (field.kind === 'value')
       return [
-        row(field.path, typeName(field), need, [...valueNotes(type, field), ...ruleNotes(field)]),
+        row(field.path, typeName(field), need, [
+          ...labelNotes(field),
+          ...valueNotes(type, field),
+          ...ruleNotes(field),
+        ]),
         ...itemRows(field, conceals(field)),
       ]
     if (field.kind === 'reference')
-      return [row(field.path, 'reference', need, [...referenceNotes(field), ...ruleNotes(field)])]
+      return [
+        row(field.path, 'reference', need, [
+          ...labelNotes(field),
+          ...referenceNotes(field),
+          ...ruleNotes(field),
+        ]),
+      ]
     if (field.kind === 'links')
-      return [row(field.path, 'list of references', need, [...linksNotes(field), ...ruleNotes(field)])]
+      return [
+        row(field.path, 'list of references', need, [
+          ...labelNotes(field),
+          ...linksNotes(field),
+          ...ruleNotes(field),
+        ]),
+      ]
     const inner = rowsOfFields(field.fields, about, field.optional ? field.path : within)
-    return [row(field.path, 'object', need, ['the fields below', ...ruleNotes(field)]), ...inner]
+    return [
+      row(field.path, 'object', need, [...labelNotes(field), 'the fields below', ...ruleNotes(field)]),
+      ...inner,
+    ]
   })
 }
 
@@ -47,6 +66,14 @@ function ruleNotes({ read, write }: Field): string[] {
   return [
     ...(read === undefined ? [] : ['not shown to everyone']),
     ...(write === undefined ? [] : ['not everyone may set it']),
+  ]
+}
+
+/** What people call it and what it means, then what it takes. */
+function labelNotes({ label, description }: Field): Content[] {
+  return [
+    ...(label === undefined ? [] : [html`<strong>${label}</strong>`]),
+    ...(description === undefined ? [] : [description]),
   ]
 }
 

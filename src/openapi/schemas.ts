@@ -32,7 +32,14 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const one = oneOf(type.name)
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
-    [type.name]: { description: `${capitalised(one)}, as the API returns it.`, ...whole },
+    [type.name]: {
+      ...(type.label !== undefined && { title: type.label }),
+      description: [type.description, `${capitalised(one)}, as the API returns it.`]
+        .filter(Boolean)
+        .join(' '),
+      ...(type.title !== undefined && { 'x-title': type.title }),
+      ...whole,
+    },
     [named('part')]: { description: `The chosen \`fields\` of ${one}.`, ...part },
     [named('trashed')]: {
       description: `${capitalised(one)} in a list with \`trashed\`, with the operation that deleted it.`,

@@ -19,8 +19,16 @@ export type Check = (value: unknown, path: string, errors: Errors) => unknown
 
 export type JsonSchema = { readonly [key: string]: unknown }
 
+/** Words for people, in the OpenAPI document and on `/docs`. They change nothing else. */
+export interface Labelled {
+  /** What people call it: `Check-in` for `starts_at`. */
+  readonly label?: string
+  /** What it means, in a sentence or two. */
+  readonly description?: string
+}
+
 /** Who sees a field, and who may set it, besides the rules of its type. */
-export interface FieldRules {
+export interface FieldRules extends Labelled {
   /** Where it does not hold, the field is not there. */
   readonly read?: Rule
   /** Where it does not hold, the field cannot be set. */
@@ -74,7 +82,20 @@ const aRule: OptionCheck = (value) =>
     ? undefined
     : 'must be everyone, signedIn or a condition in CEL, such as \'me.type == "staff"\''
 
-export const rules = { read: aRule, write: aRule }
+const LABEL_MAX = 100
+const DESCRIPTION_MAX = 2000
+
+const aTextOf =
+  (max: number): OptionCheck =>
+  (value) =>
+    typeof value === 'string' && value.trim() !== '' && value.length <= max && value.isWellFormed()
+      ? undefined
+      : `must be a text of 1 to ${max} characters`
+
+/** The checks of `Labelled`. */
+export const labels = { label: aTextOf(LABEL_MAX), description: aTextOf(DESCRIPTION_MAX) }
+
+export const rules = { read: aRule, write: aRule, ...labels }
 
 export const common = { optional: aBoolean, example: aValue, was: aName, ...rules }
 

@@ -35,8 +35,7 @@ interface BatchPart {
 }
 
 /** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
-export function* batch(context: Context, actor: Actor, sent: unknown, query: Query): Act<KeptAnswer> {
-  query.refuseAll()
+export function* batch(context: Context, actor: Actor, sent: unknown): Act<KeptAnswer> {
   const parts = parseParts(context, sent)
   const { $operation } = operationOf(actor)
   yield* lockAhead(context, parts)
@@ -193,6 +192,6 @@ export const writeBatch = serverEndpoint({
   async run(context, call) {
     const { actor } = call.caller
     await call.signUp(signUpsIn(context, actor, call.body))
-    return transactOnce(context, call, () => batch(context, actor, call.body, call.query))
+    return transactOnce(context, call, () => batch(context, actor, call.body))
   },
 })

@@ -78,11 +78,13 @@ export interface Endpoints {
 export function serverEndpoint<const Name extends ParameterName>(
   endpoint: ServerEndpointOf<Name>,
 ): ServerEndpoint & { readonly takes: readonly QueryName<Name>[] } {
+  const takes = queryNamesOf(endpoint.parameters)
   return {
     ...endpoint,
-    takes: queryNamesOf(endpoint.parameters),
+    takes,
     run(context, call) {
       admitActor(endpoint.access, call.caller.actor)
+      if (takes.length === 0) call.query.refuseAll()
       return endpoint.run(context, call as Call<QueryName<Name>>)
     },
   }

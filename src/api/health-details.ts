@@ -107,8 +107,7 @@ export const readHealth = serverEndpoint({
     answers: [{ status: 200, description: 'Healthy.', headers: [], schema: refTo('Health') }],
     codes: ['stopping'],
   }),
-  async run({ health }, { query }) {
-    query.refuseAll()
+  async run({ health }) {
     await health.check()
     return { status: 200, body: '{"status":"ok"}' }
   },

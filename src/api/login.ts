@@ -14,7 +14,6 @@ import { type Answer, askedBy, type Context } from './context.ts'
 import { refTo, SESSIONS, type Success } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
-import type { Query } from './query.ts'
 
 /** A user found by e-mail and password. */
 interface LoginMember {
@@ -28,7 +27,6 @@ interface LoginMember {
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
-  request.query.refuseAll()
   const { email, password, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
   const account = emailKey(email)
   request.noteAccount(context.digestOf(account))
@@ -46,7 +44,6 @@ export interface LoginRequest {
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
   readonly body: unknown
-  readonly query: Query
   readonly address: string
   /** `Takeback-Device` */
   readonly device: string | null

@@ -16,7 +16,6 @@ import { badToken } from './identify.ts'
 import { credentials, describeUser, type LoginRequest, signedInAnswer, signIn, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
-import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
 
 interface Self {
@@ -33,9 +32,8 @@ interface Self {
 }
 
 /** The calling user, with hash and session. */
-async function callerOf(context: Context, { actor, session }: Caller, query: Query): Promise<Self> {
+async function callerOf(context: Context, { actor, session }: Caller): Promise<Self> {
   if (actor.kind !== 'user' || session === undefined) throw signInFirst()
-  query.refuseAll()
   const plan = context.plans.get(actor.entity)
   const login = plan?.login
   const [row] =
@@ -57,19 +55,14 @@ async function callerOf(context: Context, { actor, session }: Caller, query: Que
 }
 
 /** `GET /api/auth/me` */
-export async function me(context: Context, caller: Caller, query: Query): Promise<Answer> {
-  const { plan, json, passwordExpiry } = await callerOf(context, caller, query)
+export async function me(context: Context, caller: Caller): Promise<Answer> {
+  const { plan, json, passwordExpiry } = await callerOf(context, caller)
   return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
-export async function refresh(
-  context: Context,
-  caller: Caller,
-  query: Query,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const self = await callerOf(context, caller, query)
+export async function refresh(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
+  const self = await callerOf(context, caller)
   const { id, token } = self.session
   const params = { $session: id, $token: token, ...endedNow(context) }
   const replaced = await context.store.write(context.sessions.replace, params, signal)
@@ -83,13 +76,8 @@ function endedNow({ serviceTime }: Context): Params {
 }
 
 /** `POST /api/auth/logout`: all tokens of this session stop working. */
-export async function logout(
-  context: Context,
-  caller: Caller,
-  query: Query,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const { session } = await callerOf(context, caller, query)
+export async function logout(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
+  const { session } = await callerOf(context, caller)
   const params = { $session: session.id, ...endedNow(context) }
   await context.store.write(context.sessions.end, params, signal)
   context.identities.forget()
@@ -102,7 +90,7 @@ export async function changePassword(
   caller: Caller,
   request: LoginRequest,
 ): Promise<Answer> {
-  const self = await callerOf(context, caller, request.query)
+  const self = await callerOf(context, caller)
   request.noteAccount(context.digestOf(self.key))
   const { password, fresh } = parseChange(self, request.body as Record<string, unknown>)
   await confirmPassword(context, self, password, request)
@@ -176,7 +164,7 @@ export const readMe = serverEndpoint({
     answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
     codes: ['unauthenticated'],
   }),
-  run: (context, { caller, query }) => me(context, caller, query),
+  run: (context, { caller }) => me(context, caller),
 })
 
 export const refreshToken = serverEndpoint({
@@ -191,7 +179,7 @@ export const refreshToken = serverEndpoint({
     answers: [signedInAnswer],
     codes: ['unauthenticated', 'disk_full'],
   }),
-  run: (context, { caller, query, signal }) => refresh(context, caller, query, signal),
+  run: (context, { caller, signal }) => refresh(context, caller, signal),
 })
 
 export const logOut = serverEndpoint({
@@ -205,7 +193,7 @@ export const logOut = serverEndpoint({
     answers: [{ status: 204, description: 'The session has ended.', headers: [] }],
     codes: ['unauthenticated', 'disk_full'],
   }),
-  run: (context, { caller, query, signal }) => logout(context, caller, query, signal),
+  run: (context, { caller, signal }) => logout(context, caller, signal),
 })
 
 export const changeMyPassword = serverEndpoint({

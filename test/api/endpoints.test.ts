@@ -59,6 +59,14 @@ onEveryStore('every endpoint', papers, (server) => {
   })
 })
 
+test('no Entity type can take the path of an endpoint of the server', () => {
+  const first = endpoints.server.map(({ path }) => /^\/api\/(\w+)/.exec(path)?.[1] ?? '')
+  for (const name of new Set(first))
+    expect(() => resolve(app({ entities: { [name]: entity({ fields: { name: text() } }) } }))).toThrow(
+      `entities.${name}: is a name that Takeback itself uses`,
+    )
+})
+
 const TAG = 'Trials'
 const described = (name: string) => ({
   summary: name,

@@ -40,7 +40,7 @@ onInstances('leases of background work', (all) => {
       expect(begun.slice(2).toSorted()).toEqual(['other task 1', 'other work'])
       await eventually(async () => (await all.tasks(queue)).length === 0)
       expect([await all.work(name), one.events]).toMatchObject([{ error: null, failures: 0 }, []])
-    }, 30_000)
+    })
 
     test('does so as soon as it drains', async () => {
       const name = all.newName('drained')
@@ -78,7 +78,7 @@ onInstances('leases of background work', (all) => {
       expect((await draining.call('GET', '/api/health')).status).toBe(503)
       await drain
       await draining.remove()
-    }, 30_000)
+    })
 
     test('gives up what does not end, and it cannot write any more', async () => {
       const name = all.newName('stubborn')
@@ -111,7 +111,7 @@ onInstances('leases of background work', (all) => {
       release()
       await eventually(() => outcomes.length === 1)
       expect(outcomes[0]).toBeInstanceOf(LeaseLost)
-    }, 30_000)
+    })
   })
 
   test('whoever has lost a lease writes nothing through it, and is told to end', async () => {
@@ -179,7 +179,7 @@ onInstances('leases of background work', (all) => {
     await eventually(async () => (await all.tasks(queue)).length === 0)
     expect(runs).toBe(2)
     expect(made.flatMap(({ events }) => events).filter(({ kind }) => kind === 'lease_lost')).toEqual([])
-  }, 30_000)
+  })
 
   test('ten instances with nothing to do write nothing, and read twice a look', async () => {
     const name = all.newName('idle')
@@ -217,5 +217,5 @@ onInstances('leases of background work', (all) => {
     expect(reads).toBeWithin(20, 2 * 10 * 11)
     for (const runner of runners) await runner.stop()
     await opened.close()
-  }, 30_000)
+  })
 })

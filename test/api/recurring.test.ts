@@ -25,7 +25,7 @@ onInstances('recurring work', (all) => {
       await eventually(() => runs >= 20)
       const events = made.flatMap((one) => one.events)
       expect(events.filter(({ kind }) => kind !== 'work_done')).toEqual([])
-    }, 30_000)
+    })
 
     test('is neither forgotten nor repeated by a restart', async () => {
       const name = all.newName('hourly')
@@ -103,7 +103,7 @@ onInstances('recurring work', (all) => {
       expect(await all.work(name)).toMatchObject({ error: null })
       const failed = one.events.filter(({ kind }) => kind === 'work_failed')
       expect(failed).toHaveLength(2)
-    }, 30_000)
+    })
 
     test('that is postponed is shown, but not tried before its time', async () => {
       const name = all.newName('postponed')
@@ -165,7 +165,7 @@ onInstances('recurring work', (all) => {
         expect(rare).toBeLessThanOrEqual(2)
         const { next_at } = await all.work(seldom)
         expect(new Date(String(next_at)).getTime() - Date.now()).toBeLessThanOrEqual(HOUR)
-      }, 30_000)
+      })
 
     test('does not set a task aside, or put it off for longer than a pause', async () => {
       const queue = all.newName('jumps')
@@ -195,6 +195,6 @@ onInstances('recurring work', (all) => {
       })
       await all.clock.set(HOUR + 1000)
       await eventually(() => done === 1)
-    }, 30_000)
+    })
   })
 })

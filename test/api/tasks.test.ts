@@ -79,7 +79,7 @@ onInstances('background tasks', (all) => {
       const told = made.flatMap(({ events }) => events).map(({ kind }) => kind)
       expect(told.filter((kind) => kind === 'task_failed')).toHaveLength(2)
       expect(told.filter((kind) => kind === 'task_done')).toHaveLength(1)
-    }, 30_000)
+    })
 
     test('that fails too often is set aside, and the next one of its key goes on', async () => {
       const queue = all.newName('hopeless')
@@ -255,5 +255,5 @@ onInstances('background tasks', (all) => {
       await eventually(() => done.length === 2)
       expect(done).toEqual(['free', 'second'])
       await other.close()
-    }, 30_000)
+    })
 })

@@ -168,6 +168,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     const flags = { pool: String(POOL), 'statement-timeout': '0.5', 'connect-timeout': '1' }
     server = new TestServer('postgres', graph, flags, database)
     await server.start()
+    await admin.unsafe('CREATE TABLE probes ()')
   }, 60_000)
   afterAll(async () => {
     await server.remove()
@@ -180,9 +181,28 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     await admin.unsafe('SELECT pg_reload_conf()')
   }
 
+  /** PostgreSQL takes a moment to read its settings anew: a commit of ours must wait before others are expected to. */
+  async function untilCommitsWait(): Promise<SQL> {
+    const probe = new SQL(cluster.url, { max: 1, connection: { application_name: 'probe' } })
+    let waits = false
+    const commit = (): Promise<void> =>
+      probe.unsafe('INSERT INTO probes DEFAULT VALUES').then(() => (waits ? undefined : commit()))
+    const committing = commit()
+    await eventually(async () => {
+      const seen = await admin.unsafe(
+        `SELECT 1 FROM pg_stat_activity WHERE application_name = 'probe' AND wait_event = 'SyncRep'`,
+      )
+      waits = seen.length > 0
+      return waits
+    })
+    committing.catch(() => {})
+    return probe
+  }
+
   test('are counted, but not ended: nobody sees what no standby has', async () => {
     const count = countConnections(cluster.url)
     await setStandbys('absent')
+    const probe = await untilCommitsWait()
     const clients = new Clients(server, 'standby')
     // Once all connections hang, the answer comes at once.
     await eventually(() => clients.statuses.length > 300)
@@ -192,6 +212,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     await eventually(() => clients.acknowledged.length > 50)
     await clients.stop()
     await count.stop()
+    await probe.close()
     expect(count.most()).toBeLessThanOrEqual(BUDGET)
     expect([...new Set(clients.statuses)].sort()).toEqual([201, 503])
     const rows: { name: string }[] = await admin.unsafe('SELECT name FROM companies')

@@ -1,8 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { entity, everyone, text } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
-import { ADMIN, eventually, newDatabase, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+import {
+  ADMIN,
+  eventually,
+  giant,
+  newDatabase,
+  onEveryStoreByHand,
+  type Received,
+  TestServer,
+} from '../harness.ts'
 import { type ShiftedClock, shiftedClock } from '../shifted-clock.ts'
 import { clearOut } from '../work.ts'
 
@@ -80,7 +88,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
   }
 
   describe.each(named)('$name', ({ from, to }) => {
-    test('brings no session back that was ended', async () => {
+    giant('brings no session back that was ended', async () => {
       await clock.set(from)
       const before = await signIn()
       expect(await isAlive(before)).toBe(true)
@@ -99,7 +107,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect([await isAlive(before), await isAlive(after)]).toEqual([false, false])
     })
 
-    test('keeps no caller whose session was ended elsewhere', async () => {
+    giant('keeps no caller whose session was ended elsewhere', async () => {
       await clock.set(from)
       const token = await signIn()
       expect(await isAlive(token)).toBe(true)
@@ -113,7 +121,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await eventually(async () => !(await isAlive(token)))
     })
 
-    test('makes no token live longer than two days', async () => {
+    giant('makes no token live longer than two days', async () => {
       await clock.set(from)
       const token = await signIn()
       await clock.set(to)
@@ -122,7 +130,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect(await isAlive(token)).toBe(left > 0 && left <= 2 * DAY)
     })
 
-    test('makes nobody wait longer than a minute after five failures', async () => {
+    giant('makes nobody wait longer than a minute after five failures', async () => {
       const [login, address] = [await newUser(), newAddress()]
       await clock.set(from)
       for (let at = 0; at < 5; at++)
@@ -131,7 +139,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await recovers(to, MINUTE, () => logIn(login, address), 200)
     })
 
-    test('makes nobody wait longer than the longest wait after many failures', async () => {
+    giant('makes nobody wait longer than the longest wait after many failures', async () => {
       const [login, address] = [await newUser(), newAddress()]
       await clock.set(from)
       await logIn({ ...login, password: 'a wrong password' })
@@ -152,7 +160,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await one.query('DELETE FROM takeback_attempts')
     })
 
-    test('keeps nobody waiting for an attempt of a process that is gone', async () => {
+    giant('keeps nobody waiting for an attempt of a process that is gone', async () => {
       const [login, address] = [await newUser(), newAddress()]
       await clock.set(from)
       for (let at = 0; at < 5; at++) await logIn({ ...login, password: 'a wrong password' }, address)
@@ -161,7 +169,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await recovers(to + 31 * SECOND, MINUTE, () => logIn(login, address), 200)
     })
 
-    test('fills the bucket of sign-ups again within its window', async () => {
+    giant('fills the bucket of sign-ups again within its window', async () => {
       const address = newAddress()
       const signUp = () => post('/api/users/', newLogin(), address)
       await clock.set(from)
@@ -170,7 +178,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       await recovers(to, SIGN_UPS_WINDOW, signUp, 201)
     })
 
-    test('fills a bucket of reads again within its window, of its own time', async () => {
+    giant('fills a bucket of reads again within its window, of its own time', async () => {
       const address = newAddress()
       const read = () =>
         one.call('GET', '/api/notes/', { token: null, headers: { 'X-Forwarded-For': address } })
@@ -191,7 +199,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       }
     })
 
-    test('keeps answers for a day, and no longer', async () => {
+    giant('keeps answers for a day, and no longer', async () => {
       const key = `key-${++count}`
       const send = async () =>
         (await post('/api/notes/', { text: key }, newAddress(), { 'Idempotency-Key': key })).headers.get(
@@ -218,7 +226,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect(await isKept()).toBe(false)
     })
 
-    test('makes no temporary password good for longer than two days', async () => {
+    giant('makes no temporary password good for longer than two days', async () => {
       const login = await newUser()
       const { body } = await logIn(login)
       const [row] = await one.query('SELECT password FROM users WHERE id = $1', body.user.id)
@@ -232,7 +240,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
       expect([status, left]).toEqual([left > 0 && left <= 2 * DAY ? 200 : 403, left])
     })
 
-    test('leaves nothing to a server that is gone', async () => {
+    giant('leaves nothing to a server that is gone', async () => {
       await post('/api/notes/', { text: 'kept' }, newAddress(), { 'Idempotency-Key': `key-${++count}` })
       await one.query('UPDATE takeback_answers SET at = $1', new Date(Date.now() - 2 * DAY).toISOString())
       await clock.set(from)

@@ -4,7 +4,8 @@ import { bookings } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
 import { Conversation, chunked, exchange, head, type Segment } from '../raw.ts'
 
-const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 400)
+/** Never so few that by chance none of them is written. */
+const RUNS = Math.max(Number(process.env.TAKEBACK_TEST_RUNS ?? 400), 100)
 /** So many connections at a time; those that wait for bytes which never come wait together. */
 const AT_ONCE = 100
 /** How long nothing may have come for a server to be taken to wait for more bytes. */

@@ -1,17 +1,17 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import { compile, param, sql } from '../../src/store/sql.ts'
 import { step } from '../../src/store/step.ts'
 import type { Store } from '../../src/store/store.ts'
 import { LeaseLost } from '../../src/work/job.ts'
 import { Runner } from '../../src/work/runner.ts'
-import { eventually, TestServer } from '../harness.ts'
+import { eventually, giant, TestServer } from '../harness.ts'
 import { declaration, enqueue, type Instance, onInstances } from '../instances.ts'
 
 const HOUR = 3_600_000
 
 onInstances('leases of background work', (all) => {
   describe('an instance that stops', () => {
-    test('hands over at once what it has not done', async () => {
+    giant('hands over at once what it has not done', async () => {
       const [name, queue] = [all.newName('long'), all.newName('long')]
       const begun: string[] = []
       const add = ({ runner }: Instance, who: string, endless: boolean) => {
@@ -42,7 +42,7 @@ onInstances('leases of background work', (all) => {
       expect([await all.work(name), one.events]).toMatchObject([{ error: null, failures: 0 }, []])
     })
 
-    test('does so as soon as it drains', async () => {
+    giant('does so as soon as it drains', async () => {
       const name = all.newName('drained')
       const begun: string[] = []
       const add = (runner: Runner, who: string) =>
@@ -80,7 +80,7 @@ onInstances('leases of background work', (all) => {
       await draining.remove()
     })
 
-    test('gives up what does not end, and it cannot write any more', async () => {
+    giant('gives up what does not end, and it cannot write any more', async () => {
       const name = all.newName('stubborn')
       const [one, other] = [await all.one(), await all.one()]
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -114,7 +114,7 @@ onInstances('leases of background work', (all) => {
     })
   })
 
-  test('whoever has lost a lease writes nothing through it, and is told to end', async () => {
+  giant('whoever has lost a lease writes nothing through it, and is told to end', async () => {
     const name = all.newName('fenced')
     const one = await all.one()
     const key = all.newName('written')
@@ -159,7 +159,7 @@ onInstances('leases of background work', (all) => {
     expect(await all.work(name)).toMatchObject({ holder: 'another' })
   })
 
-  test('a lease is renewed for as long as its work takes', async () => {
+  giant('a lease is renewed for as long as its work takes', async () => {
     const [name, queue] = [all.newName('slow'), all.newName('slow')]
     let [runs, done] = [0, 0]
     const one = await all.one({ leaseMs: 2000 })
@@ -181,7 +181,7 @@ onInstances('leases of background work', (all) => {
     expect(made.flatMap(({ events }) => events).filter(({ kind }) => kind === 'lease_lost')).toEqual([])
   })
 
-  test('ten instances with nothing to do write nothing, and read twice a look', async () => {
+  giant('ten instances with nothing to do write nothing, and read twice a look', async () => {
     const name = all.newName('idle')
     let [reads, writes] = [0, 0]
     const opened = await all.server.openStore()

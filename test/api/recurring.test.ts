@@ -1,13 +1,13 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect } from 'bun:test'
 import { Postponed } from '../../src/work/job.ts'
-import { eventually } from '../harness.ts'
+import { eventually, giant } from '../harness.ts'
 import { enqueue, onInstances } from '../instances.ts'
 
 const HOUR = 3_600_000
 
 onInstances('recurring work', (all) => {
   describe('recurring work', () => {
-    test('is done by one instance at a time', async () => {
+    giant('is done by one instance at a time', async () => {
       const name = all.newName('turns')
       let [runs, under] = [0, 0]
       const made = await all.several(3, ({ runner }) =>
@@ -27,7 +27,7 @@ onInstances('recurring work', (all) => {
       expect(events.filter(({ kind }) => kind !== 'work_done')).toEqual([])
     })
 
-    test('is neither forgotten nor repeated by a restart', async () => {
+    giant('is neither forgotten nor repeated by a restart', async () => {
       const name = all.newName('hourly')
       let runs = 0
       const run = async () => {
@@ -59,7 +59,7 @@ onInstances('recurring work', (all) => {
       expect(runs).toBe(2)
     })
 
-    test('waits for the time that it says itself', async () => {
+    giant('waits for the time that it says itself', async () => {
       const name = all.newName('nightly')
       const one = await all.one()
       const asked: Date[] = []
@@ -81,7 +81,7 @@ onInstances('recurring work', (all) => {
       for (const after of asked) expect(Math.abs(after.getTime() - Date.now())).toBeLessThan(10_000)
     })
 
-    test('that fails is tried again after growing pauses, and says why', async () => {
+    giant('that fails is tried again after growing pauses, and says why', async () => {
       const name = all.newName('fails')
       const one = await all.one()
       const began: number[] = []
@@ -105,7 +105,7 @@ onInstances('recurring work', (all) => {
       expect(failed).toHaveLength(2)
     })
 
-    test('that is postponed is shown, but not tried before its time', async () => {
+    giant('that is postponed is shown, but not tried before its time', async () => {
       const name = all.newName('postponed')
       const one = await all.one()
       let runs = 0
@@ -133,41 +133,44 @@ onInstances('recurring work', (all) => {
       [400 * 24 * HOUR, 0],
       [0, -3 * HOUR],
     ] as const)
-      test(`from ${from / HOUR} h to ${to / HOUR} h does not make recurring work run more often, or never`, async () => {
-        const [often, seldom] = [all.newName('often'), all.newName('seldom')]
-        await all.clock.set(from)
-        const one = await all.one()
-        let [runs, rare] = [0, 0]
-        one.runner.add({
-          name: often,
-          every: 200,
-          run: async () => {
-            runs++
-          },
-        })
-        one.runner.add({
-          name: seldom,
-          every: HOUR,
-          run: async () => {
-            rare++
-          },
-        })
-        one.runner.start()
-        await eventually(() => runs >= 2 && rare === 1)
-        await all.clock.set(to)
-        const before = runs
-        await eventually(() => runs >= before + 3)
-        const began = performance.now()
-        const counted = runs
-        await Bun.sleep(2000)
-        expect(runs - counted).toBeWithin(1, (performance.now() - began) / 200 + 2)
-        // Where the clock went ahead its time has come, once; where it went back, it waits for an hour at most.
-        expect(rare).toBeLessThanOrEqual(2)
-        const { next_at } = await all.work(seldom)
-        expect(new Date(String(next_at)).getTime() - Date.now()).toBeLessThanOrEqual(HOUR)
-      })
+      giant(
+        `from ${from / HOUR} h to ${to / HOUR} h does not make recurring work run more often, or never`,
+        async () => {
+          const [often, seldom] = [all.newName('often'), all.newName('seldom')]
+          await all.clock.set(from)
+          const one = await all.one()
+          let [runs, rare] = [0, 0]
+          one.runner.add({
+            name: often,
+            every: 200,
+            run: async () => {
+              runs++
+            },
+          })
+          one.runner.add({
+            name: seldom,
+            every: HOUR,
+            run: async () => {
+              rare++
+            },
+          })
+          one.runner.start()
+          await eventually(() => runs >= 2 && rare === 1)
+          await all.clock.set(to)
+          const before = runs
+          await eventually(() => runs >= before + 3)
+          const began = performance.now()
+          const counted = runs
+          await Bun.sleep(2000)
+          expect(runs - counted).toBeWithin(1, (performance.now() - began) / 200 + 2)
+          // Where the clock went ahead its time has come, once; where it went back, it waits for an hour at most.
+          expect(rare).toBeLessThanOrEqual(2)
+          const { next_at } = await all.work(seldom)
+          expect(new Date(String(next_at)).getTime() - Date.now()).toBeLessThanOrEqual(HOUR)
+        },
+      )
 
-    test('does not set a task aside, or put it off for longer than a pause', async () => {
+    giant('does not set a task aside, or put it off for longer than a pause', async () => {
       const queue = all.newName('jumps')
       const run = async () => {
         throw new Error('fails')

@@ -259,6 +259,8 @@ onEveryStore('ways out of a 409', graph, (server) => {
     const { body: parent } = await person({ name: 'parent' })
     const { body: child } = await person({ twin: { id: parent.id } })
     await done('DELETE', `/api/people/${parent.id}/`)
+    // `since` goes by milliseconds: the deletion must not be of the same one as the restore.
+    await Bun.sleep(5)
     const { operation } = await done('DELETE', `/api/people/${parent.id}/?restore=1`)
     const { at } = await server.expect(200, 'GET', `/api/operations/${operation}/`)
     await done('DELETE', `/api/people/${child.id}/`)

@@ -11,19 +11,10 @@ import { entityEndpoint } from './endpoint.ts'
 import type { QueryName } from './parameters.ts'
 import { parseFlag, parsePast, Query } from './query.ts'
 
-const PARAMETERS = [
-  'filter',
-  'limit',
-  'cursor',
-  'count',
-  'trashed',
-  'at',
-  'search',
-  'sort',
-  'fields',
-  'expand',
-  'equalities',
-] as const
+/** Which Entities are meant, and which page of them. */
+export const SELECTING = ['filter', 'limit', 'cursor', 'count', 'trashed', 'at', 'search'] as const
+
+const PARAMETERS = [...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as const
 
 type ListParameterName = QueryName<(typeof PARAMETERS)[number]>
 

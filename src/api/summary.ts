@@ -9,21 +9,11 @@ import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { closedObject, refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
-import { fittingAnswer, parseLimit, parseSelection } from './list.ts'
+import { fittingAnswer, parseLimit, parseSelection, SELECTING } from './list.ts'
 import type { QueryName } from './parameters.ts'
 import { parseFlag, type Query } from './query.ts'
 
-const PARAMETERS = [
-  'figures',
-  'filter',
-  'limit',
-  'cursor',
-  'count',
-  'trashed',
-  'at',
-  'search',
-  'equalities',
-] as const
+const PARAMETERS = ['figures', ...SELECTING, 'equalities'] as const
 
 /** `GET /api/<entity>/summary/`: what the list would show, counted and added up. */
 export async function summary(

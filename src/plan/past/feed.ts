@@ -8,6 +8,7 @@ import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { journalledActor } from '../viewer/actor.ts'
 import { FORMER, JOURNAL } from './journal.ts'
+import { ofChange } from './operations.ts'
 
 const META = id('takeback_meta')
 const CURSORS = id('takeback_cursors')
@@ -28,16 +29,10 @@ export const windowColumns = namedColumns({
 /** A change, and how many there are up to the limit. */
 export const followedColumns = namedColumns({
   operation: sql`j."operation"`,
-  seq: sql`j."seq"`,
   at: sql`j."at"`,
   actor: journalledActor(sql`j`),
   cause: sql`j."cause"`,
-  entity: sql`j."entity"`,
-  id: sql`j."entity_id"`,
-  version: sql`j."version"`,
-  kind: sql`j."kind"`,
-  data: sql`j."data"`,
-  before: sql`b."data"`,
+  ...ofChange,
   picked: sql`f."picked"`,
 })
 

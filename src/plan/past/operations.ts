@@ -40,7 +40,8 @@ export const operationColumns = namedColumns({ operation: sql`o."operation"`, ..
 /** The same, with the time by which it is ordered. */
 export const placedColumns = namedColumns({ operation: sql`m."operation"`, ...head, place: sql`m."at"` })
 
-const ofChange = {
+/** What a row of the journal, called `j`, says of a change, and the JSON before it. */
+export const ofChange = {
   seq: sql`j."seq"`,
   entity: sql`j."entity"`,
   id: sql`j."entity_id"`,

@@ -3,8 +3,7 @@ import type { Endpoints, EntityEndpoint, Method, ServerEndpoint } from '../../ap
 import type { Plan } from '../../plan/compile.ts'
 import type { Handler, Route } from './route.ts'
 
-export const JSON_TYPE = 'application/json'
-const JSON_ONLY: readonly string[] = [JSON_TYPE]
+const JSON_ONLY: readonly string[] = ['application/json']
 
 /** Every path of the API: those of the Entity types have their Plan bound to them. */
 export function routesOf(context: Context, { server, entity }: Endpoints): Route[] {

@@ -1,6 +1,7 @@
 import type { Bound, Params } from '../src/store/dialect.ts'
 import type { Statement } from '../src/store/sql.ts'
 import type { Store } from '../src/store/store.ts'
+import type { TestServer } from './harness.ts'
 
 export interface Asked {
   readonly statement: Statement
@@ -62,5 +63,23 @@ export function scansIn(plan: string, names: readonly string[]): string[] {
   const lines = plan.split('\n').map((line) => line.trim().replace(/^->\s+/, ''))
   return lines.filter(
     (line, at) => scan.test(line) || (walk.test(line) && !lines[at + 1]?.startsWith('Index Cond')),
+  )
+}
+
+/** Fills a table with numbered rows, past the server: `i` is the number, `time` what their times are. */
+export function fillTable(
+  server: TestServer,
+  { store, table, rows, time }: { store: string; table: string; rows: number; time: string },
+  columns: Record<string, string>,
+): Promise<unknown> {
+  const numbers =
+    store === 'sqlite'
+      ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
+      : `WITH n(i) AS (SELECT * FROM generate_series(1, ${rows}))`
+  const names = Object.keys(columns).map((name) => `, "${name}"`)
+  const values = Object.values(columns).map((value) => `, ${value}`)
+  return server.query(
+    `INSERT INTO "${table}" ("version", "created_at", "updated_at"${names.join('')})
+      SELECT * FROM (${numbers} SELECT 1, ${time}, ${time}${values.join('')} FROM n) x`,
   )
 }

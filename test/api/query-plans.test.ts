@@ -3,7 +3,7 @@ import type { Bound } from '../../src/store/dialect.ts'
 import { choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
-import { askedOf, planOf, scansIn, valuesOf } from '../plans.ts'
+import { askedOf, fillTable, planOf, scansIn, valuesOf } from '../plans.ts'
 
 const mine = 'company.id == me.company.id'
 
@@ -69,17 +69,8 @@ onEveryStoreByHand('plans of queries', (store) => {
     ? "strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + (i * 7919) % 50000, 'unixepoch')"
     : 'to_timestamp(1700000000 + (i * 7919) % 50000)'
 
-  function fill(table: string, rows: number, columns: Record<string, string>): Promise<unknown> {
-    const numbers = sqlite
-      ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
-      : `WITH n(i) AS (SELECT * FROM generate_series(1, ${rows}))`
-    const names = Object.keys(columns).map((name) => `, "${name}"`)
-    const values = Object.values(columns).map((value) => `, ${value}`)
-    return server.query(
-      `INSERT INTO "${table}" ("version", "created_at", "updated_at"${names.join('')})
-        SELECT * FROM (${numbers} SELECT 1, ${time}, ${time}${values.join('')} FROM n) x`,
-    )
-  }
+  const fill = (table: string, rows: number, columns: Record<string, string>) =>
+    fillTable(server, { store, table, rows, time }, columns)
 
   beforeAll(async () => {
     await server.start()

@@ -3,7 +3,7 @@ import type { Bound } from '../../src/store/dialect.ts'
 import { choice, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
-import { askedOf, planOf, scansIn, valuesOf } from '../plans.ts'
+import { askedOf, fillTable, planOf, scansIn, valuesOf } from '../plans.ts'
 
 const having = (path: string) =>
   `${path}memberships.exists(m, m.user.id == me.id && m.role in ["owner", "editor"])`
@@ -67,17 +67,8 @@ onEveryStoreByHand('plans over what refers to an Entity', (store) => {
   const sqlite = store === 'sqlite'
   const time = sqlite ? "'2026-01-01T00:00:00.000Z'" : "timestamptz '2026-01-01'"
 
-  function fill(table: string, rows: number, columns: Record<string, string>): Promise<unknown> {
-    const numbers = sqlite
-      ? `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`
-      : `WITH n(i) AS (SELECT * FROM generate_series(1, ${rows}))`
-    const names = Object.keys(columns).map((name) => `, "${name}"`)
-    const values = Object.values(columns).map((value) => `, ${value}`)
-    return server.query(
-      `INSERT INTO "${table}" ("version", "created_at", "updated_at"${names.join('')})
-        SELECT * FROM (${numbers} SELECT 1, ${time}, ${time}${values.join('')} FROM n) x`,
-    )
-  }
+  const fill = (table: string, rows: number, columns: Record<string, string>) =>
+    fillTable(server, { store, table, rows, time }, columns)
 
   beforeAll(async () => {
     await server.start()

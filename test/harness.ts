@@ -60,7 +60,8 @@ function sqliteFile(file: string): TestDatabase {
       database.run('PRAGMA synchronous = OFF')
       try {
         // To SQLite `$1` is a name, and `?1` the first.
-        return database.query(text.replace(/\$(\d+)/g, '?$1')).all(...values) as Record<string, unknown>[]
+        const statement = database.query(text.replace(/\$(\d+)/g, '?$1'))
+        return await whenUnlocked(() => statement.all(...values) as Record<string, unknown>[])
       } finally {
         database.close()
       }
@@ -68,6 +69,18 @@ function sqliteFile(file: string): TestDatabase {
     async remove() {
       rmSync(dirname(file), { recursive: true, force: true })
     },
+  }
+}
+
+/** A server writes whenever it wants to. One in this process could not go on while SQLite itself waits. */
+async function whenUnlocked<T>(run: () => T): Promise<T> {
+  for (;;) {
+    try {
+      return run()
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
+      await Bun.sleep(5)
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { onEveryStoreByHand } from '../harness.ts'
+import { eventually, onEveryStoreByHand } from '../harness.ts'
 import { prepared, run, serve } from './process.ts'
 
 onEveryStoreByHand('takeback vacuum', (store) => {
@@ -15,8 +15,10 @@ onEveryStoreByHand('takeback vacuum', (store) => {
     const has = () => readFileSync(database.url.replace('sqlite:', '')).includes(word)
     const location = ['--database', database.url]
     if (store === 'sqlite') {
-      await database.query('PRAGMA wal_checkpoint(TRUNCATE)')
-      expect(has()).toBe(true)
+      await eventually(async () => {
+        await database.query('PRAGMA wal_checkpoint(TRUNCATE)')
+        return has()
+      })
       const { code, out, err } = await run(['vacuum', ...location])
       expect([code, out.startsWith('Rewrote '), err]).toEqual([0, true, ''])
       expect(has()).toBe(false)

@@ -69,7 +69,8 @@ function namedBy({ plan, id, body }: BatchPart, model: Model): Named[] {
 
 /** Anything that is not a reference is refused later. */
 function targetsOf({ path, to }: Edge, body: unknown): Named[] {
-  const value = valueAt(body, path)
+  const sent = valueAt(body, path)
+  const value = valueAt(sent, '$add') ?? sent
   return (Array.isArray(value) ? value : [value]).flatMap((one) => {
     const id = valueAt(one, 'id')
     const isId = typeof id === 'number' || (typeof id === 'string' && id.startsWith('$'))

@@ -1,4 +1,5 @@
 import { budget } from '../budget.ts'
+import { applyOperators, hasOperators, replaced } from '../declare/apply-operators.ts'
 import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
@@ -39,7 +40,7 @@ import {
 } from './faults.ts'
 import { parseId } from './id.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
-import { performOnce } from './once.ts'
+import { performOnce, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
@@ -62,6 +63,8 @@ interface SentUpdate {
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   allow(plan, 'update', actor)
+  if (sent.manner === 'partial' && asksRelative(plan, actor, sent.body))
+    return yield* changeRelative(context, plan, actor, sent)
   const { sight: sightOf } = plan.view(actor)
   if (sightOf === undefined || sent.manner === 'partial') {
     const answer = yield* change(context, plan, actor, sent)
@@ -79,15 +82,44 @@ export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUp
   throw new Failure('busy')
 }
 
+/** Whether a PATCH has operators. Fields that the caller never sees have none: a result would tell what is in them. */
+export function asksRelative({ type, view }: Plan, actor: Actor, body: unknown): boolean {
+  return hasOperators(view(actor).shown.fields ?? type.fields, body)
+}
+
+/** A PATCH with operators. To be run in one transaction, in which nobody else can change the Entity once it is locked. */
+function* changeRelative(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
+  const { shown, writes } = plan.view(actor)
+  const { id, when } = sent
+  if (writes.hold.length > 0) yield* write(writes.hold, { $id: id })
+  const present = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, present.version)) throw new Failure('stale')
+  const errors: Errors = new Map()
+  const places = new Map<string, string>()
+  const fields = shown.fields ?? plan.type.fields
+  const body = applyOperators(fields, sent.body as Values, JSON.parse(present.json), { errors, places })
+  try {
+    const ifMatch = `|${present.version}|`
+    const answer = yield* change(context, plan, actor, { ...sent, body, when: { ifMatch }, errors })
+    if (answer !== undefined) return answer
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'invalid_data' || error.errors === undefined)
+      throw error
+    throw invalid(replaced(error.errors, places))
+  }
+  throw new Failure('busy')
+}
+
 /** `sight`: what the caller saw of the Entity, where that is not the same for all. */
 interface SeenUpdate extends SentUpdate {
   readonly sight?: Sight
+  /** What is wrong with the body already. */
+  readonly errors?: Errors
 }
 
 /** Undefined if it was refused again and again for reasons that went away each time. */
 function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
-  const { id, body, manner, when, query, sight } = sent
-  const errors: Errors = new Map()
+  const { id, body, manner, when, query, sight, errors = new Map() } = sent
   query.take(errors)
   const params: CheckedChange['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
   const view = plan.view(actor)
@@ -245,9 +277,10 @@ function runWith(manner: UpdateMode) {
   return (context: Context, plan: Plan, call: Call) => {
     const { caller, body, when, query } = call
     const id = parseId(call.id)
-    return performOnce(context, call, () =>
-      update(context, plan, caller.actor, { id, body, manner, when, query }),
-    )
+    const make = () => update(context, plan, caller.actor, { id, body, manner, when, query })
+    return manner === 'partial' && asksRelative(plan, caller.actor, body)
+      ? transactOnce(context, call, make)
+      : performOnce(context, call, make)
   }
 }
 
@@ -276,7 +309,7 @@ export const patchEntity = entityEndpoint({
   describe: (about) =>
     describeChange(about, {
       summary: `Change ${about.one}`,
-      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value.',
+      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value. `{"$add": -1}` changes a number relative to its value at the time of the write; `{"$add": […], "$remove": […]}` does the same for a list.',
       // A PATCH sends only a part, so its example has one key.
       body: {
         schema: about.schema('patch'),

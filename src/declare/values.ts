@@ -3,6 +3,7 @@ import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
 import type { Field, LinksField } from './model.ts'
 import { oneOf } from './one-of.ts'
+import { operatorsSchema } from './operators.ts'
 
 /**
  * `whole`: a body with a whole new Entity; absent keys are a default, `null` or an error.
@@ -172,7 +173,9 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
 }
 
 function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
-  const schema = labelled(bareSchema(field, mode, direction), field)
+  const value = bareSchema(field, mode, direction)
+  const operators = mode === 'partial' && direction === 'in' ? operatorsSchema(field, value) : undefined
+  const schema = labelled(operators === undefined ? value : { anyOf: [value, operators] }, field)
   const resets = mode === 'partial' && defaultOf(field) !== undefined
   const hidden = direction === 'out' && field.read !== undefined
   return field.optional || hidden || (resets && direction === 'in')

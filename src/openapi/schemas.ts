@@ -51,7 +51,8 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
       ...closedObject({ data: manyOf(refTo(type.name)) }, ['data']),
     },
     [named('patch')]: {
-      description: 'The keys to change. They are merged (RFC 7396); `null` removes a value.',
+      description:
+        'The keys to change. They are merged (RFC 7396); `null` removes a value. `$add` and `$remove` change a value relative to what it is.',
       ...sentAs('partial'),
     },
     [named('replace')]: {

@@ -8,6 +8,7 @@ import type { RowSource } from '../condition/row-source.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { journalling } from '../past/journal.ts'
 import { type BodyColumn, bodyColumns, ownColumns } from '../tables/columns.ts'
+import { lockRows } from '../tables/lock-rows.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
 import type { Sight } from '../viewer/sight.ts'
 import { compileFaults, type FaultsPlan } from './faults.ts'
@@ -20,6 +21,8 @@ export interface WritePlan extends FaultsPlan {
   create(guarded?: readonly string[]): readonly Step[]
   /** Updates the columns that are among the parameters. Compiled once for each set of columns. */
   update(params: Params, manner: WriteManner): readonly Step[]
+  /** Locks the Entity `$id` until the transaction ends. Empty where transactions run one at a time. */
+  readonly hold: readonly Step[]
   /** After a refusal: a flag for the rule, and one for each guarded path. No row if the Entity does not exist. */
   allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement
   /** Columns that are required if the optional object around them is not null. */
@@ -50,6 +53,17 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
   return {
     create: (guarded = []) => writes.create(guarded),
     update: (params, manner) => writes.update(params, manner),
+    hold:
+      dialect.lock === undefined
+        ? []
+        : [
+            step(
+              dialect,
+              'lock',
+              'any',
+              lockRows(type.name, sql`h."id" = ${param('$id')}`, dialect.lock.toChange),
+            ),
+          ],
     allowed: (params, manner) => writes.allowed(params, manner),
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],

@@ -1,0 +1,140 @@
+import { type Errors, note } from '../errors.ts'
+import type { Check } from './fields/field.ts'
+import { decimalType, formatDecimal, integerType, numberType, parseDecimal } from './fields/number.ts'
+import type { Field, ValueField } from './model.ts'
+import { isOperable, type Operable, operatorsOf } from './operators.ts'
+import { isRecord } from './record.ts'
+import { checkOf, type Values } from './values.ts'
+
+/** No value of these fields is an object, so a key with a `$` is always meant as an operator. */
+function isOperation(value: Values): boolean {
+  return Object.keys(value).some((key) => key.startsWith('$'))
+}
+
+/** Whether a body has operators for any of these fields. */
+export function hasOperators(fields: readonly Field[], body: unknown): boolean {
+  if (!isRecord(body)) return false
+  return fields.some((field) => {
+    const sent = Object.hasOwn(body, field.name) ? body[field.name] : undefined
+    if (!isRecord(sent)) return false
+    return field.kind === 'object' ? hasOperators(field.fields, sent) : isOperable(field) && isOperation(sent)
+  })
+}
+
+/** What applying operators adds to besides the body. */
+export interface Applied {
+  readonly errors: Errors
+  /** The place in the result of each item that was added to a list → its place in the body. */
+  readonly places: Map<string, string>
+}
+
+/** The body with the results in place of the operators, from the present values. What fails is left out of it. */
+export function applyOperators(
+  fields: readonly Field[],
+  body: Values,
+  present: unknown,
+  applied: Applied,
+): Values {
+  const result: Record<string, unknown> = { ...body }
+  for (const field of fields) {
+    const sent = Object.hasOwn(body, field.name) ? body[field.name] : undefined
+    if (!isRecord(sent)) continue
+    const value = isRecord(present) ? present[field.name] : undefined
+    if (field.kind === 'object') result[field.name] = applyOperators(field.fields, sent, value, applied)
+    else if (isOperable(field) && isOperation(sent)) {
+      const made = operate(field, sent, value, applied)
+      if (made === undefined) delete result[field.name]
+      else result[field.name] = made
+    }
+  }
+  return result
+}
+
+/** Undefined if it failed. */
+function operate(field: Operable, sent: Values, present: unknown, applied: Applied): unknown {
+  const { errors } = applied
+  const known: readonly string[] = operatorsOf(field)
+  const before = errors.size
+  for (const key of Object.keys(sent))
+    if (!known.includes(key))
+      note(errors, `${field.path}.${key}`, `is not an operator here; use ${known.join(' or ')}`)
+  const operands = known.map((key) => (Object.hasOwn(sent, key) ? operandOf(field, key, sent, errors) : []))
+  if (errors.size > before) return undefined
+  if (present === null || present === undefined) return note(errors, field.path, 'has no value: set it first')
+  if (Array.isArray(present)) return changedList(field, present, operands, applied)
+  return field.kind === 'value' ? sum(field, present, operands[0]?.[0]) : undefined
+}
+
+/** The operand of an operator: the items for a list, one number for a number. */
+function operandOf(field: Operable, key: string, sent: Values, errors: Errors): unknown[] {
+  const place = `${field.path}.${key}`
+  const value = sent[key]
+  const check = itemCheck(field)
+  if (field.kind === 'value' && field.type !== 'list') return [check(value, place, errors)]
+  if (!Array.isArray(value)) {
+    note(errors, place, 'must be a list')
+    return []
+  }
+  const mayBeNull = field.kind === 'value' && field.item?.optional === true
+  return value.map((one: unknown, at) => {
+    if (one === null) return mayBeNull ? null : note(errors, `${place}.${at}`, 'must not be null')
+    // An item from before a limit was declared can still be removed.
+    const own = key === '$remove' && field.kind === 'value' ? new Map() : errors
+    const checked = check(one, `${place}.${at}`, own)
+    return own !== errors && own.size > 0 ? one : checked
+  })
+}
+
+/** The check of one operand. A number may be outside of the field's limits: only the result must be within them. */
+function itemCheck(field: Operable): Check {
+  if (field.kind === 'links') return checkOf({ ...field, kind: 'reference', unique: false }, 'whole')
+  if (field.type === 'integer') return integerType.check({ type: 'integer' })
+  if (field.type === 'number') return numberType.check({ type: 'number' })
+  if (field.type === 'decimal') return decimalType.check({ type: 'decimal', scale: field.scale })
+  return field.item === undefined ? (value) => value : checkOf(field.item, 'whole')
+}
+
+/** Decimals are added exactly. */
+function sum({ type, scale }: ValueField, present: unknown, by: unknown): unknown {
+  if (type !== 'decimal') return Number(present) + Number(by)
+  const [now, more] = [parseDecimal(present, scale), parseDecimal(by, scale)]
+  return now === undefined || more === undefined ? present : formatDecimal(now + more, scale)
+}
+
+/** First `$remove`, then `$add`. A list of references has each only once; a list of values may have equal ones. */
+function changedList(
+  field: Operable,
+  present: readonly unknown[],
+  [added = [], removed = []]: readonly (readonly unknown[])[],
+  { places }: Applied,
+): unknown[] {
+  const gone = new Set(removed.map(canonical))
+  const list = present.filter((one) => !gone.has(canonical(one)))
+  const there = new Set(list.map(canonical))
+  for (const [at, one] of added.entries()) {
+    if (field.kind === 'links' && there.has(canonical(one))) continue
+    there.add(canonical(one))
+    places.set(`${field.path}.${list.length}`, `${field.path}.$add.${at}`)
+    list.push(one)
+  }
+  return list
+}
+
+/** The same text for equal values, whatever the order of their keys. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, one: unknown) =>
+    isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
+  )
+}
+
+/** Failures at the place of an added item, which only the result has, are told at its place in the body. */
+export function replaced(errors: Errors, places: ReadonlyMap<string, string>): Errors {
+  if (places.size === 0) return errors
+  const told: Errors = new Map()
+  for (const [path, sentences] of errors) {
+    const [, item = path, rest = ''] = /^(.*\.\d+)(\..*)?$/.exec(path) ?? []
+    const place = places.get(item)
+    told.set(place === undefined ? path : place + rest, sentences)
+  }
+  return told
+}

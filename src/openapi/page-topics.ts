@@ -161,6 +161,8 @@ secrets stay.</p>
 <p>Every Entity has a <code>version</code>, which goes up by one with every change. An <code>ETag</code> is the version and
 a hash of the answer, so it changes whenever the answer does.</p>
 <ul>
+<li><code>{"stock": {"$add": -1}}</code> in a <code>PATCH</code> changes a number relative to its value at the time of the write;
+<code>{"labels": {"$add": […], "$remove": […]}}</code> does the same for a list.</li>
 <li><code>If-Match: "3"</code> on <code>PATCH</code>, <code>PUT</code> and <code>DELETE</code>: the write is made only if the
 Entity is still at version 3; otherwise the answer is 412. Without <code>If-Match</code>, the last write wins.</li>
 <li><code>If-None-Match</code> with an <code>ETag</code> on <code>GET</code>: the answer is 304, without a body, if nothing

@@ -240,7 +240,7 @@ onEveryStoreByHand('atomic changes', (store) => {
   test('any sequence comes to the same as sets of the results', async () => {
     const id = await make({ price: '0.00', notes: [] })
     const cents = fc.integer({ min: -500, max: 500 })
-    const few = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 })
+    const few = fc.array(fc.constantFrom<string>('a', 'b', 'c'), { maxLength: 2 })
     const steps = fc.array(fc.tuple(cents, few, few), { minLength: 1, maxLength: 8 })
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {

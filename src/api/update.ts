@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { applyOperators, hasOperators, replaced } from '../declare/apply-operators.ts'
+import { applyOperators, atSentPlaces, hasOperators } from '../declare/apply-operators.ts'
 import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
@@ -105,7 +105,7 @@ function* changeRelative(context: Context, plan: Plan, actor: Actor, sent: SentU
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'invalid_data' || error.errors === undefined)
       throw error
-    throw invalid(replaced(error.errors, places))
+    throw invalid(atSentPlaces(error.errors, places))
   }
   throw new Failure('busy')
 }

@@ -7,7 +7,7 @@ import { isRecord } from './record.ts'
 import { checkOf, type Values } from './values.ts'
 
 /** No value of these fields is an object, so a key with a `$` is always meant as an operator. */
-function isOperation(value: Values): boolean {
+function hasOperator(value: Values): boolean {
   return Object.keys(value).some((key) => key.startsWith('$'))
 }
 
@@ -17,7 +17,7 @@ export function hasOperators(fields: readonly Field[], body: unknown): boolean {
   return fields.some((field) => {
     const sent = Object.hasOwn(body, field.name) ? body[field.name] : undefined
     if (!isRecord(sent)) return false
-    return field.kind === 'object' ? hasOperators(field.fields, sent) : isOperable(field) && isOperation(sent)
+    return field.kind === 'object' ? hasOperators(field.fields, sent) : isOperable(field) && hasOperator(sent)
   })
 }
 
@@ -41,7 +41,7 @@ export function applyOperators(
     if (!isRecord(sent)) continue
     const value = isRecord(present) ? present[field.name] : undefined
     if (field.kind === 'object') result[field.name] = applyOperators(field.fields, sent, value, applied)
-    else if (isOperable(field) && isOperation(sent)) {
+    else if (isOperable(field) && hasOperator(sent)) {
       const made = operate(field, sent, value, applied)
       if (made === undefined) delete result[field.name]
       else result[field.name] = made
@@ -128,7 +128,7 @@ function canonical(value: unknown): string {
 }
 
 /** Failures at the place of an added item, which only the result has, are told at its place in the body. */
-export function replaced(errors: Errors, places: ReadonlyMap<string, string>): Errors {
+export function atSentPlaces(errors: Errors, places: ReadonlyMap<string, string>): Errors {
   if (places.size === 0) return errors
   const told: Errors = new Map()
   for (const [path, sentences] of errors) {

@@ -50,11 +50,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
       description: `The new ${type.name}, in the order in which they were sent.`,
       ...closedObject({ data: manyOf(refTo(type.name)) }, ['data']),
     },
-    [named('patch')]: {
-      description:
-        'The keys to change. They are merged (RFC 7396); `null` removes a value. `$add` and `$remove` change a value relative to what it is.',
-      ...sentAs('partial'),
-    },
+    [named('patch')]: { description: PATCH, ...sentAs('partial') },
     [named('replace')]: {
       description: 'The complete new values. An absent secret stays as it is.',
       ...sentAs('replace'),
@@ -63,6 +59,9 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
   }
 }
+
+const PATCH =
+  'The keys to change. They are merged (RFC 7396); `null` removes a value. `$add` and `$remove` change a value relative to what it is.'
 
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)

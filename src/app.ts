@@ -27,6 +27,7 @@ import { openStore } from './store/open.ts'
 import { ServiceTime } from './store/service-time.ts'
 import * as takeback from './takeback.ts'
 import { Runner } from './work/runner.ts'
+import { Waker } from './work/waker.ts'
 
 /** A config file needs no `node_modules` near it: `takeback` is this very Takeback. */
 Bun.plugin({
@@ -123,6 +124,7 @@ export async function openApp(
       store,
       observer,
       work: new Runner(store, { observer }),
+      waker: new Waker(store),
       serviceTime: await ServiceTime.open(store),
       legacy,
       settings: settingsOf(config, signing),
@@ -135,11 +137,16 @@ export async function openApp(
       ...Object.assign({}, ...more.map((part) => part.compile?.(opened))),
       document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
     }
-    return { context, endpoints: served, parts: all, close: () => store.close() }
+    return { context, endpoints: served, parts: all, close: () => closeOpened(opened) }
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+function closeOpened({ waker, store }: Opened): Promise<void> {
+  waker.stop()
+  return store.close()
 }
 
 export interface Running extends App {

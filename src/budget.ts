@@ -97,6 +97,10 @@ export const budget = {
   namedTasks: 20,
   workErrorCharacters: 1000,
 
+  // Who follows the journal.
+  wakeGatherMs: 20,
+  feedLookMs: 1000,
+
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
   pageBytes: 8 * 1024 * 1024,

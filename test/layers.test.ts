@@ -20,6 +20,7 @@ const parts = [
   'account',
   'journal',
   'work',
+  'live',
   'api',
   'openapi',
   'serve',
@@ -127,6 +128,7 @@ const timers: Readonly<Record<string, string>> = {
   'serve/http/server.ts': 'requests that are under way, at the start and at the end',
   'store/postgres/hosts.ts': 'the deadline of an address',
   'store/postgres/lookout.ts': 'connections of this process that hang',
+  'store/postgres/notices.ts': 'commits that share one notice',
   'store/postgres/pool.ts': 'answers to this process that are late',
   'store/postgres/pooled-connection.ts': 'the deadline of an answer',
   'store/postgres/store.ts':

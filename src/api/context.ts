@@ -11,6 +11,7 @@ import { Failure } from '../errors.ts'
 import type { Cursors } from '../journal/cursors.ts'
 import type { Feed } from '../journal/feed.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
+import type { Positions } from '../live/positions.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
@@ -28,6 +29,7 @@ import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
 import type { Runner } from '../work/runner.ts'
+import type { Waker } from '../work/waker.ts'
 import type { Health } from './health.ts'
 import type { Identities } from './identify.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -40,6 +42,8 @@ export interface Opened {
   readonly observer: Observer
   /** Runs background work. `enqueue` is a step that adds a task. */
   readonly work: Runner
+  /** Wakes whoever follows the journal. */
+  readonly waker: Waker
   /** A clock for what is kept for days. */
   readonly serviceTime: ServiceTime
   /** What the database holds beyond the Model. */
@@ -79,6 +83,8 @@ export interface PastPiece {
   readonly notes: NotesPlan
   readonly feed: Feed
   readonly cursors: Cursors
+  /** Positions in the journal as callers have them. */
+  readonly positions: Positions
   /** Converts old versions of a type to today's form. */
   readonly upcasterOf: UpcasterOf
 }

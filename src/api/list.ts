@@ -35,12 +35,13 @@ export async function listPage(
   if (errors.size > 0) throw invalid(errors)
 
   const caller = askedBy(actor)
+  const headers = asked.at === undefined ? await context.positions.header() : {}
   const rows = await pageRows(context, lists, asked, caller)
   const shown = fittingAnswer(rows.slice(0, asked.limit))
   const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
   const next = place === undefined ? 'null' : `"${lists.cursor(asked.sort, place)}"`
   const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
-  return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}` }
+  return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}`, headers }
 }
 
 /** A first `null` means that the page is too large for an answer: then it is read again, cut to size. */
@@ -160,7 +161,7 @@ export const listEntities = entityEndpoint({
       {
         status: 200,
         description: 'A page.',
-        headers: [],
+        headers: ['Takeback-Position'],
         schema: about.schema('list'),
         example: { data: [about.answer], next: null },
       },

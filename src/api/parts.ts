@@ -7,6 +7,7 @@ import { Tokens } from '../account/tokens.ts'
 import { Cursors } from '../journal/cursors.ts'
 import { Feed } from '../journal/feed.ts'
 import { upcastersOf } from '../journal/upcast.ts'
+import { Positions } from '../live/positions.ts'
 import { compileAmend } from '../plan/past/amend.ts'
 import { compileAnswers } from '../plan/past/answers.ts'
 import { compileFeed } from '../plan/past/feed.ts'
@@ -53,6 +54,7 @@ export const pastPart = {
       purges: compilePurges(dialect),
       notes: compileNotes(dialect),
       feed,
+      positions: new Positions(feed, model),
       cursors: new Cursors(store, followed, feed),
       upcasterOf: upcastersOf(legacy.steps),
     }

@@ -25,10 +25,11 @@ export async function readOne(
   const { lists } = plan.view(actor)
   const params = askedBy(actor)
   params.$id = id
+  const position = await context.positions.header()
   if (query === Query.empty) {
     const [row] = await context.store.read(lists.read, params)
     if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
-    return entityAnswer(200, plan, entityRow(row))
+    return withHeaders(entityAnswer(200, plan, entityRow(row)), position)
   }
   const errors: Errors = new Map()
   const given = query.take(errors)
@@ -42,7 +43,11 @@ export async function readOne(
     at === undefined
       ? await context.store.read(lists.readOnly({ fields, expand }), params)
       : await context.store.read(lists.readAsOf(fields), { ...params, [AS_OF]: at })
-  return entityAnswer(200, plan, entityRow(row))
+  return withHeaders(entityAnswer(200, plan, entityRow(row)), at === undefined ? position : {})
+}
+
+function withHeaders(answer: Answer, more: Readonly<Record<string, string>>): Answer {
+  return { ...answer, headers: { ...answer.headers, ...more } }
 }
 
 /** Throws with the rule that hides the Entity, if one does. */
@@ -64,6 +69,7 @@ export const readEntity = entityEndpoint({
     answers: [
       {
         ...entitySuccess(about, 200, 'The Entity.'),
+        headers: ['ETag', 'Takeback-Position'],
         schema: { anyOf: [about.schema('one'), about.schema('part')] },
       },
       { status: 304, description: 'Unchanged: the ETag is one of `If-None-Match`.', headers: ['ETag'] },

@@ -68,6 +68,8 @@ export interface FeedChange {
 export class Feed {
   readonly #store: Store
   readonly #plan: FeedPlan
+  /** As it was read last. */
+  #incarnation: string | undefined
 
   constructor(store: Store, plan: FeedPlan) {
     this.#store = store
@@ -88,6 +90,21 @@ export class Feed {
         headers: { 'Retry-After': '1' },
       })
     return positionAt(incarnation, settled)
+  }
+
+  /**
+   * A position of a moment ago, for whoever is about to read the data and then follows them: what is committed from here
+   * on comes behind it. Undefined where it takes too long to know one.
+   */
+  recent(): Position | Promise<Position | undefined> {
+    const { recent } = this.#store
+    if (recent === undefined || this.#incarnation === undefined) return this.#firstRecent()
+    return positionAt(this.#incarnation, recent)
+  }
+
+  async #firstRecent(): Promise<Position | undefined> {
+    const { incarnation, settled } = await this.#settledEnd(GLANCE_MS)
+    return settled === undefined ? undefined : positionAt(incarnation, settled)
   }
 
   /** Throws `PositionGone` where something behind the position is missing. */
@@ -141,7 +158,8 @@ export class Feed {
   async #end(): Promise<End> {
     const rows = (await this.#store.read(this.#plan.end, {})).map(endColumns.read)
     const told = new Map(rows.map(({ key, value }) => [String(key), String(value)]))
-    return { last: Number(rows[0]?.last ?? 0), incarnation: told.get(INCARNATION) ?? '', told }
+    this.#incarnation = told.get(INCARNATION) ?? ''
+    return { last: Number(rows[0]?.last ?? 0), incarnation: this.#incarnation, told }
   }
 
   /** The end, once all that is in the journal now is settled; or what is known of it when that takes too long. */

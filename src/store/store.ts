@@ -34,6 +34,13 @@ export interface Store {
    * it is not known yet: a moment later it is.
    */
   settled(last: number): Promise<number | undefined>
+  /** A number that was settled a moment ago, and costs nothing to know; undefined where none is known yet. */
+  readonly recent: number | undefined
+  /**
+   * Calls `heard` soon after something was committed, by this process or, as far as the database tells, by others; and
+   * perhaps after something else. Until the function that it returns is called.
+   */
+  onCommit(heard: () => void): () => void
   /** After values were erased: leaves no copy of them in files that only the Store knows. */
   scrub(): Promise<void>
   /**

@@ -40,6 +40,10 @@ export function fencedStore(store: Store, { step, params: fence, lost }: Fence):
       return store.transact(fenced, signal)
     },
     settled: (last) => store.settled(last),
+    get recent() {
+      return store.recent
+    },
+    onCommit: (heard) => store.onCommit(heard),
     scrub: () => store.scrub(),
     vacuum: () => store.vacuum(),
     ping: () => store.ping(),

@@ -20,7 +20,7 @@ export class Origins {
     return {
       'Access-Control-Allow-Origin': any ? '*' : origin,
       'Access-Control-Expose-Headers':
-        'ETag, Idempotent-Replay, Location, RateLimit, RateLimit-Policy, Retry-After, Request-Id, Takeback-Device, Takeback-Operation, Takeback-Unmapped',
+        'ETag, Idempotent-Replay, Location, RateLimit, RateLimit-Policy, Retry-After, Request-Id, Takeback-Device, Takeback-Operation, Takeback-Position, Takeback-Unmapped',
       ...(!any && { Vary: 'Origin' }),
     }
   }

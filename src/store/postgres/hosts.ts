@@ -33,7 +33,7 @@ export class Hosts {
 
   /** Opens a connection to the right one. */
   async connect(connection: PooledConnection): Promise<void> {
-    const url = await this.#find()
+    const url = await this.url()
     try {
       await connection.open(url)
       if (this.mustTakeWrites && !connection.takesWrites) throw unavailable(new Error(takesNoWrites(url)))
@@ -48,7 +48,8 @@ export class Hosts {
     if (this.#current === url) this.#current = undefined
   }
 
-  async #find(): Promise<string> {
+  /** The one that takes writes. */
+  async url(): Promise<string> {
     const [first = ''] = this.#address.hosts
     if (!this.mustTakeWrites) return first
     if (this.#current !== undefined) return this.#current

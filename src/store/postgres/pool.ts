@@ -1,3 +1,4 @@
+import { SQL } from 'bun'
 import { Failure } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import type { Limits } from '../location.ts'
@@ -72,6 +73,19 @@ export class Pool {
 
   get figures(): { readonly pool: number; readonly waiting: number; readonly given_up: number } {
     return { pool: this.#limits.pool, waiting: this.#waiting, given_up: this.#lookout.size }
+  }
+
+  /** A client for one more connection, beside those of the pool: to the host that takes writes. */
+  async client(application: string): Promise<{ readonly sql: SQL; readonly url: string }> {
+    const url = await this.#hosts.url()
+    const connection = { ...this.#manner.settings, application_name: application }
+    const connectionTimeout = this.#limits.connectMs / 1000
+    return { sql: new SQL({ url, max: 1, connectionTimeout, connection }), url }
+  }
+
+  /** The host that it would lead to. */
+  url(): Promise<string> {
+    return this.#hosts.url()
   }
 
   query(statement: Statement, params: Params): Promise<Result> {

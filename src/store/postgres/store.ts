@@ -12,6 +12,7 @@ import { ddlOf } from './ddl.ts'
 import { dialect, notedAs } from './dialect.ts'
 import { meaningOf, unavailable } from './errors.ts'
 import { Horizon } from './horizon.ts'
+import { Notices } from './notices.ts'
 import { type Connection, Pool } from './pool.ts'
 import type { Result } from './pooled-connection.ts'
 import {
@@ -41,12 +42,15 @@ export class PostgresStore implements Store {
   #generation = Number.MAX_SAFE_INTEGER
   readonly #statistics: Statistics
   readonly #horizon: Horizon
+  readonly #notices: Notices
+  #recent: number | undefined
   #watch: Timer | undefined
 
   private constructor(pool: Pool, place: string, { version, theirs }: ServerAbout) {
     this.#pool = pool
     this.#statistics = new Statistics(pool)
     this.#horizon = new Horizon(pool)
+    this.#notices = new Notices(pool)
     const ddl = ddlOf({ bytewise: /CockroachDB/.test(version) })
     this.structure = structureOf({ pool, place, ddl, limits: migrationLimits(theirs) })
   }
@@ -69,11 +73,30 @@ export class PostgresStore implements Store {
     this.#generation = generation
     clearInterval(this.#watch)
     // Away: the requests themselves say so.
-    this.#watch = setInterval(() => {
+    const watch = () => {
       this.#look().catch(() => {})
       this.#statistics.refresh().catch(() => {})
-    }, WATCH_MS)
+      this.#notices.look().catch(() => {})
+      this.#settle().catch(() => {})
+    }
+    this.#watch = setInterval(watch, WATCH_MS)
     this.#watch.unref()
+    this.#settle().catch(() => {})
+  }
+
+  get recent(): number | undefined {
+    return this.#recent
+  }
+
+  /** Moves `recent` on. */
+  async #settle(): Promise<void> {
+    const [row] = await this.#pool.query(statement(LAST), {})
+    const settled = await this.#horizon.settled(Number(row?.[0] ?? 0))
+    if (settled !== undefined) this.#recent = settled
+  }
+
+  onCommit(heard: () => void): () => void {
+    return this.#notices.add(heard)
   }
 
   /** Whether the data have moved on. */
@@ -111,7 +134,10 @@ export class PostgresStore implements Store {
       try {
         refuseAbandoned(signal)
         const outcome = await this.#attempt(steps, { ...params, $generation: this.#generation }, signal)
-        if (outcome.done) return outcome
+        if (outcome.done) {
+          this.#notices.committed()
+          return outcome
+        }
         // What is refused may be so because of the fence.
         await this.#look()
         this.#refuseOutdated()
@@ -143,11 +169,13 @@ export class PostgresStore implements Store {
     for (let tries = 1; ; tries++) {
       try {
         refuseAbandoned(signal)
-        return await this.#pool.transaction(async (connection) => {
+        const done = await this.#pool.transaction(async (connection) => {
           const result = await this.#drive(make(), connection)
           refuseAbandoned(signal)
           return { result, commit: true }
         })
+        this.#notices.committed()
+        return done
       } catch (error) {
         if (meaningOf(error).kind !== 'again') throw failureOf(error)
         if (tries === TRIES) throw new Failure('busy', { cause: error })
@@ -228,6 +256,7 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     clearInterval(this.#watch)
+    await this.#notices.close()
     await this.#pool.close()
   }
 }
@@ -337,6 +366,7 @@ const WRITABLE = sql`SELECT current_setting('transaction_read_only')`
 const BEGIN_PART = statement(sql`SAVEPOINT "takeback_part"`)
 const BACK_TO_PART = statement(sql`ROLLBACK TO SAVEPOINT "takeback_part"`)
 const END_PART = statement(sql`RELEASE SAVEPOINT "takeback_part"`)
+const LAST = sql`SELECT max("seq") FROM "takeback_journal"`
 const SINCE = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'since'`
 const HAS_META = sql`SELECT 1 WHERE to_regclass('"takeback_meta"') IS NOT NULL`
 const SECRET = sql`SELECT "value" FROM "takeback_meta" WHERE "key" = 'secret'`

@@ -60,13 +60,14 @@ export class SqliteStore implements Store {
   #scrubs = false
   #logBytes = LOG_BYTES
   #commits = 0
-  /** The last change of the journal in the transaction that is about to be committed. */
+  /** The last change of the journal, in the transaction that is about to be committed too. */
   #seq = 0
   #others = 0
   #lookedAt = -1
   #generation = Number.POSITIVE_INFINITY
   #outdated = false
   #dataVersion: unknown
+  readonly #onCommit = new Set<() => void>()
 
   constructor(path: string, statementMs: number, onLost: (error: unknown) => void) {
     this.#path = path
@@ -102,6 +103,7 @@ export class SqliteStore implements Store {
       const version = this.#statements.execute(dataVersion, {}).rows[0]?.[0]
       if (version !== this.#dataVersion) {
         this.#others++
+        this.#end()
         const [row] = this.#statements.execute(since, {}).rows
         this.#outdated ||= Number(row?.[0] ?? 0) > this.#generation
       }
@@ -112,6 +114,16 @@ export class SqliteStore implements Store {
 
   serve(generation: number): void {
     this.#generation = generation
+    this.#end()
+  }
+
+  get recent(): number {
+    return this.others < 0 ? 0 : this.#seq
+  }
+
+  onCommit(heard: () => void): () => void {
+    this.#onCommit.add(heard)
+    return () => this.#onCommit.delete(heard)
   }
 
   /** Whether another process has changed the structure into one that we do not get along with. */
@@ -278,6 +290,7 @@ export class SqliteStore implements Store {
     if (written) {
       this.#commits++
       this.#mark?.reached(this.#seq)
+      for (const heard of this.#onCommit) heard()
     }
     return verdicts
   }

@@ -1,0 +1,39 @@
+import type { Model } from '../declare/model.ts'
+import type { Feed } from '../journal/feed.ts'
+import type { Position } from '../journal/position.ts'
+
+/**
+ * Positions as callers have them: with a fingerprint of the declarations. Where types, fields or rules are others by now,
+ * nobody can tell what somebody saw then, so such a position is gone.
+ */
+export class Positions {
+  readonly #feed: Feed
+  readonly #model: Model
+  #fingerprint: string | undefined
+
+  constructor(feed: Feed, model: Model) {
+    this.#feed = feed
+    this.#model = model
+  }
+
+  textOf(position: Position): string {
+    this.#fingerprint ??= fingerprintOf(this.#model)
+    return `${position}-${this.#fingerprint}`
+  }
+
+  /** The header of an answer whose data are read after this. None where the database does not tell how far it is. */
+  header(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
+    const recent = this.#feed.recent()
+    return typeof recent === 'string' ? this.#headerOf(recent) : recent.then((one) => this.#headerOf(one))
+  }
+
+  #headerOf(position: Position | undefined): Readonly<Record<string, string>> {
+    return position === undefined ? {} : { 'Takeback-Position': this.textOf(position) }
+  }
+}
+
+/** Of all that decides who sees what of the data. */
+function fingerprintOf({ entities, admins }: Model): string {
+  const told = [...entities.values()].map(({ name, access, fields }) => [name, access, fields])
+  return Bun.hash.rapidhash(JSON.stringify([admins, told])).toString(36)
+}

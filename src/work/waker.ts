@@ -1,0 +1,81 @@
+import { budget } from '../budget.ts'
+import type { Store } from '../store/store.ts'
+
+/** How often it looks whether other processes have committed something, where the database has no notices. */
+const GLANCE_MS = 50
+
+/**
+ * Wakes whoever follows the journal: soon after a commit of any process, at most once in `wakeGatherMs`, and once a second
+ * in any case. A call says that there may be something new, no more: what is new is read from the journal. Costs nothing
+ * while nobody follows.
+ */
+export class Waker {
+  readonly #store: Store
+  readonly #followers = new Set<() => void>()
+  #stopHearing: (() => void) | undefined
+  #timer: Timer | undefined
+  #glance: Timer | undefined
+  #others = 0
+  #wokenAt = Number.NEGATIVE_INFINITY
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Calls `wake` whenever there may be something new in the journal, until the function that it returns is called. */
+  follow(wake: () => void): () => void {
+    this.#followers.add(wake)
+    if (this.#stopHearing === undefined) this.#start()
+    return () => {
+      this.#followers.delete(wake)
+      if (this.#followers.size === 0) this.stop()
+    }
+  }
+
+  #start(): void {
+    this.#stopHearing = this.#store.onCommit(() => this.#heard())
+    this.#others = this.#othersNow()
+    this.#glance = setInterval(() => this.#look(), GLANCE_MS)
+    this.#glance.unref()
+  }
+
+  #look(): void {
+    const others = this.#othersNow()
+    const isDue = performance.now() - this.#wokenAt >= budget.feedLookMs
+    if (others === this.#others && !isDue) return
+    this.#others = others
+    this.#heard()
+  }
+
+  /** Where the database cannot be read, whoever reads it is told. */
+  #othersNow(): number {
+    try {
+      return this.#store.others
+    } catch {
+      return this.#others
+    }
+  }
+
+  #heard(): void {
+    if (this.#timer !== undefined) return
+    const since = performance.now() - this.#wokenAt
+    this.#timer = setTimeout(() => this.#wake(), Math.max(0, budget.wakeGatherMs - since))
+    this.#timer.unref()
+  }
+
+  #wake(): void {
+    this.#timer = undefined
+    this.#wokenAt = performance.now()
+    for (const wake of this.#followers) wake()
+  }
+
+  /** Nobody is woken any more. */
+  stop(): void {
+    this.#followers.clear()
+    this.#stopHearing?.()
+    this.#stopHearing = undefined
+    clearTimeout(this.#timer)
+    clearInterval(this.#glance)
+    this.#timer = undefined
+  }
+}

@@ -1,8 +1,21 @@
 /** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
 export type {
+  CheckedEntities,
+  IndexPath,
+  ItemOf,
+  LoginName,
+  LoginNames,
+  TextPath,
+  UniquePath,
+} from './declare/checked.ts'
+export type {
   Action,
   AppDeclaration,
+  AppOptions,
+  Declared,
+  Entities,
   EntityDeclaration,
+  EntityOptions,
   FieldDeclaration,
   Fields,
   ListDeclaration,

@@ -29,7 +29,9 @@ export function withAdmins<const E extends AppDeclaration['entities']>(
   entities: E,
   more: Pick<AppDeclaration, 'journal' | 'trash'> = {},
 ) {
-  return app({ admins: 'admins', entities: { admins, ...entities }, ...more })
+  const all: AppDeclaration['entities'] = { admins, ...entities }
+  // What E is, nobody knows here: TypeScript checks its names where they are literal.
+  return app({ admins: 'admins', entities: all, ...more }) as AppDeclaration<{ admins: typeof admins } & E>
 }
 
 const named = entity({ login: { userType: 'admin' }, fields: { name: text({ optional: true }) } })

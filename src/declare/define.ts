@@ -1,3 +1,12 @@
+import type {
+  CheckedEntities,
+  IndexPath,
+  ItemOf,
+  LoginName,
+  LoginNames,
+  TextPath,
+  UniquePath,
+} from './checked.ts'
 import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
@@ -39,12 +48,12 @@ export interface ObjectOptions extends FieldRules {
   /** Its old name: a rename keeps the data. */
   readonly was?: string
 }
-export interface ListOptions extends FieldOptions {
+export interface ListOptions<Item = unknown> extends FieldOptions {
   /** The least number of items. */
   readonly min?: number
   /** The greatest number of items. */
   readonly max?: number
-  readonly default?: readonly unknown[]
+  readonly default?: readonly Item[]
 }
 export interface RefOptions extends FieldRules {
   /** May be left out, and is `null` then. */
@@ -92,82 +101,93 @@ export type FieldDeclaration =
 /** Only known options: TypeScript would accept others where the options are inferred. */
 type Only<Options, Known> = Options & { readonly [Name in Exclude<keyof Options, keyof Known>]: never }
 
+/** Inferred from what is given, never from where the result is used: there it could be any declaration. */
+type Given<T> = [T] extends [infer Same extends T] ? Same : never
+
+/** A field with exactly the options that were given. */
+export type Declared<Type extends string, Options> = Given<Options> & { readonly type: Type }
+
+// biome-ignore lint/complexity/noBannedTypes: no options were given.
+type None = {}
+
 /** Text. Length is counted in characters. */
-export const text = <const O extends TextOptions>(options?: Only<O, TextOptions>) => declare('text', options)
+export const text = <const O extends TextOptions = None>(options?: Only<O, TextOptions>) =>
+  declare<'text', O>('text', options)
 /** An e-mail address. */
-export const email = <const O extends AddressOptions>(options?: Only<O, AddressOptions>) =>
-  declare('email', options)
+export const email = <const O extends AddressOptions = None>(options?: Only<O, AddressOptions>) =>
+  declare<'email', O>('email', options)
 /** An `http` or `https` address. */
-export const url = <const O extends AddressOptions>(options?: Only<O, AddressOptions>) =>
-  declare('url', options)
+export const url = <const O extends AddressOptions = None>(options?: Only<O, AddressOptions>) =>
+  declare<'url', O>('url', options)
 /** A whole number within ±(2^53 − 1). */
-export const integer = <const O extends NumberOptions>(options?: Only<O, NumberOptions>) =>
-  declare('integer', options)
+export const integer = <const O extends NumberOptions = None>(options?: Only<O, NumberOptions>) =>
+  declare<'integer', O>('integer', options)
 /** A double-precision number. For money take `decimal`. */
-export const number = <const O extends NumberOptions>(options?: Only<O, NumberOptions>) =>
-  declare('number', options)
+export const number = <const O extends NumberOptions = None>(options?: Only<O, NumberOptions>) =>
+  declare<'number', O>('number', options)
 /** An exact decimal, a text in JSON: `"10.50"`. */
-export const decimal = <const O extends DecimalOptions>(options?: Only<O, DecimalOptions>) =>
-  declare('decimal', options)
+export const decimal = <const O extends DecimalOptions = None>(options?: Only<O, DecimalOptions>) =>
+  declare<'decimal', O>('decimal', options)
 /** `true` or `false`. */
-export const boolean = <const O extends BooleanOptions>(options?: Only<O, BooleanOptions>) =>
-  declare('boolean', options)
+export const boolean = <const O extends BooleanOptions = None>(options?: Only<O, BooleanOptions>) =>
+  declare<'boolean', O>('boolean', options)
 /** A calendar day: `"2026-12-31"`. */
-export const date = <const O extends TimeOptions>(options?: Only<O, TimeOptions>) => declare('date', options)
+export const date = <const O extends TimeOptions = None>(options?: Only<O, TimeOptions>) =>
+  declare<'date', O>('date', options)
 /** An instant, kept and shown in UTC with milliseconds: `"2026-12-31T18:00:00.000Z"`. */
-export const datetime = <const O extends TimeOptions>(options?: Only<O, TimeOptions>) =>
-  declare('datetime', options)
+export const datetime = <const O extends TimeOptions = None>(options?: Only<O, TimeOptions>) =>
+  declare<'datetime', O>('datetime', options)
 /** One of the given texts. */
-export const choice = <const V extends readonly string[], const O extends ChoiceOptions>(
+export const choice = <const V extends readonly string[], const O extends ChoiceOptions<V[number]> = None>(
   values: V,
   options?: Only<O, ChoiceOptions>,
 ) => declare('choice', { ...options, values } as O & { readonly values: V })
 /** Any JSON, kept as it is. */
-export const json = <const O extends JsonOptions>(options?: Only<O, JsonOptions>) => declare('json', options)
+export const json = <const O extends JsonOptions = None>(options?: Only<O, JsonOptions>) =>
+  declare<'json', O>('json', options)
 /** Can be written but never read: only its hash is stored. */
-export const secret = <const O extends SecretOptions>(options?: Only<O, SecretOptions>) =>
-  declare('secret', options)
+export const secret = <const O extends SecretOptions = None>(options?: Only<O, SecretOptions>) =>
+  declare<'secret', O>('secret', options)
 /** Fields under a common name; each has its own column. */
-export const object = <const F extends Fields, const O extends ObjectOptions>(
+export const object = <const F extends Fields, const O extends ObjectOptions = None>(
   fields: F,
   options?: Only<O, ObjectOptions>,
 ) => declare('object', { ...options, fields } as O & { readonly fields: F })
 /** A list of values of one type. A list of references is ordered and has no duplicates. */
-export const list = <const I extends FieldDeclaration, const O extends ListOptions>(
+export const list = <const I extends FieldDeclaration, const O extends ListOptions<ItemOf<I>> = None>(
   items: I,
   options?: Only<O, ListOptions>,
 ) => declare('list', { ...options, items } as O & { readonly items: I })
 /** A reference to an Entity of another type, or of the same: `{"id": 5}`. */
-export const ref = <const T extends string, const O extends RefOptions>(
+export const ref = <const T extends string, const O extends RefOptions = None>(
   target: T,
   options?: Only<O, RefOptions>,
 ) => declare('ref', { ...options, target } as O & { readonly target: T })
 
-function declare<const T extends string, O extends object>(
-  type: T,
-  options: O | undefined,
-): O & { readonly type: T } {
-  return Object.freeze({ ...options, type }) as O & { readonly type: T }
+function declare<const T extends string, O extends object>(type: T, options: O | undefined): Declared<T, O> {
+  return Object.freeze({ ...options, type }) as Declared<T, O>
 }
 
 export const actions = ['create', 'read', 'update', 'delete', 'restore', 'purge', 'history'] as const
 export type Action = (typeof actions)[number]
 
-export interface LoginDeclaration {
+export interface LoginDeclaration<UserType extends string = string> {
   /** What `user_type` says at login. */
-  readonly userType: string
+  readonly userType: UserType
   /** The minimum length of a password. Default 12, at least 8. */
   readonly passwordMin?: number
   /** Rules of the e-mail, as any field may have them. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
-export interface EntityDeclaration extends Labelled {
-  readonly fields: Fields
+/** One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in. */
+export interface EntityDeclaration<F extends Fields = Fields, UserType extends string = string>
+  extends Labelled {
+  readonly fields: F
+  /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
+  readonly login?: LoginDeclaration<UserType>
   /** The dot path of the text that names an Entity for people: `name`, `address.city`. */
   readonly title?: string
-  /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
-  readonly login?: LoginDeclaration
   /** Sets of dot paths whose values together must be unique among the live Entities. */
   readonly unique?: readonly (readonly string[])[]
   /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
@@ -181,22 +201,41 @@ export interface EntityDeclaration extends Labelled {
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
 }
 
-export interface AppDeclaration {
+/** The same as it is written: its paths must be those of its fields. In quotes, so that errors list them. */
+export interface EntityOptions<F extends Fields, UserType extends string>
+  extends EntityDeclaration<F, UserType> {
+  readonly title?: `${TextPath<F, UserType>}`
+  readonly unique?: readonly (readonly `${UniquePath<F, UserType>}`[])[]
+  readonly index?: readonly (readonly `${IndexPath<F, UserType>}`[])[]
+}
+
+export type Entities = Readonly<Record<string, EntityDeclaration>>
+
+export interface AppDeclaration<E = Entities> {
+  readonly entities: E
   /** The login type whose members pass every rule. */
   readonly admins?: string
-  readonly entities: Readonly<Record<string, EntityDeclaration>>
   /** How long deleted Entities are kept before they are purged. Default: forever. */
   readonly trash?: Keep
   /** How long the journal keeps old versions. Default: forever. */
   readonly journal?: Keep
 }
 
+/** The same as it is written: its names must be those of its Entity types. */
+export interface AppOptions<E> extends AppDeclaration<E> {
+  readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
+}
+
 /** Declares one Entity type. */
-export function entity<const E extends EntityDeclaration>(declaration: Only<E, EntityDeclaration>): E {
-  return Object.freeze(declaration)
+export function entity<const F extends Fields, const UserType extends string = never>(
+  declaration: EntityOptions<F, UserType>,
+): EntityDeclaration<Given<F>, Given<UserType>> {
+  return Object.freeze(declaration) as EntityDeclaration as EntityDeclaration<Given<F>, Given<UserType>>
 }
 
 /** Declares the whole backend: the default export of `takeback.config.ts`. */
-export function app<const A extends AppDeclaration>(declaration: Only<A, AppDeclaration>): A {
-  return Object.freeze(declaration)
+export function app<const E extends CheckedEntities<E, EntityDeclaration>>(
+  declaration: AppOptions<E>,
+): AppDeclaration<Given<E>> {
+  return Object.freeze(declaration) as AppDeclaration as AppDeclaration<Given<E>>
 }

@@ -66,7 +66,7 @@ function refuseUnfit(
   const single = [...walk(fields)].filter((field) => field.kind !== 'object')
   const known = [...single.map(columnOf), ...OWN]
   const unfit = single
-    .filter((field) => field.kind === 'value' && (field.secret || field.column === 'json'))
+    .filter((f) => f.kind === 'links' || (f.kind === 'value' && (f.secret || f.column === 'json')))
     .map(columnOf)
   for (const { column } of keys)
     if (!known.includes(column))

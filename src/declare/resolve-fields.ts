@@ -146,14 +146,14 @@ function isLinks(declaration: ListDeclaration): declaration is LinksDeclaration 
 }
 
 /** A declaration as it was written, and with the item of a list resolved. */
-interface Declared {
+interface WrittenField {
   readonly written: object
   readonly whole: ValueDeclaration
 }
 
 function resolveValue(
   name: string,
-  { written, whole: declaration }: Declared,
+  { written, whole: declaration }: WrittenField,
   place: FieldPlace,
   problems: Problems,
 ): Field | undefined {

@@ -188,6 +188,10 @@ test('every mistake has its dot path and what would be right', () => {
       'entities.rooms.index.0: "a" is of a type that cannot be indexed',
     ],
     [
+      inRooms({ a: list(ref('rooms')) }, { index: [['a']] }),
+      'entities.rooms.index.0: "a" is of a type that cannot be indexed',
+    ],
+    [
       inRooms({ a: json() }, { index: [['a']] }),
       'entities.rooms.index.0: "a" is of a type that cannot be indexed',
     ],

@@ -62,10 +62,10 @@ describe('the title of a type', () => {
     resolve(
       app({
         entities: {
-          houses: entity({
+          houses: {
             title,
             fields: { name: text(), size: integer(), place: object({ city: text() }) },
-          }),
+          },
         },
       }),
     )

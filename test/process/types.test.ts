@@ -25,6 +25,85 @@ export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
   things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
 export const builders = { ...t }`
 
+/** What is inferred is exactly what was given, also where nothing was. */
+const inferred = `import { app, choice, entity, integer, list, object, ref, text } from 'takeback'
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const backend = app({ admins: 'people', entities: {
+  people: entity({ login: { userType: 'person' }, fields: {}, unique: [['email']], title: 'email' }),
+  rooms: entity({ fields: { a: text(), o: object({ n: integer(), deep: object({ t: text({ max: 3 }) }) }),
+    l: list(text()), r: ref('rooms'), c: choice(['x', 'y'], { default: 'x' }), v: list(choice(['x', 'y']), { default: ['y'] }) },
+    unique: [['o.n', 'r.id']], index: [['-o.deep.t', 'created_at'], ['id']], title: 'o.deep.t' }),
+} })
+type F = (typeof backend)['entities']['rooms']['fields']
+export const all: [Same<keyof F['a'], 'type'>, Same<keyof F['o'], 'type' | 'fields'>, Same<keyof F['l'], 'type' | 'items'>,
+  Same<keyof F['r'], 'type' | 'target'>, Same<F['r']['target'], 'rooms'>, Same<F['c']['default'], 'x'>,
+  Same<F['o']['fields']['deep']['fields']['t']['max'], 3>] = [true, true, true, true, true, true, true]
+// Names that only the program knows are let through.
+const some: Record<string, ReturnType<typeof entity>> = { rooms: entity({ fields: { a: ref(String('x')) } }) }
+export const dynamic = app({ admins: String('x'), entities: some })`
+
+const wrong = `import { app, choice, datetime, entity, everyone, integer, json, list, object, ref, text } from 'takeback'
+const rooms = entity({ fields: { title: text() } })
+const fields = { room: ref('rooms'), starts_at: datetime(), place: object({ city: text() }), any: json(), tags: list(text()) } as const
+// @ts-expect-error: an Entity type that is not declared
+export const a = app({ entities: { rooms, bookings: entity({ fields: { room: ref('romms') } }) } })
+// @ts-expect-error: the same in a list of an object
+export const b = app({ entities: { rooms, bookings: entity({ fields: { o: object({ l: list(ref('romms')) }) } }) } })
+// @ts-expect-error: the same without a call of entity
+export const c = app({ entities: { rooms, bookings: { fields: { room: ref('romms', { optional: true }) } } } })
+// @ts-expect-error: admins that are not declared
+export const d = app({ admins: 'admin', entities: { admins: entity({ login: { userType: 'admin' }, fields: {} }) } })
+// @ts-expect-error: admins that cannot log in
+export const e = app({ admins: 'rooms', entities: { rooms, people: entity({ login: { userType: 'p' }, fields: {} }) } })
+// @ts-expect-error: an option of app that is not known
+export const f = app({ admin: 'rooms', entities: { rooms } })
+// @ts-expect-error: an option of login that is not known
+export const g = entity({ login: { userType: 'p', passwordMn: 8 }, fields: {} })
+// @ts-expect-error: a path that is not there
+export const h = entity({ fields, unique: [['room.id', 'start_at']] })
+// @ts-expect-error: a reference without its id
+export const i = entity({ fields, unique: [['room']] })
+// @ts-expect-error: a type that cannot be unique
+export const j = entity({ fields, unique: [['any']] })
+// @ts-expect-error: a list cannot be sorted by
+export const k = entity({ fields, index: [['-tags']] })
+// @ts-expect-error: a path inside an object
+export const l = entity({ fields, index: [['place.town']] })
+// @ts-expect-error: the e-mail of a type without login
+export const m = entity({ fields, title: 'email' })
+// @ts-expect-error: a title that is no text
+export const n = entity({ fields, title: 'starts_at' })
+// @ts-expect-error: a default that is no choice
+export const o = choice(['open', 'held'], { default: 'opn' })
+// @ts-expect-error: an example that is no choice
+export const p = choice(['open', 'held'], { example: 'opn' })
+// @ts-expect-error: a default of a list that is no choice
+export const q = list(choice(['open', 'held']), { default: ['opn'] })
+// @ts-expect-error: search is for texts
+export const r = integer({ search: true })
+// @ts-expect-error: an action that is not known
+export const s = entity({ fields, access: { list: everyone } })`
+
+/** As many Entity types as this, each with 20 fields. */
+function large(count: number): string {
+  const kinds = (type: number, at: number) => [
+    `text({ max: ${at + 10}, search: true })`,
+    `integer({ min: 1, default: ${at} })`,
+    `ref('type${(type + at) % count}', { optional: true, onDelete: 'clear' })`,
+    `choice(['a${at}', 'b', 'c'], { default: 'b' })`,
+    `object({ city: text(), zip: text({ optional: true }), country: ref('type0') }, { optional: true })`,
+    `list(ref('type${type}', { onDelete: 'clear' }), { default: [] })`,
+    `datetime({ optional: true })`,
+  ]
+  const types = Array.from({ length: count }, (_, type) => {
+    const fields = Array.from({ length: 20 }, (_, at) => `field${at}: ${kinds(type, at)[at % 7]}`)
+    return `type${type}: entity({ fields: { ${fields.join(', ')} }, unique: [['field0', 'field1']],
+      index: [['field1', '-field6']], title: 'field4.city', access: { update: 'id == me.id' } })`
+  })
+  return `import { app, choice, datetime, entity, integer, list, object, ref, text } from 'takeback'
+    export default app({ entities: { ${types.join(',\n')} } })`
+}
+
 const settings = [
   ['--module', 'nodenext', '--target', 'es2022'],
   ['--module', 'preserve', '--moduleResolution', 'bundler', '--target', 'es2022'],
@@ -58,7 +137,46 @@ test('so does one that is exported with its types', () => {
       expect(check(config, [...flags, '--declaration', '--verbatimModuleSyntax'])).toBe('')
 })
 
-test('and mistakes in it are found before it is served', () => {
+test('types are inferred from what is given, and mistakes are found before it is served', () => {
+  for (const config of [inferred, wrong]) expect(check(config, settings[0] ?? [])).toBe('')
+})
+
+test('the message of a mistake has its place, the wrong name and the right ones', () => {
+  const said = check(wrong.replaceAll('// @ts-expect-error', '//'), settings[0] ?? [])
+  const lines = said.split('\n')
+  const after = (place: RegExp) =>
+    lines
+      .slice(lines.findIndex((line) => place.test(line)))
+      .slice(0, 3)
+      .join('\n')
+  expect(after(/^takeback.config.ts\(5,/)).toMatch(
+    /'fields.room.target'[\s\S]*'"romms"' is not assignable to type '"bookings" \| "rooms"'/,
+  )
+  expect(after(/^takeback.config.ts\(7,/)).toMatch(
+    /'fields.o.fields.l.items.target'[\s\S]*'"bookings" \| "rooms"'/,
+  )
+  expect(after(/^takeback.config.ts\(11,/)).toContain(`Type '"admin"' is not assignable to type '"admins"'`)
+  expect(after(/^takeback.config.ts\(19,/)).toContain(
+    `Type '"start_at"' is not assignable to type '"place.city" | "room.id" | "starts_at"'`,
+  )
+  expect(after(/^takeback.config.ts\(33,/)).toContain(
+    `Type '"opn"' is not assignable to type '"held" | "open"`,
+  )
+})
+
+test('checking a declaration takes work in proportion to its size', () => {
+  const work = (count: number) => {
+    const said = check(large(count), [...(settings[1] ?? []), '--extendedDiagnostics'])
+    expect(said).not.toContain('error')
+    return Number(/Instantiations:\s+(\d+)/.exec(said)?.[1])
+  }
+  const [some, many] = [work(25), work(100)]
+  expect(many / some).toBeLessThan(4.4)
+  // TypeScript needs about half as much for the fields alone.
+  expect(many / 2000).toBeLessThan(180)
+})
+
+test('options that do not exist are found', () => {
   const wrong = right
     .replace('max: 200', 'mx: 200')
     .replace("'cascade'", "'cascad'")

@@ -30,11 +30,12 @@ export interface AddressOptions extends FieldOptions {
   readonly search?: boolean
   readonly default?: string
 }
-export interface ChoiceOptions extends FieldOptions {
+export interface ChoiceOptions<Value extends string = string> extends FieldOptions {
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
   readonly search?: boolean
-  readonly default?: string
+  readonly default?: Value
+  readonly example?: Value
 }
 export interface TextDeclaration extends TextOptions {
   readonly type: 'text'

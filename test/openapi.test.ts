@@ -184,6 +184,7 @@ describe('the OpenAPI document', () => {
       'login',
       'loginByUsername',
       'createUsers',
+      'upsertUsers',
       'listCountries',
       'summariseCountries',
       'readCountries',

@@ -59,7 +59,7 @@ const part: JsonSchema = {
     path: {
       ...text,
       description:
-        '`/api/<entity>/` for POST, `/api/<entity>/<id>/` for the other methods. DELETE also takes `?restore=1` and `?purge=1`.',
+        '`/api/<entity>/` for POST, `/api/<entity>/<id>/` for the other methods. DELETE also takes `?restore=1` and `?purge=1`. PUT to `/api/<entity>/?match=…` replaces or creates.',
     },
     body: { type: 'object', additionalProperties: true, description: 'The body of that request.' },
     if_match: { type: ['string', 'null'], description: 'The value of an `If-Match` header.' },

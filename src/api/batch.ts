@@ -8,10 +8,10 @@ import { batchSchemas, describeBatch } from './batch-description.ts'
 import { lockAhead } from './batch-locks.ts'
 import { type Answer, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
-import { refuseNumber } from './create-many.ts'
 import { OPERATIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
+import { refuseNumber } from './list-body.ts'
 import { transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { Query } from './query.ts'
@@ -20,6 +20,7 @@ import { remove, removeEntity } from './remove.ts'
 import { signsUp } from './sign-up.ts'
 import { isTagList, TAGS_EXPECTED } from './tags.ts'
 import { parseIfMatch, update } from './update.ts'
+import { upsert, upsertEntity } from './upsert.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 
@@ -27,9 +28,9 @@ const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
 interface BatchPart {
   readonly method: (typeof METHODS)[number]
   readonly plan: Plan
-  /** From the path: a number, or a reference to an earlier part. */
+  /** From the path: a number, or a reference to an earlier part. None for a create and an upsert. */
   readonly id: string | undefined
-  readonly query: Query<(typeof removeEntity.takes)[number]>
+  readonly query: Query
   readonly body: unknown
   readonly ifMatch: string | null
 }
@@ -83,6 +84,8 @@ function* runPart(
   const body = fillIn(sentBody, '', filling)
   if (errors.size > 0) throw invalid(errors)
   if (method === 'POST') return yield* create(plan, actor, body, { query, operation })
+  if (sentId === undefined)
+    return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation })
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
   const manner = method === 'PATCH' ? 'partial' : 'replace'
@@ -114,7 +117,7 @@ class Lazy {
 export function signUpsIn(context: Context, actor: Actor, sent: unknown): number {
   if (actor.kind !== 'nobody' || !Array.isArray(sent)) return 0
   const parts = sent.slice(0, budget.batchParts).map((one) => parsePart(context, one, new Map()))
-  return parts.filter((part) => part?.method === 'POST' && signsUp(part.plan, actor)).length
+  return parts.filter((part) => part?.id === undefined && part && signsUp(part.plan, actor)).length
 }
 
 /** Reports all errors in the parts themselves at once. */
@@ -139,12 +142,10 @@ function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart |
     if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
   const method = METHODS.find((one) => one === sent.method)
   if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
-  const place = parsePlace(context, sent.path, {
-    takes: method === 'DELETE' ? removeEntity.takes : [],
-    errors,
-  })
+  const place = parsePlace(context, sent.path, method, errors)
   if (method === undefined || place === undefined) return undefined
-  if ((method === 'POST') !== (place.id === undefined)) note(errors, 'method', 'is not allowed for this path')
+  if (method === 'POST' ? place.id !== undefined : method !== 'PUT' && place.id === undefined)
+    note(errors, 'method', 'is not allowed for this path')
   if (method === 'DELETE') {
     if (sent.body !== undefined) note(errors, 'body', 'is not allowed with DELETE')
   } else if (sent.body === undefined) note(errors, 'body', 'is required')
@@ -168,7 +169,8 @@ const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
 function parsePlace(
   context: Context,
   path: unknown,
-  { takes, errors }: { takes: typeof removeEntity.takes; errors: Errors },
+  method: BatchPart['method'] | undefined,
+  errors: Errors,
 ): Pick<BatchPart, 'plan' | 'id' | 'query'> | undefined {
   const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
   const plan = context.plans.get(name)
@@ -176,7 +178,9 @@ function parsePlace(
     return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
   if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
-  return { plan, id, query: new Query(parameters, takes) }
+  const upserts = method === 'PUT' && id === undefined
+  const takes = upserts ? upsertEntity.takes : method === 'DELETE' ? removeEntity.takes : []
+  return { plan, id, query: new Query<string>(parameters, takes) }
 }
 
 export const writeBatch = serverEndpoint({

@@ -23,6 +23,8 @@ export interface Description {
   readonly summary: string
   readonly description: string
   readonly body?: { readonly schema: JsonSchema; readonly example: unknown }
+  /** The query of its example, if it needs one. */
+  readonly query?: string
   readonly answers: readonly Success[]
   /** How it can fail, besides the failures that any call can have. */
   readonly codes: readonly Code[]

@@ -1,6 +1,6 @@
 import type { Action } from '../declare/define.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { Model } from '../declare/model.ts'
+import type { EntityType, Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Actor, passesRules } from '../plan/viewer/actor.ts'
@@ -56,6 +56,8 @@ interface EntityEndpointOf<Name extends ParameterName> extends Described<Name, A
   readonly rule: { readonly all: readonly Action[] } | { readonly any: readonly Action[] }
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(plan: Plan): boolean
+  /** Of which types the document and the page show it. Default: of all. */
+  shownFor?(type: EntityType): boolean
   run(context: Context, plan: Plan, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
 }
 

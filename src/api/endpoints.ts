@@ -15,6 +15,7 @@ import { redoLast, undoLast } from './stack.ts'
 import { summariseEntities } from './summary.ts'
 import { undoOperation, undoOperations } from './undo.ts'
 import { patchEntity, replaceEntity } from './update.ts'
+import { upsertEntity } from './upsert.ts'
 
 /** The whole API, in the order in which it is shown. */
 export const endpoints: Endpoints = {
@@ -38,6 +39,7 @@ export const endpoints: Endpoints = {
     listEntities, // GET /api/{entity}/
     summariseEntities, // GET /api/{entity}/summary/
     createEntity, // POST /api/{entity}/
+    upsertEntity, // PUT /api/{entity}/
     readEntity, // GET /api/{entity}/{id}/
     patchEntity, // PATCH /api/{entity}/{id}/
     replaceEntity, // PUT /api/{entity}/{id}/

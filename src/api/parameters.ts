@@ -137,6 +137,7 @@ export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as
  */
 export const typed = {
   search: ['search'],
+  match: ['match'],
   sort: ['sort'],
   fields: ['fields'],
   expand: ['expand'],

@@ -34,7 +34,7 @@ import { parseWith } from './undo.ts'
 
 interface Removal {
   readonly id: number
-  readonly query: Query<'restore' | 'purge' | 'with' | 'dry_run'>
+  readonly query: Query
   readonly when: Preconditions
   /** The operation that it belongs to, if any. */
   readonly operation?: string

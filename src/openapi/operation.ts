@@ -17,6 +17,8 @@ export interface Operation {
   readonly open: boolean
   readonly parameters: readonly (Parameter | SharedParameter)[]
   readonly body: (NonNullable<Description['body']> & { readonly optional: boolean }) | undefined
+  /** The query of its example. */
+  readonly query: string
   readonly types: readonly string[]
   readonly answers: readonly Success[]
   readonly codes: readonly Code[]

@@ -52,7 +52,8 @@ export function operationsOf(model: Model, { server, entity }: Endpoints = endpo
 
 function ofEntity(model: Model, type: EntityType, all: readonly EntityEndpoint[]): Operation[] {
   const about = aboutEntity(model, type)
-  return all.map((one) => {
+  const shown = all.filter(({ shownFor }) => shownFor?.(type) ?? true)
+  return shown.map((one) => {
     const said = one.describe(about)
     const { rule } = one
     return {
@@ -82,11 +83,12 @@ function commonOf(
   { method, body, expired, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
   said: ReturnType<ServerEndpoint['describe']>,
 ): Common {
-  const { summary, description, answers, codes } = said
+  const { summary, description, answers, codes, query = '' } = said
   return {
     method,
     summary,
     description,
+    query,
     answers,
     types: produces,
     body: said.body && { ...said.body, optional: body === 'optional' },

@@ -23,11 +23,14 @@ function prose(text: string): Content {
 
 const AN_OPERATION = '01a1ddee-4c20-7471-b666-e716462ff2c3'
 
-function callExample({ method, path, open, body, answers }: Operation): Content {
+function callExample({ method, path, query, open, body, answers }: Operation): Content {
   const id = path.startsWith('/api/operations/') ? AN_OPERATION : '1'
   // A batch may be open to everyone, but the writes in this example may not.
   const token = !open || path === '/api/batch/'
-  const asked = figure('Shell', curl(path.replace('{id}', id), { method, token, body: body?.example }))
+  const asked = figure(
+    'Shell',
+    curl(path.replace('{id}', id) + query, { method, token, body: body?.example }),
+  )
   return [asked, ...answers.slice(0, 1).map(answerTo)]
 }
 

@@ -15,6 +15,7 @@ import { readablePaths, shapes } from '../plan/condition/query.ts'
 import { searchedPaths } from '../plan/read/search.ts'
 import { NUMBERS, ORDERED } from '../plan/read/summary.ts'
 import { ownColumns } from '../plan/tables/columns.ts'
+import { uniqueSets } from '../plan/write/match.ts'
 
 /** A parameter that all types share, by its key in `shared`. */
 export interface SharedParameter {
@@ -34,6 +35,7 @@ export function parametersOf(
 ): (Parameter | SharedParameter)[] {
   const ofType: Record<keyof typeof typed, () => Parameter[]> = {
     search: () => searchParameters(type),
+    match: () => [matchParameter(type)],
     sort: () => [sortParameter(type, model)],
     fields: () => [fieldsParameter(type)],
     expand: () => expandParameters(type, model),
@@ -61,6 +63,13 @@ function sortParameter(type: EntityType, model: Model): Parameter {
   const paths = [...comparablesOf(type).keys(), ...sizes].flatMap((path) => [path, `-${path}`])
   const parameter = severalOf('sort', 'The dot paths to sort by; `-` for descending. Default: `id`.', paths)
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
+}
+
+/** The unique values of a type, by which an Entity is found. */
+function matchParameter(type: EntityType): Parameter {
+  const sets = uniqueSets(type).map(({ paths }) => paths.join(','))
+  const description = 'The dot paths of values that are unique, alone or together.'
+  return { ...query('match', description, { type: 'string', enum: sets }), required: true }
 }
 
 /** A value that lists can be filtered and sorted by. */

@@ -14,7 +14,7 @@ import type { Legacy } from '../tables/graph.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { type Disclosure, disclosureFor } from '../viewer/disclosure.ts'
 import { sightsOf } from '../viewer/sight.ts'
-import type { Viewer } from '../viewer/viewer.ts'
+import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import { compileWrites, type WritePlan } from '../write/write.ts'
 import { type BodyCheck, compileBodyCheck } from './body-check.ts'
 import { compileKnown, type KnownPlan, seenFields } from './known.ts'
@@ -81,19 +81,28 @@ export function compileView(viewing: Viewing): View {
     changeable: changeable === yes ? undefined : rules.flagsOf([changeable], type),
     shown,
     lists: listsOf(viewing, rules, shown, may.read),
-    writes: compileWrites(type, dialect, {
-      create: (rowSource) => rule('create', rowSource),
-      update: (rowSource) => rule('update', rowSource),
-      field: (path, rowSource, action) => rules.asked(viewer.mayField(type, path, action), rowSource),
-      sights: (rowSource) => sights.rules.map((one) => rules.condition(one, rowSource)),
-      disclosure,
-    }),
+    writes: writesOf(viewing, rules, disclosure),
     ...compileKnown(type, read, dialect, {
       guard: (expression) => rules.condition(expression, rowOf(type)),
       history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),
     }),
     state: stateStatement(viewing, rules, may, shown),
   }
+}
+
+function writesOf({ type, viewer, dialect }: Viewing, rules: RuleSql, disclosure: Disclosure): WritePlan {
+  const sights = sightsOf(type, viewer).rules
+  const all = (asked: readonly Expression[], rowSource: RowSource) =>
+    asked.flatMap((one) => rules.asked(one, rowSource) ?? [])
+  return compileWrites(type, dialect, {
+    create: (rowSource) => rules.asked(viewer.may(type, 'create'), rowSource),
+    update: (rowSource) => rules.asked(viewer.may(type, 'update'), rowSource),
+    field: (path, rowSource, action) => rules.asked(viewer.mayField(type, path, action), rowSource),
+    seen: (rowSource, columns) =>
+      all([viewer.may(type, 'read'), ...columns.map((one) => columnRule(viewer, type, one))], rowSource),
+    sights: (rowSource) => sights.map((one) => rules.condition(one, rowSource)),
+    disclosure,
+  })
 }
 
 function mayAll(type: EntityType, viewer: Viewer): View['may'] {

@@ -4,7 +4,7 @@ import { isRequired } from '../../declare/values.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
-import type { RowSource } from '../condition/row-source.ts'
+import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { journalling } from '../past/journal.ts'
 import { type BodyColumn, bodyColumns, ownColumns } from '../tables/columns.ts'
@@ -13,10 +13,11 @@ import type { Disclosure } from '../viewer/disclosure.ts'
 import type { Sight } from '../viewer/sight.ts'
 import { compileFaults, type FaultsPlan } from './faults.ts'
 import { insertSql } from './insert.ts'
+import { compileMatches, type MatchPlan } from './match.ts'
 import { defaultParams, updatedRow, updateShape, updateSql } from './update.ts'
 
 /** The steps that create and update Entities of one type, and the statements that explain a refusal. */
-export interface WritePlan extends FaultsPlan {
+export interface WritePlan extends FaultsPlan, MatchPlan {
   /** `guarded`: the dot paths in the body that have rules of their own. */
   create(guarded?: readonly string[]): readonly Step[]
   /** Updates the columns that are among the parameters. Compiled once for each set of columns. */
@@ -42,6 +43,8 @@ export interface WriteRules {
   create(rowSource: RowSource): Sql | undefined
   update(rowSource: RowSource): Sql | undefined
   field(path: string, rowSource: RowSource, action: 'write' | 'change'): Sql | undefined
+  /** Under which a row is seen, and these columns of it. */
+  seen(rowSource: RowSource, columns: readonly string[]): readonly Sql[]
   /** The conditions behind a `Sight`. */
   sights(rowSource: RowSource): readonly Sql[]
   readonly disclosure: Disclosure
@@ -69,6 +72,10 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
     ),
     ...compileFaults(type, columns, dialect, rules.disclosure),
+    ...compileMatches(type, columns, dialect, {
+      disclosure: rules.disclosure,
+      seen: (set) => rules.seen(rowOf(type), set),
+    }),
   }
 }
 

@@ -15,6 +15,8 @@ import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { scriptHash } from './openapi/page-script.ts'
 import { compilePlans } from './plan/compile.ts'
+import { brokenChecks } from './plan/condition/checks.ts'
+import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
 import { Origins } from './serve/http/origins.ts'
@@ -25,6 +27,7 @@ import { type BoundServer, bindServer } from './serve/http/server.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import { ServiceTime } from './store/service-time.ts'
+import type { Store } from './store/store.ts'
 import * as takeback from './takeback.ts'
 import { Runner } from './work/runner.ts'
 import { Waker } from './work/waker.ts'
@@ -114,10 +117,8 @@ export async function openApp(
   try {
     // Refusals come before the database is changed.
     const secret = config.secret ?? (await store.secret())
-    const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back })
-    store.serve(generation)
+    const legacy = await migrateTo(model, store, back)
     const signing = secret ?? (await store.keepSecret())
-    const legacy = legacyOf(migration.held, model, steps)
     const opened: Opened = {
       model,
       plans: compilePlans(model, store.dialect, legacy),
@@ -142,6 +143,14 @@ export async function openApp(
     await store.close()
     throw error
   }
+}
+
+/** Brings the database to the declaration, and tells what it has from former ones. */
+async function migrateTo(model: Model, store: Store, back: boolean): Promise<Legacy> {
+  const broken = brokenChecks(model, store.dialect)
+  const { migration, generation, steps } = await migrate(store.structure, tablesOf(model), { back, broken })
+  store.serve(generation)
+  return legacyOf(migration.held, model, steps)
 }
 
 function closeOpened({ waker, store }: Opened): Promise<void> {

@@ -1,6 +1,7 @@
 /** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
 export type {
   CheckedEntities,
+  FieldPath,
   IndexPath,
   ItemOf,
   LoginName,
@@ -12,6 +13,7 @@ export type {
   Action,
   AppDeclaration,
   AppOptions,
+  CheckDeclaration,
   Declared,
   Entities,
   EntityDeclaration,

@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test'
 import type { AppDeclaration } from '../src/declare/define.ts'
 import { resolve } from '../src/declare/resolve.ts'
+import { brokenChecks } from '../src/plan/condition/checks.ts'
 import { tablesOf } from '../src/plan/tables/schema.ts'
 import { preview } from '../src/store/migration/migrate.ts'
 import { TestServer } from './harness.ts'
@@ -27,7 +28,9 @@ export function changing(store: string) {
   const planOf = async (server: TestServer, declaration: AppDeclaration) => {
     const opened = await server.openStore()
     try {
-      return (await preview(opened.structure, tablesOf(resolve(declaration)))).lines
+      const model = resolve(declaration)
+      const broken = brokenChecks(model, opened.dialect)
+      return (await preview(opened.structure, tablesOf(model), broken)).lines
     } finally {
       await opened.close()
     }

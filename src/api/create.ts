@@ -51,7 +51,7 @@ export function* create(
       return entityAnswer(201, plan, shown, params.$operation)
     }
     yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
-    yield* noteFaults(plan, actor, { params, self: 0, errors })
+    yield* noteFaults(plan, actor, { params, self: 0, manner: { guarded }, errors })
     if (errors.size > 0) throw invalid(errors)
   }
   throw new Failure('busy')

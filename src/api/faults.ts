@@ -4,8 +4,10 @@ import { hashSecret } from '../account/passwords.ts'
 import { yes } from '../declare/cel/expression.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { faultOfOwn } from '../declare/fields/password.ts'
+import type { EntityCheck } from '../declare/model.ts'
 import { type Errors, invalid, isOverfull, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { noteBroken } from '../plan/condition/checks.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { WritePlan } from '../plan/write/write.ts'
@@ -14,15 +16,38 @@ import type { Params } from '../store/dialect.ts'
 import { askedBy, refusal } from './context.ts'
 import { valueAt } from './merge.ts'
 
-/** Adds what only the database knows: references to nothing, values that are taken. */
+/** Adds what only the database knows: references to nothing, values that are taken, checks that fail. */
 export function* noteFaults(
   plan: Plan,
   actor: Actor,
-  { params, self, errors }: Pick<Faulty, 'params' | 'self' | 'errors'>,
+  { params, self, manner, errors }: Pick<Faulty, 'params' | 'self' | 'manner' | 'errors'>,
 ): Act<void> {
   const known = { ...soundOf(plan, params, errors), $id: self }
-  const { writes } = plan.view(actor)
+  const { writes, disclosure } = plan.view(actor)
+  const broken = yield* brokenBy(plan, actor, { params, self, manner, errors })
   writes.explain(yield* read(writes.faults(known), known), errors)
+  for (const check of broken) noteBroken(errors, check, { type: plan.type, disclosure })
+}
+
+/** The checks that fail, of those that can be evaluated. */
+function* brokenBy(
+  plan: Plan,
+  actor: Actor,
+  { params, self, manner, errors }: Pick<Faulty, 'params' | 'self' | 'manner' | 'errors'>,
+): Act<readonly EntityCheck[]> {
+  const { writes } = plan.view(actor)
+  if (writes.checks.length === 0 || isOverfull(errors)) return []
+  const bound = { ...params, $id: self }
+  const statement = writes.broken(bound, manner, (column) => isFaulty(column, errors))
+  const [row = []] = yield* read(statement, bound)
+  return writes.checks.filter((_, at) => Number(row[at]) === 1)
+}
+
+/** Whether a column has an error, or something in it, or the object around it. */
+function isFaulty(column: string, errors: Errors): boolean {
+  return [...errors.keys()].some(
+    (path) => path === column || path.startsWith(`${column}.`) || column.startsWith(`${path}.`),
+  )
 }
 
 /** The parameters that passed all checks. */
@@ -81,7 +106,7 @@ export function* refuseFaulty(
   if (isOverfull(errors)) throw invalid(errors)
   // Only callers whom the rule allows learn what the database finds, judged by the valid part of the body.
   if (yield* isAllowed(plan, actor, { action, params, self, manner, errors }))
-    yield* noteFaults(plan, actor, { params, self, errors })
+    yield* noteFaults(plan, actor, { params, self, manner, errors })
   throw invalid(errors)
 }
 

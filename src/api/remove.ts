@@ -1,5 +1,6 @@
 import { type Errors, Failure, invalid } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
+import { UNMET } from '../plan/past/amendment.ts'
 import { operationColumns } from '../plan/past/operations.ts'
 import { reachOf } from '../plan/tables/graph.ts'
 import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
@@ -110,6 +111,11 @@ function* deleteEntity(
   if (outcome.done) return entityAnswer(200, plan, entityRow(outcome.rows[0]), params.$operation)
   if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
   if (outcome.step === 'held') throw heldBy(plan, actor, outcome.rows, 'delete')
+  if (outcome.step === UNMET) {
+    const errors: Errors = new Map()
+    plan.view(actor).removals.explainUnmet(outcome.rows, errors, params.$id)
+    throw new Failure('in_use', { errors })
+  }
   const state = yield* removable(plan, 'delete', actor, params)
   return state.deletion === null ? undefined : entityAnswer(200, plan, state)
 }
@@ -130,6 +136,10 @@ function* restoreEntity(
   if (outcome.step === 'dead') {
     removals.explainDead(outcome.rows, errors, params.$id)
     throw new Failure('target_deleted', { errors })
+  }
+  if (outcome.step === UNMET) {
+    removals.explainUnmet(outcome.rows, errors, params.$id)
+    throw invalid(errors)
   }
   if (outcome.step === 'unique') {
     const conflicts = yield* read(removals.conflicts, params)

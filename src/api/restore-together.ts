@@ -1,4 +1,5 @@
-import { type Errors, Failure } from '../errors.ts'
+import { type Errors, Failure, invalid } from '../errors.ts'
+import { UNMET } from '../plan/past/amendment.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import { allowed, type Context, operationOf, stateOf } from './context.ts'
@@ -35,7 +36,11 @@ export function* restoreTogether(
     const errors: Errors = new Map()
     if (outcome.step === 'unique') {
       removals.explainConflicts(yield* read(removals.conflicts, restoring), errors, id)
-      throw new Failure('invalid_data', { errors })
+      throw invalid(errors)
+    }
+    if (outcome.step === UNMET) {
+      removals.explainUnmet(outcome.rows, errors, id)
+      throw invalid(errors)
     }
     if (outcome.step !== 'dead') throw new Failure('busy')
     removals.explainDead(outcome.rows, errors, id)

@@ -4,7 +4,7 @@ import { addSentences, type Conflicts, explainObstacle } from '../journal/confli
 import { groupsOf, type Reversal, revertTo } from '../journal/reversal.ts'
 import { Snapshot } from '../journal/versions.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type AmendmentGroup, FORBIDDEN, MOVED } from '../plan/past/amendment.ts'
+import { type AmendmentGroup, FORBIDDEN, MOVED, UNMET } from '../plan/past/amendment.ts'
 import { versionColumns } from '../plan/past/history.ts'
 import type { EntityState } from '../plan/view/entity-row.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
@@ -136,6 +136,10 @@ class Revert {
       return withUnmapped(entityAnswer(200, this.#plan, fresh, operation.$operation), [...unmapped, ...lost])
     }
     if (outcome.step === FORBIDDEN) throw refusal(this.#plan, 'update', this.#actor, true)
+    if (outcome.step === UNMET) {
+      const sentences = outcome.rows.map((row) => explainObstacle(amend.obstacleOf(row), view.disclosure))
+      throw new Failure('cannot_undo', { errors: new Map([[`${this.#plan.type.name}/${id}`, sentences]]) })
+    }
     if (outcome.step !== MOVED) yield* this.#refuseObstructed(id, groups, params)
     return undefined
   }

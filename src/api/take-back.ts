@@ -10,13 +10,13 @@ import {
 } from '../journal/conflicts.ts'
 import { groupsOf, isEmpty, type Now, type Reversal, reverse, reversedEntity } from '../journal/reversal.ts'
 import { type Touched, touchedBy } from '../journal/versions.ts'
-import { type AmendmentGroup, amendParams, MOVED } from '../plan/past/amendment.ts'
+import { type AmendmentGroup, amendParams, MOVED, UNMET } from '../plan/past/amendment.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import type { View } from '../plan/view/view.ts'
 import { type Actor, userOf } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
-import type { Params } from '../store/dialect.ts'
+import type { Params, Row } from '../store/dialect.ts'
 import { askedBy, type Context, operationOf, TRIES } from './context.ts'
 import { Dependents } from './dependents.ts'
 import { knowledgeOf } from './knowledge.ts'
@@ -136,6 +136,7 @@ class TakeBack {
       if (outcome.done) return yield* this.#done(found.reversals, true)
       if (outcome.step === MOVED) return 'moved'
       if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
+      if (outcome.step === UNMET) return this.#refuseUnmet(outcome.rows)
     }
     return yield* this.#overcome(reversals, groups, against)
   }
@@ -325,6 +326,19 @@ class TakeBack {
       addSentences(found, name, [explainObstacle(obstacle, this.#view.disclosure)])
     }
     if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
+    this.#skip(found)
+    return 'again'
+  }
+
+  /** Checks that would fail are known only once everything has changed. */
+  #refuseUnmet(rows: readonly Row[]): 'again' {
+    const found: Conflicts = new Map()
+    for (const row of rows) {
+      const obstacle = this.#context.amend.obstacleOf(row)
+      const sentence = explainObstacle(obstacle, this.#view.disclosure)
+      addSentences(found, `${obstacle.entity}/${obstacle.id}`, [sentence])
+    }
+    if (!this.#wanted.skipConflicts) throw cannot(found)
     this.#skip(found)
     return 'again'
   }

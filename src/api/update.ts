@@ -253,7 +253,7 @@ function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: Check
   for (const { path, within, column } of plan.view(actor).writes.needed)
     if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
       note(errors, path, 'is required')
-  yield* noteFaults(plan, actor, { params, self: id, errors })
+  yield* noteFaults(plan, actor, { params, self: id, manner: how, errors })
   if (errors.size > 0) throw invalid(errors)
 }
 

@@ -1,12 +1,13 @@
 import { loadModel } from '../app.ts'
+import type { Model } from '../declare/model.ts'
 import { StartError } from '../errors.ts'
+import { brokenChecks } from '../plan/condition/checks.ts'
 import { tablesOf } from '../plan/tables/schema.ts'
 import { describeLocation } from '../store/location.ts'
 import { dropAside, findAside } from '../store/migration/drop.ts'
 import { migrate as carryOut, type Preview, preview } from '../store/migration/migrate.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
-import type { Table } from '../store/tables.ts'
 import type { Command, GivenArguments } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { helpOption, keptConfigOf, storeOptions } from './options.ts'
@@ -35,24 +36,21 @@ export const migrateCommand: Command = {
     const store = await openStore(config.database)
     try {
       if (given.texts('drop').length > 0) return await drop(store, given)
-      const tables = tablesOf(await loadModel(config.file))
-      await plan(store, tables, given, describeLocation(config.database))
+      const model = await loadModel(config.file)
+      await plan(store, model, given, describeLocation(config.database))
     } finally {
       await store.close()
     }
   },
 }
 
-async function plan(
-  store: Store,
-  tables: readonly Table[],
-  given: GivenArguments,
-  place: string,
-): Promise<void> {
-  const migration = await preview(store.structure, tables)
+async function plan(store: Store, model: Model, given: GivenArguments, place: string): Promise<void> {
+  const tables = tablesOf(model)
+  const broken = brokenChecks(model, store.dialect)
+  const migration = await preview(store.structure, tables, broken)
   const refused = linesWith(migration, 'refused') > 0
   const apply = given.text('apply') !== undefined && !refused
-  if (apply) await carryOut(store.structure, tables, { back: true })
+  if (apply) await carryOut(store.structure, tables, { back: true, broken })
   console.log(given.text('json') === undefined ? report(migration, place, apply) : asJson(migration, apply))
   if (refused) throw new StartError('The database cannot be migrated while a change is refused.')
   if (!apply && migration.older !== undefined) throw new StartError(migration.older)

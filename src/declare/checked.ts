@@ -37,6 +37,19 @@ type SortPath<F, UserType> = UniquePath<F, UserType> | 'id' | 'version' | 'creat
 
 export type IndexPath<F, UserType> = SortPath<F, UserType> | `-${SortPath<F, UserType>}`
 
+/** The dot path of any field, objects included. */
+export type FieldPath<F, UserType> = FieldsIn<F> | LoginPath<UserType>
+
+type FieldsIn<F> = F extends unknown
+  ? string extends keyof F
+    ? string
+    : { [Name in keyof F & string]: Name | InnerPath<Name, F[Name]> }[keyof F & string]
+  : never
+
+type InnerPath<Name extends string, Field> = Field extends { readonly fields: infer Inner }
+  ? `${Name}.${FieldsIn<Inner>}`
+  : never
+
 /** The name of a login type; where there is none, a message that says more than "never". */
 export type LoginName<Name> = [Name] extends [never] ? '(no Entity type has login)' : Name
 

@@ -1,5 +1,6 @@
 import type {
   CheckedEntities,
+  FieldPath,
   IndexPath,
   ItemOf,
   LoginName,
@@ -180,6 +181,16 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }
 
+/** A write that would leave its condition false is answered with 422. */
+export interface CheckDeclaration<Path extends string = string> {
+  /** A condition in CEL over the Entity as it will be: `'ends_at > starts_at'`, `'quantity <= product.stock'`. */
+  readonly that: string
+  /** The dot path of the field whose error it is. */
+  readonly at: Path
+  /** The error: `'must be after starts_at'`. */
+  readonly says: string
+}
+
 /** One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in. */
 export interface EntityDeclaration<F extends Fields = Fields, UserType extends string = string>
   extends Labelled {
@@ -192,6 +203,8 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   readonly unique?: readonly (readonly string[])[]
   /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
   readonly index?: readonly (readonly string[])[]
+  /** Conditions that every Entity must meet when it is written. */
+  readonly check?: readonly CheckDeclaration[]
   /** Its old name: a rename keeps the data, the journal and the references to it. */
   readonly was?: string
   /** How long deleted Entities and the journal are kept. Default: as declared in the app. */
@@ -207,6 +220,7 @@ export interface EntityOptions<F extends Fields, UserType extends string>
   readonly title?: `${TextPath<F, UserType>}`
   readonly unique?: readonly (readonly `${UniquePath<F, UserType>}`[])[]
   readonly index?: readonly (readonly `${IndexPath<F, UserType>}`[])[]
+  readonly check?: readonly CheckDeclaration<`${FieldPath<F, UserType>}`>[]
 }
 
 export type Entities = Readonly<Record<string, EntityDeclaration>>

@@ -86,6 +86,16 @@ export interface Login {
   readonly userType: string
 }
 
+/** A condition that every Entity must meet when it is written; only a false one fails, not one that is unknown. */
+export interface EntityCheck {
+  /** The condition, in CEL. */
+  readonly that: string
+  /** The dot path of the field whose error it is. */
+  readonly at: string
+  /** The error. */
+  readonly says: string
+}
+
 /** One key of a sort or an index. */
 export interface IndexKey {
   readonly column: string
@@ -104,6 +114,7 @@ export interface EntityType extends Named {
   readonly uniques: readonly (readonly string[])[]
   /** Sorts that an index of the live serves, `id` included. */
   readonly indexes: readonly (readonly IndexKey[])[]
+  readonly checks: readonly EntityCheck[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
   readonly retention: RetentionTimes
 }

@@ -1,4 +1,5 @@
 import { StartError } from '../errors.ts'
+import { checkChecks, resolveChecks } from './checks.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { checkOptions } from './field-place.ts'
@@ -52,6 +53,7 @@ const ENTITY_OPTIONS = [
   'login',
   'unique',
   'index',
+  'check',
   'access',
   'was',
   'trash',
@@ -84,6 +86,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   const entities = resolveEntities(declaration.entities, retention, problems)
   const types = { entities, logins: loginsOf(entities, problems) }
   checkRules(types, problems)
+  checkChecks(entities, problems)
   // Only if all rules were understood.
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
@@ -145,6 +148,7 @@ function resolveEntity(
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
     indexes: Object.freeze(indexes),
+    checks: Object.freeze(resolveChecks(declaration.check, all, path, problems)),
     access: resolveAccess(declaration, path, problems),
     retention: resolveRetention(declaration, path, problems, retention),
   })

@@ -111,6 +111,12 @@ export function explainObstacle(obstacle: Obstacle, disclosure: Disclosure): str
     const done = { update: 'change', delete: 'delete', restore: 'restore', write: 'change' }[action]
     return `is not yours to ${done}`
   }
+  if (obstacle.reason === 'unmet') {
+    const { at, says } = obstacle.check
+    return disclosure.field(obstacle.entity, at)
+      ? `would break a check: ${at} ${says}`
+      : `would break a check: ${says}`
+  }
   const {
     reason,
     entity,

@@ -1,6 +1,6 @@
 import { no } from '../declare/cel/expression.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Field, Model } from '../declare/model.ts'
+import { type EntityCheck, type EntityType, type Field, type Model, walk } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { nobody } from '../plan/viewer/actor.ts'
 import { viewersOf } from '../plan/viewer/viewer.ts'
@@ -47,4 +47,12 @@ export function concealDefaults(fields: readonly Field[], conceals: Conceals): F
 /** Without its own default and those of the schemas in it. */
 export function withoutDefaults(schema: JsonSchema): JsonSchema {
   return mapSchema(schema, ({ default: _, ...rest }) => rest)
+}
+
+/** The checks at fields that anybody could see. */
+export function shownChecks(type: EntityType, model: Model): readonly EntityCheck[] {
+  if (type.checks.length === 0) return []
+  const conceals = concealedOf(type, model)
+  const concealed = new Set([...walk(type.fields)].filter(conceals).map(({ path }) => path))
+  return type.checks.filter(({ at }) => !concealed.has(at))
 }

@@ -2,6 +2,7 @@ import type { Action } from '../declare/define.ts'
 import type { Edge, EntityType, Model } from '../declare/model.ts'
 import { oneOf } from '../declare/one-of.ts'
 import { audienceOf, nameAudience } from './access.ts'
+import { shownChecks } from './concealed.ts'
 import type { Section } from './html.ts'
 import { type Content, code, figure, type Html, html, joinHtml, jsonCode, nameCode, table } from './html.ts'
 import type { Operation } from './operation.ts'
@@ -18,7 +19,7 @@ export function entitySection(type: EntityType, model: Model, operations: readon
     body: html`${about(type, model)}
 <h3>Fields</h3>
 ${table(`Fields of ${type.name}`, ['Field', 'Required', 'Values'], fieldRows(type, model), 'fields')}
-${uniqueness(type)}
+${uniqueness(type)}${checks(type, model)}
 <p class="note">The server adds ${joinHtml(['id', 'version', 'created_at', 'updated_at', 'deleted_at'].map(code), ', ')} to every Entity.</p>
 <h3>Who may do what</h3>
 ${table(`Who may do what with ${type.name}`, ['Who', 'May'], accessRows(type, model), 'access')}
@@ -59,6 +60,13 @@ function uniqueness({ uniques }: EntityType): Content {
       ) => html`<p class="note">Unique together (deleted Entities do not count): ${joinHtml(set.map(nameCode), ' and ')}.</p>
 `,
     )
+}
+
+function checks(type: EntityType, model: Model): Content {
+  return shownChecks(type, model).map(
+    ({ at, says }) => html`<p class="note">Checked: ${nameCode(at)} ${says}.</p>
+`,
+  )
 }
 
 const served: readonly (readonly [Action, string])[] = [

@@ -9,7 +9,7 @@ import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
 import { mapSchema } from './compose.ts'
-import { concealedOf, withoutConcealed, withoutDefaults } from './concealed.ts'
+import { concealedOf, shownChecks, withoutConcealed, withoutDefaults } from './concealed.ts'
 
 /** All component schemas. Takeback's own start with a capital, so that they cannot clash with those of declared types. */
 export function schemasOf(model: Model, { server, entity }: Endpoints): Record<string, JsonSchema> {
@@ -26,9 +26,6 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
   const reverses = reverseSchemas(model, type)
   const whole = entitySchema(type, {}, {}, reverses)
-  const conceals = concealedOf(type, model)
-  const sentAs = (mode: Mode) =>
-    spoken(portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals)))
   const one = oneOf(type.name)
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
   return {
@@ -45,18 +42,31 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
       description: `${capitalised(one)} in a list with \`trashed\`, with the operation that deleted it.`,
       ...entitySchema(type, {}, { deletion: deletionSchema }, reverses),
     },
-    [named('create')]: { description: `The body to create ${one}.`, ...sentAs('whole') },
+    ...bodySchemas(model, type),
+    [named('list')]: listSchema(model, type),
+    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
+  }
+}
+
+/** The bodies that are sent, and the list that answers one. */
+function bodySchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
+  const named = (kind: SchemaKind) => schemaName(model, type, kind)
+  const conceals = concealedOf(type, model)
+  const sentAs = (mode: Mode) =>
+    spoken(portable(withoutConcealed(objectSchema(type.fields, mode, 'in'), type.fields, conceals)))
+  const checks = shownChecks(type, model).map(({ at, says }) => ` \`${at}\` ${says}.`)
+  const described = (words: string, mode: Mode) => ({
+    description: words + checks.join(''),
+    ...sentAs(mode),
+  })
+  return {
+    [named('create')]: described(`The body to create ${oneOf(type.name)}.`, 'whole'),
     [named('made')]: {
       description: `The new ${type.name}, in the order in which they were sent.`,
       ...closedObject({ data: manyOf(refTo(type.name)) }, ['data']),
     },
-    [named('patch')]: { description: PATCH, ...sentAs('partial') },
-    [named('replace')]: {
-      description: 'The complete new values. An absent secret stays as it is.',
-      ...sentAs('replace'),
-    },
-    [named('list')]: listSchema(model, type),
-    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
+    [named('patch')]: described(PATCH, 'partial'),
+    [named('replace')]: described('The complete new values. An absent secret stays as it is.', 'replace'),
   }
 }
 

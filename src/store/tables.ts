@@ -42,10 +42,18 @@ export interface Index {
   readonly search?: boolean
 }
 
+/** A condition that every row must meet when it is written. */
+export interface TableCheck {
+  readonly that: string
+  readonly at: string
+  readonly says: string
+}
+
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
   readonly indexes: readonly Index[]
+  readonly checks?: readonly TableCheck[]
   /** Its old name. */
   readonly was?: string
   /** Dot paths that were called otherwise before, outer ones first. */

@@ -20,7 +20,7 @@ export const bare = { a: t.text(), b: t.email(), c: t.url(), d: t.integer(), e: 
   m: t.object({ a: t.text() }), n: t.list(t.text()), o: t.ref('things') }
 export const given = { a: t.text({ max: 3, read: t.everyone }), m: t.object({ a: t.date({ optional: true }) }, { optional: true }),
   n: t.list(t.ref('things', { onDelete: 'clear' }), { max: 3 }), o: t.ref('things', { as: 'x', write: t.signedIn }) }
-export const things = t.entity({ fields: bare, access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
+export const things = t.entity({ fields: bare, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
 export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
   things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
 export const builders = { ...t }`
@@ -82,7 +82,9 @@ export const q = list(choice(['open', 'held']), { default: ['opn'] })
 // @ts-expect-error: search is for texts
 export const r = integer({ search: true })
 // @ts-expect-error: an action that is not known
-export const s = entity({ fields, access: { list: everyone } })`
+export const s = entity({ fields, access: { list: everyone } })
+// @ts-expect-error: a check at a field that is not there
+export const u = entity({ fields, check: [{ that: 'place.city != ""', at: 'place.town', says: 'must be there' }] })`
 
 /** As many Entity types as this, each with 20 fields. */
 function large(count: number): string {

@@ -53,6 +53,13 @@ export function columnAt(text: string, at: number): number {
   return [...text.slice(0, at)].length + 1
 }
 
+/** The names that an expression begins its paths with, its own variables included. */
+export function startingNames(node: Node, found: Set<string> = new Set()): Set<string> {
+  if (node.op === 'id') found.add(node.args)
+  for (const child of childrenOf(node)) startingNames(child, found)
+  return found
+}
+
 function countNodes(node: Node): number {
   return childrenOf(node).reduce((sum, child) => sum + countNodes(child), 1)
 }

@@ -92,6 +92,11 @@ const aTextOf =
       ? undefined
       : `must be a text of 1 to ${max} characters`
 
+const SENTENCE_MAX = 200
+
+/** What is said of a value that does not fit. */
+export const aSentence = aTextOf(SENTENCE_MAX)
+
 /** The checks of `Labelled`. */
 export const labels = { label: aTextOf(LABEL_MAX), description: aTextOf(DESCRIPTION_MAX) }
 

@@ -8,6 +8,7 @@ import { keepAnAdmin } from '../viewer/admins.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { AmendChecks } from './amend-checks.ts'
 import { AmendSteps } from './amend-steps.ts'
+import { compileUnmet } from './amend-unmet.ts'
 import { type AmendmentGroup, amendParams, goneName, typesOf } from './amendment.ts'
 import { type Obstacle, obstacleOf } from './obstacle.ts'
 
@@ -45,16 +46,19 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
     steps(groups, of, viewer) {
       const types = typesOf(groups)
       const names = types.map(({ name }) => name).join('|')
+      const held = compileUnmet(groups, model, dialect)
       const steps = [
         ...cache.of(`graphs|${names}`, () => lockGraphs(types, model, dialect)),
         ...all('lock', groups, (one) => one.lock()),
         ...all(`may ${viewer.name}`, groups, (one) => one.refuseForbidden(viewer)),
         ...all('gone', groups, (one) => one.refuseGone()),
+        ...held.suspect,
         ...all('park', groups, (one) => one.park()),
         ...all('clear', groups, (one) => one.keepCleared()),
         ...all('change', groups, (one) => one.change()),
         ...cache.of(`admins|${names}`, () => keepAnAdmin(types, model, dialect, isGone)),
         ...all('check', groups, (one) => one.check()),
+        ...held.refuse,
         ...all('write', groups, (one) => one.writeDown()),
       ]
       return { steps, params: amendParams(groups, model, of) }

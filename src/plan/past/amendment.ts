@@ -7,6 +7,9 @@ export const MOVED = 'moved'
 /** The name of the step that is refused if a rule forbids an amendment. */
 export const FORBIDDEN = 'forbidden'
 
+/** The name of the step that is refused if a check would fail. Its rows name the obstacles: only then all values are known. */
+export const UNMET = 'unmet'
+
 /** The target state of one Entity that is now at a version: its values, and whether it is live. */
 export interface Amendment {
   readonly id: number

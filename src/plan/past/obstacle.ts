@@ -1,4 +1,4 @@
-import type { Edge, EntityType, Model } from '../../declare/model.ts'
+import type { Edge, EntityCheck, EntityType, Model } from '../../declare/model.ts'
 import type { Bound } from '../../store/dialect.ts'
 import { uniquesOf } from '../tables/schema.ts'
 
@@ -12,6 +12,13 @@ export type Obstacle =
       readonly columns: readonly string[]
       /** What it has to do with: its type, its id. */
       readonly other: readonly [string, number]
+    }
+  | {
+      /** Of a check: it would fail. */
+      readonly reason: 'unmet'
+      readonly entity: string
+      readonly id: number
+      readonly check: EntityCheck
     }
   | {
       readonly reason: 'forbidden'
@@ -31,6 +38,10 @@ export function uniqueKey(reason: 'taken' | 'clash', type: EntityType, at: numbe
   return `${reason} ${type.name} ${at}`
 }
 
+export function checkKey(type: EntityType, at: number): string {
+  return `unmet ${type.name} ${at}`
+}
+
 export function ruleKey(type: EntityType, action: string, path = ''): string {
   return `forbidden ${type.name} ${action} ${path}`
 }
@@ -42,6 +53,8 @@ export function obstacleOf([key, one, two]: readonly Bound[], model: Model): Obs
     const action = (['update', 'delete', 'restore'] as const).find((name) => name === what) ?? 'write'
     return { reason, entity: from, id, action, path }
   }
+  const check = reason === 'unmet' ? model.entities.get(from)?.checks[Number(what)] : undefined
+  if (check !== undefined) return { reason: 'unmet', entity: from, id, check }
   if (reason === 'taken' || reason === 'clash') {
     const type = model.entities.get(from)
     const columns = type === undefined ? [] : (uniquesOf(type)[Number(what)] ?? [])

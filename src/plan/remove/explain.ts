@@ -2,6 +2,8 @@ import type { Model } from '../../declare/model.ts'
 import { countOf } from '../../declare/one-of.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Row } from '../../store/dialect.ts'
+import { noteBroken } from '../condition/checks.ts'
+import { obstacleOf } from '../past/obstacle.ts'
 import { byType, type Reach } from '../tables/graph.ts'
 import { pathOfTarget } from '../tables/links.ts'
 import { uniquesOf } from '../tables/schema.ts'
@@ -17,6 +19,8 @@ export interface RemovalExplanations {
   /** After a restore that was refused for a taken value that is not among the conflicts: in a reference to be set again. */
   explainSetAgain(errors: Errors): void
   explainConflicts(rows: readonly Row[], errors: Errors, self: number): void
+  /** Checks that would fail: in the Entity itself, or in others that it takes or that refer to it. */
+  explainUnmet(rows: readonly Row[], errors: Errors, self: number): void
 }
 
 export function explainRemovals(
@@ -68,6 +72,17 @@ export function explainRemovals(
             const place = named.length === 0 ? type.name : `${type.name}.${named.join('+')}`
             note(errors, place, 'would no longer be unique if it were set again')
           }
+    },
+    explainUnmet(rows, errors, own) {
+      for (const row of rows) {
+        const obstacle = obstacleOf(row, model)
+        const type = model.entities.get(obstacle.entity)
+        if (obstacle.reason !== 'unmet' || type === undefined) continue
+        // Which Entities refer to it is told only to those who see all of them.
+        const isTold = disclosure.entity(type.name) || back.types.includes(type)
+        const at = isTold ? prefix(type.name, obstacle.id, own) : `${type.name}.`
+        noteBroken(errors, obstacle.check, { type, disclosure, prefix: at })
+      }
     },
     explainConflicts(rows, errors, own) {
       for (const [place, member, holder] of rows) {

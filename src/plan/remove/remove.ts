@@ -1,5 +1,5 @@
 import { budget } from '../../budget.ts'
-import type { EntityType, Model } from '../../declare/model.ts'
+import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import {
   and,
@@ -14,7 +14,10 @@ import {
   word,
 } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
+import { checksOf } from '../condition/checks.ts'
 import { rowOf } from '../condition/row-source.ts'
+import { UNMET } from '../past/amendment.ts'
+import { checkKey } from '../past/obstacle.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
 import { nextVersion } from '../tables/columns.ts'
 import { byType, type Legacy, type Reach, reachOf } from '../tables/graph.ts'
@@ -114,6 +117,7 @@ class RemoveSteps {
       ...keepAnAdmin(types, this.#model, this.#dialect),
       ...this.#change(types.map((one) => extent.journal(one, 'delete'))),
       ...byType(clears, this.#model).flatMap(({ type, edges }) => clear(type, edges, extent, this.#dialect)),
+      ...this.#refuse(UNMET, this.#unmet(clears, extent)),
       this.#answer(),
     ]
   }
@@ -132,6 +136,10 @@ class RemoveSteps {
         setAgain(type, edges, taken, this.#dialect),
       ),
       ...this.#change(types.map((one) => unstamp(one, taken, this.#dialect))),
+      ...this.#refuse(UNMET, [
+        ...types.flatMap((one) => this.#unmetIn(one, taken.ids(one.name))),
+        ...this.#unmet(clears, taken),
+      ]),
       ...this.#change(types.map((one) => taken.journal(one, 'restore'))),
       ...this.#change(clears.map((edge) => forgetCleared(edge, taken))),
       this.#answer(),
@@ -154,6 +162,25 @@ class RemoveSteps {
         beginPurge(this.#dialect),
       ]),
     ]
+  }
+
+  /** Rows outside of the extent whose references have changed, and that break a check which reads one. */
+  #unmet(edges: readonly Edge[], extent: Extent): Sql[] {
+    return byType(edges, this.#model).flatMap(({ type, edges: changed }) =>
+      this.#unmetIn(type, extent.affectedIds(type), new Set(changed.map(({ column }) => column))),
+    )
+  }
+
+  /** Rows that break a check of their type: the type and the number of the check, the row. */
+  #unmetIn(type: EntityType, ids: Sql, changed?: ReadonlySet<string>): Sql[] {
+    return checksOf(type, this.#model, this.#dialect).flatMap((check, at) =>
+      changed !== undefined && check.reads.isDisjointFrom(changed)
+        ? []
+        : [
+            sql`SELECT ${word(checkKey(type, at))}, t."id", 0 FROM ${id(type.name)} t
+              WHERE t."id" IN ${ids} AND ${check.broken(rowOf(type))}`,
+          ],
+    )
   }
 
   /** The unique values that a restore would bring back and that somebody else has. */

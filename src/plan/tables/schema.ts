@@ -25,6 +25,7 @@ export function tablesOf(model: Model): Table[] {
     name: type.name,
     columns: [...columnsOf(type), ...wordColumns(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
+    ...(type.checks.length > 0 && { checks: type.checks }),
     renames: renamesOf(type),
     ...(type.was !== undefined && { was: type.was }),
   }))

@@ -5,6 +5,7 @@ import { type EntityType, type Field, type Model, walk } from '../../declare/mod
 import type { FieldAction } from '../../declare/rules.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { checksOf } from '../condition/checks.ts'
 import { Conditions } from '../condition/condition.ts'
 import { compileFilters } from '../condition/filter.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
@@ -90,7 +91,11 @@ export function compileView(viewing: Viewing): View {
   }
 }
 
-function writesOf({ type, viewer, dialect }: Viewing, rules: RuleSql, disclosure: Disclosure): WritePlan {
+function writesOf(
+  { type, viewer, model, dialect }: Viewing,
+  rules: RuleSql,
+  disclosure: Disclosure,
+): WritePlan {
   const sights = sightsOf(type, viewer).rules
   const all = (asked: readonly Expression[], rowSource: RowSource) =>
     asked.flatMap((one) => rules.asked(one, rowSource) ?? [])
@@ -101,6 +106,7 @@ function writesOf({ type, viewer, dialect }: Viewing, rules: RuleSql, disclosure
     seen: (rowSource, columns) =>
       all([viewer.may(type, 'read'), ...columns.map((one) => columnRule(viewer, type, one))], rowSource),
     sights: (rowSource) => sights.map((one) => rules.condition(one, rowSource)),
+    checks: checksOf(type, model, dialect),
     disclosure,
   })
 }

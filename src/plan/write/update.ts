@@ -57,12 +57,12 @@ export function updateSql(
 }
 
 /** The row `t` before the update, and as it will be after it. */
-export function updatedRow({ type, columns, sent, partial }: Update): RowSource {
+export function updatedRow({ type, columns, sent, partial }: Update, dialect: Dialect): RowSource {
   const names = new Set(sent.map(({ name }) => name))
   const next = (name: string) => {
     const column = columns.find((one) => one.name === name)
     if (column === undefined) return sql`t.${id(name)}`
-    if (names.has(name)) return boundOf(column)
+    if (names.has(name)) return dialect.literal(boundOf(column), column.kind)
     return partial && column.within !== undefined && names.has(column.within) && !isRequired(column.field)
       ? filled(name, column.kind, column.within)
       : sql`t.${id(name)}`

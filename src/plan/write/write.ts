@@ -4,6 +4,7 @@ import { isRequired } from '../../declare/values.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
+import { type CheckSql, rowAfter } from '../condition/checks.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { journalling } from '../past/journal.ts'
@@ -26,6 +27,9 @@ export interface WritePlan extends FaultsPlan, MatchPlan {
   readonly hold: readonly Step[]
   /** After a refusal: a flag for the rule, and one for each guarded path. No row if the Entity does not exist. */
   allowed(params: Params, manner: WriteManner | { readonly guarded: readonly string[] }): Statement
+  /** Which checks fail: a flag for each. Those that read a column for which `isFaulty` holds are left out. */
+  broken(params: Params, manner: WriteManner | object, isFaulty: (column: string) => boolean): Statement
+  readonly checks: readonly CheckSql[]
   /** Columns that are required if the optional object around them is not null. */
   readonly needed: readonly { readonly path: string; readonly within: string; readonly column: string }[]
 }
@@ -47,6 +51,7 @@ export interface WriteRules {
   seen(rowSource: RowSource, columns: readonly string[]): readonly Sql[]
   /** The conditions behind a `Sight`. */
   sights(rowSource: RowSource): readonly Sql[]
+  readonly checks: readonly CheckSql[]
   readonly disclosure: Disclosure
 }
 
@@ -68,6 +73,8 @@ export function compileWrites(type: EntityType, dialect: Dialect, rules: WriteRu
             ),
           ],
     allowed: (params, manner) => writes.allowed(params, manner),
+    broken: (params, manner, isFaulty) => writes.broken(params, manner, isFaulty),
+    checks: rules.checks,
     needed: columns.flatMap(({ name, field, within }) =>
       within !== undefined && isRequired(field) ? [{ path: field.path, within, column: name }] : [],
     ),
@@ -98,7 +105,7 @@ class WriteSteps {
     this.#dialect = dialect
     this.#rules = rules
     this.#defaults = defaultParams(columns, dialect)
-    this.#newRow = newRow(type, columns)
+    this.#newRow = newRow(type, columns, dialect)
     this.#plainCreate = this.#createSteps([])
   }
 
@@ -108,7 +115,7 @@ class WriteSteps {
   }
 
   #createSteps(guarded: readonly string[]): Step[] {
-    const asked = this.#createRules(guarded).filter(isAsked)
+    const asked = [...this.#createRules(guarded).filter(isAsked), ...this.#isSound(this.#newRow)]
     return this.#journalled(insertSql(this.#type, this.#columns, this.#dialect, asked), 'last', 'create')
   }
 
@@ -116,10 +123,11 @@ class WriteSteps {
     const update = { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial }
     if (partial) Object.assign(params, this.#defaults)
     return this.#steps.of(`${updateShape(update)}|?${guarded.join('|')}|${sight}`, () => {
-      const row = updatedRow(update)
+      const row = updatedRow(update, this.#dialect)
       const asked = [
         ...this.#updateRules(row, guarded).filter(isAsked),
         ...(sight.length === 0 ? [] : this.#isStillSeen(sight, row)),
+        ...this.#isSound(row, update.sent),
       ]
       const change = updateSql(update, this.#dialect, asked)
       return this.#journalled(change, sql`t."id" = ${param('$id')}`, 'update')
@@ -140,10 +148,53 @@ class WriteSteps {
     }
     return this.#verdicts.of(`${updateShape(update)}|?${guarded.join('|')}`, () =>
       this.#verdict(
-        this.#updateRules(updatedRow(update), guarded),
+        this.#updateRules(updatedRow(update, this.#dialect), guarded),
         sql` FROM ${id(this.#type.name)} t WHERE t."id" = ${param('$id')}`,
       ),
     )
+  }
+
+  broken(params: Params, manner: WriteManner | object, isFaulty: (column: string) => boolean): Statement {
+    const { checks } = this.#rules
+    const update =
+      'partial' in manner
+        ? { type: this.#type, columns: this.#columns, sent: this.#sentIn(params), partial: manner.partial }
+        : undefined
+    const asked = this.#asked(update?.sent)
+    const open = checks.map((one) => asked.includes(one) && ![...one.reads].some(isFaulty))
+    if (update?.partial) Object.assign(params, this.#defaults)
+    const shape = update === undefined ? 'create' : updateShape(update)
+    return this.#verdicts.of(`checks ${open}|${shape}`, () => {
+      const row = update === undefined ? this.#newRow : updatedRow(update, this.#dialect)
+      const told = checks.map((check, at) => (open[at] ? check.broken(this.#checked(row)) : undefined))
+      const which =
+        update === undefined ? sql`` : sql` FROM ${id(this.#type.name)} t WHERE t."id" = ${param('$id')}`
+      return this.#verdict(
+        told.map((one) => one ?? sql`1 = 0`),
+        which,
+      )
+    })
+  }
+
+  /** That no check fails. Those of an update must read something that was sent: all others held when it was written. */
+  #isSound(row: RowSource, sent?: readonly BodyColumn[]): Sql[] {
+    return this.#asked(sent).map((check) => sql`NOT (${check.broken(this.#checked(row))})`)
+  }
+
+  #asked(sent: readonly BodyColumn[] | undefined): readonly CheckSql[] {
+    const { checks } = this.#rules
+    if (sent === undefined) return checks
+    // An object that is sent as a whole, or made by a merge, sets all of its columns.
+    const set = new Set(sent.map(({ name }) => name))
+    const within = new Set(this.#columns.filter((one) => set.has(one.within ?? '')).map(({ name }) => name))
+    return checks.filter(({ reads }) => !reads.isDisjointFrom(set) || !reads.isDisjointFrom(within))
+  }
+
+  /** The row after the write. The time of a create is known by then. */
+  #checked(row: RowSource): RowSource {
+    const after = rowAfter(row)
+    if (row !== this.#newRow) return after
+    return { ...after, self: (name) => (name === 'created_at' ? this.#dialect.now : after.self(name)) }
   }
 
   /** Whether each of the rules holds. */
@@ -184,10 +235,11 @@ function isAsked(rule: Sql | undefined): rule is Sql {
 }
 
 /** A new Entity, from the parameters. Its id and times are not bound, so they are null, but of the right type. */
-function newRow(type: EntityType, columns: readonly BodyColumn[]): RowSource {
+function newRow(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): RowSource {
   const kinds = new Map<string, ColumnKind>([
     ...Object.entries(ownColumns),
     ...columns.map(({ name, kind }) => [name, kind] as const),
   ])
-  return { type, stored: false, self: (column) => param(column, kinds.get(column)) }
+  const bound = (column: string, kind: ColumnKind = 'text') => dialect.literal(param(column, kind), kind)
+  return { type, stored: false, self: (column) => bound(column, kinds.get(column)) }
 }

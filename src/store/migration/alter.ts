@@ -27,6 +27,17 @@ export async function alter(old: Table, table: Table, draft: Draft): Promise<voi
   }
   alterWords(altering)
   await alterIndexes(altering, converted)
+  draftChecks(altering)
+}
+
+/** Those who still run with the former declaration do not know a new check. */
+function draftChecks({ old, table, draft }: Altering): void {
+  const known = new Set(old.checks?.map(({ that }) => that))
+  for (const check of table.checks ?? []) {
+    if (known.has(check.that)) continue
+    draft.additive = false
+    draft.checks.push({ table, check })
+  }
 }
 
 /** Words are made from texts that are there: they come and go with the wish to search them. */

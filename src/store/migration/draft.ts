@@ -1,12 +1,14 @@
 import { countOf } from '../../declare/one-of.ts'
 import { type Column, pathOf as pathIn, type Table } from '../tables.ts'
 import { type FoundRows, named, type RowLook } from './rows.ts'
-import type { MigrationLine, TableChange } from './structure.ts'
+import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
 /** A plan in the making. */
 export class Draft {
   readonly changes: TableChange[] = []
   readonly lines: MigrationLine[] = []
+  /** New checks, which rows that are there must meet. */
+  readonly checks: NewCheck[] = []
   readonly rows: RowLook
   additive = true
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { StartError } from '../../errors.ts'
 import type { Table } from '../tables.ts'
 import { apply } from './apply.ts'
+import { type BrokenCheck, canLookNow, checksToCome, checksToMeet, lookAtChecks } from './checks.ts'
 import { keepIncarnation } from './incarnation.ts'
 import { fresh, type Memory, makeOwnTables, recall, remember, upgrade } from './memory.ts'
 import { type Migration, planMigration } from './plan.ts'
@@ -23,7 +24,7 @@ interface MigrationResult {
 export async function migrate(
   structure: Structure,
   wanted: readonly Table[],
-  { back = false }: { back?: boolean } = {},
+  { back = false, broken = () => undefined }: { back?: boolean; broken?: BrokenCheck } = {},
 ): Promise<MigrationResult> {
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
@@ -31,13 +32,15 @@ export async function migrate(
     const fingerprint = fingerprintOf(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
     if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)
-    const migration = await planMigration(known.tables, wanted, new RowLook(session, structure.dialect))
-    const refused = migration.lines.filter(({ effect }) => effect === 'refused')
-    if (refused.length > 0) throw new StartError(misfit(refused))
+    const look = new RowLook(session, structure.dialect)
+    const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
+    refuse(migration.lines)
     const site = { structure, session }
     if (fingerprint === known.fingerprint)
       return { migration, generation: known.generation, steps: await readSteps(site) }
     await apply(structure, session, migration.changes)
+    if (!canLookNow(migration))
+      refuse(await lookAtChecks(checksToMeet(migration), new RowLook(session, structure.dialect), broken))
     const generation = known.generation + 1
     await recordSteps(site, migration.changes, generation)
     await remember(session, {
@@ -72,13 +75,31 @@ export interface Preview extends Migration {
 }
 
 /** What `migrate` would do. */
-export function preview(structure: Structure, wanted: readonly Table[]): Promise<Preview> {
+export function preview(
+  structure: Structure,
+  wanted: readonly Table[],
+  broken: BrokenCheck = () => undefined,
+): Promise<Preview> {
   return structure.transact('read', async (session) => {
     const known = (await recall(structure, session)) ?? fresh
-    const migration = await planMigration(known.tables, wanted, new RowLook(session, structure.dialect))
+    const look = new RowLook(session, structure.dialect)
+    const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
     const left = known.past.includes(fingerprintOf(wanted))
     return { ...migration, older: left ? older(structure) : undefined }
   })
+}
+
+/** With a line for each check that the rows must meet, where that can be said already. */
+async function withChecks(migration: Migration, look: RowLook, broken: BrokenCheck): Promise<Migration> {
+  const checks = checksToMeet(migration)
+  if (checks.length === 0) return migration
+  const now = canLookNow(migration) ? await lookAtChecks(checks, look, broken) : checksToCome(checks)
+  return { ...migration, lines: [...migration.lines, ...now] }
+}
+
+function refuse(lines: readonly MigrationLine[]): void {
+  const refused = lines.filter(({ effect }) => effect === 'refused')
+  if (refused.length > 0) throw new StartError(misfit(refused))
 }
 
 function misfit(refused: readonly MigrationLine[]): string {

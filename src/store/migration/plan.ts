@@ -4,12 +4,14 @@ import { columnPath, Draft } from './draft.ts'
 import { rename } from './rename.ts'
 import type { RowLook } from './rows.ts'
 import { refuseOtherShapes, withoutPaths } from './shapes.ts'
-import type { MigrationLine, TableChange } from './structure.ts'
+import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
 
 /** The way from the tables that a database holds to those that the declaration wants. Nothing is ever dropped. */
 export interface Migration {
   readonly changes: readonly TableChange[]
   readonly lines: readonly MigrationLine[]
+  /** Checks that the rows must meet afterwards, and did not have to before. */
+  readonly checks: readonly NewCheck[]
   /** The tables afterwards, including what is no longer declared. */
   readonly held: readonly Table[]
   /** Whether those who still run with the former declaration can go on. */
@@ -42,7 +44,8 @@ export async function planMigration(
     draft.lines.push({ effect: 'aside', path: table.name, what: left })
     after.push({ ...table, columns: table.columns.map((column) => ({ ...column, aside: true })) })
   }
-  return { changes: draft.changes, lines: draft.lines, held: after, additive: draft.additive }
+  const { changes, lines, checks, additive } = draft
+  return { changes, lines, checks, held: after, additive }
 }
 
 /** Without what is refused for its shape: nothing else can be checked for it. */

@@ -75,6 +75,11 @@ export class RowLook {
     )
   }
 
+  /** Live ones that meet a condition which says what is wrong. */
+  breaking(table: string, condition: Sql): Promise<FoundRows> {
+    return this.#found(table, sql`t."deleted_at" IS NULL AND ${condition}`)
+  }
+
   /** Those whose value, as JSON has it, does not fit; the deleted included, since they may come back. */
   async unfit(table: string, column: Column, fits: (value: unknown) => boolean): Promise<FoundRows> {
     const value = this.#column(table, column.name)

@@ -1,6 +1,6 @@
 import type { Dialect, Params, Row } from '../dialect.ts'
 import type { Sql } from '../sql.ts'
-import type { Column, Index, Table } from '../tables.ts'
+import type { Column, Index, Table, TableCheck } from '../tables.ts'
 
 /** One transaction on the structure of a database. */
 export interface DatabaseSession {
@@ -125,6 +125,12 @@ export type TableChange =
     }
   | { readonly kind: 'add index'; readonly table: Table; readonly index: Index }
   | { readonly kind: 'drop index'; readonly table: Table; readonly index: Index }
+
+/** A check that rows which are already there must meet. */
+export interface NewCheck {
+  readonly table: Table
+  readonly check: TableCheck
+}
 
 /** What a migration does, or why it does not, as a person reads it. */
 export interface MigrationLine {

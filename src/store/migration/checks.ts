@@ -1,0 +1,54 @@
+import type { Sql } from '../sql.ts'
+import { Draft } from './draft.ts'
+import type { Migration } from './plan.ts'
+import type { RowLook } from './rows.ts'
+import type { MigrationLine, NewCheck, TableChange } from './structure.ts'
+
+/** Which rows `t` of a table break one of its checks, under the names of the new declaration. */
+export type BrokenCheck = (table: string, that: string) => Sql | undefined
+
+/** Changes after which a row may break a check that it has met. */
+const changesValues: readonly TableChange['kind'][] = ['fill column', 'convert column']
+const keepsNames: readonly TableChange['kind'][] = ['add index', 'drop index', 'rename index']
+
+/** The checks to look at: the new ones, or all of them if values of rows change. */
+export function checksToMeet({ changes, checks, held }: Migration): readonly NewCheck[] {
+  if (!changes.some(({ kind }) => changesValues.includes(kind))) return checks
+  return held.flatMap((table) => (table.checks ?? []).map((check) => ({ table, check })))
+}
+
+/** Whether the checks can be looked at before the migration is carried out: all names are as they will be. */
+export function canLookNow({ changes }: Migration): boolean {
+  return changes.every(({ kind }) => keepsNames.includes(kind))
+}
+
+/** A line for each check: it is met, or these rows stand against it. */
+export async function lookAtChecks(
+  checks: readonly NewCheck[],
+  rows: RowLook,
+  broken: BrokenCheck,
+): Promise<readonly MigrationLine[]> {
+  const draft = new Draft(rows)
+  for (const { table, check } of checks) {
+    const path = `${table.name}.${check.at}`
+    const condition = broken(table.name, check.that)
+    if (condition === undefined) continue
+    const isRefused = draft.refuseFound(
+      table,
+      path,
+      await rows.breaking(table.name, condition),
+      (which) => `has the check "${check.says}", which is not met by ${which}: change them first`,
+    )
+    if (!isRefused) draft.safe(path, `has the check "${check.says}", which all rows meet`)
+  }
+  return draft.lines
+}
+
+/** The same where nothing can be said yet. */
+export function checksToCome(checks: readonly NewCheck[]): readonly MigrationLine[] {
+  return checks.map(({ table, check: { at, says } }) => ({
+    effect: 'safe',
+    path: `${table.name}.${at}`,
+    what: `has the check "${says}"; the migration ends without a change if existing rows do not meet it`,
+  }))
+}

@@ -75,7 +75,7 @@ export const oracle = withAdmins({
       tags: list(text(), { default: [] }),
       lines: list(object({ price: integer() }), { default: [] }),
       place: object({ city: text(some), zq_zip: text({ ...some, ...hidden }) }, some),
-      owner: ref('users', some),
+      owner: ref('users', { ...some, as: 'owned' }),
       target: ref('targets', { ...some, as: 'things', onDelete: 'clear' }),
       vault: ref('vaults', some),
       vaults: list(ref('vaults'), { default: [] }),
@@ -122,7 +122,7 @@ export const oracle = withAdmins({
 })
 
 /** What is put into what they must not see: each of it is found in no answer to them. */
-export const canaries = {
+const canaries = {
   zq_text: 'CANARYtext',
   zq_email: 'canarye@example.com',
   zq_url: 'https://example.com/CANARYurl',
@@ -154,6 +154,20 @@ export const ownCanaries = {
   own_list: ['CANARYownlist'],
   own_lines: [{ price: 910_014 }],
   own_object: { inner: 'CANARYowninner', number: 910_015 },
+}
+
+/** Two of ann's that are alike but for what is hidden, and one of eve's. */
+export function thingsOf(ann: number, eve: number): object[] {
+  const to = { zq_ref: { id: 2 }, zq_links: [{ id: 2 }], own_ref: { id: 2 }, own_links: [{ id: 2 }] }
+  const shown = { vault: { id: 1 }, vaults: [{ id: 1 }], target: { id: 1 }, tags: ['a'] }
+  const hers = { title: 'hers', amount: 1, owner: { id: ann } }
+  const place = { city: 'Bern', zq_zip: 'CANARYzip' }
+  const mine = { title: 'mine', zq_always: {}, amount: 3, owner: { id: eve } }
+  return [
+    { ...hers, place, ...shown, ...to, ...canaries, ...ownCanaries },
+    { ...hers, zq_always: {}, tags: ['a'] },
+    { ...mine, own_text: 'seen', own_integer: 7, place: { zq_zip: 'CANARYzip' } },
+  ]
 }
 export const CANARY = /canary|9100\d\d|2091-/i
 
@@ -239,6 +253,15 @@ export const parameters: readonly ((path: string) => Record<string, string>)[] =
   (p) => ({ expand: `target,${p}` }),
   (p) => ({ expand: `target.${p}` }),
   (p) => ({ expand: `${p}.vault` }),
+  ...['filter=X == 3', 'filter=has(X)', 'sort=-X', 'fields=X', 'expand=X'].flatMap((option) =>
+    ['target.things', 'owner.owned', 'things', 'owned', 'things.owner.owned'].map((to) => (p: string) => ({
+      expand: `${to}(${option.replace('X', p)})`,
+    })),
+  ),
+  (p) => ({ expand: `target(fields=${p}),owner(expand=${p})` }),
+  (p) => ({ expand: `things.target(fields=${p})` }),
+  (p) => ({ expand: `owned.owner(fields=${p};expand=${p})` }),
+  (p) => ({ expand: `${p}(limit=1;fields=id)` }),
   (p) => ({ [p]: '3', filter: `${p} == 3`, sort: p, fields: p, expand: p, count: '1' }),
 ]
 
@@ -300,4 +323,18 @@ export function firstDifference(path: string, unknown: string): [string, string]
 /** What is told besides the body. */
 export function etcOf({ headers }: Received): string {
   return JSON.stringify([...headers].filter(([name]) => !['date', 'request-id'].includes(name)))
+}
+
+/** Expansions of things that show something of hidden fields, if anything does. */
+export const expansions: readonly string[] = [
+  'owner,target,target.things,target.own_referred,target.own_linked,own_ref,own_links',
+  'owner.things',
+  'owner.owned(sort=-own_integer;limit=2),target.things(filter=has(own_text);sort=own_text;limit=1)',
+  'own_links(sort=-name;limit=1),own_ref(fields=name;expand=own_referred(sort=own_text;limit=1))',
+  'own_ref.own_referred.own_links',
+]
+
+/** A body with one value, at a dot path. */
+export function bodyOf(path: string, value: unknown): object {
+  return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object
 }

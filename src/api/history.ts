@@ -12,7 +12,7 @@ import { refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { knowledgeOf } from './knowledge.ts'
-import { parseLimit } from './list.ts'
+import { limitOf } from './list.ts'
 import { notesOf } from './notes.ts'
 import { changeSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
@@ -34,7 +34,7 @@ export async function history(
   allow(plan, 'history', actor)
   const errors: Errors = new Map()
   const given = query.take(errors)
-  const limit = parseLimit(given.limit, errors)
+  const limit = limitOf(given.limit, errors)
   const before =
     given.cursor === undefined ? Number.MAX_SAFE_INTEGER : openHistoryCursor(plan, id, given.cursor)
   if (before === undefined) note(errors, 'cursor', 'is not a cursor of this history')

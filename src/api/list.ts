@@ -3,6 +3,7 @@ import { type Errors, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Filter } from '../plan/condition/filter.ts'
 import type { ListPlan } from '../plan/read/list.ts'
+import { parseLimit } from '../plan/read/list-parameters.ts'
 import type { ListQuery, Selection, Trashed } from '../plan/read/list-query.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { Bound, Params, Row } from '../store/dialect.ts'
@@ -99,7 +100,7 @@ function parseList(
     after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
     fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
     expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
-    limit: parseLimit(given.limit, errors),
+    limit: limitOf(given.limit, errors),
   }
   return { asked, counts: parseFlag('count', given.count, errors) }
 }
@@ -123,7 +124,7 @@ export function parseSelection<Name extends string>(
     else note(errors, path, `is one of more than ${budget.equalities} equalities: use filter`)
   })
   const at = parsePast(given.at, plan.type.retention.journal, errors)
-  if (given.filter !== undefined) add(lists.parse(given.filter, errors, at !== undefined))
+  if (given.filter !== undefined) add(lists.parse(given.filter, errors, { past: at !== undefined }))
   // Without searched fields, `search` is a name like any other.
   if (given.search !== undefined && lists.search === undefined)
     add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
@@ -133,12 +134,12 @@ export function parseSelection<Name extends string>(
   return { given, selection: { filters, trashed: parseTrashed(given.trashed, errors), at, search } }
 }
 
-export function parseLimit(text: string | undefined, errors: Errors): number {
-  if (text === undefined) return budget.pageDefault
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > budget.pageEntities)
-    note(errors, 'limit', `must be a whole number from 1 to ${budget.pageEntities}`)
-  return limit
+export function limitOf(
+  text: string | undefined,
+  errors: Errors,
+  standard: number = budget.pageDefault,
+): number {
+  return (text === undefined ? undefined : parseLimit(text, errors)) ?? standard
 }
 
 function parseTrashed(text: string | undefined, errors: Errors): Trashed {

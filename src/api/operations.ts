@@ -21,7 +21,7 @@ import { type Answer, type Context, signInFirst } from './context.ts'
 import { OPERATIONS, refTo } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { knowledgeOf } from './knowledge.ts'
-import { parseLimit } from './list.ts'
+import { limitOf } from './list.ts'
 import { isRun, notesOf } from './notes.ts'
 import { operationSchemas } from './past-schemas.ts'
 import { perform } from './perform.ts'
@@ -35,7 +35,7 @@ export async function operations(
 ): Promise<Answer> {
   const errors: Errors = new Map()
   const given = query.take(errors)
-  const limit = parseLimit(given.limit, errors)
+  const limit = limitOf(given.limit, errors)
   const before = given.cursor === undefined ? undefined : openOperationsCursor(given.cursor, errors)
   const filter = { ...parseFilter(context, given, errors), before }
   const seen = visibleTo(actor, filter)
@@ -80,7 +80,7 @@ export async function operation(
 ): Promise<Answer> {
   const errors: Errors = new Map()
   const given = query.take(errors)
-  const limit = parseLimit(given.limit, errors)
+  const limit = limitOf(given.limit, errors)
   const after = given.cursor === undefined ? 0 : Number(/^\d{1,15}$/.exec(given.cursor)?.[0] ?? Number.NaN)
   if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
   const head = await perform(context.store, visibleOperation(context, actor, id))

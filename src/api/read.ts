@@ -39,10 +39,11 @@ export async function readOne(
   if (at !== undefined) allow(plan, 'history', actor)
   if (at !== undefined && expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
   if (errors.size > 0) throw invalid(errors)
-  const [row] =
+  const asked =
     at === undefined
-      ? await context.store.read(lists.readOnly({ fields, expand }), params)
-      : await context.store.read(lists.readAsOf(fields), { ...params, [AS_OF]: at })
+      ? lists.readOnly({ fields, expand })
+      : { statement: lists.readAsOf(fields), params: { [AS_OF]: at } }
+  const [row] = await context.store.read(asked.statement, Object.assign(asked.params, params))
   return withHeaders(entityAnswer(200, plan, entityRow(row)), at === undefined ? position : {})
 }
 

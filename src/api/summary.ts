@@ -9,7 +9,7 @@ import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { closedObject, refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
-import { fittingAnswer, parseLimit, parseSelection, SELECTING } from './list.ts'
+import { fittingAnswer, limitOf, parseSelection, SELECTING } from './list.ts'
 import type { QueryName } from './parameters.ts'
 import { parseFlag, type Query } from './query.ts'
 
@@ -29,7 +29,7 @@ export async function summary(
   if (selection.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (selection.at !== undefined) allow(plan, 'history', actor, true)
   const figures = parseFigures(plan, lists, given, errors)
-  const limit = given.limit === undefined ? budget.pageEntities : parseLimit(given.limit, errors)
+  const limit = limitOf(given.limit, errors, budget.pageEntities)
   const sort = figures.group.map((by) => ({ by, descending: false }))
   const after = given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors)
   if (errors.size > 0) throw invalid(errors)

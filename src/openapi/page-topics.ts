@@ -142,7 +142,10 @@ of a word. Best match first, unless there is a <code>sort</code>.`,
   [code('fields'), html`Returns only these dot paths: <code>id,version</code>.`],
   [
     code('expand'),
-    html`References to replace by the Entities they point to, nested with dots. Also for reading one Entity.`,
+    html`References to replace by the Entities they point to, nested with dots. Also for reading one Entity. A path may
+have options in parentheses, separated by <code>;</code>: <code>fields</code> and <code>expand</code>, and for lists of
+Entities <code>filter</code>, <code>sort</code> and <code>limit</code>, as in
+<code>tasks(filter=status == "open";sort=-due;limit=5),project(fields=name)</code>.`,
   ],
   [
     code('trashed'),

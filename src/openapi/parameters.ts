@@ -105,7 +105,7 @@ function expandParameters(type: EntityType, model: Model): Parameter[] {
   const own = [...walk(type.fields)].filter(isPointing).map(({ path }) => path)
   const names = [...own, ...reversesOf(model, type.name).map(({ name }) => name)]
   if (names.length === 0) return []
-  const description = `The references to replace by the Entities they point to, nested with dots, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. Past the size limit a reference stays \`{"id": 5, "truncated": true}\`. Cannot be combined with \`at\`.`
+  const description = `The references to replace by the Entities they point to, nested with dots, as in \`a,a.b\`: ${names.map((name) => `\`${name}\``).join(', ')}. A path may have options: \`a(fields=id;expand=b)\`, and for lists of Entities also \`a(filter=id > 5;sort=-id;limit=5)\`. Past the size limit a reference stays \`{"id": 5, "truncated": true}\`. Cannot be combined with \`at\`.`
   const schema = { type: 'array', items: { type: 'string', examples: names.slice(0, 1) }, minItems: 1 }
   return [{ ...query('expand', description, schema), style: 'form', explode: false }]
 }

@@ -118,7 +118,8 @@ function entitySchema(
 /** The Entities that refer to it, by their declared name. Only with `expand`. */
 function reverseSchemas(model: Model, { name: target }: EntityType): Record<string, JsonSchema> {
   const schemas = reversesOf(model, target).map(({ name, from, field }): [string, JsonSchema] => {
-    const data = { type: 'array', items: refTo(from.name), maxItems: budget.expandReverse }
+    const items = { anyOf: [refTo(from.name), refTo(schemaName(model, from, 'part'))] }
+    const data = { type: 'array', items, maxItems: budget.pageEntities }
     const next = { type: ['string', 'null'], description: `A \`cursor\` of the list of ${from.name}.` }
     const description = `With \`expand\`: the first ${from.name} that refer to it by \`${field.path}\`.`
     return [name, { ...closedObject({ data, next }, ['data', 'next']), description, readOnly: true }]

@@ -94,6 +94,8 @@ export interface Dialect {
   isListed(value: Sql, name: string): Sql
   /** That a value is among the few results of a query, written so that the planner uses the index of the value. */
   isAmong(value: Sql, query: Sql): Sql
+  /** A condition that each row is held against, and that must not make the planner leave a better index. */
+  rowByRow(condition: Sql): Sql
   /** At the end of a subquery: it is run for each row by itself, and never joined as a whole. */
   readonly forEachRow: Sql
   /**

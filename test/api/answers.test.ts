@@ -204,6 +204,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
       'links.up.links,links.links.up',
       'linked.linked.linked',
       'linked.links.below',
+      'below(limit=200;sort=id;expand=links(sort=id)),links(limit=200;filter=id > 0)',
       'links,links.links,linked,linked.links,up,below,below.links.linked',
     ])('bring along no more than they may: %s', async (expand) => {
       const { status, body, text: answer } = await server.call('GET', `/api/nodes/${start}expand=${expand}`)
@@ -245,6 +246,7 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
     '1/?expand=links',
     '1/?expand=links.links',
     '1/?expand=links.up',
+    '1/?expand=links(sort=-name)',
     '?limit=2&expand=links.links',
     '?expand=links,up',
   ])('bring along as much as fits: %s', async (path) => {
@@ -262,15 +264,18 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
   })
 
   giant('those that refer to it come page by page, none twice and none left out', async () => {
-    for (const path of ['1/?expand=below', '?limit=40&expand=below', '?limit=200&expand=below']) {
-      const { body } = await server.call('GET', `/api/nodes/${path}`)
-      const { below } = body.data?.[0] ?? body
-      const ids = below.data.map(({ id }: Node) => id)
-      const rest = await pages(server, 'up.id=1&limit=20', { from: below.next })
-      expect([path, [...ids, ...rest.ids]]).toEqual([
-        path,
-        Array.from({ length: COUNT - 1 }, (_, at) => at + 2),
-      ])
-    }
+    const all = Array.from({ length: COUNT - 1 }, (_, at) => at + 2)
+    for (const path of ['1/?expand=below', '?limit=40&expand=below', '?limit=200&expand=below'])
+      for (const [options, sort] of [
+        ['', ''],
+        ['(sort=-id;limit=30)', '&sort=-id'],
+      ]) {
+        const { body } = await server.call('GET', `/api/nodes/${path}${options}`)
+        const { below } = body.data?.[0] ?? body
+        const ids = below.data.map(({ id }: Node) => id)
+        const rest = await pages(server, `up.id=1&limit=20${sort}`, { from: below.next })
+        const found = [...ids, ...rest.ids]
+        expect([path, options, found]).toEqual([path, options, sort === '' ? all : all.toReversed()])
+      }
   })
 })

@@ -4,17 +4,19 @@ import { walk } from '../../src/declare/model.ts'
 import type { Actor } from '../../src/plan/viewer/actor.ts'
 import { giant, onEveryStore, type Received, type TestServer } from '../harness.ts'
 import {
+  bodyOf,
   CANARY,
   CANARY_UNSENT,
-  canaries,
   conditions,
   etcOf,
+  expansions,
   figures,
   firstDifference,
   hiddenPaths,
   oracle,
   ownCanaries,
   parameters,
+  thingsOf,
   unknownFor,
   yields,
 } from '../oracle.ts'
@@ -38,30 +40,7 @@ onEveryStore('the oracle', oracle, (server) => {
     await server.expect(201, 'POST', '/api/vaults/', { zq_code: 'CANARYvault' })
     for (const name of ['one', 'two'])
       await server.expect(201, 'POST', '/api/targets/', { name, vault: { id: 1 } })
-    const to = { zq_ref: { id: 2 }, zq_links: [{ id: 2 }], own_ref: { id: 2 }, own_links: [{ id: 2 }] }
-    const shown = { vault: { id: 1 }, vaults: [{ id: 1 }], target: { id: 1 }, tags: ['a'] }
-    await server.expect(201, 'POST', '/api/things/', {
-      ...{ title: 'hers', amount: 1, owner: { id: ann.id }, place: { city: 'Bern', zq_zip: 'CANARYzip' } },
-      ...{ ...shown, ...to, ...canaries, ...ownCanaries },
-    })
-    await server.expect(201, 'POST', '/api/things/', {
-      title: 'hers',
-      zq_always: {},
-      amount: 1,
-      tags: ['a'],
-      owner: { id: ann.id },
-    })
-    await server.expect(201, 'POST', '/api/things/', {
-      ...{
-        title: 'mine',
-        zq_always: {},
-        amount: 3,
-        owner: { id: eve.id },
-        own_text: 'seen',
-        own_integer: 7,
-        place: { zq_zip: 'CANARYzip' },
-      },
-    })
+    for (const thing of thingsOf(ann.id, eve.id)) await server.expect(201, 'POST', '/api/things/', thing)
     await server.expect(200, 'PATCH', '/api/vaults/1/', { zq_thing: { id: 1 } })
   })
 
@@ -120,6 +99,10 @@ onEveryStore('the oracle', oracle, (server) => {
                   ...['fields', 'expand'].map((name) => ({
                     said: `read by ${name}`,
                     ask: (p: string) => get(`${list}1/`, { [name]: p }, token),
+                  })),
+                  ...['target.things', 'owned', 'things'].map((to) => ({
+                    said: `read with ${to}`,
+                    ask: (p: string) => get(`${list}1/`, { expand: `${to}(filter=${p} == 3)` }, token),
                   })),
                   ...[{ fields: true }, { sort: true }, { filter: true }].map((name) => ({
                     said: 'the past',
@@ -232,12 +215,7 @@ onEveryStore('the oracle', oracle, (server) => {
         for (const key of mine)
           for (const figure of ['sum', 'avg', 'min', 'max'])
             await roam(token, `/api/things/summary/?${figure}=${key}`)
-        for (const expand of [
-          'owner,target,target.things,target.own_referred,target.own_linked,own_ref,own_links',
-          'owner.things',
-          'own_ref.own_referred.own_links',
-        ])
-          await roam(token, `/api/things/?expand=${expand}`)
+        for (const expand of expansions) await roam(token, `/api/things/?expand=${expand}`)
         for (const type of ['targets', 'users'])
           await roam(token, `/api/${type}/?expand=things,own_referred,own_linked`)
         for (const words of ['CANARYtext', 'CANARYown', 'canary', 'hers'])
@@ -283,7 +261,23 @@ onEveryStore('the oracle', oracle, (server) => {
               if (ids.length === 1) told[who] = (told[who] ?? 0) + 1
               if (who === 'eve') expect([query, past, ids.length !== 1]).toEqual([query, past, true])
             }
+            // The same of those that belong to ann, in an expansion.
+            const owned = async (options: string) => {
+              const { status, body } = await get(
+                `/api/users/${ann.id}/`,
+                { expand: `owned(${options})` },
+                token,
+              )
+              return among({ status, body: body.owned } as Received)
+            }
+            for (const condition of at === '' ? yields : []) {
+              const ids = await owned(`filter=${condition(path)};sort=${path};fields=id`)
+              if (ids.length === 1) told[who] = (told[who] ?? 0) + 1
+              if (who === 'eve') expect([condition(path), ids.length !== 1]).toEqual([condition(path), true])
+            }
             if (who !== 'eve') continue
+            const orders = `${await owned(`sort=${path}`)} ${await owned(`sort=-${path}`)}`
+            expect([path, orders.replace('1,2 2,1', ' ')]).toEqual([path, ' '])
             const up = among(await ask({ sort: path }))
             const down = among(await ask({ sort: `-${path}` }))
             expect([path, `${up} ${down}`.replace('1,2 2,1', ' ')]).toEqual([path, ' '])
@@ -393,7 +387,3 @@ onEveryStore('the oracle', oracle, (server) => {
     })
   })
 })
-
-function bodyOf(path: string, value: unknown): object {
-  return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object
-}

@@ -13,10 +13,10 @@ import type { Member, Members, Scope } from './scope.ts'
 
 /**
  * Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right.
- * `most`: how many items of lists it may go through for one Entity.
+ * `most`: how many items of lists it may go through for one Entity. `first`: the number of its first literal.
  */
-export function understand(text: string, scope: Scope, most: number): Expression {
-  const expression = new OneReader(text, scope).condition(parseCel(text))
+export function understand(text: string, scope: Scope, most: number, first = 0): Expression {
+  const expression = new OneReader(text, scope, first).condition(parseCel(text))
   refuseCostly(expression, most)
   return expression
 }
@@ -53,11 +53,12 @@ class OneReader implements Reader {
   readonly #text: string
   readonly #scope: Scope
   readonly #variables = new Map<string, Found>()
-  #literals = 0
+  #literals: number
 
-  constructor(text: string, scope: Scope) {
+  constructor(text: string, scope: Scope, first = 0) {
     this.#text = text
     this.#scope = scope
+    this.#literals = first
   }
 
   fail(node: Node, sentence: string): never {

@@ -23,8 +23,8 @@ export interface Filter {
 
 /** The conditions that a viewer can use for a type. */
 export interface Filters {
-  /** `?filter=`: undefined, with a note, if it is not valid or too expensive. Filters over the past are more expensive. */
-  parse(text: string, errors: Errors, past?: boolean): Filter | undefined
+  /** `?filter=`: undefined, with a note, if it is not valid or too expensive. */
+  parse(text: string, errors: Errors, use?: FilterUse): Filter | undefined
   /** `?customer.id=5`: the same. `besides`: parameters that are not values, for hints. */
   equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
   /** The value at a dot path; undefined if there is none that can be compared. */
@@ -35,6 +35,14 @@ export interface Filters {
   hint(path: string): string
 }
 
+/** How a filter is used. */
+interface FilterUse {
+  /** Over the past: it is more expensive there. */
+  readonly past?: boolean
+  /** Of several filters in one statement, which one: each has its own parameters. */
+  readonly at?: number
+}
+
 /** `path=text`. `at` is its number in the request, which names its parameter. */
 interface Equality {
   readonly path: string
@@ -42,8 +50,10 @@ interface Equality {
   readonly at: number
 }
 
-/** Literals of equalities have numbers from here on. A filter never has that many literals. */
-const EQUALITIES = 1000
+/** A filter never has that many literals, nor a request so many equalities. So each gets numbers of its own. */
+const LITERALS = 1000
+/** Literals of equalities have numbers from here on, those of further filters from twice as many on. */
+const EQUALITIES = LITERALS
 
 export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect): Filters {
   // Clients send the same filters again and again.
@@ -54,9 +64,10 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
   return {
     comparable,
     sortable: (path) => comparable(path) ?? sizes.of(path, () => sizeOf(path, scope)) ?? undefined,
-    parse(text, errors, past = false) {
-      const found = known.of(text, () =>
-        unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems), dialect)),
+    parse(text, errors, { past = false, at = 0 } = {}) {
+      const first = at === 0 ? 0 : LITERALS * (at + 1)
+      const found = known.of(`${first} ${text}`, () =>
+        unlessMistaken(() => filterOf(understand(text, scope, budget.filterItems, first), dialect)),
       )
       const allowed = past && !(found instanceof Mistake) ? unlessCostly(found) : found
       return allowed instanceof Mistake ? note(errors, 'filter', allowed.message) : allowed

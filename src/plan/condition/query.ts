@@ -26,6 +26,13 @@ export interface SortKey {
   readonly descending: boolean
 }
 
+/** The column of a sort key; undefined if the value is not in a column of the Entity itself. */
+export function sortColumn({ by: { value } }: SortKey): string | undefined {
+  if (value.op === 'size') return undefined
+  const { hops, column } = value.place
+  return hops.length === 0 ? column : undefined
+}
+
 export function readablePaths(fields: readonly Field[]): Set<string> {
   const paths = [...walk(fields)].flatMap((field) => {
     if (field.kind === 'value') return field.secret ? [] : [field.path]

@@ -4,14 +4,17 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { Sql } from '../../store/sql.ts'
+import { Conditions } from '../condition/condition.ts'
 import type { Shown } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 import { allotmentOf } from './allotment.ts'
-import { Expandable, type Expansion, fieldAt } from './expandable.ts'
+import { type ExpandItem, parseItems } from './expand-grammar.ts'
+import { ExpandOptionsReader } from './expand-options.ts'
+import { Expandable, type ExpandOptions, type Expansion, fieldAt, NO_OPTIONS } from './expandable.ts'
 import { ExpandedJson, type ShownTo } from './expanded-json.ts'
 
 export interface Expansions {
-  /** `?expand=customer,customer.company` */
+  /** `?expand=customer(fields=name),customer.company` */
   parse(text: string, errors: Errors): Expansion
   /** What is shown of an Entity with its expansions. `row` gives its columns, `rows` says how many rows there can be. */
   shown(type: EntityType, expansion: Expansion, row: (column: string) => Sql, rows: number): Shown
@@ -27,14 +30,13 @@ interface Expanding {
 
 export function compileExpansions({ type: start, viewer, model, dialect, shownTo }: Expanding): Expansions {
   const expandable = new Expandable(viewer, model)
-  const json = new ExpandedJson(expandable, dialect, shownTo)
+  const options = new ExpandOptionsReader(viewer, dialect)
+  const conditions = new Conditions(model, dialect, viewer)
+  const json = new ExpandedJson({ expandable, dialect, shownTo, conditions })
   return {
     parse(text, errors) {
       const root: Tree = new Map()
-      const paths = text.split(',')
-      if (paths.length > budget.expandPaths)
-        note(errors, 'expand', `names more than ${budget.expandPaths} paths`)
-      else for (const path of paths) graft(root, hopsOf(path, start, expandable, errors))
+      new ExpandReader(expandable, options, errors).read(text, { type: start, depth: 0, inside: root })
       return root
     },
     shown(type, expansion, row, rows) {
@@ -46,43 +48,92 @@ export function compileExpansions({ type: start, viewer, model, dialect, shownTo
 }
 
 /** An Expansion under construction. */
-type Tree = Map<string, Tree>
+type Tree = Map<string, { options: ExpandOptions; readonly inner: Tree }>
 
-function graft(root: Tree, hops: readonly string[]): void {
-  let here = root
-  for (const hop of hops) {
-    const next: Tree = here.get(hop) ?? new Map()
-    here.set(hop, next)
-    here = next
+/** Where a text of `expand` applies: in Entities of a type, so many references away from those that are listed. */
+interface ExpandPlace {
+  readonly type: EntityType
+  readonly depth: number
+  readonly inside: Tree
+}
+
+/** Reads the `expand` of one request. All failures are noted. */
+class ExpandReader {
+  readonly #expandable: Expandable
+  readonly #options: ExpandOptionsReader
+  readonly #errors: Errors
+  #paths = 0
+  #filters = 0
+
+  constructor(expandable: Expandable, options: ExpandOptionsReader, errors: Errors) {
+    this.#expandable = expandable
+    this.#options = options
+    this.#errors = errors
+  }
+
+  read(text: string, place: ExpandPlace): void {
+    const items = parseItems(text, this.#errors)
+    this.#paths += items.length
+    if (this.#paths > budget.expandPaths)
+      note(this.#errors, 'expand', `names more than ${budget.expandPaths} paths`)
+    else for (const item of items) this.#readItem(item, place)
+  }
+
+  #readItem({ path, options: given }: ExpandItem, place: ExpandPlace): void {
+    const hops = this.#hopsOf(path, place)
+    const last = hops?.at(-1)
+    if (hops === undefined || last === undefined) return
+    let [inside, node] = [place.inside, undefined as ReturnType<Tree['get']>]
+    for (const hop of hops) {
+      node = inside.get(hop.path) ?? { options: NO_OPTIONS, inner: new Map() }
+      inside.set(hop.path, node)
+      inside = node.inner
+    }
+    if (given === undefined || node === undefined) return
+    if (node.options !== NO_OPTIONS) note(this.#errors, 'expand', `"${path}" has options more than once`)
+    if (given.has('filter')) this.#filters++
+    const isList = fieldAt(last.from, last.path)?.kind !== 'reference'
+    node.options = this.#options.read(given, { path, type: last.target, isList }, this.#filters, this.#errors)
+    const further = given.get('expand')
+    if (further !== undefined)
+      this.read(further, { type: last.target, depth: place.depth + hops.length, inside })
+  }
+
+  /** The references along a path. Undefined, with a note, where the path leads nowhere, or is too long. */
+  #hopsOf(path: string, { type: start, depth }: ExpandPlace): PathHop[] | undefined {
+    const hops: PathHop[] = []
+    let type = start
+    let names: readonly string[] = path.split('.')
+    while (names.length > 0) {
+      const hop = this.#expandable.hop(type, names)
+      const [at, left] = [type, names]
+      if (hop === undefined)
+        return note(
+          this.#errors,
+          'expand',
+          () =>
+            `"${path}" is not a reference of ${at.name}${didYouMean(left.join('.'), this.#expandable.paths(at))}`,
+        )
+      if (depth + hops.length === budget.expandDepth)
+        return note(this.#errors, 'expand', `"${path}" is more than ${budget.expandDepth} away`)
+      hops.push({ from: type, path: hop.path, target: hop.target })
+      type = hop.target
+      names = hop.rest
+    }
+    return hops
   }
 }
 
-/** The references along a path. Stops with a note where the path leads nowhere, or is too long. */
-function hopsOf(path: string, start: EntityType, expandable: Expandable, errors: Errors): string[] {
-  const hops: string[] = []
-  let type = start
-  let names: readonly string[] = path.split('.')
-  while (names.length > 0) {
-    const hop = expandable.hop(type, names)
-    if (hop === undefined || hops.length === budget.expandDepth) {
-      const [at, left] = [type, names]
-      note(errors, 'expand', () =>
-        hop === undefined
-          ? `"${path}" is not a reference of ${at.name}${didYouMean(left.join('.'), expandable.paths(at))}`
-          : `"${path}" is more than ${budget.expandDepth} away`,
-      )
-      break
-    }
-    hops.push(hop.path)
-    type = hop.target
-    names = hop.rest
-  }
-  return hops
+/** One reference on the way of a path. */
+interface PathHop {
+  readonly from: EntityType
+  readonly path: string
+  readonly target: EntityType
 }
 
 /** The largest number of lists along one path. */
 function listsIn(type: EntityType, expansion: Expansion, expandable: Expandable): number {
-  const each = [...expansion].map(([path, inner]) => {
+  const each = [...expansion].map(([path, { inner }]) => {
     const target = expandable.target(type, path)
     const behind = target === undefined ? 0 : listsIn(target, inner, expandable)
     return behind + (fieldAt(type, path)?.kind === 'reference' ? 0 : 1)
@@ -91,5 +142,5 @@ function listsIn(type: EntityType, expansion: Expansion, expandable: Expandable)
 }
 
 function countPaths(expansion: Expansion): number {
-  return [...expansion.values()].reduce((all, inner) => all + 1 + countPaths(inner), 0)
+  return [...expansion.values()].reduce((all, { inner }) => all + 1 + countPaths(inner), 0)
 }

@@ -8,10 +8,57 @@ import {
   reversesOf,
   walk,
 } from '../../declare/model.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { Filter } from '../condition/filter.ts'
+import type { SortKey } from '../condition/query.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
 /** What is expanded, by the dot path of a reference or by the name of a reverse reference. */
-export type Expansion = ReadonlyMap<string, Expansion>
+export type Expansion = ReadonlyMap<string, Expanded>
+
+/** One expanded path: how its Entities are chosen and shown, and what is expanded in them. */
+export interface Expanded {
+  readonly options: ExpandOptions
+  readonly inner: Expansion
+}
+
+/** Each is undefined if the request does not have it. Only lists have `filter`, `sort` and `limit`. */
+export interface ExpandOptions {
+  readonly filter: Filter | undefined
+  readonly sort: readonly SortKey[] | undefined
+  readonly limit: number | undefined
+  readonly fields: ReadonlySet<string> | undefined
+}
+
+export const NO_OPTIONS: ExpandOptions = Object.freeze({
+  filter: undefined,
+  sort: undefined,
+  limit: undefined,
+  fields: undefined,
+})
+
+/** The values of all filters in an expansion. */
+export function bindExpansion(expansion: Expansion | undefined, params: Params): void {
+  for (const { options, inner } of expansion?.values() ?? []) {
+    Object.assign(params, options.filter?.params)
+    bindExpansion(inner, params)
+  }
+}
+
+/** Everything that the SQL of an expansion depends on. */
+export function expansionShape(expansion: Expansion): string {
+  return [...expansion]
+    .map(([name, { options, inner }]) => {
+      const { filter, sort, limit, fields } = options
+      const all = [filter?.shape, sort && sortShape(sort), limit, fields && [...fields].join(',')]
+      return `${name}{${all.map((one) => one ?? '').join(';')}}(${expansionShape(inner)})`
+    })
+    .join(',')
+}
+
+export function sortShape(sort: readonly SortKey[]): string {
+  return sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
+}
 
 /** What can be expanded, for a viewer: references that they see, and those that refer back, to types that they can read. */
 export class Expandable {

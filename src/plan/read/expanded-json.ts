@@ -2,17 +2,20 @@ import { budget } from '../../budget.ts'
 import {
   columnOf,
   type EntityType,
-  type Field,
   linkTableOf,
   type PointingField,
   type Reverse,
 } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { count, id, type Sql, sql, word } from '../../store/sql.ts'
+import { ordered } from '../../store/order.ts'
+import { and, count, id, join, type Sql, sql, word } from '../../store/sql.ts'
+import type { Conditions } from '../condition/condition.ts'
+import { type SortKey, signatureOf, sortColumn } from '../condition/query.ts'
+import { rowOf } from '../condition/row-source.ts'
 import { bytesOf } from '../tables/bytes.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import type { Allotment } from './allotment.ts'
-import { type Expandable, type Expansion, fieldAt } from './expandable.ts'
+import { type Expandable, type Expanded, type ExpandOptions, type Expansion, fieldAt } from './expandable.ts'
 
 type Columns = (column: string) => Sql
 
@@ -29,6 +32,7 @@ interface Reached {
 /** An expanded Entity: the alias of its row, its JSON, and what is checked before the JSON is made. */
 interface Rendered {
   readonly type: EntityType
+  readonly options: ExpandOptions
   readonly reached: Reached
   readonly alias: Sql
   readonly json: Sql
@@ -45,6 +49,21 @@ interface RowFacts {
 /** The alias of a row whose size is measured, before its JSON is made. */
 const weighed = sql`w`
 
+/** A value that a list is sorted by: how it is named in the queries around that list, and in which order it stands. */
+interface ListKey {
+  readonly value: Sql
+  readonly name: Sql
+  readonly order: (value: Sql) => Sql
+}
+
+interface Making {
+  readonly expandable: Expandable
+  readonly dialect: Dialect
+  readonly shownTo: ShownTo
+  /** The conditions of filters, under what the viewer sees. */
+  readonly conditions: Conditions
+}
+
 /**
  * The JSON of an Entity with its expansions, made by the database: each target by its id, under the rule by which the
  * viewer may read it. So a list with any number of expansions is one query.
@@ -53,11 +72,13 @@ export class ExpandedJson {
   readonly #expandable: Expandable
   readonly #dialect: Dialect
   readonly #shownTo: ShownTo
+  readonly #conditions: Conditions
 
-  constructor(expandable: Expandable, dialect: Dialect, shownTo: ShownTo) {
+  constructor({ expandable, dialect, shownTo, conditions }: Making) {
     this.#expandable = expandable
     this.#dialect = dialect
     this.#shownTo = shownTo
+    this.#conditions = conditions
   }
 
   shown(type: EntityType, expansion: Expansion, row: Columns, reached: Reached): Shown {
@@ -79,24 +100,32 @@ export class ExpandedJson {
         const field = fieldAt(type, path)
         if (field?.kind !== 'links')
           return this.#single(reference, this.#render(target, inner, further(reached, 0)))
-        return this.#members(type, field, row('id'), this.#render(target, inner, further(reached, 1)))
+        const rendered = this.#render(target, inner, further(reached, 1))
+        const links = id(linkTableOf(type.name, path).table)
+        const { filter, sort, limit } = rendered.options
+        return (filter ?? sort ?? limit) === undefined
+          ? this.#members(links, row('id'), rendered)
+          : this.#chosenMembers(links, row('id'), rendered)
       },
     }
   }
 
-  #render(type: EntityType, expansion: Expansion, reached: Reached): Rendered {
+  #render(type: EntityType, { options, inner }: Expanded, reached: Reached): Rendered {
     const alias: Sql = { parts: [`e${reached.depth}`] }
-    const row = columnsOf(alias)
-    const json = renderEntity(type, this.#dialect, this.shown(type, expansion, row, reached))
-    return { type, reached, alias, json, asked: this.#ask(type, alias) }
+    const { fields } = options
+    // A reference always has its id, and whatever is expanded in it.
+    const chosen = fields === undefined ? undefined : new Set(['id', ...fields, ...inner.keys()])
+    const shown = { ...this.shown(type, inner, columnsOf(alias), reached), chosen }
+    const json = renderEntity(type, this.#dialect, shown)
+    return { type, options, reached, alias, json, asked: this.#ask(type, alias, chosen) }
   }
 
-  #ask(type: EntityType, alias: Sql): RowFacts {
+  #ask(type: EntityType, alias: Sql, chosen?: ReadonlySet<string>): RowFacts {
     const row = columnsOf(alias)
     const { condition, shown: plain } = this.#shownTo(type, row)
     return {
-      seen: sql`${alias}."deleted_at" IS NULL AND ${condition}`,
-      bytes: bytesOf(plain.fields ?? type.fields, this.#dialect, row),
+      seen: sql`${alias}."deleted_at" IS NULL AND ${this.#dialect.rowByRow(condition)}`,
+      bytes: bytesOf(plain.fields ?? type.fields, this.#dialect, row, chosen),
       guard: plain.guard,
     }
   }
@@ -120,15 +149,14 @@ export class ExpandedJson {
   }
 
   /** All members of a list of references, in order. Members that the viewer may not see have only their id. */
-  #members(type: EntityType, { path }: Field, source: Sql, rendered: Rendered): Sql {
-    const { type: target, alias, json, reached } = rendered
+  #members(links: Sql, source: Sql, { type: target, options, alias, json, reached }: Rendered): Sql {
     const { entities, bytes: most } = allotted(reached)
-    const { seen: isSeen, bytes } = this.#ask(target, weighed)
+    const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
     const plain = this.#dialect.object([['id', this.#dialect.render('reference', sql`q."target"`, 0)]])
     // Sizes decide which members are expanded, before any JSON is made.
     const all = sql`SELECT l."target", l."place", ${weighed}."id" AS "found",
       sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY l."place" ROWS UNBOUNDED PRECEDING) AS "bytes"
-      FROM ${id(linkTableOf(type.name, path).table)} l LEFT JOIN ${id(target.name)} ${weighed}
+      FROM ${links} l LEFT JOIN ${id(target.name)} ${weighed}
       ON ${weighed}."id" = l."target" AND l."place" < ${count(entities)} AND ${isSeen}
       WHERE l."source" = ${source}`
     const seen = sql`SELECT CASE WHEN ${alias}."id" IS NOT NULL THEN ${json}
@@ -139,34 +167,102 @@ export class ExpandedJson {
     )
   }
 
+  /** The members that the viewer sees and that meet the filter, in the order of the sort or of the list. */
+  #chosenMembers(links: Sql, source: Sql, rendered: Rendered): Sql {
+    const { type: target, options, reached } = rendered
+    const { entities } = allotted(reached)
+    const limit = Math.min(options.limit ?? entities, entities)
+    const keys =
+      options.sort === undefined
+        ? [{ value: sql`l."place"`, name: sql`k0`, order: (value: Sql) => value }]
+        : this.#keysOf(target, options.sort)
+    const { seen, bytes } = this.#ask(target, weighed, options.fields)
+    const from = sql`${links} l JOIN ${id(target.name)} ${weighed} ON ${weighed}."id" = l."target"`
+    const where = and([sql`l."source" = ${source}`, seen, ...this.#filtered(rendered)])
+    const page = sql`SELECT ${weighed}."id" AS n, ${bytes} AS b${columnsFor(keys)} FROM ${from} WHERE ${where}`
+    const made = this.#made(page, keys, limit, rendered)
+    const truncated = this.#truncated(sql`s.n`)
+    return this.#dialect.nested(
+      sql`(SELECT '[' || coalesce(string_agg(coalesce(s.j, ${truncated}), ',' ORDER BY s.place), '') || ']' FROM (${made}) s)`,
+    )
+  }
+
   /** The first page of the Entities that refer to it, as far as the viewer sees them, and the cursor of the next page. */
-  #referring({ from, field }: Reverse, to: Sql, { alias, json, reached }: Rendered): Sql {
-    const { entities, bytes: most } = allotted(reached)
-    const { seen: isSeen, bytes, guard } = this.#ask(from, weighed)
-    const limit = Math.min(budget.expandReverse, entities)
-    const seen = guard?.(field.path) ?? sql`1 = 1`
-    const page = sql`SELECT ${weighed}."id" AS n, ${bytes} AS b FROM ${id(from.name)} ${weighed}
-      WHERE ${refersBy(field, from, weighed, to)} AND ${seen} AND ${isSeen}
-      ORDER BY ${weighed}."id" LIMIT ${count(limit + 1)}`
-    const numbered = sql`SELECT p.n, row_number() OVER (ORDER BY p.n) AS place,
-      sum(p.b) OVER (ORDER BY p.n ROWS UNBOUNDED PRECEDING) AS bytes FROM (${page}) p`
-    const here = sql`q.place <= ${count(limit)} AND q.bytes <= ${count(most)}`
-    const made = sql`SELECT q.n, CASE WHEN ${here} THEN (SELECT ${json} FROM ${id(from.name)} ${alias} WHERE ${alias}."id" = q.n) END AS j
-      FROM (${numbered}) q`
-    const data = sql`'[' || coalesce(string_agg(s.j, ',' ORDER BY s.n), '') || ']'`
+  #referring({ from, field }: Reverse, to: Sql, rendered: Rendered): Sql {
+    const { options, reached } = rendered
+    const { seen: isSeen, bytes, guard } = this.#ask(from, weighed, options.fields)
+    const limit = Math.min(options.limit ?? budget.expandReverse, allotted(reached).entities)
+    const seen = this.#dialect.rowByRow(guard?.(field.path) ?? sql`1 = 1`)
+    const sort = options.sort ?? []
+    const keys = sort.length === 0 ? [byId] : this.#keysOf(from, sort)
+    const where = and([refersBy(field, from, weighed, to), seen, isSeen, ...this.#filtered(rendered)])
+    const page = sql`SELECT ${weighed}."id" AS n, ${bytes} AS b${columnsFor(keys)} FROM ${id(from.name)} ${weighed}
+      WHERE ${where} ORDER BY ${join(keys.map(({ value, order }) => order(value)))} LIMIT ${count(limit + 1)}`
+    const made = this.#made(page, keys, limit, rendered)
+    const data = sql`'[' || coalesce(string_agg(s.j, ',' ORDER BY s.place), '') || ']'`
     const object = this.#dialect.object([
       ['data', this.#dialect.nested(data)],
-      ['next', sql`CASE WHEN count(*) > count(s.j) THEN ${this.#cursor(from)} END`],
+      ['next', sql`CASE WHEN count(*) > count(s.j) THEN ${this.#cursor(from, sort)} END`],
     ])
     return this.#dialect.nested(sql`(SELECT ${object} FROM (${made}) s)`)
   }
 
-  /** The cursor after the last row `s` that has JSON; at the beginning if even the first row is too large. */
-  #cursor({ name }: EntityType): Sql {
-    const last = sql`coalesce(max(CASE WHEN s.j IS NOT NULL THEN s.n END), 0)`
-    const place = sql`${word(`${name}+id [`)} || CAST(${last} AS text) || ']'`
-    return this.#dialect.render('text', sql`'~' || ${this.#dialect.hex(place)}`, 0)
+  #filtered({ type, options: { filter } }: Rendered): Sql[] {
+    if (filter === undefined) return []
+    return [this.#dialect.rowByRow(this.#conditions.of(filter.expression, rowOf(type, weighed)))]
   }
+
+  #keysOf(type: EntityType, sort: readonly SortKey[]): ListKey[] {
+    const row = rowOf(type, weighed)
+    return sort.map((key, at) => ({
+      value: this.#conditions.value(key.by.value, row),
+      name: { parts: [`k${at}`] },
+      order: (value) => ordered(value, sortColumn(key) ?? '', key.descending),
+    }))
+  }
+
+  /**
+   * The rows of a page with their `place` in the order, and as `j` the JSON of as many as there is room for. `ends`
+   * marks the last of these, if there are more. Sizes are added up before any JSON is made.
+   */
+  #made(page: Sql, keys: readonly ListKey[], limit: number, { type, alias, json, reached }: Rendered): Sql {
+    const { bytes: most } = allotted(reached)
+    const order = join(keys.map(({ name, order }) => order(sql`p.${name}`)))
+    const numbered = sql`SELECT p.*, row_number() OVER (ORDER BY ${order}) AS place,
+      sum(p.b) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes FROM (${page}) p`
+    const fits = sql`q.place <= ${count(limit)} AND q.bytes <= ${count(most)}`
+    const next = sql`lead(CASE WHEN ${fits} THEN 1 ELSE 0 END) OVER (ORDER BY q.place)`
+    return sql`SELECT q.*, ${next} = 0 AS ends,
+      CASE WHEN ${fits} THEN (SELECT ${json} FROM ${id(type.name)} ${alias} WHERE ${alias}."id" = q.n) END AS j
+      FROM (${numbered}) q`
+  }
+
+  /** The cursor after the last row `s` that has JSON; at the beginning if even the first row is too large. */
+  #cursor(type: EntityType, sort: readonly SortKey[]): Sql {
+    const dialect = this.#dialect
+    const values =
+      sort.length === 0
+        ? [dialect.render('integer', sql`s.k0`, 0)]
+        : sort.map(({ by }, at) => dialect.render(by.kind, { parts: [`s.k${at}`] }, by.scale))
+    const last = sql`max(CASE WHEN s.ends AND s.j IS NOT NULL THEN ${dialect.array(values)} END)`
+    const signature = sort.length === 0 ? `${type.name}+id ` : signatureOf(type, sort)
+    const place = sql`${word(signature)} || coalesce(${last}, '[]')`
+    return dialect.render('text', sql`'~' || ${dialect.hex(place)}`, 0)
+  }
+}
+
+/** The order of a list of referrers without a sort. */
+const byId: ListKey = {
+  value: sql`${weighed}."id"`,
+  name: sql`k0`,
+  order: (value) => ordered(value, 'id', false),
+}
+
+function columnsFor(keys: readonly ListKey[]): Sql {
+  return join(
+    keys.map(({ value, name }) => sql`, ${value} AS ${name}`),
+    sql``,
+  )
 }
 
 function columnsOf(alias: Sql): Columns {

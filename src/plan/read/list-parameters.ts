@@ -1,12 +1,19 @@
 import { budget } from '../../budget.ts'
 import { asksReferrers } from '../../declare/cel/expression.ts'
 import { withId } from '../../declare/indexes.ts'
-import type { EntityType } from '../../declare/model.ts'
+import type { EntityType, Field } from '../../declare/model.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { type Filters, NOT_OF_THE_PAST } from '../condition/filter.ts'
 import { bindJson, openCursor, readablePaths, type SortKey, signatureOf } from '../condition/query.ts'
-import type { ListParts } from './list-parts.ts'
+
+/** What a viewer can use of a type: its conditions, and the fields that they ever see. */
+interface Readable {
+  readonly type: EntityType
+  readonly dialect: Dialect
+  readonly filters: Filters
+  readonly fields: readonly Field[]
+}
 
 /** Reads the parameters `sort`, `fields` and `cursor` of a list, and writes its cursors. */
 export class ListParameters {
@@ -15,10 +22,10 @@ export class ListParameters {
   readonly #filters: Filters
   readonly #readable: ReadonlySet<string>
 
-  constructor({ type, dialect, access, fields }: ListParts) {
+  constructor({ type, dialect, filters, fields }: Readable) {
     this.#type = type
     this.#dialect = dialect
-    this.#filters = access.filters
+    this.#filters = filters
     this.#readable = readablePaths(fields)
   }
 
@@ -80,9 +87,11 @@ export class ListParameters {
     return chosen
   }
 
-  /** The sort values in a cursor; undefined, and a note, where it is not one of this list and this sort. */
+  /** The sort values in a cursor; undefined at the beginning, and with a note if it is not one of this list and sort. */
   cursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined {
     const values = openCursor(text, signatureOf(this.#type, sort))
+    // The cursor of an expansion that has room for none of its Entities: the list starts at the beginning.
+    if (values?.length === 0) return undefined
     const bound = values?.map((value, at) => {
       const by = sort[at]?.by
       return by === undefined ? undefined : bindJson(value, by, this.#dialect)
@@ -95,4 +104,11 @@ export class ListParameters {
   cursorAt(sort: readonly SortKey[], values: string): string {
     return Buffer.from(`${signatureOf(this.#type, sort)}${values}`).toString('base64url')
   }
+}
+
+/** The length of a page; undefined, with a note, if it is not one. */
+export function parseLimit(text: string, errors: Errors): number | undefined {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= budget.pageEntities) return limit
+  return note(errors, 'limit', `must be a whole number from 1 to ${budget.pageEntities}`)
 }

@@ -6,7 +6,7 @@ import { ordered } from '../../store/order.ts'
 import { id, join, type Sql, sql } from '../../store/sql.ts'
 import type { Conditions } from '../condition/condition.ts'
 import type { Filters } from '../condition/filter.ts'
-import type { Sortable, SortKey } from '../condition/query.ts'
+import { type Sortable, type SortKey, sortColumn } from '../condition/query.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { tableAsOf } from '../past/past.ts'
 import { renderDeletion } from '../past/trash.ts'
@@ -181,13 +181,6 @@ export function isById({ sort }: PageQuery): boolean {
 function isCount({ by: { value } }: SortKey): boolean {
   if (value.op !== 'size' || 'op' in value.of) return false
   return referrersOf(value.of) !== undefined && value.of.place.hops.length === 0
-}
-
-/** The column of a sort key; undefined if the value is not in a column of the Entity itself. */
-function sortColumn({ by: { value } }: SortKey): string | undefined {
-  if (value.op === 'size') return undefined
-  const { hops, column } = value.place
-  return hops.length === 0 ? column : undefined
 }
 
 function present(conditions: readonly (Sql | undefined)[]): Sql[] {

@@ -1,7 +1,7 @@
 import type { Bound } from '../../store/dialect.ts'
 import type { Filter } from '../condition/filter.ts'
 import type { SortKey } from '../condition/query.ts'
-import type { Expansion } from './expandable.ts'
+import { type Expansion, expansionShape, sortShape } from './expandable.ts'
 import type { Figures } from './summary.ts'
 
 export type Trashed = 'without' | 'only' | 'with'
@@ -45,7 +45,7 @@ export function listShape(query: ListQuery): string {
 
 export function pageShape({ filters, sort, after, trashed, limit, at, search }: PageQuery): string {
   const conditions = filters.map(({ shape }) => shape).join('&')
-  const order = sort.map(({ by, descending }) => `${descending ? '-' : '+'}${by.path}`).join(',')
+  const order = sortShape(sort)
   const behind = after?.map((value) => (value === null ? '0' : '1')).join('') ?? ''
   const words = search?.length ?? ''
   return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
@@ -57,9 +57,5 @@ export function figuresShape({ group, sum, avg, min, max }: Figures): string {
 
 export function shownShape({ fields, expand }: ReadQuery): string {
   const chosen = fields === undefined ? '*' : [...fields].join(',')
-  return expand === undefined ? chosen : `${chosen}+${expandShape(expand)}`
-}
-
-function expandShape(expansion: Expansion): string {
-  return [...expansion].map(([name, inner]) => `${name}(${expandShape(inner)})`).join(',')
+  return expand === undefined ? chosen : `${chosen}+${expansionShape(expand)}`
 }

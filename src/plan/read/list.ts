@@ -7,7 +7,7 @@ import type { Filters } from '../condition/filter.ts'
 import type { SortKey } from '../condition/query.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { AS_OF } from '../past/past.ts'
-import type { Expansion } from './expandable.ts'
+import { bindExpansion, type Expansion } from './expandable.ts'
 import { ListParameters } from './list-parameters.ts'
 import { ListParts, type ReadAccess } from './list-parts.ts'
 import {
@@ -33,7 +33,7 @@ export interface ListPlan extends Filters {
   summary(query: PageQuery, figures: Figures): { statement: Statement; params: Params }
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
-  readOnly(query: ReadQuery): Statement
+  readOnly(query: ReadQuery): { statement: Statement; params: Params }
   /** One Entity by `$id`, if it was live at a time: id, version, JSON. */
   readAsOf(fields: ReadonlySet<string> | undefined): Statement
   /** Undefined if the viewer sees none of the searched fields. */
@@ -58,15 +58,16 @@ const WHOLE: ReadQuery = { fields: undefined, expand: undefined }
 
 export function compileLists(type: EntityType, dialect: Dialect, access: ReadAccess): ListPlan {
   const list = new ListParts(type, dialect, access)
-  const parameters = new ListParameters(list)
+  const parameters = new ListParameters({ type, dialect, filters: access.filters, fields: list.fields })
   const { search } = list
   const plain = plainQuery(parameters.byId(false))
   const first = compile(selectPage(list, plain), dialect.placeholder, isBounded(list, plain))
   const statements = new ListStatements(dialect, first)
-  const asked = (query: PageQuery, shape: string, make: () => Sql, bounded = false) => ({
-    statement: statements.of(shape, make, bounded),
-    params: paramsOf(query, search),
-  })
+  const asked = (query: PageQuery & Partial<ReadQuery>, shape: string, make: () => Sql, bounded = false) => {
+    const params = paramsOf(query, search)
+    bindExpansion(query.expand, params)
+    return { statement: statements.of(shape, make, bounded), params }
+  }
   return {
     ...access.filters,
     page(query) {
@@ -83,7 +84,12 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
       return asked(query, `summary|${shape}`, () => selectGroups(list, query, figures))
     },
     read: compile(selectOne(list, WHOLE), dialect.placeholder),
-    readOnly: (query) => statements.of(`read|${shownShape(query)}`, () => selectOne(list, query)),
+    readOnly(query) {
+      const statement = statements.of(`read|${shownShape(query)}`, () => selectOne(list, query))
+      const params: Params = {}
+      bindExpansion(query.expand, params)
+      return { statement, params }
+    },
     readAsOf(fields) {
       const query = { fields, expand: undefined }
       return statements.of(`at|${shownShape(query)}`, () => selectOne(list, query, 'at'))

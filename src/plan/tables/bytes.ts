@@ -10,18 +10,30 @@ const SMALL = 24
 
 /**
  * An estimate of the bytes of a row's JSON, without making it. Only the lengths of texts and JSON are read; escapes are
- * not counted.
+ * not counted. `chosen`: only these dot paths are shown.
  */
-export function bytesOf(fields: readonly Field[], dialect: Dialect, row: (column: string) => Sql): Sql {
+export function bytesOf(
+  fields: readonly Field[],
+  dialect: Dialect,
+  row: (column: string) => Sql,
+  chosen?: ReadonlySet<string>,
+): Sql {
   let fixed = OWN
   const long: Sql[] = []
   for (const field of walk(fields)) {
+    if (chosen !== undefined && !isChosen(field.path, chosen)) continue
     fixed += field.name.length + SMALL
     const kind = field.kind === 'links' ? 'json' : field.kind === 'value' && !field.secret ? field.column : ''
     if (kind === 'text' || kind === 'json')
       long.push(sql`coalesce(${dialect.bytes(row(columnOf(field)), kind)}, 0)`)
   }
   return sql`(${join([count(fixed), ...long], sql` + `)})`
+}
+
+/** Whether a path is chosen, or an object around it. */
+function isChosen(path: string, chosen: ReadonlySet<string>): boolean {
+  const names = path.split('.')
+  return names.some((_, at) => chosen.has(names.slice(0, at + 1).join('.')))
 }
 
 /**

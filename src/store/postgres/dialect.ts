@@ -135,6 +135,7 @@ export const dialect: Dialect = {
       ? sql`(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[]))`
       : sql`(SELECT r.value #>> '{}' FROM jsonb_array_elements(${param(name, 'rows')}) r)`,
   isAmong: (value, query) => sql`${value} = ANY (ARRAY(${query}))`,
+  rowByRow: (condition) => condition,
   forEachRow: sql` OFFSET 0`,
   isListed: (value, name) => sql`${value} = ANY (translate(${param(name)}, '[]', '{}')::bigint[])`,
 

@@ -50,6 +50,7 @@ export const budget = {
   expressionBytes: 4096,
   expressionParts: 100,
   expressionHops: 3,
+  namedRuleUses: 100,
   ruleItems: 1_000_000,
   filterItems: 100_000_000,
   expressionSearches: 10,

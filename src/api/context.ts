@@ -7,6 +7,7 @@ import type { Rates } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
+import { namedRulesIn } from '../declare/named-rules.ts'
 import { Failure } from '../errors.ts'
 import type { Cursors } from '../journal/cursors.ts'
 import type { Feed } from '../journal/feed.ts'
@@ -205,8 +206,10 @@ export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean)
 
 function denialOf({ type }: Plan, action: Action): string {
   const rule = type.access[action]
-  const text = rule === undefined ? 'no rule, so admins only' : typeof rule === 'string' ? rule : rule.rule
-  return `${type.name}.access.${action}: ${text}`
+  if (typeof rule !== 'string')
+    return `${type.name}.access.${action}: ${rule?.rule ?? 'no rule, so admins only'}`
+  const used = namedRulesIn(rule, type).map(({ name, text }) => `${name}: ${text}`)
+  return `${type.name}.access.${action}: ${rule}${used.length === 0 ? '' : ` (${used.join('; ')})`}`
 }
 
 /** The Entity as the writer may see it: the row that the write returned, unless something in it is hidden from them. */

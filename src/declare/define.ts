@@ -212,6 +212,8 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   readonly journal?: Keep
   /** Rules by action. An action without one is for admins only. */
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
+  /** Conditions by name, which the rules of this type can use: `{ own: 'owner.id == me.id' }`. */
+  readonly rules?: Readonly<Record<string, string>>
 }
 
 /** The same as it is written: its paths must be those of its fields. In quotes, so that errors list them. */
@@ -229,6 +231,8 @@ export interface AppDeclaration<E = Entities> {
   readonly entities: E
   /** The login type whose members pass every rule. */
   readonly admins?: string
+  /** Conditions by name, which the rules of all types can use: `{ own: 'owner.id == me.id' }`. */
+  readonly rules?: Readonly<Record<string, string>>
   /** How long deleted Entities are kept before they are purged. Default: forever. */
   readonly trash?: Keep
   /** How long the journal keeps old versions. Default: forever. */

@@ -1,3 +1,4 @@
+import type { NamedRule } from './cel/scope.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
@@ -116,6 +117,8 @@ export interface EntityType extends Named {
   readonly indexes: readonly (readonly IndexKey[])[]
   readonly checks: readonly EntityCheck[]
   readonly access: Readonly<Partial<Record<Action, Rule>>>
+  /** Its named rules, and those of the app. */
+  readonly rules: ReadonlyMap<string, NamedRule>
   readonly retention: RetentionTimes
 }
 

@@ -16,6 +16,7 @@ import {
   type Model,
   walk,
 } from './model.ts'
+import { type NamedRules, resolveNamedRules } from './named-rules.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
@@ -61,6 +62,7 @@ const ENTITY_OPTIONS = [
   'label',
   'description',
   'title',
+  'rules',
 ]
 
 /** Turns declarations into the Model, or reports every mistake in them at once. */
@@ -81,9 +83,10 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     problems.push(['app', "must be the file's default export, made by app({ entities: { … } })"])
     return undefined
   }
-  refuseUnknown(declaration, ['admins', 'entities', 'trash', 'journal'], '', problems)
+  refuseUnknown(declaration, ['admins', 'entities', 'trash', 'journal', 'rules'], '', problems)
   const retention = resolveRetention(declaration, '', problems)
-  const entities = resolveEntities(declaration.entities, retention, problems)
+  const rules = resolveNamedRules(declaration.rules, 'rules', problems)
+  const entities = resolveEntities(declaration.entities, { retention, rules }, problems)
   const types = { entities, logins: loginsOf(entities, problems) }
   checkRules(types, problems)
   checkChecks(entities, problems)
@@ -96,7 +99,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
 
 function resolveEntities(
   declared: Record<string, unknown>,
-  retention: RetentionTimes,
+  ofApp: Omit<OfApp, 'names'>,
   problems: Problems,
 ): Map<string, EntityType> {
   const names = Object.keys(declared)
@@ -109,7 +112,7 @@ function resolveEntities(
     if (!isRecord(one)) problems.push([path, 'must be made by entity({ … })'])
     else {
       const declaration = one as unknown as EntityDeclaration
-      entities.set(name, resolveEntity(name, declaration, { names, retention }, problems))
+      entities.set(name, resolveEntity(name, declaration, { names, ...ofApp }, problems))
     }
   }
   return entities
@@ -123,10 +126,17 @@ function entityNameProblem(name: string): string | undefined {
     : undefined
 }
 
+/** What all types share. */
+interface OfApp {
+  readonly names: readonly string[]
+  readonly retention: RetentionTimes
+  readonly rules: NamedRules
+}
+
 function resolveEntity(
   name: string,
   declaration: EntityDeclaration,
-  { names, retention }: { readonly names: readonly string[]; readonly retention: RetentionTimes },
+  { names, retention, rules: shared }: OfApp,
   problems: Problems,
 ): EntityType {
   const path = `entities.${name}`
@@ -150,6 +160,7 @@ function resolveEntity(
     indexes: Object.freeze(indexes),
     checks: Object.freeze(resolveChecks(declaration.check, all, path, problems)),
     access: resolveAccess(declaration, path, problems),
+    rules: new Map([...shared, ...resolveNamedRules(declaration.rules, `${path}.rules`, problems)]),
     retention: resolveRetention(declaration, path, problems, retention),
   })
 }

@@ -2,10 +2,12 @@ import { budget } from '../budget.ts'
 import { understand } from './cel/check.ts'
 import { type Expression, no, yes } from './cel/expression.ts'
 import { settled } from './cel/fold.ts'
+import { NamedRuleMistake } from './cel/named-rule.ts'
 import { Mistake } from './cel/parse.ts'
-import type { Scope } from './cel/scope.ts'
+import type { NamedRule, Scope } from './cel/scope.ts'
 import type { Action } from './define.ts'
 import { type EntityType, type Field, walk } from './model.ts'
+import { refuseShadows } from './named-rules.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
 import { allVisible, type BesidesFields, membersOf } from './scope.ts'
@@ -60,6 +62,17 @@ function scopeOf(
 
 /** Reports every rule that cannot be understood, as each of those who could ask would meet it. */
 export function checkRules(types: Types, problems: Problems): void {
+  refuseShadows(types.entities, problems)
+  const faulty = new Set<NamedRule>()
+  for (const type of types.entities.values()) {
+    // Whatever it speaks of, an update knows; where it is used, it is checked again. Those of the app are checked there only.
+    for (const rule of type.rules.values())
+      if (
+        rule.place.startsWith('entities.') &&
+        !check({ rule: rule.text, subject: 'update' }, type, rule.place)
+      )
+        faulty.add(rule)
+  }
   for (const type of types.entities.values()) {
     const path = `entities.${type.name}`
     for (const [action, rule] of Object.entries(type.access))
@@ -71,13 +84,17 @@ export function checkRules(types: Types, problems: Problems): void {
     }
   }
 
-  function check(one: SubjectRule, type: EntityType, path: string): void {
+  function check(one: SubjectRule, type: EntityType, path: string): boolean {
     const { rule } = one
     try {
       for (const viewer of [undefined, ...types.logins]) ruleFor(one, type, viewer, types)
+      return true
     } catch (error) {
       if (!(error instanceof Mistake)) throw error
-      problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
+      // Reported already, where it is declared.
+      if (!(error instanceof NamedRuleMistake && faulty.has(error.rule)))
+        problems.push([path, `${error.message}, in ${JSON.stringify(rule)}`])
+      return false
     }
   }
 }

@@ -54,7 +54,10 @@ export function membersOf(
     for (const reverse of reversesSeen(look)) known.set(reverse.name, referrersMember(reverse, look))
   for (const [name, member] of fieldMembers(type.fields, look)) known.set(name, member)
   const hint = (name: string) => referrersHint(name, look, referrers)
-  return { names: [...known.keys()], get: (name) => known.get(name), hint }
+  const get = (name: string) => known.get(name)
+  if (visibility !== allVisible) return { names: [...known.keys()], get, hint }
+  const names = [...known.keys(), ...type.rules.keys()]
+  return { names, get, hint, rule: (name) => type.rules.get(name) }
 }
 
 /** The referrers of a type that the viewer may know of. */

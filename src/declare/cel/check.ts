@@ -7,16 +7,18 @@ import { crossedTo, type Expression, type Place, type Root, scaleOf, unknown, ye
 import { allTrue, not, or, truth } from './fold.ts'
 import { type CelCall, type Found, is, type Reader } from './found.ts'
 import { against, type GivenLiteral } from './literal.ts'
+import { foundMember, insideOf, likeMember, thing } from './members.ts'
 import { move, TOO_FAR } from './move.ts'
+import { NamedRuleUses } from './named-rule.ts'
 import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
-import type { Member, Members, Scope } from './scope.ts'
+import type { Members, NamedRule, Scope } from './scope.ts'
 
 /**
  * Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right.
  * `most`: how many items of lists it may go through for one Entity. `first`: the number of its first literal.
  */
 export function understand(text: string, scope: Scope, most: number, first = 0): Expression {
-  const expression = new OneReader(text, scope, first).condition(parseCel(text))
+  const expression = new OneReader(text, scope, new NamedRuleUses(first)).condition(parseCel(text))
   refuseCostly(expression, most)
   return expression
 }
@@ -48,17 +50,24 @@ export function sizeAt(text: string, scope: Scope): Extract<Expression, { op: 's
   }
 }
 
-/** Reads one expression. */
+/** Reads one expression, or a named rule in it: `of` is what its names belong to. */
 class OneReader implements Reader {
   readonly #text: string
   readonly #scope: Scope
+  readonly #of: Found
+  readonly #uses: NamedRuleUses
   readonly #variables = new Map<string, Found>()
-  #literals: number
 
-  constructor(text: string, scope: Scope, first = 0) {
+  constructor(
+    text: string,
+    scope: Scope,
+    uses: NamedRuleUses = new NamedRuleUses(),
+    of: Found = thing({ of: 'self' }, scope.self),
+  ) {
     this.#text = text
     this.#scope = scope
-    this.#literals = first
+    this.#of = of
+    this.#uses = uses
   }
 
   fail(node: Node, sentence: string): never {
@@ -139,7 +148,7 @@ class OneReader implements Reader {
 
   /** A literal that is compared with something. */
   literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression {
-    return { op: 'literal', kind, scale, value, at: this.#literals++ }
+    return { op: 'literal', kind, scale, value, at: this.#uses.literals++ }
   }
 
   /** A literal in the place of a value of the target's kind. */
@@ -152,12 +161,11 @@ class OneReader implements Reader {
   top(name: string): Found | undefined {
     const variable = this.#variables.get(name)
     if (variable !== undefined) return variable
-    const { self, next, me } = this.#scope
+    const { next, me } = this.#scope
     if (name === 'me') return this.#me(me)
     if (name === 'now') return is({ op: 'now', kind: 'datetime', shift: 0, day: undefined })
     if (name === 'next' && next !== undefined) return thing({ of: 'next' }, next)
-    const member = self.get(name)
-    return member === undefined ? undefined : foundMember({ of: 'self' }, [], member)
+    return this.member(this.#of, name, undefined)
   }
 
   #me(me: Scope['me']): Found {
@@ -198,6 +206,7 @@ class OneReader implements Reader {
   member(base: Found, name: string, node: Node | undefined): Found | undefined {
     if (base.is === 'nothing') {
       const members = base.candidates.map((one) => one.get(name)).filter((one) => one !== undefined)
+      if (base.candidates.some((one) => one.rule?.(name) !== undefined)) return is(unknown)
       if (members.length === 0) return undefined
       return {
         is: 'nothing',
@@ -208,6 +217,8 @@ class OneReader implements Reader {
     if (base.is !== 'thing') return undefined
     const { root, hops, members, there, reference } = base.thing
     const member = members.get(name)
+    const rule = member === undefined ? members.rule?.(name) : undefined
+    if (rule !== undefined) return is(this.#namedRule(rule, base))
     if (member === undefined) return this.#ofOthers(root, hops, name)
     if (reference !== undefined && name === 'id') {
       const place = { root, hops, column: reference.column }
@@ -218,6 +229,15 @@ class OneReader implements Reader {
     if (crossedTo({ root, hops: behind }) + further > budget.expressionHops) this.#failFar(node)
     if (reference === undefined) return foundMember(root, hops, member, there)
     return foundMember(root, behind, member, { root, hops: behind, column: 'id' })
+  }
+
+  /** `next` is of the Entity that the whole rule is about, not of others. */
+  #namedRule(rule: NamedRule, of: Found): Expression {
+    const { next, ...rest } = this.#scope
+    const scope = of === this.#of && next !== undefined ? { ...rest, next } : rest
+    return this.#uses.use(rule, () =>
+      new OneReader(rule.text, scope, this.#uses, of).condition(parseCel(rule.text)),
+    )
   }
 
   #failFar(node: Node | undefined): never {
@@ -320,46 +340,6 @@ class OneReader implements Reader {
   }
 }
 
-function thing(root: Root, members: Members): Found {
-  return { is: 'thing', thing: { root, hops: [], members, there: undefined, reference: undefined } }
-}
-
-/** `outer`: where it says whether that which has the member is there. */
-function foundMember(root: Root, hops: Place['hops'], member: Member, outer?: Place): Found {
-  const at = (column: string): Place => ({ root, hops, column })
-  switch (member.is) {
-    case 'value': {
-      const { kind, scale, column, entity, choices } = member
-      return is({ op: 'value', kind, scale, entity, place: at(column) }, choices)
-    }
-    case 'object': {
-      const there = member.column === undefined ? outer : at(member.column)
-      return { is: 'thing', thing: { root, hops, members: member.members, there, reference: undefined } }
-    }
-    case 'reference': {
-      const { column, to } = member
-      return {
-        is: 'thing',
-        thing: { root, hops, members: member.members(), there: at(column), reference: { column, to } },
-      }
-    }
-    case 'list':
-      return foundList(at(member.column), member)
-    case 'json':
-      return {
-        is: 'thing',
-        thing: { root, hops, members: noMembers, there: at(member.column), reference: undefined },
-      }
-  }
-}
-
-function foundList(place: Place, { item, max }: Extract<Member, { is: 'list' }>): Found {
-  if ('get' in item) return { is: 'list', list: { place, item: 'object', max }, members: item }
-  if (!('members' in item)) return { is: 'list', list: { place, item, max }, members: undefined }
-  const { members, ...rows } = item
-  return { is: 'list', list: { place, item: rows, max }, members: members() }
-}
-
 /** Whether two literals are of one type: all numbers are. */
 function isAs(a: GivenLiteral, b: GivenLiteral): boolean {
   const typeOf = (given: GivenLiteral) => (typeof given === 'bigint' ? 'number' : typeof given)
@@ -372,16 +352,4 @@ function likeOf(given: GivenLiteral): Expression | undefined {
   const own = typeof given === 'boolean' ? undefined : kind[typeof given as keyof typeof kind]
   if (own === undefined) return undefined
   return { op: 'value', kind: own, scale: 0, place: { root: { of: 'self' }, hops: [], column: '' } }
-}
-
-const noMembers: Members = { names: [], get: () => undefined }
-
-function likeMember(member: Member): Expression | undefined {
-  const like = member.is === 'value' ? foundMember({ of: 'self' }, [], member) : undefined
-  return like?.is === 'expression' ? like.of : undefined
-}
-
-function insideOf(member: Member): Members[] {
-  if (member.is === 'object') return [member.members]
-  return member.is === 'reference' ? [member.members()] : []
 }

@@ -34,10 +34,20 @@ export type Member =
   /** Any JSON: it can only be asked whether it is there. */
   | { readonly is: 'json'; readonly column: string }
 
+/** A condition that rules use by its name, as if it were a field that is true or false. */
+export interface NamedRule {
+  readonly name: string
+  readonly text: string
+  /** Where it is declared. */
+  readonly place: string
+}
+
 /** The names of a type, or of an object in it. Whoever must not know a name does not find it here. */
 export interface Members {
   readonly names: readonly string[]
   get(name: string): Member | undefined
+  /** The named rules of a type. Only rules know them: a filter could ask about hidden fields with them. */
+  readonly rule?: (name: string) => NamedRule | undefined
   /** A hint for a name that is not known, as the end of a sentence. */
   readonly hint?: (name: string) => string | undefined
 }

@@ -48,8 +48,21 @@ export function isTested(store: string): boolean {
   return !isFast || store === 'sqlite'
 }
 
-/** A test that takes seconds by its nature: a hundred thousand rows, a thousand types. */
+/** `npm run test:deep`: ten times as many random cases, the giants in their full size, every combination. */
+export const isDeep = process.env.TAKEBACK_TEST_DEEP === '1'
+
+/** A test that takes seconds by its nature: many rows, a thousand types. */
 export const giant = test.skipIf(isFast)
+
+/** How many random cases to try. `TAKEBACK_TEST_RUNS` says it for all tests. */
+export function runs(usual: number): number {
+  return Number(process.env.TAKEBACK_TEST_RUNS ?? (isDeep ? 10 * usual : usual))
+}
+
+/** All of them in a deep run, otherwise every nth. */
+export function sample<T>(all: readonly T[], nth: number): readonly T[] {
+  return isDeep ? all : all.filter((_, at) => at % nth === 0)
+}
 
 function sqliteFile(file: string): TestDatabase {
   return {

@@ -5,11 +5,13 @@ import { settings } from './postgres.ts'
 
 /*
  * `npm test`: all test files in processes side by side, which share one PostgreSQL. `npm run test:fast`: units and
- * SQLite, without processes and giants. Other arguments go on to `bun test`.
+ * SQLite, without processes and giants. `npm run test:deep`: more random cases, larger giants. Other arguments go on to
+ * `bun test`.
  */
 
 const given = process.argv.slice(2)
 const isFast = given.includes('--fast')
+const isDeep = given.includes('--deep')
 const cluster = isFast ? undefined : await startPostgres()
 
 // Ctrl-C ends the tests themselves; PostgreSQL goes after them.
@@ -24,12 +26,13 @@ const tests = Bun.spawn(
     `--parallel=${availableParallelism() + 1}`,
     '--no-isolate',
     ...(isFast ? ['--path-ignore-patterns=test/process/**'] : []),
-    ...given.filter((one) => one !== '--fast'),
+    ...given.filter((one) => one !== '--fast' && one !== '--deep'),
   ],
   {
     env: {
       ...process.env,
       ...(cluster !== undefined && { TAKEBACK_TEST_POSTGRES: cluster.url }),
+      ...(isDeep && { TAKEBACK_TEST_DEEP: '1' }),
       ...(isFast && { TAKEBACK_TEST_FAST: '1', TAKEBACK_TEST_RUNS: process.env.TAKEBACK_TEST_RUNS ?? '10' }),
     },
     stdio: ['inherit', 'inherit', 'inherit'],

@@ -15,9 +15,9 @@ import {
   removeTargets,
   rowFields,
 } from '../cel-rows.ts'
-import { onEveryStore, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { onEveryStore, onEveryStoreByHand, runs, TestServer } from '../harness.ts'
 
-const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 1000)
+const RUNS = runs(400)
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: number }
 

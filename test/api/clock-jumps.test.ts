@@ -6,6 +6,7 @@ import {
   ADMIN,
   eventually,
   giant,
+  isDeep,
   newDatabase,
   onEveryStoreByHand,
   type Received,
@@ -32,7 +33,9 @@ const jumps = [-3 * HOUR, 3 * HOUR, 400 * DAY].flatMap((ms) => [
   { from: ms, to: 0 },
   { from: 0, to: ms },
 ])
-const named = jumps.map((jump) => ({ ...jump, name: `from ${jump.from / HOUR} h to ${jump.to / HOUR} h` }))
+const named = jumps
+  .filter(({ from, to }) => isDeep || to === -3 * HOUR || from + to === 400 * DAY)
+  .map((jump) => ({ ...jump, name: `from ${jump.from / HOUR} h to ${jump.to / HOUR} h` }))
 
 onEveryStoreByHand('a wall clock that jumps', (store) => {
   let one: TestServer

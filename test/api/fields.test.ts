@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { everything } from '../declarations.ts'
-import { expectInvalid, onEveryStore } from '../harness.ts'
+import { expectInvalid, onEveryStore, runs } from '../harness.ts'
 
 const scaled = (fraction: number) =>
   fc.tuple(fc.integer({ min: 0, max: 999_999 }), fc.integer({ min: 0, max: 10 ** fraction - 1 }))
@@ -160,7 +160,7 @@ onEveryStore('fields', everything, (server) => {
         for (const [name, value] of Object.entries(values))
           expect([name, read[name]]).toEqual([name, JSON.parse(JSON.stringify(value))])
       }),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 300) },
+      { numRuns: runs(100) },
     )
   }, 60_000)
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { bookings } from '../declarations.ts'
-import { ADMIN, eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
+import { ADMIN, eventually, onEveryStore, onStore, runs, type TestServer } from '../harness.ts'
 import { Conversation, chunked, exchange, head, type Segment } from '../raw.ts'
 
 /** Never so few that by chance none of them is written. */
-const RUNS = Math.max(Number(process.env.TAKEBACK_TEST_RUNS ?? 400), 100)
+const RUNS = Math.max(runs(150), 100)
 /** So many connections at a time; those that wait for bytes which never come wait together. */
 const AT_ONCE = 100
 /** How long nothing may have come for a server to be taken to wait for more bytes. */

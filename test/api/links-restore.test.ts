@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entity, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore } from '../harness.ts'
+import { onEveryStore, runs } from '../harness.ts'
 
 const MAX = 4
 const TAGS = 8
-const RUNS = Math.min(Number(process.env.TAKEBACK_TEST_RUNS ?? 40), 400)
+const RUNS = Math.min(runs(40), 400)
 
 const declaration = withAdmins({
   shelves: entity({ fields: { name: text({ default: '' }) } }),

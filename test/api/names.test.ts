@@ -3,7 +3,7 @@ import type { FieldDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { giant, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { giant, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
 import { type Case, Flow, recorded, type Values } from '../names-flow.ts'
 
 /** Names that a database or JavaScript has in places that no statement of ours shows. */
@@ -251,7 +251,9 @@ onEveryStoreByHand('names', (store) => {
       const plain = await runAll(['f1', 'f2'])
       const names = namesIn(plain)
       expect(names).toEqual(expect.arrayContaining(['takeback_journal', 'entity_id', 'deleted_at']))
-      await runAll([...new Set([...names, ...ELSEWHERE])].sort())
+      const all = [...new Set([...names, ...ELSEWHERE])].sort()
+      // Planning so many statements takes PostgreSQL half a minute.
+      await runAll(store === 'sqlite' ? all : sample(all, 4))
     },
     600_000,
   )

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { entity, everyone, integer, json, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, onEveryStore, type Received, type Sent } from '../harness.ts'
+import { ADMIN, onEveryStore, type Received, runs, type Sent } from '../harness.ts'
 
 const all = { create: everyone, read: everyone, update: everyone, delete: everyone, restore: everyone }
 
@@ -27,7 +27,7 @@ const declaration = withAdmins({
 })
 
 /** How many rounds of random steps. */
-const ROUNDS = Number(process.env.TAKEBACK_TEST_RUNS ?? 6)
+const ROUNDS = runs(6)
 const STEPS = 40
 
 onEveryStore('one change back, and forward again', declaration, (server) => {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Edge } from '../../src/declare/model.ts'
 import { check } from '../../src/store/check/check.ts'
 import { graph } from '../declarations.ts'
-import { onEveryStore, operationOf, type Received, type TestServer } from '../harness.ts'
+import { onEveryStore, operationOf, type Received, runs, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 import { edges, type Thing, TYPES, type Type, World } from '../undo-world.ts'
 
@@ -220,7 +220,7 @@ onEveryStore('random changes, deletions, restores and undos', graph, (server) =>
         expect((await check(await server.location())).findings).toEqual([])
         await forget(server)
       }),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 100) },
+      { numRuns: runs(40) },
     )
   }, 3_600_000)
 })

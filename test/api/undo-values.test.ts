@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entity, integer, json, list, object, signedIn, text } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received, type TestServer } from '../harness.ts'
+import { onEveryStore, type Received, runs, type TestServer } from '../harness.ts'
 
 const access = {
   create: signedIn,
@@ -289,7 +289,7 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
           await world.check()
         }
       }),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 60) },
+      { numRuns: runs(60) },
     )
   }, 3_600_000)
 

@@ -7,7 +7,7 @@ import { inspectBackup } from '../../src/store/backup/inspect.ts'
 import { dropBackups } from '../../src/store/backup/keep.ts'
 import { makeBackup } from '../../src/store/backup/make.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
-import { eventually, newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
+import { eventually, newDatabase, onEveryStoreByHand, runs, type TestDatabase } from '../harness.ts'
 import { example, LOGIN, newFolder, prepared, run, serve } from './process.ts'
 
 const locationOf = (url: string) => readConfig({ database: url }, {}).database
@@ -259,7 +259,7 @@ describe('a backup', () => {
           await refused(damaged)
         },
       ),
-      { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 200) },
+      { numRuns: runs(60) },
     )
     await refused(bytes.subarray(0, bytes.length - 1))
     await refused(bytes.subarray(0, bytes.length / 2))

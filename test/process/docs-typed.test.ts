@@ -1,12 +1,12 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hidePassword } from '../../src/store/location.ts'
 import { newDatabase } from '../harness.ts'
 import { type Block, blocksOf, commandsOf, pages } from '../markdown.ts'
 import { startPostgres } from '../postgres.ts'
 import { answersAs, withKnown } from './answers.ts'
-import { linkCommand, must, network, pack, unpack } from './package.ts'
+import { linkCommand, must, network, unpack } from './package.ts'
 import { example, newFolder, root } from './process.ts'
 import { Typist } from './typist.ts'
 
@@ -285,8 +285,12 @@ function makeShop(): string {
 }
 
 describe.skipIf(!tools)('what the docs say of services', () => {
+  let shop = ''
+  beforeAll(() => {
+    shop = makeShop()
+  }, 60_000)
+
   test('the container works from an empty folder, line by line', async () => {
-    const shop = makeShop()
     const image = newFolder()
     const env: Record<string, string> = {}
     let command: string[] = []
@@ -305,19 +309,22 @@ describe.skipIf(!tools)('what the docs say of services', () => {
 
   test('the unit of systemd starts it', async () => {
     const folder = newFolder()
-    unpack(pack(), folder, { complete: true })
+    unpack(join(shop, tarballIn(shop)), folder, { complete: true })
     cpSync(example, join(folder, 'takeback.config.ts'))
     const [, start = ''] = /^ExecStart=\/usr\/bin\/(.*)$/m.exec(blockOf('ini')) ?? []
     await expectHealthy(start.split(' '), folder, { PORT: '0' })
   })
 })
 
+function tarballIn(folder: string): string {
+  return readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+}
+
 /** As it would run while the image is built: by root, without a user called node. */
 function build(image: string, script: string): void {
   const me = must(image, 'id -un').trim()
   if (!network) {
-    const [tarball = ''] = must(image, 'ls').match(/\S+\.tgz/) ?? []
-    unpack(join(image, tarball), image, { complete: true })
+    unpack(join(image, tarballIn(image)), image, { complete: true })
   }
   must(image, script.replace('npm ci', network ? 'npm ci' : 'true').replace('chown node', `chown ${me}`))
 }

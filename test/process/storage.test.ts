@@ -13,9 +13,10 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { inspectFiles } from '../../src/store/sqlite/files.ts'
 import { markFile, readMark } from '../../src/store/sqlite/mark.ts'
+import { runs } from '../harness.ts'
 import { login, prepared, run, serve } from './process.ts'
 
-const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 40)
+const RUNS = runs(15)
 const WAL_HEADER = 32
 const FRAME = 24 + 4096
 

@@ -6,6 +6,7 @@ import type { Endpoints } from './api/endpoint.ts'
 import { endpoints } from './api/endpoints.ts'
 import type { Part } from './api/part.ts'
 import { accountPart, parts, pastPart, servicePart } from './api/parts.ts'
+import { codePart } from './code/part.ts'
 import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
@@ -112,7 +113,7 @@ export async function openApp(
   { observer = new Observer(), onLost, back = false, parts: more = [] }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
-  const all = [...parts, ...more]
+  const all = [...parts, codePart, ...more]
   const served = servedOf(config, more)
   try {
     // Refusals come before the database is changed.
@@ -135,6 +136,7 @@ export async function openApp(
       ...accountPart.compile(opened),
       ...pastPart.compile(opened),
       ...servicePart.compile(opened),
+      ...codePart.compile(),
       ...Object.assign({}, ...more.map((part) => part.compile?.(opened))),
       document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
     }

@@ -87,6 +87,10 @@ export const budget = {
   stepEntities: 500,
   stepRows: 5000,
 
+  // The user's code.
+  hookMs: 5000,
+  codeDepth: 10,
+
   // What is done beside requests.
   leaseMs: 30_000,
   leaseRenewals: 3,

@@ -127,9 +127,11 @@ export class Failure extends Error {
       cause?: unknown
       denied?: string
       more?: Record<string, unknown>
+      /** In place of the catalogue's. */
+      message?: string
     } = {},
   ) {
-    super(catalogue[code].message, { cause: detail.cause })
+    super(detail.message ?? catalogue[code].message, { cause: detail.cause })
     this.code = code
     this.errors = detail.errors
     this.headers = detail.headers ?? {}
@@ -158,6 +160,7 @@ export function placed(failure: Failure, at: number): Failure {
     errors,
     headers: { ...failure.headers },
     cause: failure.cause,
+    message: failure.message,
     ...(failure.denied !== undefined && { denied: failure.denied }),
   })
 }

@@ -1,4 +1,5 @@
 /** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
+export type * from './declare/api-types.ts'
 export type {
   CheckedEntities,
   FieldPath,
@@ -9,6 +10,7 @@ export type {
   TextPath,
   UniquePath,
 } from './declare/checked.ts'
+export type { AnyHooks, BeforeHooks, HookCall } from './declare/code.ts'
 export type {
   Action,
   AppDeclaration,
@@ -78,5 +80,7 @@ export type {
   UrlDeclaration,
 } from './declare/fields/text.ts'
 export type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './declare/fields/time.ts'
+export type * from './declare/infer.ts'
+export { ApiError, forbidden, InvalidData, invalidData as invalid } from './declare/refusals.ts'
 export type { Keep } from './declare/retention.ts'
 export type { Marker } from './declare/rule.ts'

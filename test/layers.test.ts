@@ -22,6 +22,7 @@ const parts = [
   'work',
   'live',
   'api',
+  'code',
   'openapi',
   'serve',
   'app',
@@ -32,8 +33,9 @@ const shut: Record<string, readonly string[]> = {
   takeback: ['budget', 'clock', 'errors', 'observe'],
   config: ['declare', 'takeback'],
   work: ['account', 'config', 'declare', 'journal', 'plan', 'takeback'],
-  openapi: ['config', 'journal', 'observe', 'store', 'takeback'],
-  serve: ['account', 'config', 'declare', 'journal', 'openapi', 'store', 'takeback'],
+  code: ['account', 'config', 'takeback'],
+  openapi: ['code', 'config', 'journal', 'observe', 'store', 'takeback'],
+  serve: ['account', 'code', 'config', 'declare', 'journal', 'openapi', 'store', 'takeback'],
 }
 
 /** The rooms of `plan/`, from the ground up: each imports from those before it alone. `compile.ts` stands above them. */

@@ -1,28 +1,33 @@
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
+import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
 import { batchSchemas, describeBatch } from './batch-description.ts'
 import { lockAhead } from './batch-locks.ts'
+import type { Call } from './call.ts'
 import { type Answer, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
 import { OPERATIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
+import type { HookAsking } from './hook-run.ts'
+import { askingOf, beforeCreate, beforeDelete, beforeUpdate, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
 import { refuseNumber } from './list-body.ts'
-import { transactOnce } from './once.ts'
+import { replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { Query } from './query.ts'
-import { Allowance, type Answered, fillIn, fillInText } from './references.ts'
-import { remove, removeEntity } from './remove.ts'
+import { Allowance, type Answered, fillIn, fillInText, isPartReference } from './references.ts'
+import { REMOVALS, remove, removeEntity } from './remove.ts'
 import { signsUp } from './sign-up.ts'
 import { isTagList, TAGS_EXPECTED } from './tags.ts'
 import { parseIfMatch, update } from './update.ts'
-import { upsert, upsertEntity } from './upsert.ts'
+import { beforeUpsert, type HookedUpsert, upsert, upsertEntity } from './upsert.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
+const HOOKS = { POST: 'create', PATCH: 'update', PUT: 'update', DELETE: 'delete' } as const
 
 /** One write of a batch, as far as it is known before the earlier writes are done. */
 interface BatchPart {
@@ -33,11 +38,20 @@ interface BatchPart {
   readonly query: Query
   readonly body: unknown
   readonly ifMatch: string | null
+  /** Of a body that a hook has made: what the caller had sent, or what the hook sets besides. */
+  readonly sent?: object
+  readonly own?: Values
+  /** Of an upsert. */
+  readonly hooked?: HookedUpsert | undefined
 }
 
 /** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
-export function* batch(context: Context, actor: Actor, sent: unknown): Act<KeptAnswer> {
-  const parts = parseParts(context, sent)
+export function* batch(
+  context: Context,
+  actor: Actor,
+  sent: unknown,
+  parts: readonly BatchPart[] = parseParts(context, sent),
+): Act<KeptAnswer> {
   const { $operation } = operationOf(actor)
   yield* lockAhead(context, parts)
   const allowance = new Allowance(sent)
@@ -65,6 +79,37 @@ export function* batch(context: Context, actor: Actor, sent: unknown): Act<KeptA
   }
 }
 
+/** The parts after the hooks of their types, which run in order, before anything is written. */
+async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
+  const asking = askingOf(call)
+  const hooked: BatchPart[] = []
+  for (const [at, part] of parseParts(context, call.body).entries())
+    try {
+      hooked.push(await beforePart(context, asking, part))
+    } catch (error) {
+      throw error instanceof Failure ? placed(error, at) : error
+    }
+  return hooked
+}
+
+async function beforePart(context: Context, asking: HookAsking, part: BatchPart): Promise<BatchPart> {
+  const { method, plan, body, query, ifMatch } = part
+  const hook = HOOKS[method]
+  if (hook === 'update' && part.id === undefined) {
+    const about = { query, when: { ifMatch }, body }
+    return { ...part, hooked: await beforeUpsert(context, plan, asking, about) }
+  }
+  if (!hasHook(plan, hook) || REMOVALS.some((name) => query.asks(name))) return part
+  if (hook === 'create') return { ...part, ...(await beforeCreate(context, plan, asking, body)) }
+  if (isPartReference(part.id ?? ''))
+    throw invalidAt('path', `must name an Entity that exists: ${plan.type.name} have code before ${hook}`)
+  const about = { id: parseId(part.id ?? ''), when: { ifMatch } }
+  if (hook === 'update')
+    return { ...part, ...(await beforeUpdate(context, plan, asking, { ...about, body })) }
+  await beforeDelete(context, plan, asking, about)
+  return part
+}
+
 /** What a part needs from its batch. */
 interface Around {
   readonly answered: Answered
@@ -75,21 +120,22 @@ interface Around {
 function* runPart(
   context: Context,
   actor: Actor,
-  { method, plan, id: sentId, query, body: sentBody, ifMatch }: BatchPart,
+  { method, plan, id: sentId, query, body: sentBody, ifMatch, sent, own: sentOwn, hooked }: BatchPart,
   { answered, operation, allowance }: Around,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
   const filling = { answered, errors, allowance }
   const id = String(fillInText(sentId ?? '', 'path', filling))
   const body = fillIn(sentBody, '', filling)
+  const own = sentOwn && (fillIn(sentOwn, '', filling) as Values)
   if (errors.size > 0) throw invalid(errors)
-  if (method === 'POST') return yield* create(plan, actor, body, { query, operation })
+  if (method === 'POST') return yield* create(plan, actor, body, { query, operation, sent })
   if (sentId === undefined)
-    return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation })
+    return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation, hooked })
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
   const manner = method === 'PATCH' ? 'partial' : 'replace'
-  return yield* update(context, plan, actor, { ...about, body, manner })
+  return yield* update(context, plan, actor, { ...about, body, own, manner })
 }
 
 function resultOf({ status, body = 'null', headers = {} }: Answer): string {
@@ -196,6 +242,11 @@ export const writeBatch = serverEndpoint({
   async run(context, call) {
     const { actor } = call.caller
     await call.signUp(signUpsIn(context, actor, call.body))
-    return transactOnce(context, call, () => batch(context, actor, call.body))
+    if (![...context.plans.values()].some(({ type }) => type.before !== undefined))
+      return transactOnce(context, call, () => batch(context, actor, call.body))
+    const known = await replayOf(context, call)
+    if (known !== undefined) return known
+    const parts = await beforeParts(context, call)
+    return transactOnce(context, call, () => batch(context, actor, call.body, parts))
   },
 })

@@ -32,6 +32,8 @@ export interface Call<Name extends string = string> {
   readonly stopping: AbortSignal
   /** Counts sign-ups, if the caller is not signed in. Throws if there are too many. */
   signUp(count: number): Promise<void>
+  /** Of a call from the user's code: how many such calls it is inside of. */
+  readonly depth?: number
   /** Keeps the connection open for as long as the answer takes. */
   waitLong(): void
 }

@@ -32,6 +32,7 @@ import type { Store } from '../store/store.ts'
 import type { Runner } from '../work/runner.ts'
 import type { Waker } from '../work/waker.ts'
 import type { Health } from './health.ts'
+import type { HookRun } from './hook-run.ts'
 import type { Identities } from './identify.ts'
 import type { RateLimits } from './rate-limits.ts'
 
@@ -98,8 +99,14 @@ export interface ServicePiece {
   readonly explainsDenials: boolean
 }
 
+/** The user's code. */
+export interface CodePiece {
+  /** Runs the hook of a type: the body as it is to be written. */
+  runHook(context: Context, run: HookRun): Promise<object>
+}
+
 /** What every endpoint works with: what the database was opened with, and a piece from each part. */
-export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece {
+export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece, CodePiece {
   /** The OpenAPI document of all that is served. */
   document(): string
 }

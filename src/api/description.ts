@@ -1,4 +1,5 @@
 import { budget } from '../budget.ts'
+import type { HookName } from '../declare/code.ts'
 import type { Action } from '../declare/define.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
@@ -141,4 +142,9 @@ export function written(success: Success): Success {
 /** The same, for a call that takes an `Idempotency-Key`. */
 export function replayable(success: Success): Success {
   return { ...success, headers: [...success.headers, 'Idempotent-Replay'] }
+}
+
+/** What the code before a write may answer besides. */
+export function hookCodes({ type }: AboutEntity, hook: HookName): Code[] {
+  return type.before?.[hook] === undefined ? [] : ['forbidden']
 }

@@ -47,7 +47,7 @@ export function* answerAll(acts: readonly Act<KeptAnswer>[], more: () => Errors)
 }
 
 /** Invalid data is reported for all of them at once; any other failure is the answer. */
-function together(failures: readonly Failure[], more: Errors): Failure {
+export function together(failures: readonly Failure[], more: Errors): Failure {
   const other = failures.find(({ code }) => code !== 'invalid_data')
   if (other !== undefined) return other
   const all: Errors = new Map()

@@ -54,6 +54,16 @@ export function transactOnce(
 }
 
 /**
+ * The kept answer of a request that was sent before: for what runs before the transaction. The transaction itself asks
+ * again.
+ */
+export async function replayOf(context: Context, request: Repeatable): Promise<Answer | undefined> {
+  if (request.key === null) return undefined
+  const params = { ...answerParams(request, request.key), ...keptNow(context) }
+  return perform(context.store, recallAnswer(context, params))
+}
+
+/**
  * Runs a request once, however often it is sent: taking the key, the act and storing its answer are one transaction, so
  * neither a crash nor a second server can come between. A failure leaves the key free.
  */

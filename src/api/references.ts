@@ -6,6 +6,11 @@ import { type Errors, Failure, note } from '../errors.ts'
 const REFERENCE = /^\$(0|[1-9]\d{0,3})\.([A-Za-z_]\w*(?:\.\w+)*)$/
 const ESCAPED = /^\$\$+(?:0|[1-9]\d{0,3})\.[A-Za-z_]\w*(?:\.\w+)*$/
 
+/** Whether a text stands for a value from the answer of an earlier part. */
+export function isPartReference(text: string): boolean {
+  return REFERENCE.test(text)
+}
+
 /** The answers of earlier parts, parsed; undefined if one has no body. */
 export type Answered = readonly { readonly value: unknown }[]
 

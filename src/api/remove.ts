@@ -21,11 +21,12 @@ import {
   stateOf,
   TRIES,
 } from './context.ts'
-import { entitySuccess, refTo, replayable, written } from './description.ts'
+import { entitySuccess, hookCodes, refTo, replayable, written } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { erase } from './erase.ts'
+import { askingOf, beforeDelete, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
-import { performOnce, transactOnce } from './once.ts'
+import { performOnce, replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { perform, rehearse } from './perform.ts'
 import { changesOf } from './preview.ts'
@@ -219,6 +220,8 @@ function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete'
 }
 
 const ACTIONS = ['delete', 'restore', 'purge'] as const
+/** What is no plain delete, so that no hook runs before it. */
+export const REMOVALS = ['restore', 'purge', 'dry_run'] as const
 
 export const removeEntity = entityEndpoint({
   name: 'delete',
@@ -244,6 +247,7 @@ export const removeEntity = entityEndpoint({
       ],
       codes: [
         ...ACTIONS.flatMap((action) => about.refusals(action, false)),
+        ...hookCodes(about, 'delete'),
         'not_found',
         ...(into.length > 0 ? (['in_use'] as const) : []),
         ...(types.some(({ name }) => name === model.admins) ? (['last_admin'] as const) : []),
@@ -255,9 +259,14 @@ export const removeEntity = entityEndpoint({
       ],
     }
   },
-  run(context, plan, call) {
+  async run(context, plan, call) {
     const { caller, query, when } = call
     const removal = { id: parseId(call.id), query, when }
+    if (hasHook(plan, 'delete') && !REMOVALS.some((name) => query.asks(name))) {
+      const known = await replayOf(context, call)
+      if (known !== undefined) return known
+      await beforeDelete(context, plan, askingOf(call), removal)
+    }
     if (query.has('purge')) call.waitLong()
     if (query.asks('dry_run'))
       return rehearse(context.store, () => previewRemoval(context, plan, caller.actor, removal))

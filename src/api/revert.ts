@@ -28,13 +28,13 @@ import {
 import { closedObject, entitySuccess, refTo, written } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
+import { refuseUnchangeable } from './live.ts'
 import { undoneParams } from './notes.ts'
 import { performOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { version as versionSchema } from './past-schemas.ts'
 import type { Query } from './query.ts'
 import { type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
-import { refuseUnchangeable } from './update.ts'
 
 interface Reverting {
   readonly id: number

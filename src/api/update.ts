@@ -4,7 +4,7 @@ import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type EntityState, entityRow } from '../plan/view/entity-row.ts'
+import { entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, passesRules, system } from '../plan/viewer/actor.ts'
 import type { Sight } from '../plan/viewer/sight.ts'
 import type { WriteManner } from '../plan/write/write.ts'
@@ -21,12 +21,17 @@ import {
   type KeptAnswer,
   operationOf,
   type Preconditions,
-  refusal,
   shownTo,
-  stateOf,
   TRIES,
 } from './context.ts'
-import { type AboutEntity, type Description, entitySuccess, replayable, written } from './description.ts'
+import {
+  type AboutEntity,
+  type Description,
+  entitySuccess,
+  hookCodes,
+  replayable,
+  written,
+} from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import {
   bindEmailKey,
@@ -38,9 +43,11 @@ import {
   refuseForbidden,
   takenAwayIn,
 } from './faults.ts'
+import { askingOf, beforeUpdate, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
+import { live, refuseUnchangeable } from './live.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
-import { performOnce, transactOnce } from './once.ts'
+import { performOnce, replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
@@ -58,6 +65,8 @@ interface SentUpdate {
   readonly when: Preconditions
   readonly query: Query
   readonly operation?: string
+  /** What a hook sets besides: the rules of the caller do not hold for it. */
+  readonly own?: Values | undefined
 }
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
@@ -119,13 +128,14 @@ interface SeenUpdate extends SentUpdate {
 
 /** Undefined if it was refused again and again for reasons that went away each time. */
 function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
-  const { id, body, manner, when, query, sight, errors = new Map() } = sent
+  const { id, manner, when, query, sight, errors = new Map() } = sent
   query.take(errors)
   const params: CheckedChange['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
   const view = plan.view(actor)
-  const values = view.check(manner, body, errors, sight)
+  const checked = view.check(manner, sent.body, errors, sight)
+  const values = sent.own === undefined ? checked : withOwn(plan, checked, sent.own, errors)
   const { update: guardable } = view.guarded
-  const guarded = [...guardedIn(guardable, values), ...takenAwayIn(guardable, values)]
+  const guarded = [...guardedIn(guardable, checked), ...takenAwayIn(guardable, checked)]
   const how = { partial: manner === 'partial', guarded, sight }
   plan.bind(values, params)
   if (plan.login !== undefined && params.password !== undefined)
@@ -136,6 +146,12 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   return yield* writeChange(context, plan, actor, { id, params, values, when, how })
+}
+
+/** With what a hook sets: its keys need not be in the body. */
+function withOwn(plan: Plan, checked: Values, own: Values, errors: Errors): Values {
+  for (const path of errors.keys()) if (Object.hasOwn(own, path.split('.')[0] ?? '')) errors.delete(path)
+  return { ...checked, ...plan.view(system).check('partial', own, errors) }
 }
 
 /** A change that was checked. */
@@ -226,22 +242,6 @@ function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): 
   return entityAnswer(200, plan, allowed(plan, 'update', actor, entity))
 }
 
-/** Checks the update rule on the present Entity before any mistake in the body is reported. */
-export function* refuseUnchangeable(plan: Plan, actor: Actor, id: number): Act<void> {
-  yield* live(plan, actor, id)
-  const { changeable } = plan.view(actor)
-  if (changeable === undefined) return
-  const [row] = yield* read(changeable, { ...askedBy(actor), $id: id })
-  if (row !== undefined && Number(row[0]) !== 1) throw refusal(plan, 'update', actor, true)
-}
-
-/** The Entity, if it is live and visible to the caller. */
-function* live(plan: Plan, actor: Actor, id: number): Act<EntityState> {
-  const state = yield* stateOf(plan.view(actor), { ...askedBy(actor), $id: id })
-  if (state === undefined || state.deletion !== null) throw new Failure('not_found')
-  return allowed(plan, 'read', actor, state)
-}
-
 /** Throws the reason for which the write was refused; returns if that has gone. */
 function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
   const { version, json } = yield* live(plan, actor, id)
@@ -274,10 +274,15 @@ const changing = {
 } as const
 
 function runWith(manner: UpdateMode) {
-  return (context: Context, plan: Plan, call: Call) => {
-    const { caller, body, when, query } = call
+  return async (context: Context, plan: Plan, call: Call) => {
+    const { caller, when, query } = call
     const id = parseId(call.id)
-    const make = () => update(context, plan, caller.actor, { id, body, manner, when, query })
+    const known = hasHook(plan, 'update') ? await replayOf(context, call) : undefined
+    if (known !== undefined) return known
+    const { body, own } = hasHook(plan, 'update')
+      ? await beforeUpdate(context, plan, askingOf(call), { id, body: call.body, when })
+      : { body: call.body, own: undefined }
+    const make = () => update(context, plan, caller.actor, { id, body, manner, when, query, own })
     return manner === 'partial' && asksRelative(plan, caller.actor, body)
       ? transactOnce(context, call, make)
       : performOnce(context, call, make)
@@ -298,7 +303,14 @@ function describeChange(
     description: `${does}${password} ${about.access('update')}`,
     body,
     answers: [replayable(written(entitySuccess(about, 200, 'The changed Entity.')))],
-    codes: [...about.refusals('update', false), 'not_found', 'busy', 'stale', 'disk_full'],
+    codes: [
+      ...about.refusals('update', false),
+      ...hookCodes(about, 'update'),
+      'not_found',
+      'busy',
+      'stale',
+      'disk_full',
+    ],
   }
 }
 

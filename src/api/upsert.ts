@@ -8,7 +8,9 @@ import { type MatchedSet, uniqueSets } from '../plan/write/match.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { lockAhead } from './batch-locks.ts'
+import type { Call } from './call.ts'
 import {
+  type Answer,
   allow,
   askedBy,
   type Context,
@@ -18,10 +20,20 @@ import {
   TRIES,
 } from './context.ts'
 import { create } from './create.ts'
-import { type AboutEntity, type Description, entitySuccess, manyOf } from './description.ts'
+import { type AboutEntity, type Description, entitySuccess, hookCodes, manyOf } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
+import type { HookAsking } from './hook-run.ts'
+import {
+  askingOf,
+  beforeCreate,
+  beforeEach,
+  beforeUpdate,
+  type HookedBody,
+  type HookedChanges,
+  hasHook,
+} from './hooks.ts'
 import { answerAll, boundParams, refuseNumber, repeatedValues } from './list-body.ts'
-import { transactOnce } from './once.ts'
+import { replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { Query } from './query.ts'
 import { signsUp } from './sign-up.ts'
@@ -34,6 +46,12 @@ interface Upserting {
   readonly operation?: string
 }
 
+/** What a hook has made of a body, and for which Entity: undefined if there was none, and one is to be created. */
+export interface HookedUpsert extends Partial<HookedBody & HookedChanges> {
+  readonly id: number | undefined
+  readonly body: object
+}
+
 /**
  * `PUT /api/<entity>/?match=email`: replaces the Entity with this value, or creates it. To be run in one transaction, in
  * which nobody else can change the Entity once it is locked.
@@ -42,7 +60,7 @@ export function* upsert(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { body, ...sent }: Upserting & { readonly body: unknown },
+  { body, ...sent }: Upserting & { readonly body: unknown; readonly hooked?: HookedUpsert | undefined },
 ): Act<KeptAnswer> {
   const set = matchedSet(plan, actor, sent.query)
   return yield* upsertBy(context, plan, actor, { ...sent, set, body })
@@ -53,7 +71,11 @@ export function* upsertMany(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { bodies, ...sent }: Upserting & { readonly bodies: readonly unknown[] },
+  {
+    bodies,
+    hooked,
+    ...sent
+  }: Upserting & { readonly bodies: readonly unknown[]; readonly hooked?: readonly HookedUpsert[] },
 ): Act<KeptAnswer> {
   const set = matchedSet(plan, actor, sent.query)
   refuseNumber(bodies.length)
@@ -63,7 +85,9 @@ export function* upsertMany(
     bodies.map((body) => ({ method: 'PUT', plan, id: undefined, body })),
   )
   const { $operation: operation } = operationOf(actor)
-  const acts = bodies.map((body) => upsertBy(context, plan, actor, { ...sent, set, body, operation }))
+  const acts = bodies.map((body, at) =>
+    upsertBy(context, plan, actor, { ...sent, set, body, operation, hooked: hooked?.[at] }),
+  )
   const twice = repeatedValues(plan, actor, bodies)
   const answer = yield* answerAll(acts, () => twice)
   if (twice.size > 0) throw invalid(twice)
@@ -98,6 +122,7 @@ function expectedSets({ type }: Plan, sets: readonly MatchedSet[]): string {
 interface Matching extends Omit<Upserting, 'query'> {
   readonly set: MatchedSet
   readonly body: unknown
+  readonly hooked?: HookedUpsert | undefined
 }
 
 /**
@@ -108,26 +133,53 @@ function* upsertBy(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { set, body, when, operation }: Matching,
+  { set, body: sentBody, when, operation, hooked }: Matching,
 ): Act<KeptAnswer> {
-  if (!isRecord(body)) throw invalidAt('', 'must be an object')
-  const params = { ...askedBy(actor), ...matchParams(plan, actor, set, body) }
+  if (!isRecord(sentBody)) throw invalidAt('', 'must be an object')
+  const params = { ...askedBy(actor), ...matchParams(plan, actor, set, sentBody) }
+  const { body, sent, own } = hooked ?? { body: sentBody }
   const creating = { ...(operation !== undefined && { operation }) }
   for (let tries = 0; tries < TRIES; tries++) {
     const id = yield* findMatch(plan, actor, set, params)
+    // The hook ran for another one: it has to run again.
+    if (hooked !== undefined && hooked.id !== id) throw new Failure('busy')
     if (id !== undefined) {
-      const about = { id, body, manner: 'replace', when, query: Query.empty, ...creating } as const
+      const about = { id, body, own, manner: 'replace', when, query: Query.empty, ...creating } as const
       return yield* update(context, plan, actor, about)
     }
     if (when.ifMatch !== null) throw new Failure('stale')
     try {
-      return yield* create(plan, actor, body, creating)
+      return yield* create(plan, actor, body, { ...creating, sent })
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'invalid_data') throw error
       if ((yield* findMatch(plan, actor, set, params)) === undefined) throw error
     }
   }
   throw new Failure('busy')
+}
+
+/** The hook of a create or of an update, whichever it is going to be. The write itself finds out whether that has changed. */
+export async function beforeUpsert(
+  context: Context,
+  plan: Plan,
+  asking: HookAsking,
+  { query, when, body }: Upserting & { readonly body: unknown },
+): Promise<HookedUpsert | undefined> {
+  if (!hasHook(plan, 'create') && !hasHook(plan, 'update')) return undefined
+  const { actor } = asking.caller
+  const set = matchedSet(plan, actor, query)
+  if (!isRecord(body)) throw invalidAt('', 'must be an object')
+  const params = { ...askedBy(actor), ...matchParams(plan, actor, set, body) }
+  const isKnown = set.columns.every((column) => params[column] !== undefined)
+  const [row] = isKnown ? await context.store.read(plan.view(actor).writes.find(set.columns), params) : []
+  if (row === undefined)
+    return {
+      id: undefined,
+      ...(hasHook(plan, 'create') ? await beforeCreate(context, plan, asking, body) : { body }),
+    }
+  const id = Number(row[0])
+  const about = { id, body, when }
+  return { id, ...(hasHook(plan, 'update') ? await beforeUpdate(context, plan, asking, about) : { body }) }
 }
 
 /** Throws if a value to match by is missing. A value that is not valid finds nothing, and the create tells why. */
@@ -160,6 +212,32 @@ function* findMatch(
   return Number(id)
 }
 
+/** Somebody else may create or delete the Entity after the hook has run: then it runs again. */
+async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<Answer> {
+  const { caller, body, query, when } = call
+  const { actor } = caller
+  if (Array.isArray(body) && signsUp(plan, actor)) await call.signUp(body.length)
+  const known = await replayOf(context, call)
+  if (known !== undefined) return known
+  const asking = askingOf(call)
+  const before = (one: unknown) => beforeUpsert(context, plan, asking, { query, when, body: one })
+  for (let tries = 1; ; tries++)
+    try {
+      if (!Array.isArray(body)) {
+        const hooked = await before(body)
+        return await transactOnce(context, call, () =>
+          upsert(context, plan, actor, { query, when, body, hooked }),
+        )
+      }
+      const hooked = (await beforeEach(body, before)).flatMap((one) => one ?? [])
+      return await transactOnce(context, call, () =>
+        upsertMany(context, plan, actor, { query, when, bodies: body, hooked }),
+      )
+    } catch (error) {
+      if (tries >= TRIES || !(error instanceof Failure) || error.code !== 'busy') throw error
+    }
+}
+
 const ACTIONS = ['create', 'update'] as const
 
 /** The first of its unique sets, for the example. */
@@ -189,7 +267,12 @@ function describeUpsert(about: AboutEntity): Description {
         headers: ['ETag', 'Takeback-Operation', 'Location', 'Idempotent-Replay'],
       },
     ],
-    codes: [...ACTIONS.flatMap((action) => about.refusals(action, true)), 'busy', 'stale', 'disk_full'],
+    codes: [
+      ...ACTIONS.flatMap((action) => [...about.refusals(action, true), ...hookCodes(about, action)]),
+      'busy',
+      'stale',
+      'disk_full',
+    ],
   }
 }
 
@@ -206,6 +289,7 @@ export const upsertEntity = entityEndpoint({
   async run(context, plan, call) {
     const { caller, body, query, when } = call
     const { actor } = caller
+    if (hasHook(plan, 'create') || hasHook(plan, 'update')) return upsertHooked(context, plan, call)
     if (!Array.isArray(body))
       return transactOnce(context, call, () => upsert(context, plan, actor, { query, when, body }))
     // One sign-up was counted before the body was read.

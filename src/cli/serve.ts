@@ -1,5 +1,6 @@
 import { loadModel, type Running, startApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
+import { hasCode } from '../declare/model.ts'
 import { StartError } from '../errors.ts'
 import { type Log, logOf } from '../observe/log.ts'
 import { Observer } from '../observe/observer.ts'
@@ -32,11 +33,19 @@ export const serveCommand: Command = {
       // Long enough to send the 503 answers, too short for anything else.
       setTimeout(() => endProcess(1), 100)
     }
-    const running = await startApp(config, await loadModel(config.file), observer, { onLost: lost })
+    const model = await loadModel(config.file)
+    if (hasCode(model)) surviveCode(observer)
+    const running = await startApp(config, model, observer, { onLost: lost })
     if (backups !== undefined) running.context.work.add(backups)
     stopOnSignals({ running, config, log, codeOf: () => code })
     await welcome(running, config, log)
   },
+}
+
+/** A promise that nobody waits for, or a timer that throws, must not end the server. */
+function surviveCode(observer: Observer): void {
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const)
+    process.on(event, (error: unknown) => observer.emit({ kind: 'code_failed', error }))
 }
 
 const TWICE_MS = 1000

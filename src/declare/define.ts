@@ -8,6 +8,7 @@ import type {
   TextPath,
   UniquePath,
 } from './checked.ts'
+import type { AnyHooks, BeforeHooks } from './code.ts'
 import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
@@ -214,6 +215,8 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   readonly access?: Readonly<Partial<Record<Action, Rule>>>
   /** Conditions by name, which the rules of this type can use: `{ own: 'owner.id == me.id' }`. */
   readonly rules?: Readonly<Record<string, string>>
+  /** Code that runs before creates, updates and deletes: it may change what was sent, or refuse. */
+  readonly before?: AnyHooks
 }
 
 /** The same as it is written: its paths must be those of its fields. In quotes, so that errors list them. */
@@ -223,6 +226,7 @@ export interface EntityOptions<F extends Fields, UserType extends string>
   readonly unique?: readonly (readonly `${UniquePath<F, UserType>}`[])[]
   readonly index?: readonly (readonly `${IndexPath<F, UserType>}`[])[]
   readonly check?: readonly CheckDeclaration<`${FieldPath<F, UserType>}`>[]
+  readonly before?: BeforeHooks<EntityDeclaration<F, UserType>>
 }
 
 export type Entities = Readonly<Record<string, EntityDeclaration>>

@@ -1,4 +1,5 @@
 import type { NamedRule } from './cel/scope.ts'
+import type { HookName } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
@@ -120,7 +121,13 @@ export interface EntityType extends Named {
   /** Its named rules, and those of the app. */
   readonly rules: ReadonlyMap<string, NamedRule>
   readonly retention: RetentionTimes
+  /** The user's code before writes, if there is any. */
+  readonly before: Hooks | undefined
 }
+
+/** What a hook is given, and what else it works with. */
+export type Hook = (given: object, call: object) => unknown
+export type Hooks = Readonly<Partial<Record<HookName, Hook>>>
 
 /** The table that tells the members of a list of references, a row for each; the database keeps it as the list is. */
 export interface LinkTable {
@@ -163,6 +170,11 @@ export interface Model {
   /** Login types in the order of declaration. */
   readonly logins: readonly EntityType[]
   readonly edges: readonly Edge[]
+}
+
+/** Whether code of the user's runs in this process. */
+export function hasCode({ entities }: Model): boolean {
+  return [...entities.values()].some(({ before }) => before !== undefined)
 }
 
 /** The column in which a field lives: its dot path, and the id's for a reference. */

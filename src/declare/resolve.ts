@@ -2,8 +2,9 @@ import { StartError } from '../errors.ts'
 import { checkChecks, resolveChecks } from './checks.ts'
 import { didYouMean } from './closest.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
+import { checkLabels, resolveTitle } from './entity-words.ts'
 import { checkOptions } from './field-place.ts'
-import { labels, rules } from './fields/field.ts'
+import { rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
 import {
@@ -19,6 +20,7 @@ import {
 import { type NamedRules, resolveNamedRules } from './named-rules.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import { isRecord } from './record.ts'
+import { resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
@@ -63,6 +65,7 @@ const ENTITY_OPTIONS = [
   'description',
   'title',
   'rules',
+  'before',
 ]
 
 /** Turns declarations into the Model, or reports every mistake in them at once. */
@@ -162,35 +165,8 @@ function resolveEntity(
     access: resolveAccess(declaration, path, problems),
     rules: new Map([...shared, ...resolveNamedRules(declaration.rules, `${path}.rules`, problems)]),
     retention: resolveRetention(declaration, path, problems, retention),
+    before: resolveHooks(declaration.before, path, problems),
   })
-}
-
-function checkLabels(declaration: EntityDeclaration, path: string, problems: Problems): void {
-  for (const name of ['label', 'description'] as const) {
-    const wrong = declaration[name] === undefined ? undefined : labels[name](declaration[name])
-    if (wrong !== undefined) problems.push([`${path}.${name}`, wrong])
-  }
-}
-
-/** A text that is no secret: what an Entity is called must be readable. */
-function resolveTitle(
-  title: unknown,
-  fields: readonly Field[],
-  path: string,
-  problems: Problems,
-): string | undefined {
-  if (title === undefined) return undefined
-  const texts = [...walk(fields)].filter(
-    (field) => field.kind === 'value' && field.column === 'text' && !field.secret,
-  )
-  const found = texts.find((field) => field.path === title)
-  if (found !== undefined) return found.path
-  const hint = didYouMean(
-    String(title),
-    texts.map((field) => field.path),
-  )
-  problems.push([`${path}.title`, `must be the dot path of a text of this type${hint}`])
-  return undefined
 }
 
 function checkFormerName(

@@ -104,7 +104,8 @@ export function checkRequired(types: Types, admins: unknown, problems: Problems)
   for (const type of types.entities.values()) {
     const { create } = type.access
     const written = rulesOf(type, 'write')
-    if (create === undefined || written.size === 0) continue
+    // A hook may set it.
+    if (create === undefined || written.size === 0 || type.before?.create !== undefined) continue
     for (const viewer of [undefined, ...types.logins.filter(({ name }) => name !== admins)]) {
       const never = (rule: SubjectRule) => ruleFor(rule, type, viewer, types) === no
       if (never({ rule: create, subject: 'create' })) continue

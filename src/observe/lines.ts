@@ -36,6 +36,11 @@ const info = (message: string, fields?: Readonly<Record<string, string>>): Line 
 
 const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | undefined } = {
   request_failed: (event) => ({ level: 'error', ...event }),
+  code_failed: ({ error }) => ({
+    level: 'error',
+    message: 'Code of the declaration failed, and nobody waited for it: is an "await" missing?',
+    error,
+  }),
   proxy_not_trusted: ({ peer }) => ({
     level: 'warning',
     message: `A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,

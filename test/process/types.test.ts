@@ -23,6 +23,12 @@ export const given = { a: t.text({ max: 3, read: t.everyone }), m: t.object({ a:
 export const things = t.entity({ fields: bare, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
 export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
   things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
+export const hooked = t.entity({ fields: { name: t.text() }, before: { async create(thing, { me, api }) {
+  if (me === null) throw t.forbidden()
+  const page = await api.things.list().catch((error: unknown) => { throw error instanceof t.InvalidData ? t.invalid({}) : error })
+  return { ...thing, name: \`\${page.data[0]?.name} \${thing.name?.length}\` }
+} } })
+export const failed = (error: unknown) => (error instanceof t.ApiError ? error.status : 0)
 export const builders = { ...t }`
 
 /** What is inferred is exactly what was given, also where nothing was. */

@@ -20,9 +20,9 @@ export function answerFailure(
 
 /** A failure as it is sent, and nothing about it in the log. */
 export function renderFailure(failure: Failure, requestId: string, explains = false): AnyAnswer {
-  const { status, message } = catalogue[failure.code]
+  const { status } = catalogue[failure.code]
   const body = {
-    message,
+    message: failure.message,
     ...(failure.errors !== undefined && { errors: shownErrors(failure.errors) }),
     code: failure.code,
     ...failure.more,

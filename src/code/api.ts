@@ -1,0 +1,187 @@
+import { writeBatch } from '../api/batch.ts'
+import type { AnyAnswer, Context } from '../api/context.ts'
+import { createEntity } from '../api/create-many.ts'
+import type { EntityEndpoint, ServerEndpoint } from '../api/endpoint.ts'
+import { readHistory } from '../api/history.ts'
+import { listEntities } from '../api/list.ts'
+import { readEntity } from '../api/read.ts'
+import { removeEntity } from '../api/remove.ts'
+import { undoOperation } from '../api/undo.ts'
+import { patchEntity } from '../api/update.ts'
+import type { BatchResult, GetRequest, ListRequest, UndoOptions, WriteOptions } from '../declare/api-types.ts'
+import { didYouMean } from '../declare/closest.ts'
+import { isRecord } from '../declare/record.ts'
+import { Failure } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import { passesRules, system } from '../plan/viewer/actor.ts'
+import { apiErrorOf } from './errors.ts'
+import { type Acting, type Asked, InnerCall } from './inner-call.ts'
+import { asSent } from './json.ts'
+
+/** The API as the user's code calls it: the endpoints themselves, with an Actor. */
+export function apiOf(context: Context, acting: Acting): object {
+  const made = new Map<string, unknown>()
+  const make = (name: string): unknown => {
+    const plan = context.plans.get(name)
+    if (plan !== undefined) return new EntityCalls(context, acting, plan)
+    if (name === 'operations') return new OperationCalls(context, acting)
+    if (name === 'batch') return (parts: unknown) => runBatch(context, acting, parts)
+    if (name === 'system') return apiOf(context, asSystem(acting))
+    throw new TypeError(`there is no Entity type "${name}"${didYouMean(name, [...context.plans.keys()])}`)
+  }
+  return new Proxy(Object.freeze({}), {
+    get(_, name) {
+      // `await` and the console ask for such names.
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined
+      if (!made.has(name)) made.set(name, make(name))
+      return made.get(name)
+    },
+  })
+}
+
+/** Jobs and reactions pass every rule already, and stay who they are. */
+function asSystem(acting: Acting): Acting {
+  const { actor } = acting.caller
+  if (passesRules(actor) && actor.kind !== 'user') return acting
+  return { ...acting, caller: { actor: system, session: undefined, expired: false } }
+}
+
+interface CallResult {
+  readonly value: unknown
+  readonly operation: string | null
+}
+
+/** What an endpoint answers, or the error that code can catch. */
+async function answerOf(acting: Acting, run: () => AnyAnswer | Promise<AnyAnswer>): Promise<CallResult> {
+  try {
+    if (acting.signal.aborted)
+      throw new Failure('unavailable', { cause: new Error('the code has taken too long') })
+    const { body, headers } = await run()
+    return {
+      value: typeof body === 'string' ? JSON.parse(body) : undefined,
+      operation: headers?.['Takeback-Operation'] ?? null,
+    }
+  } catch (error) {
+    throw apiErrorOf(error)
+  }
+}
+
+function sentBody(given: unknown): object {
+  const sent = asSent(given)
+  if (typeof sent !== 'object' || sent === null) throw new Failure('not_an_object')
+  return sent
+}
+
+/** The calls of one Entity type. */
+class EntityCalls {
+  readonly #context: Context
+  readonly #acting: Acting
+  readonly #plan: Plan
+
+  constructor(context: Context, acting: Acting, plan: Plan) {
+    this.#context = context
+    this.#acting = acting
+    this.#plan = plan
+  }
+
+  async #call(endpoint: EntityEndpoint, asked: Asked | (() => Asked)): Promise<unknown> {
+    const { value } = await answerOf(this.#acting, () => {
+      const call = new InnerCall(this.#acting, endpoint.takes, typeof asked === 'function' ? asked() : asked)
+      return endpoint.run(this.#context, this.#plan, call)
+    })
+    return value
+  }
+
+  async create(body: unknown): Promise<unknown> {
+    const made = await this.#call(createEntity, () => ({ body: sentBody(body) }))
+    return Array.isArray(body) ? (made as { data: unknown }).data : made
+  }
+
+  get(id: number, options: GetRequest = {}): Promise<unknown> {
+    return this.#call(readEntity, { id: String(id), ...withQuery(options) })
+  }
+
+  list({ where = {}, ...options }: ListRequest = {}): Promise<unknown> {
+    return this.#call(listEntities, withQuery(options, where))
+  }
+
+  update(id: number, changes: unknown, { version }: WriteOptions = {}): Promise<unknown> {
+    return this.#call(patchEntity, () => ({ id: String(id), body: sentBody(changes), version }))
+  }
+
+  delete(id: number, { version }: WriteOptions = {}): Promise<unknown> {
+    return this.#call(removeEntity, { id: String(id), version })
+  }
+
+  restore(id: number): Promise<unknown> {
+    return this.#call(removeEntity, { id: String(id), query: { restore: '1' } })
+  }
+
+  async purge(id: number): Promise<void> {
+    await this.#call(removeEntity, { id: String(id), query: { purge: '1' } })
+  }
+
+  history(id: number, options: Pick<ListRequest, 'limit' | 'cursor'> = {}): Promise<unknown> {
+    return this.#call(readHistory, { id: String(id), ...withQuery(options) })
+  }
+}
+
+class OperationCalls {
+  readonly #context: Context
+  readonly #acting: Acting
+
+  constructor(context: Context, acting: Acting) {
+    this.#context = context
+    this.#acting = acting
+  }
+
+  async undo(id: string, { dryRun, skipConflicts }: UndoOptions = {}): Promise<unknown> {
+    const query = withQuery({ dry_run: dryRun, skip_conflicts: skipConflicts })
+    return (await callServer(this.#context, this.#acting, undoOperation, () => ({ id, ...query }))).value
+  }
+}
+
+function callServer(
+  context: Context,
+  acting: Acting,
+  endpoint: ServerEndpoint,
+  asked: () => Asked,
+): Promise<CallResult> {
+  return answerOf(acting, () => endpoint.run(context, new InnerCall(acting, endpoint.takes, asked())))
+}
+
+/** As a URL has them: `true` is 1, and what is left out is not there. */
+function withQuery(options: object, where: object = {}): Pick<Asked, 'query'> {
+  const given = Object.entries(options)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name, value]) => [name, value === true ? '1' : String(value)])
+  const equal = Object.entries(where).map(([path, value]) => [path, String(value)])
+  return given.length + equal.length === 0 ? {} : { query: Object.fromEntries([...equal, ...given]) }
+}
+
+/** One operation: all of them or none. */
+async function runBatch(context: Context, acting: Acting, parts: unknown): Promise<BatchResult> {
+  const { value, operation } = await callServer(context, acting, writeBatch, () => ({
+    body: (Array.isArray(parts) ? parts : [parts]).map((one) => sentPart(asSent(one))),
+  }))
+  const { results } = value as { results: { body: BatchResult['results'][number] }[] }
+  return { operation, results: results.map(({ body }) => body) }
+}
+
+const KINDS = { create: 'POST', update: 'PATCH', delete: 'DELETE', restore: 'DELETE' } as const
+
+/** `{ update: 'rooms', id: 5, body }` as the batch endpoint takes it. It reports what is wrong with it. */
+function sentPart(part: unknown): unknown {
+  if (!isRecord(part)) return part
+  const kind = (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((one) => Object.hasOwn(part, one))
+  if (kind === undefined) return part
+  const { [kind]: entity, id, body, version, ...rest } = part
+  const place = kind === 'create' ? `/api/${entity}/` : `/api/${entity}/${id}/`
+  return {
+    ...rest,
+    method: KINDS[kind],
+    path: kind === 'restore' ? `${place}?restore=1` : place,
+    ...(body !== undefined && { body }),
+    ...(version !== undefined && { if_match: `"${version}"` }),
+  }
+}

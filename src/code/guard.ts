@@ -1,0 +1,54 @@
+import { Failure } from '../errors.ts'
+import { isOurs, originOf, refusalOf } from './errors.ts'
+
+/** Code of the user's, and what the log calls it. */
+export interface Guarded<T> {
+  readonly name: string
+  /** Aborted when it has taken too long. */
+  readonly until: AbortSignal
+  run(): T | Promise<T>
+  /** Makes an answer of what it threw, if there is one besides the usual refusals. */
+  answer?(error: unknown): Failure | undefined
+}
+
+/**
+ * Runs code of the user's. Whatever it throws is an answer: its own refusals as they are, anything else a 500 whose line
+ * in the log names the code.
+ */
+export async function guarded<T>({ name, until, run, answer }: Guarded<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const give = () => reject(tooLate(name))
+  until.addEventListener('abort', give, { once: true })
+  try {
+    if (until.aborted) throw tooLate(name)
+    const running = Promise.try(run)
+    // Nobody waits for it after the deadline: what it throws then must not end the process.
+    running.catch(() => {})
+    return await Promise.race([running, late])
+  } catch (error) {
+    const origin = originOf(error)
+    if (error instanceof Failure) throw error
+    throw (
+      refusalOf(error) ??
+      (origin !== undefined && isOurs(origin) ? origin : answer?.(error)) ??
+      new CodeFailed(name, error)
+    )
+  } finally {
+    until.removeEventListener('abort', give)
+    late.catch(() => {})
+  }
+}
+
+function tooLate(name: string): Failure {
+  const cause = new Error(`${name} has taken too long`)
+  return new Failure('unavailable', { cause, headers: { 'Retry-After': '1' } })
+}
+
+/** A mistake in the user's code. */
+export class CodeFailed extends Error {
+  constructor(name: string, cause: unknown) {
+    super(`${name} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    // Where it happened, for whoever mends it.
+    if (cause instanceof Error && cause.stack !== undefined) this.stack = `${this.message}\n${cause.stack}`
+  }
+}

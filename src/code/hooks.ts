@@ -1,0 +1,31 @@
+import type { Context } from '../api/context.ts'
+import type { HookRun } from '../api/hook-run.ts'
+import { budget } from '../budget.ts'
+import { isRecord } from '../declare/record.ts'
+import { apiOf } from './api.ts'
+import { guarded } from './guard.ts'
+import { asSent } from './json.ts'
+import { meOf } from './me.ts'
+
+/** Runs the hook of a type: the body as it is to be written. The hook may change the one that it gets, or return another. */
+export async function runHook(context: Context, run: HookRun): Promise<object> {
+  const { plan, hook, before, caller, until, depth } = run
+  const name = `entities.${plan.type.name}.before.${hook}`
+  const given = structuredClone(run.given)
+  const code = plan.type.before
+  return guarded({
+    name,
+    until,
+    async run() {
+      if (depth >= budget.codeDepth)
+        throw new Error(`code calls itself more than ${budget.codeDepth} calls deep`)
+      const me = await meOf(context, caller.actor)
+      const api = apiOf(context, { caller, signal: until, depth: depth + 1 })
+      const call = { me, api, signal: until, ...(before !== undefined && { before }) }
+      const made: unknown = await code?.[hook]?.(given, call)
+      const sent = asSent(made ?? given)
+      if (!isRecord(sent)) throw new TypeError(`it must return an object or nothing, not ${typeof made}`)
+      return sent
+    },
+  })
+}

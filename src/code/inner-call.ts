@@ -1,0 +1,65 @@
+import type { Call } from '../api/call.ts'
+import type { Preconditions } from '../api/context.ts'
+import { Query } from '../api/query.ts'
+import type { Caller } from '../plan/viewer/actor.ts'
+
+/** For whom code calls the API, and for how long it may. */
+export interface Acting {
+  readonly caller: Caller
+  /** Aborted when the code has taken too long, or the server stops. */
+  readonly signal: AbortSignal
+  /** How many calls from code this one is inside of. */
+  readonly depth: number
+}
+
+/** What a call from code has. */
+export interface Asked {
+  readonly id?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: object
+  /** The version that the Entity must have. */
+  readonly version?: number | undefined
+}
+
+/** A call from the user's code: there is no network, and no token. Rate limits do not apply. */
+export class InnerCall implements Call {
+  readonly caller: Caller
+  readonly id: string
+  readonly query: Query
+  readonly body: object
+  readonly when: Preconditions
+  readonly signal: AbortSignal
+  readonly stopping: AbortSignal
+  readonly depth: number
+  readonly type = 'application/json'
+  readonly address = ''
+  readonly device = null
+  readonly note = null
+  readonly key = null
+  readonly target = ''
+
+  constructor(
+    { caller, signal, depth }: Acting,
+    takes: readonly string[],
+    { id = '', query, body = {}, version }: Asked,
+  ) {
+    this.caller = caller
+    this.id = id
+    this.query = query === undefined ? Query.empty : new Query(Object.entries(query), takes)
+    this.body = body
+    this.when = { ifMatch: version === undefined ? null : `|${version}|` }
+    this.signal = signal
+    this.stopping = signal
+    this.depth = depth
+  }
+
+  get bytes(): ReadableStream<Uint8Array> {
+    throw new Error('a call from code has no stream')
+  }
+
+  noteAccount(): void {}
+
+  async signUp(): Promise<void> {}
+
+  waitLong(): void {}
+}

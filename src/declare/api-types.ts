@@ -1,0 +1,154 @@
+import type { EntityKeys, EntityPatch, NewEntity, SeenEntity, WholeEntity } from './infer.ts'
+
+/**
+ * The API as code calls it, typed from the declarations. Nothing here runs. The methods are those of the HTTP API, with
+ * the same checks and the same errors: each rejects with an `ApiError`.
+ */
+
+/** What a list takes. */
+export interface ListRequest {
+  /** A condition in CEL: `guests >= 3 && status == "open"`. */
+  readonly filter?: string
+  /** Equalities by dot path: `{ 'room.id': 5 }`. */
+  readonly where?: Readonly<Record<string, string | number | boolean>>
+  /** Words to be found. */
+  readonly search?: string
+  /** `-starts_at,id` */
+  readonly sort?: string
+  readonly limit?: number
+  /** The `next` of the page before. */
+  readonly cursor?: string
+  /** Whether to count all of them. */
+  readonly count?: boolean
+  /** References to replace by their Entities: `customer,customer.company`. */
+  readonly expand?: string
+  /** Only these dot paths: `id,title`. The others are not there then, whatever the type says. */
+  readonly fields?: string
+  readonly trashed?: 'only' | 'with'
+  /** As it stood then. */
+  readonly at?: string
+}
+
+export type GetRequest = Pick<ListRequest, 'expand' | 'fields' | 'at'>
+
+export interface Page<Entity> {
+  data: Entity[]
+  next: string | null
+  /** With `count`. */
+  total?: number
+}
+
+export interface WriteOptions {
+  /** Refused with `stale` where the Entity has another version by now. */
+  readonly version?: number
+}
+
+/** What happened to an Entity. */
+export interface HistoryEntry {
+  version: number
+  kind: string
+  at: string
+  actor: string | null
+  operation: string
+  changed: Record<string, { from: unknown; to: unknown }> | null
+}
+
+/** The calls of one Entity type. */
+export interface EntityApi<Type, Entity> {
+  create(body: NewEntity<Type>): Promise<Entity>
+  /** All of them or none, as one operation. */
+  create(bodies: readonly NewEntity<Type>[]): Promise<Entity[]>
+  get(id: number, options?: GetRequest): Promise<Entity>
+  list(options?: ListRequest): Promise<Page<Entity>>
+  /** The keys that are left out stay as they are. */
+  update(id: number, changes: EntityPatch<Type>, options?: WriteOptions): Promise<Entity>
+  delete(id: number, options?: WriteOptions): Promise<Entity>
+  /** Takes back exactly the operation that deleted it. */
+  restore(id: number): Promise<Entity>
+  /** Erases a deleted Entity for good. */
+  purge(id: number): Promise<void>
+  history(id: number, options?: Pick<ListRequest, 'limit' | 'cursor'>): Promise<Page<HistoryEntry>>
+}
+
+/** In a batch: the id that an earlier part gets, by the place of that part. */
+export type PartId = number | `$${number}.id`
+
+/** One write of a batch. */
+export type BatchWrite<Types> = {
+  [Name in keyof Types]:
+    | { readonly create: Name; readonly body: NewEntity<Types[Name], { id: PartId }> }
+    | {
+        readonly update: Name
+        readonly id: PartId
+        readonly body: EntityPatch<Types[Name], { id: PartId }>
+        readonly version?: number
+      }
+    | { readonly delete: Name; readonly id: PartId; readonly version?: number }
+    | { readonly restore: Name; readonly id: PartId }
+}[keyof Types]
+
+/** What a batch was: its operation, and the Entity of each part. */
+export interface BatchResult {
+  operation: string | null
+  results: LooseEntity[]
+}
+
+export interface UndoOptions {
+  readonly dryRun?: boolean
+  /** Takes back the rest where something stands in the way. */
+  readonly skipConflicts?: boolean
+}
+
+/** What an undo changed, or would change. */
+export interface UndoResult {
+  operation: string | null
+  undone: number
+  total: number
+  changes: { entity: string; id: number; kind: string; changed: Record<string, unknown> }[]
+  skipped: Record<string, string[]>
+}
+
+export interface OperationsApi {
+  undo(id: string, options?: UndoOptions): Promise<UndoResult>
+}
+
+interface Shared<Types> {
+  readonly operations: OperationsApi
+  /** All of them or none, as one operation. */
+  batch(parts: readonly BatchWrite<Types>[]): Promise<BatchResult>
+}
+
+type Collections<Types, Hides extends boolean> = {
+  readonly [Name in keyof Types]: EntityApi<
+    Types[Name],
+    Hides extends true ? SeenEntity<Types[Name]> : WholeEntity<Types[Name]>
+  >
+}
+
+/** The API of somebody who passes every rule. */
+export type SystemApi<Types> = Collections<Types, false> & Shared<Types>
+
+/** The API as its caller may use it; `system` is the same for the server itself. */
+export type Api<Types> = Collections<Types, true> & Shared<Types> & { readonly system: SystemApi<Types> }
+
+// Where the other types are not known.
+
+// biome-ignore lint/suspicious/noExplicitAny: it can be anything, and must be usable without a cast.
+type Anything = any
+
+/** An Entity of a type that is not known. */
+export type LooseEntity = EntityKeys & { [field: string]: Anything }
+
+/** The API where the types are not known: its calls have the same names. */
+export interface LooseSystemApi {
+  readonly operations: OperationsApi
+  batch(parts: readonly Anything[]): Promise<BatchResult>
+  /** The calls of an Entity type, by its name. */
+  readonly [entity: string]: Anything
+}
+export interface LooseApi extends LooseSystemApi {
+  readonly system: LooseSystemApi
+}
+
+/** A user of a login type that is not known. */
+export type LooseUser = LooseEntity & { type: string; email: string }

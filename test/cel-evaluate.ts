@@ -1,39 +1,8 @@
 import { type ASTNode, parse } from '@marcbachmann/cel-js'
-import type { FieldDeclaration } from '../src/declare/define.ts'
+import { absolute, extreme, type Numeric, negate, orderNumbers, reckon, roundTo } from './cel-arithmetic.ts'
+import { callerOf, decimalIn, entityOf, type Json, timeOf, type Value, type World } from './cel-world.ts'
 
-/** What a value is; `null` is one that is not there, and the truth of what is not known. */
-type Value =
-  | null
-  | boolean
-  | { readonly is: 'text'; readonly text: string }
-  | { readonly is: 'number'; readonly number: number | bigint }
-  | { readonly is: 'decimal'; readonly digits: bigint; readonly scale: number }
-  /** A date is the instant at which its day begins in UTC. */
-  | { readonly is: 'time'; readonly ms: number }
-  | { readonly is: 'duration'; readonly ms: number }
-  | { readonly is: 'list'; readonly items: readonly Value[] }
-  | { readonly is: 'thing'; get(name: string): Value }
-  /** Any JSON, of which it is only known that it is there. */
-  | { readonly is: 'json' }
-
-type Json = Readonly<Record<string, unknown>>
-type Declarations = Readonly<Record<string, FieldDeclaration>>
-
-/** What is declared, and what there is. */
-export interface World {
-  fieldsOf(type: string): Declarations
-  /** An Entity that is live, as the API answers it. */
-  find(type: string, id: number): Json | undefined
-  /** Those that refer to an Entity by a name, all live; undefined where nothing has that name. */
-  referring?(type: string, id: number, name: string): Referring | undefined
-  /** Whoever asks: the login type with its user type, and the Entity. */
-  readonly me: { readonly type: string; readonly userType: string; readonly entity: Json } | null
-}
-
-export interface Referring {
-  readonly type: string
-  readonly entities: readonly Json[]
-}
+type Top = (name: string) => Value
 
 /** Says of an Entity whether a condition in CEL is true, false, or neither. It knows no Model and no SQL. */
 export function compileCel(text: string): (type: string, entity: Json, world: World) => boolean | null {
@@ -67,94 +36,6 @@ function compileValue(text: string): (type: string, entity: Json, world: World) 
   }
 }
 
-type Thing = Extract<Value, { is: 'thing' }>
-type Top = (name: string) => Value
-
-function callerOf({ type, userType, entity }: NonNullable<World['me']>, world: World): Thing {
-  const own = entityOf(type, entity, world)
-  return { is: 'thing', get: (name) => (name === 'type' ? { is: 'text', text: userType } : own.get(name)) }
-}
-
-const ownFields: Declarations = {
-  id: { type: 'integer' },
-  version: { type: 'integer' },
-  created_at: { type: 'datetime' },
-  updated_at: { type: 'datetime' },
-  deleted_at: { type: 'datetime' },
-}
-
-function entityOf(type: string, entity: Json, world: World): Thing {
-  const own = objectOf({ ...world.fieldsOf(type), ...ownFields }, entity, world)
-  return {
-    is: 'thing',
-    get(name) {
-      const referring = world.referring?.(type, entity.id as number, name)
-      if (referring === undefined) return own.get(name)
-      return {
-        is: 'list',
-        items: referring.entities.map((one) => entityOf(referring.type, one, world)),
-      }
-    },
-  }
-}
-
-function objectOf(fields: Declarations, json: Json, world: World): Thing {
-  return {
-    is: 'thing',
-    get(name) {
-      const field = fields[name]
-      if (field === undefined) throw new Error(`there is no ${name}`)
-      return fieldValue(field, json[name], world)
-    },
-  }
-}
-
-function fieldValue(field: FieldDeclaration, json: unknown, world: World): Value {
-  if (json === null || json === undefined) return null
-  switch (field.type) {
-    case 'integer':
-    case 'number':
-      return { is: 'number', number: json as number }
-    case 'decimal':
-      return decimalOf(json as string)
-    case 'boolean':
-      return json as boolean
-    case 'date':
-    case 'datetime':
-      return timeOf(json as string)
-    case 'json':
-      return { is: 'json' }
-    case 'object':
-      return objectOf(field.fields, json as Json, world)
-    case 'list':
-      return { is: 'list', items: (json as unknown[]).map((item) => fieldValue(field.items, item, world)) }
-    case 'ref':
-      return referenceOf(field.target, (json as { id: number }).id, world)
-    default:
-      return { is: 'text', text: json as string }
-  }
-}
-
-function referenceOf(type: string, id: number, world: World): Thing {
-  return {
-    is: 'thing',
-    get(name) {
-      if (name === 'id') return { is: 'number', number: id }
-      const target = world.find(type, id)
-      return target === undefined ? null : entityOf(type, target, world).get(name)
-    },
-  }
-}
-
-function decimalOf(text: string): Value {
-  const [whole = '', fraction = ''] = text.split('.')
-  return { is: 'decimal', digits: BigInt(whole + fraction), scale: fraction.length }
-}
-
-function timeOf(text: string): Value {
-  return { is: 'time', ms: Date.parse(text) }
-}
-
 function truthOf(value: Value): boolean | null {
   if (value === null || typeof value === 'boolean') return value
   throw new Error(`${value.is} is neither true nor false`)
@@ -186,14 +67,17 @@ function evaluate(node: ASTNode, top: Top): Value {
       return truth === null ? null : !truth
     }
     case '-_':
-      return negative(of(node.args))
+      return negative(of(node.args), ['value', '-_'].includes(node.args.op))
     case '?:': {
       const condition = truthOf(of(node.args[0]))
       return condition === null ? null : of(node.args[condition ? 1 : 2])
     }
     case '+':
     case '-':
-      return moved(node.op, of(node.args[0]), of(node.args[1]))
+    case '*':
+    case '/':
+    case '%':
+      return reckoned(node.op, of(node.args[0]), of(node.args[1]))
     case '==':
     case '!=':
     case '<':
@@ -218,12 +102,39 @@ function literalOf(value: unknown): Value {
   return { is: 'number', number: value as number | bigint }
 }
 
-function negative(value: Value): Value {
-  if (value !== null && typeof value === 'object') {
-    if (value.is === 'number') return { is: 'number', number: -value.number }
+/** Of a literal it is a part; otherwise it is a difference. */
+function negative(value: Value, literal: boolean): Value {
+  if (value === null) return null
+  if (typeof value === 'object') {
+    if (value.is === 'number') return numberOf(literal ? negate(value.number) : reckon('-', 0n, value.number))
     if (value.is === 'duration') return { is: 'duration', ms: -value.ms }
   }
   throw new Error('only numbers and durations have a sign')
+}
+
+function numberOf(number: Numeric | null): Value {
+  return number === null ? null : { is: 'number', number }
+}
+
+/** Numbers, texts, times. */
+function reckoned(op: '+' | '-' | '*' | '/' | '%', a: Value, b: Value): Value {
+  if (a === null || b === null) return null
+  const [x, y] = [numericOf(a), numericOf(b)]
+  if (x !== undefined && y !== undefined && typeof a === 'object' && typeof b === 'object') {
+    if (a.is === 'number' || b.is === 'number') return numberOf(reckon(op, x, y))
+  }
+  if (op !== '+' && op !== '-') throw new Error(`${op} needs numbers`)
+  const [left, right] = [a, b].map((one) => (typeof one === 'object' && one.is === 'text' ? one.text : null))
+  if (op === '+' && typeof left === 'string' && typeof right === 'string')
+    return { is: 'text', text: left + right }
+  return moved(op, a, b)
+}
+
+/** A number, or a text that says one. */
+function numericOf(value: NonNullable<Value>): Numeric | undefined {
+  if (typeof value !== 'object') return undefined
+  if (value.is === 'number') return value.number
+  return value.is === 'text' && /^-?\d+(\.\d+)?$/.test(value.text) ? decimalIn(value.text) : undefined
 }
 
 /** Times and durations; a time may go beyond all that can be written down. */
@@ -273,34 +184,12 @@ function orderOf(a: NonNullable<Value>, b: NonNullable<Value>): number {
   }
   if (a.is === 'time' && b.is === 'text') return orderOf(a, timeOf(b.text) ?? b)
   if (a.is === 'text' && b.is === 'time') return orderOf(timeOf(a.text) ?? a, b)
-  // A text beside a number is a decimal too: one that was chosen in place of one.
-  if ([a.is, b.is].includes('decimal') || (a.is === 'text') !== (b.is === 'text')) return decimalOrder(a, b)
   if (a.is === 'text' && b.is === 'text') return textOrder(a.text, b.text)
-  if (a.is === 'number' && b.is === 'number') return a.number < b.number ? -1 : a.number > b.number ? 1 : 0
+  // A text beside a number is a decimal: one that was chosen in place of one.
+  const [x, y] = [numericOf(a), numericOf(b)]
+  if (x !== undefined && y !== undefined) return orderNumbers(x, y)
   if (isTimely(a) && isTimely(b) && a.is === b.is) return a.ms - b.ms
   throw new Error(`compares ${a.is} with ${b.is}`)
-}
-
-function decimalOrder(a: NonNullable<Value>, b: NonNullable<Value>): number {
-  const [x, y] = [exact(a), exact(b)]
-  const [left, right] = [x.digits * 10n ** BigInt(y.scale), y.digits * 10n ** BigInt(x.scale)]
-  return left < right ? -1 : left > right ? 1 : 0
-}
-
-function exact(value: NonNullable<Value>): { digits: bigint; scale: number } {
-  if (typeof value === 'object' && value.is === 'decimal') return value
-  const text =
-    typeof value === 'object' && value.is === 'text'
-      ? value.text
-      : typeof value === 'object' && value.is === 'number'
-        ? String(value.number)
-        : ''
-  const parts = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(text)
-  if (parts === null) throw new Error(`${text} is no decimal`)
-  const fraction = parts[2] ?? ''
-  const scale = fraction.length - Number(parts[3] ?? 0)
-  const digits = BigInt(parts[1] + fraction)
-  return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale }
 }
 
 /** By code points. */
@@ -351,11 +240,31 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
   }
   const value = evaluate(first, top)
   if (name === 'has') return value !== null
+  if (['min', 'max', 'abs', 'round'].includes(name))
+    return ofNumbers(
+      name,
+      args.map((arg) => evaluate(arg, top)),
+    )
   const other = second === undefined ? null : evaluate(second, top)
   if (value === null || (second !== undefined && other === null)) return null
   if (name === 'size' && typeof value === 'object' && value.is === 'list')
-    return { is: 'number', number: value.items.length }
+    return { is: 'number', number: BigInt(value.items.length) }
   return ofText(name, textOf(value), other === null ? '' : textOf(other))
+}
+
+function ofNumbers(name: string, values: readonly Value[]): Value {
+  const known = values.filter((value) => value !== null)
+  if (known.length < values.length) return null
+  // A text beside a time is one too.
+  const isDay = (one: Value) => typeof one === 'object' && one?.is === 'text' && /^\d{4}-/.test(one.text)
+  const times = known.map((one) => (isDay(one) ? timeOf(textOf(one)) : one)).filter(isTimely)
+  if (times.length > 0) return times.toSorted((a, b) => (name === 'min' ? 1 : -1) * (a.ms - b.ms))[0] ?? null
+  const numbers = known.map(numericOf).filter((one) => one !== undefined)
+  const [first, places] = numbers
+  if (first === undefined) throw new Error(`${name} needs numbers`)
+  if (name === 'abs') return numberOf(absolute(first))
+  if (name === 'round') return numberOf(roundTo(first, places === undefined ? undefined : Number(places)))
+  return numberOf(extreme(name as 'min' | 'max', numbers))
 }
 
 function textOf(value: Value): string {
@@ -370,7 +279,7 @@ function ofText(name: string, text: string, other: string): Value {
     case 'duration':
       return { is: 'duration', ms: durationOf(text) }
     case 'size':
-      return { is: 'number', number: [...text].length }
+      return { is: 'number', number: BigInt([...text].length) }
     case 'lowerAscii':
       return { is: 'text', text: text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) }
     case 'startsWith':

@@ -30,12 +30,8 @@ const wholeNumber = fc
   .map(([value, by]) => (Number.isSafeInteger(value + by) ? value + by : value))
 const literalOf: Readonly<Record<Kind, Arbitrary<string>>> = {
   text: anyText.map(quoted),
-  number: fc.oneof(
-    wholeNumber.map((value) => writeNumber(value)),
-    wholeNumber.map((value) => writeNumber(value, true)),
-    fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true)),
-    fc.constantFrom('0.5', '-0.5', '1.25', '-0.0', '1e300', '-1.7976931348623157e+308'),
-  ),
+  integer: anyNumber(),
+  number: anyNumber(),
   'decimal 0': decimalLiteral(0),
   'decimal 2': decimalLiteral(2),
   'decimal 9': decimalLiteral(9),
@@ -45,6 +41,15 @@ const literalOf: Readonly<Record<Kind, Arbitrary<string>>> = {
     fc.constantFrom(...TIMES).map((time) => `timestamp(${quoted(time)})`),
     fc.constantFrom('timestamp("2026-01-01T02:00:00+02:00")', 'timestamp("2024-02-29T12:00:00.001Z")', 'now'),
   ),
+}
+
+function anyNumber(): Arbitrary<string> {
+  return fc.oneof(
+    wholeNumber.map((value) => writeNumber(value)),
+    wholeNumber.map((value) => writeNumber(value, true)),
+    fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true)),
+    fc.constantFrom('0.5', '-0.5', '1.25', '-0.0', '1e300', '-1.7976931348623157e+308'),
+  )
 }
 
 /** In a text, or as a number that says the same. */
@@ -59,10 +64,22 @@ function decimalLiteral(scale: number): Arbitrary<string> {
   )
 }
 
-/** Decimals as numbers: a text would be compared with another one as a text. */
+/**
+ * Decimals as numbers: a text would be compared with another one as a text. Numbers with a point, integers without: what
+ * they are is known to the evaluator by that alone.
+ */
 function chosenLiterals(kind: Kind): Arbitrary<string> {
+  if (kind === 'integer') return wholeNumber.map((value) => writeNumber(value))
+  if (kind === 'number') return fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true))
   return kind.startsWith('decimal') ? fc.constantFrom('-1', '0', '1', '2') : literalOf[kind]
 }
+
+/** Operands of arithmetic: literals beside integers, beside numbers and beside decimals. */
+const operandsBeside = {
+  integer: fc.constantFrom('0', '1', '2', '-3', '7', '9007199254740991', '-4503599627370496'),
+  number: fc.constantFrom('0', '2', '0.5', '-1.5', '1e100', '1e-100', '3.0'),
+  decimal: fc.constantFrom('0', '2', '0.5', '-1.25', '3', '"0.01"', '"-2.500"', '1e-9', '9007199254740991'),
+} as const
 
 /** With more digits than the values can have: only for what is not an equality. */
 const finer = fc.constantFrom(
@@ -79,6 +96,7 @@ const durations = duration.map((text) => `duration("${text}")`)
 const equality = fc.constantFrom('==', '!=')
 const order = fc.constantFrom('<', '<=', '>', '>=')
 const comparison = fc.oneof(equality, order)
+const extremes = fc.constantFrom('min', 'max')
 const patterns = ['^a', 'b$', '^$', '^.$', '[a-c]+', 'a|B', '^[^a]*$', '\\\\', '^.{2}$', '^😀', '%|_']
 
 /** Names of items; each within the other has its own. */
@@ -117,6 +135,7 @@ class Expressions {
         this.#place(),
         this.#days(depth),
         this.#difference(depth),
+        this.#numeric(depth),
         this.#paths('boolean'),
         fc.constantFrom('true', 'false', 'me == null', 'me.type == "admin"', '"user" != me.type'),
       ]
@@ -154,20 +173,87 @@ class Expressions {
 
   /** What functions make of others. */
   #made(kind: Kind, depth: number): Arbitrary<string>[] {
-    if (kind === 'text') return [this.#value('text', depth - 1).map((text) => `${text}.lowerAscii()`)]
-    if (kind === 'number') {
+    if (kind === 'text') {
+      const text = this.#value('text', depth - 1)
+      const joined = fc.tuple(text, fc.oneof(text, anyText.map(quoted)), fc.boolean())
+      return [
+        text.map((one) => `${one}.lowerAscii()`),
+        joined.map(([a, b, first]) => (first ? `(${a} + ${b})` : `(${b} + ${a})`)),
+      ]
+    }
+    if (kind === 'number') return [this.#arithmetic('number', depth)]
+    if (kind === 'decimal 2') return [this.#arithmetic('decimal', depth).map((one) => `round(${one}, 2)`)]
+    if (kind === 'date') {
+      const day = this.#value('date', depth - 1)
+      return [fc.tuple(day, day, extremes).map(([a, b, op]) => `${op}(${a}, ${b})`)]
+    }
+    if (kind === 'integer') {
       const lists = this.#scopes.flatMap(({ lists, relations }) =>
         [...lists, ...relations].map(({ path }) => path),
       )
       const sized = fc.oneof(fc.constantFrom(...lists), this.#value('text', depth - 1), anyText.map(quoted))
-      return [sized.map((of) => `size(${of})`), sized.map((of) => `${of}.size()`)]
+      return [
+        sized.map((of) => `size(${of})`),
+        sized.map((of) => `${of}.size()`),
+        this.#arithmetic('integer', depth),
+        this.#arithmetic('number', depth).map((one) => `round(${one})`),
+      ]
     }
     if (kind !== 'datetime') return []
     const time = fc.oneof(this.#value('datetime', depth - 1), fc.constant('now'))
     return [
       fc.tuple(time, fc.constantFrom('+', '-'), durations).map(([of, op, by]) => `(${of} ${op} ${by})`),
       fc.tuple(durations, time).map(([by, of]) => `(${by} + ${of})`),
+      fc.tuple(time, time, extremes).map(([a, b, op]) => `${op}(${a}, ${b})`),
     ]
+  }
+
+  /** Something made of numbers: an integer, a number, or a decimal of any scale, to which integers may be added. */
+  #arithmetic(kind: 'integer' | 'number' | 'decimal', depth: number): Arbitrary<string> {
+    return this.#once(`arithmetic ${kind} ${depth}`, () => {
+      const scales = (['decimal 0', 'decimal 2', 'decimal 9'] as const).map((one) => this.#paths(one))
+      const own = kind === 'decimal' ? fc.oneof(...scales) : this.#paths(kind)
+      const inner = depth <= 1 ? own : fc.oneof(own, this.#arithmetic(kind, depth - 1))
+      const other = fc.oneof(
+        { weight: 3, arbitrary: inner },
+        { weight: 1, arbitrary: this.#paths('integer') },
+        { weight: 2, arbitrary: operandsBeside[kind] },
+      )
+      const how = fc.constantFrom(...(kind === 'number' ? ['+', '-', '*', '/'] : ['+', '-', '*', '/', '%']))
+      const rounded = fc.tuple(inner, fc.nat(9)).map(([of, places]) => `round(${of}, ${places})`)
+      return fc.oneof(
+        {
+          weight: 6,
+          arbitrary: fc
+            .tuple(inner, how, other, fc.boolean())
+            .map(([a, op, b, swap]) => (swap ? `(${b} ${op} ${a})` : `(${a} ${op} ${b})`)),
+        },
+        inner.map((of) => `(-${of})`),
+        inner.map((of) => `abs(${of})`),
+        fc.tuple(inner, other, extremes).map(([a, b, op]) => `${op}(${a}, ${b})`),
+        ...(kind === 'decimal' ? [rounded, inner.map((of) => `round(${of})`)] : []),
+      )
+    })
+  }
+
+  /** Numbers of any kinds, compared with each other. */
+  #numeric(depth: number): Arbitrary<string> {
+    const deep = Math.min(depth, 3)
+    const any = fc.oneof(
+      this.#arithmetic('integer', deep),
+      this.#arithmetic('decimal', deep),
+      this.#arithmetic('number', deep),
+      ...(['integer', 'number', 'decimal 0', 'decimal 2', 'decimal 9'] as const).map((one) =>
+        this.#paths(one),
+      ),
+    )
+    const whole = fc.oneof(this.#arithmetic('integer', 1), this.#arithmetic('decimal', 1))
+    return fc.oneof(
+      { weight: 3, arbitrary: fc.tuple(any, comparison, any).map((all) => all.join(' ')) },
+      fc
+        .tuple(whole, fc.array(whole, { minLength: 1, maxLength: 3 }))
+        .map(([of, list]) => `${of} in [${list.join(', ')}]`),
+    )
   }
 
   #comparison(kind: Kind, depth: number): Arbitrary<string> {

@@ -7,6 +7,7 @@ import {
   everyone,
   integer,
   list,
+  number,
   object,
   ref,
   text,
@@ -26,6 +27,7 @@ export const declaration = withAdmins({
       hidden: text({ read: 'owner.user.id == me.id ? sure : title == "seen"' }),
       count: integer(),
       price: decimal(),
+      ratio: number(),
       sure: boolean(),
       starts: datetime(),
       words: list(text(), { max: 10 }),
@@ -53,7 +55,7 @@ export const declaration = withAdmins({
   }),
 })
 
-export type Kind = 'boolean' | 'text' | 'integer' | 'datetime'
+export type Kind = 'boolean' | 'text' | 'integer' | 'number' | 'decimal' | 'datetime'
 
 /** An operator with a hole in one of its operands. */
 export interface Operator {
@@ -152,12 +154,64 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
     on('boolean', 'boolean', (hole) => `(sure ? (${hole}) : title == "a")`),
     on('boolean', 'boolean', (hole) => `(sure ? title == "a" : (${hole}))`),
   ],
+  concat: [
+    on('text', 'text', (hole) => `(${hole} + title)`),
+    on('text', 'text', (hole) => `("a" + ${hole})`),
+  ],
+  arithmetic: [
+    ...['+', '-', '*', '/', '%'].flatMap((how) => [
+      on('integer', 'integer', (hole) => `(${hole} ${how} 3)`),
+      on('integer', 'integer', (hole) => `(count ${how} ${hole})`),
+    ]),
+    on('integer', 'integer', (hole) => `(-${hole})`),
+    ...['+', '-', '*', '/'].flatMap((how) => [
+      on('number', 'number', (hole) => `(${hole} ${how} 3)`),
+      on('number', 'number', (hole) => `(ratio ${how} ${hole})`),
+      on('integer', 'number', (hole) => `(ratio ${how} ${hole})`),
+    ]),
+    ...['+', '-', '/', '%'].flatMap((how) => [
+      on('decimal', 'decimal', (hole) => `(${hole} ${how} 3.5)`),
+      on('decimal', 'decimal', (hole) => `(price ${how} ${hole})`),
+    ]),
+    on('decimal', 'decimal', (hole) => `(${hole} * count)`),
+    on('integer', 'decimal', (hole) => `(price * ${hole})`),
+  ],
+  decimal: [
+    on('integer', 'decimal', (hole) => `(sure ? ${hole} : price)`),
+    on('integer', 'boolean', (hole) => `(${hole} < price)`),
+    on('decimal', 'boolean', (hole) => `(${hole} in [count, 2])`),
+  ],
+  order: [
+    on('number', 'boolean', (hole) => `(${hole} < price)`),
+    on('decimal', 'boolean', (hole) => `(${hole} == ratio)`),
+  ],
+  round: [
+    on('decimal', 'decimal', (hole) => `round(${hole} * 1.5, 2)`),
+    on('number', 'integer', (hole) => `round(${hole})`),
+    on('number', 'decimal', (hole) => `round(${hole}, 2)`),
+  ],
+  abs: [
+    on('integer', 'integer', (hole) => `abs(${hole})`),
+    on('decimal', 'decimal', (hole) => `abs(${hole})`),
+    on('number', 'number', (hole) => `abs(${hole})`),
+  ],
+  min: [
+    on('integer', 'integer', (hole) => `min(${hole}, count, 3)`),
+    on('decimal', 'decimal', (hole) => `min(price, ${hole})`),
+    on('datetime', 'datetime', (hole) => `min(${hole}, now)`),
+  ],
+  max: [
+    on('integer', 'decimal', (hole) => `max(price, ${hole})`),
+    on('number', 'number', (hole) => `max(ratio, ${hole})`),
+  ],
 }
 export const every = Object.entries(operators).flatMap(([op, some]) => some.map((one) => ({ op, ...one })))
 const leaf: Readonly<Record<Kind, string>> = {
   boolean: 'sure',
   text: 'hidden',
   integer: 'count',
+  number: 'ratio',
+  decimal: 'price',
   datetime: 'starts',
 }
 
@@ -168,12 +222,16 @@ export function back({ of, to }: Operator, inner: string): string {
     boolean: inner,
     text: `(${inner} == "b")`,
     integer: `(${inner} == 2)`,
+    number: `(${inner} == 2)`,
+    decimal: `(${inner} == 2)`,
     datetime: `(${inner} < now)`,
   }[to]
   return {
     boolean: asBoolean,
     text: `(${asBoolean} ? "x" : title)`,
     integer: `(${asBoolean} ? 7 : count)`,
+    number: `(${asBoolean} ? 7 : ratio)`,
+    decimal: `(${asBoolean} ? 7 : price)`,
     datetime: `(${asBoolean} ? starts : now)`,
   }[of]
 }

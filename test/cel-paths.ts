@@ -3,7 +3,16 @@ import type { FieldDeclaration } from '../src/declare/define.ts'
 import { fieldsOf, personFields, referring, rowFields } from './cel-rows.ts'
 
 /** What can stand on both sides of a comparison; decimals by their scale. */
-export const KINDS = ['text', 'number', 'decimal 0', 'decimal 2', 'decimal 9', 'date', 'datetime'] as const
+export const KINDS = [
+  'text',
+  'integer',
+  'number',
+  'decimal 0',
+  'decimal 2',
+  'decimal 9',
+  'date',
+  'datetime',
+] as const
 export type Kind = (typeof KINDS)[number]
 
 /** All that can be said of an Entity, or of an item of a list: dot paths. */
@@ -77,11 +86,10 @@ export function kindOf(field: FieldDeclaration): Kind | 'boolean' | undefined {
     case 'url':
     case 'choice':
       return 'text'
-    case 'integer':
-    case 'number':
-      return 'number'
     case 'decimal':
       return `decimal ${field.scale ?? 2}` as Kind
+    case 'integer':
+    case 'number':
     case 'date':
     case 'datetime':
     case 'boolean':

@@ -1,3 +1,4 @@
+import type { Arithmetic } from '../declare/cel/expression.ts'
 import type { ColumnKind } from '../declare/fields/field.ts'
 import type { ParamKind, Sql } from './sql.ts'
 
@@ -23,7 +24,6 @@ export interface Arm {
   readonly condition: Sql
 }
 
-/** What differs between databases in the text of a statement. */
 /** How one changed row is put into the journal: in one statement, or read first and written from what was read. */
 export interface Journalling {
   /** Writes the rows of `source` down and gives them back. */
@@ -40,7 +40,37 @@ export interface ChangeStep {
   readonly keeps?: readonly string[]
 }
 
+/** The SQL of a number, and its digits behind the point. */
+export interface NumberSql {
+  readonly value: Sql
+  readonly scale: number
+}
+
+/**
+ * Arithmetic, the same on every database. What cannot be had is null and never an error, in whatever order conditions
+ * are evaluated: integers beyond 2^53, decimals of more than 18 digits, numbers beyond `NUMBER_MOST`, a division by zero.
+ */
+export interface NumbersSql {
+  /** Division and remainder are truncated towards zero. */
+  integer(how: Arithmetic, left: Sql, right: Sql): Sql
+  number(how: Arithmetic, left: Sql, right: Sql): Sql
+  /** Operands may have fewer digits behind the point than the result, or none. Only a quotient is rounded. */
+  decimal(how: Arithmetic, left: NumberSql, right: NumberSql, scale: number): Sql
+  /** An integer or a decimal with more digits behind the point. `bounded`: null if it has more than 18 digits then. */
+  toScale(of: NumberSql, scale: number, bounded: boolean): Sql
+  /** A decimal with fewer digits behind the point, half away from zero. */
+  roundDecimal(of: NumberSql, scale: number): Sql
+  /** A number by the digits that JSON shows, half away from zero: as an integer, or as a decimal. */
+  roundNumber(value: Sql, kind: 'integer' | 'decimal', scale: number): Sql
+  /** -1, 0 or 1: how a number compares with a decimal, by the digits that JSON shows. */
+  order(number: Sql, decimal: NumberSql): Sql
+  /** The least or the greatest of some values of one kind; null if one of them is. */
+  extreme(op: 'min' | 'max', values: readonly Sql[]): Sql
+}
+
+/** What differs between databases in the text of a statement. */
 export interface Dialect {
+  readonly numbers: NumbersSql
   placeholder(position: number, kind: ParamKind): string
   /** From a value's normal form to what is bound. */
   encode(kind: ColumnKind, scale: number): (value: unknown) => Bound

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { entity, everyone, integer, list, object, ref, text } from '../../src/takeback.ts'
-import { compileCel, type World } from '../cel-evaluate.ts'
+import { compileCel } from '../cel-evaluate.ts'
+import type { World } from '../cel-world.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStore } from '../harness.ts'
 

@@ -3,6 +3,7 @@ import { expression, test } from './compare.ts'
 import { crossedTo, type Expression, type ListPlace, linkRowsOf, referrersOf, unknown } from './expression.ts'
 import type { CelCall, Found, Reader } from './found.ts'
 import { parseDuration } from './literal.ts'
+import { absCall, extremeCall, roundCall } from './number-calls.ts'
 import type { Node } from './parse.ts'
 import { normalPattern } from './pattern.ts'
 import type { Members } from './scope.ts'
@@ -33,6 +34,10 @@ const functions: Readonly<Record<string, Understand>> = {
     of === undefined || pattern === undefined
       ? reader.fail(node, 'needs a text and a pattern')
       : matchesCall(reader, node, of, pattern),
+  min: (reader, one) => extremeCall(reader, one, 'min'),
+  max: (reader, one) => extremeCall(reader, one, 'max'),
+  round: roundCall,
+  abs: absCall,
 }
 const methods: Readonly<Record<string, Understand>> = {
   size: (reader, { node, receiver }) => size(reader, node, receiver ?? node),

@@ -1,5 +1,6 @@
 import { budget } from '../../budget.ts'
 import { didYouMean } from '../closest.ts'
+import { negative, reckon } from './arithmetic.ts'
 import { call } from './calls.ts'
 import { areAlike, compare, expression, isIn } from './compare.ts'
 import { refuseCostly } from './cost.ts'
@@ -8,8 +9,8 @@ import { allTrue, not, or, truth } from './fold.ts'
 import { type CelCall, type Found, is, type Reader } from './found.ts'
 import { against, type GivenLiteral } from './literal.ts'
 import { foundMember, insideOf, likeMember, thing } from './members.ts'
-import { move, TOO_FAR } from './move.ts'
 import { NamedRuleUses } from './named-rule.ts'
+import { asCommon, commonKind } from './numbers.ts'
 import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
 import type { Members, NamedRule, Scope } from './scope.ts'
 
@@ -97,8 +98,21 @@ class OneReader implements Reader {
         return is(or(node.args.map((arg) => this.condition(arg))))
       case '!_':
         return is(not(this.condition(node.args)))
+      case 'call':
+        return this.call({ node, name: node.args[0], receiver: undefined, args: node.args[1] })
+      case 'rcall':
+        return this.call({ node, name: node.args[0], receiver: node.args[1], args: node.args[2] })
+      case 'list':
+        return this.fail(node, 'has a list, which only "in" can use')
+      default:
+        return this.#operation(node)
+    }
+  }
+
+  #operation(node: Node): Found {
+    switch (node.op) {
       case '-_':
-        return this.#negative(node, node.args)
+        return negative(this, node, node.args)
       case '==':
       case '!=':
       case '<':
@@ -112,13 +126,10 @@ class OneReader implements Reader {
         return this.#choose(node, node.args)
       case '+':
       case '-':
-        return this.#shift(node, node.op, node.args)
-      case 'call':
-        return this.call({ node, name: node.args[0], receiver: undefined, args: node.args[1] })
-      case 'rcall':
-        return this.call({ node, name: node.args[0], receiver: node.args[1], args: node.args[2] })
-      case 'list':
-        return this.fail(node, 'has a list, which only "in" can use')
+      case '*':
+      case '/':
+      case '%':
+        return reckon(this, node, node.op, node.args)
       default:
         return this.fail(node, `uses "${node.op}", which is not known here`)
     }
@@ -264,14 +275,6 @@ class OneReader implements Reader {
     return this.fail(node, 'has a literal of a type that is not known here')
   }
 
-  #negative(node: Node, of: Node): Found {
-    const inner = this.find(of)
-    if (inner.is === 'literal' && (typeof inner.given === 'bigint' || typeof inner.given === 'number'))
-      return { is: 'literal', given: -inner.given }
-    if (inner.is === 'duration') return { is: 'duration', ms: -inner.ms }
-    return this.fail(node, 'has a "-" before something that is not a number')
-  }
-
   #choose(node: Node, [test, left, right]: readonly [Node, Node, Node]): Found {
     const condition = this.condition(test)
     const sides = this.#alike(node, left, right)
@@ -282,7 +285,7 @@ class OneReader implements Reader {
       const chosen = condition === yes ? then : condition === unknown ? unknown : otherwise
       return chosen === unknown ? { is: 'nothing', candidates: [], like } : is(chosen)
     }
-    const { kind } = like
+    const { kind } = commonKind(sides.filter((side) => side !== unknown)) ?? like
     const scale = Math.max(scaleOf(then), scaleOf(otherwise))
     return is({ op: 'choose', kind, scale, condition, then, otherwise })
   }
@@ -294,7 +297,10 @@ class OneReader implements Reader {
       if (a.is !== 'nothing') return [this.#alone(left, a, b), unknown]
       return b.is === 'nothing' ? { ...a, like: a.like ?? b.like } : [unknown, this.#alone(right, b, a)]
     }
-    if (a.is === 'expression' && b.is === 'expression' && areAlike(a.of, b.of)) return [a.of, b.of]
+    if (a.is === 'expression' && b.is === 'expression') {
+      const [then = a.of, otherwise = b.of] = asCommon([a.of, b.of]) ?? []
+      if (areAlike(then, otherwise)) return [then, otherwise]
+    }
     if (a.is === 'expression' && b.is === 'literal') return [a.of, this.coerce(right, a.of, b.given)]
     if (a.is === 'literal' && b.is === 'expression') return [this.coerce(left, b.of, a.given), b.of]
     if (a.is === 'literal' && b.is === 'literal' && isAs(a.given, b.given)) {
@@ -311,32 +317,6 @@ class OneReader implements Reader {
     if (found.is !== 'literal') return expression(this, node, found)
     const like = (beside.is === 'nothing' ? beside.like : undefined) ?? likeOf(found.given)
     return like === undefined ? this.condition(node) : this.coerce(node, like, found.given)
-  }
-
-  #shift(node: Node, op: '+' | '-', [left, right]: readonly [Node, Node]): Found {
-    const [a, b] = [this.find(left), this.find(right)]
-    if (a.is === 'nothing') return { ...a, candidates: [] }
-    if (b.is === 'nothing') return { ...b, candidates: [] }
-    if (a.is === 'duration' && b.is === 'duration')
-      return { is: 'duration', ms: op === '+' ? a.ms + b.ms : a.ms - b.ms }
-    if (op === '+' && a.is === 'duration' && b.is === 'expression') return this.#moved(node, b.of, a.ms)
-    if (a.is === 'expression' && b.is === 'duration')
-      return this.#moved(node, a.of, op === '+' ? b.ms : -b.ms)
-    if (
-      op === '-' &&
-      a.is === 'expression' &&
-      b.is === 'expression' &&
-      a.of.kind === 'datetime' &&
-      b.of.kind === 'datetime'
-    )
-      return { is: 'difference', later: a.of, earlier: b.of }
-    return this.fail(node, `can only use "${op}" with a time and a duration("…")`)
-  }
-
-  #moved(node: Node, of: Expression, ms: number): Found {
-    if (of.kind !== 'datetime') return this.fail(node, 'adds a duration to something that is not a time')
-    const moved = move(of, ms)
-    return moved === undefined ? this.fail(node, TOO_FAR) : is(moved)
   }
 }
 

@@ -4,6 +4,7 @@ import { compareTexts, holds, mirrored, truth } from './fold.ts'
 import type { Found, Reader } from './found.ts'
 import { against, againstDay, dayOf, type GivenLiteral, kindName } from './literal.ts'
 import { move, TOO_FAR } from './move.ts'
+import { asDecimal, commonKind, numberKindOf } from './numbers.ts'
 import type { Node } from './parse.ts'
 
 /** A comparison that is being understood: by whom, where in the text, and by which operator. */
@@ -101,7 +102,7 @@ export function isIn(reader: Reader, node: Node, [left, right]: readonly [Node, 
   }
   if (value.is === 'literal')
     return { op: 'member', kind: 'boolean', value: reader.coerce(left, like, value.given), list: list.list }
-  const of = expression(reader, left, value)
+  const of = besides(expression(reader, left, value), [like])
   if (!areAlike(of, like))
     return reader.fail(node, `looks for ${kindName(of.kind)} in a list of ${kindName(like.kind)}`)
   const strangers = areStrangers(of, like)
@@ -125,12 +126,13 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
         ? no
         : { op: 'or', kind: 'boolean', of: each }
   }
-  const target = expression(reader, node, value)
+  const values = found.flatMap(({ of }) => (of.is === 'expression' ? [of.of] : []))
+  const target = besides(expression(reader, node, value), values)
   const of = found.flatMap(({ item, of }): Expression[] => {
     if (of.is === 'null') return reader.fail(item, 'has null in a list; ask with == null')
     if (of.is === 'nothing') return [unknown]
     if (of.is === 'literal') return [reader.coerce(item, target, of.given, choicesOf(value))]
-    const one = expression(reader, item, of)
+    const one = besides(expression(reader, item, of), [target])
     if (!areAlike(one, target)) return reader.fail(item, `must be ${kindName(target.kind)}`)
     const strangers = areStrangers(one, target)
     if (strangers === undefined) return [one]
@@ -140,6 +142,12 @@ function isAmong(reader: Reader, node: Node, value: Found, items: readonly Node[
   })
   if (of.length === 0) return no
   return of.every((one) => one === unknown) ? unknown : { op: 'in', kind: 'boolean', value: target, of }
+}
+
+/** With the digits behind the point that a decimal among the others has. */
+function besides(value: Expression, others: readonly Expression[]): Expression {
+  const common = commonKind([value, ...others])
+  return common?.kind === 'decimal' ? asDecimal(value, common.scale, false) : value
 }
 
 function choicesOf(found: Found): readonly string[] | undefined {
@@ -187,8 +195,8 @@ function compareValues(comparing: Comparing, left: Expression, right: Expression
   if (left.kind === 'date' && right.kind === 'datetime') return compareDays(comparing, left, right)
   if (left.kind === 'datetime' && right.kind === 'date')
     return compareDays({ ...comparing, how: mirrored[how] }, right, left)
-  if (left.kind === 'decimal' && right.kind === 'decimal' && !areAlike(left, right))
-    return reader.fail(node, 'compares decimals with different numbers of decimal places')
+  if (!areAlike(left, right) && numberKindOf(left) !== undefined && numberKindOf(right) !== undefined)
+    return compareNumbers(comparing, left, right)
   if (!areAlike(left, right))
     return reader.fail(node, `compares ${kindName(left.kind)} with ${kindName(right.kind)}`)
   if (left.kind === 'boolean' && how !== '==' && how !== '!=')
@@ -198,6 +206,22 @@ function compareValues(comparing: Comparing, left: Expression, right: Expression
   if (!strangers.mine)
     return reader.fail(node, `compares an id of ${strangers.of[0]} with one of ${strangers.of[1]}`)
   return truth(how === '!=')
+}
+
+/** Numbers of different kinds. A number beside a decimal counts as the decimal that JSON shows. */
+function compareNumbers({ reader, how }: Comparing, left: Expression, right: Expression): Expression {
+  const common = commonKind([left, right])
+  if (common !== undefined) {
+    const [a, b] = [left, right].map((one) => asDecimal(one, common.scale, false))
+    return { op: 'compare', kind: 'boolean', how, left: a ?? left, right: b ?? right }
+  }
+  const zero = reader.literal('integer', 0, 0)
+  if (left.kind !== 'decimal') {
+    const order: Expression = { op: 'order', kind: 'integer', left, right }
+    return { op: 'compare', kind: 'boolean', how, left: order, right: zero }
+  }
+  const order: Expression = { op: 'order', kind: 'integer', left: right, right: left }
+  return { op: 'compare', kind: 'boolean', how: mirrored[how], left: order, right: zero }
 }
 
 /**

@@ -88,13 +88,14 @@ function isOutside(expression: Expression): boolean {
   return expression.op === 'literal' || (expression.op === 'value' && expression.place.root.of !== 'item')
 }
 
-/** How many times it looks through a text: a beginning that is a literal is found by comparison. */
+/** How many times it looks through a text or makes one: a beginning that is a literal is found by comparison. */
 function searchesOf(expression: Expression): number {
   const { op } = expression
   const own =
     op === 'contains' ||
     op === 'endsWith' ||
     op === 'matches' ||
+    op === 'concat' ||
     (op === 'startsWith' && expression.part.op !== 'literal')
   return operandsOf(expression).reduce((all, part) => all + searchesOf(part), Number(own))
 }

@@ -77,6 +77,10 @@ export function crossedTo({ root, hops }: Pick<Place, 'root' | 'hops'>): number 
 
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
 
+export type Arithmetic = '+' | '-' | '*' | '/' | '%'
+
+export type NumberKind = 'integer' | 'number' | 'decimal'
+
 /**
  * An expression that was understood: every name is a place, every literal is of the kind that it is compared with.
  * What is compared with a value that is not there is neither true nor false: it does not hold, nor does its opposite.
@@ -147,13 +151,66 @@ export type Expression =
       readonly then: Expression
       readonly otherwise: Expression
     }
+  | NumberExpression
+  | { readonly op: 'concat'; readonly kind: 'text'; readonly left: Expression; readonly right: Expression }
+
+/** What is made of numbers. A result that cannot be had is not there. `scale`: digits behind the point, of decimals. */
+export type NumberExpression =
+  /** Of integers and decimals a decimal, of integers and numbers a number. */
+  | {
+      readonly op: 'arithmetic'
+      readonly kind: NumberKind
+      readonly scale: number
+      readonly how: Arithmetic
+      readonly left: Expression
+      readonly right: Expression
+    }
+  /**
+   * An integer or a decimal with more digits behind the point. `bounded`: not there if it has more than 18 digits then;
+   * to be compared it needs no bounds.
+   */
+  | {
+      readonly op: 'decimal'
+      readonly kind: 'decimal'
+      readonly scale: number
+      readonly of: Expression
+      readonly bounded: boolean
+    }
+  /** -1, 0 or 1: how a number compares with a decimal. */
+  | { readonly op: 'order'; readonly kind: 'integer'; readonly left: Expression; readonly right: Expression }
+  | {
+      readonly op: 'round'
+      readonly kind: 'integer' | 'decimal'
+      readonly scale: number
+      readonly of: Expression
+    }
+  | { readonly op: 'abs'; readonly kind: NumberKind; readonly scale: number; readonly of: Expression }
+  /** The least or the greatest of some; not there if one of them is not. */
+  | {
+      readonly op: 'min' | 'max'
+      readonly kind: ValueKind
+      readonly scale: number
+      readonly of: readonly Expression[]
+    }
 
 export type Literal = Extract<Expression, { op: 'literal' }>
 
 /** Expressions that are a value; all others are a condition. */
 export type ValueExpression = Extract<
   Expression,
-  { op: 'constant' | 'literal' | 'now' | 'value' | 'shift' | 'size' | 'lower' | 'choose' }
+  {
+    op:
+      | 'constant'
+      | 'literal'
+      | 'now'
+      | 'value'
+      | 'shift'
+      | 'size'
+      | 'lower'
+      | 'choose'
+      | 'concat'
+      | NumberExpression['op']
+  }
 >
 
 export const yes: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: true })
@@ -161,9 +218,9 @@ export const no: Expression = Object.freeze({ op: 'constant', kind: 'boolean', v
 /** Neither: what comes of a value that is not there. */
 export const unknown: Expression = Object.freeze({ op: 'constant', kind: 'boolean', value: null })
 
-/** Digits behind the point, of what can have some. */
+/** Digits behind the point, of decimals. */
 export function scaleOf(expression: Expression): number {
-  return 'scale' in expression ? expression.scale : 0
+  return expression.kind === 'decimal' ? expression.scale : 0
 }
 
 /** The expressions that one is made of. */
@@ -171,16 +228,24 @@ export function operandsOf(expression: Expression): readonly Expression[] {
   switch (expression.op) {
     case 'and':
     case 'or':
+    case 'min':
+    case 'max':
       return expression.of
     case 'in':
       return [expression.value, ...expression.of]
     case 'not':
     case 'shift':
     case 'lower':
+    case 'decimal':
+    case 'round':
+    case 'abs':
       return [expression.of]
     case 'size':
       return 'op' in expression.of ? [expression.of] : []
     case 'compare':
+    case 'arithmetic':
+    case 'order':
+    case 'concat':
       return [expression.left, expression.right]
     case 'member':
       return [expression.value]

@@ -1,5 +1,5 @@
 import { didYouMean } from '../closest.ts'
-import { formatDecimal, parseDecimal } from '../fields/number.ts'
+import { formatDecimal, parseDecimal, SCALE_MAX } from '../fields/number.ts'
 import { isStorable } from '../fields/text.ts'
 import { isDate, parseInstant } from '../fields/time.ts'
 import { type Comparison, type Expression, scaleOf, type ValueKind } from './expression.ts'
@@ -73,7 +73,7 @@ export function against(
   return `must be ${names[kind]}`
 }
 
-const BEYOND = 'is beyond 2^53'
+export const BEYOND = 'is beyond 2^53'
 
 function isSafe(given: bigint): boolean {
   return Number.isSafeInteger(Number(given))
@@ -84,6 +84,14 @@ function writtenOut(given: number): string {
   const [, sign = '', whole = '', fraction = '', places = ''] =
     /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/.exec(String(given)) ?? []
   return places === '' ? String(given) : `${sign}0.${'0'.repeat(Number(places) - 1)}${whole}${fraction}`
+}
+
+/** A literal beside decimals: what is written, with as many digits behind the point; undefined where it is no decimal. */
+export function decimalGiven(given: string | number): { value: string; scale: number } | undefined {
+  const text = typeof given === 'number' ? writtenOut(given) : given
+  const scale = text.split('.')[1]?.length ?? 0
+  const exact = scale > SCALE_MAX ? undefined : parseDecimal(text, scale)
+  return exact === undefined ? undefined : { value: formatDecimal(exact, scale), scale }
 }
 
 /** A literal may have more digits behind the point than the value can: then it is compared with the next lower one that can be. */

@@ -94,15 +94,17 @@ export const numberType: FieldType<NumberDeclaration> = {
 }
 
 export const DEFAULT_SCALE = 2
+/** Decimal places, of fields and in expressions. */
+export const SCALE_MAX = 9
 /** 18 digits are what a 64-bit integer always holds, and so what both databases keep, sort and add up exactly. */
-const DIGITS = 18
+export const DECIMAL_DIGITS = 18
 const DECIMAL = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/
 
 /** `'12.5'` at scale 2 is `1250n`; undefined if it is not a decimal that fits. */
 export function parseDecimal(value: unknown, scale: number): bigint | undefined {
-  if (typeof value !== 'string' || value.length > DIGITS + 3 || !DECIMAL.test(value)) return undefined
+  if (typeof value !== 'string' || value.length > DECIMAL_DIGITS + 3 || !DECIMAL.test(value)) return undefined
   const [whole = '', fraction = ''] = value.split('.')
-  if (fraction.length > scale || whole.replace('-', '').length + scale > DIGITS) return undefined
+  if (fraction.length > scale || whole.replace('-', '').length + scale > DECIMAL_DIGITS) return undefined
   return BigInt(whole + fraction.padEnd(scale, '0'))
 }
 
@@ -113,9 +115,9 @@ export function formatDecimal(scaled: bigint, scale: number): string {
 }
 
 const aScale: OptionCheck = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 9
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= SCALE_MAX
     ? undefined
-    : 'must be a whole number from 0 to 9'
+    : `must be a whole number from 0 to ${SCALE_MAX}`
 
 export const decimalType: FieldType<DecimalDeclaration> = {
   column: 'decimal',
@@ -131,7 +133,7 @@ export const decimalType: FieldType<DecimalDeclaration> = {
   },
   check({ scale = DEFAULT_SCALE, min, max }) {
     const [least, most] = [parseDecimal(min, scale), parseDecimal(max, scale)]
-    const whole = DIGITS - scale
+    const whole = DECIMAL_DIGITS - scale
     const shape = `must be a decimal as a string, such as "10.50", with at most ${whole} digits before the point and ${scale} after it`
     return (value, path, errors) => {
       const scaled = parseDecimal(value, scale)
@@ -144,7 +146,7 @@ export const decimalType: FieldType<DecimalDeclaration> = {
   },
   schema: ({ scale = DEFAULT_SCALE, min, max }) => ({
     type: 'string',
-    pattern: `^-?(0|[1-9][0-9]{0,${DIGITS - scale - 1}})${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`,
+    pattern: `^-?(0|[1-9][0-9]{0,${DECIMAL_DIGITS - scale - 1}})${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`,
     ...(limits(min, max) !== '' && { description: limits(min, max) }),
   }),
 }

@@ -1,3 +1,4 @@
+import type { Expression, ListPlace } from '../../declare/cel/expression.ts'
 import { type Sql, sql } from '../../store/sql.ts'
 
 /** The items of a list as rows; `where` selects among them, `last` ends a query over them. */
@@ -29,4 +30,14 @@ export function eachOf(
   return op === 'exists'
     ? sql`CASE (SELECT max(e.rank) FROM ${ranks}) WHEN 2 THEN TRUE WHEN 1 THEN NULL ELSE FALSE END`
     : sql`CASE (SELECT min(e.rank) FROM ${ranks}) WHEN 0 THEN FALSE WHEN 1 THEN NULL ELSE TRUE END`
+}
+
+/** The rows of the items of a depth. */
+export function itemAlias(depth: number): Sql {
+  return { parts: [`i${depth}`] }
+}
+
+/** The id of the Entity that has a list. */
+export function ownerIdOf({ place }: ListPlace): Expression {
+  return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
 }

@@ -43,7 +43,7 @@ function valueShape(expression: ValueExpression): string {
     case 'constant':
       return String(expression.value)
     case 'literal':
-      return `?${expression.at}${expression.kind}`
+      return `?${expression.at}${expression.kind}${expression.scale}`
     case 'now':
       return `now ${expression.shift} ${expression.day ?? ''}`
     case 'value':
@@ -54,6 +54,21 @@ function valueShape(expression: ValueExpression): string {
       return `size(${'op' in expression.of ? expressionShape(expression.of) : listPlaceShape(expression.of)})`
     case 'lower':
       return `lower(${expressionShape(expression.of)})`
+    case 'arithmetic': {
+      const { how, left, right, kind, scale } = expression
+      return `arithmetic(${kind}${scale} ${expressionShape(left)} ${how} ${expressionShape(right)})`
+    }
+    case 'order':
+    case 'concat':
+      return `${expression.op}(${expressionShape(expression.left)}, ${expressionShape(expression.right)})`
+    case 'decimal':
+      return `decimal(${expression.scale} ${expression.bounded} ${expressionShape(expression.of)})`
+    case 'round':
+    case 'abs':
+      return `${expression.op}(${expression.kind}${expression.scale} ${expressionShape(expression.of)})`
+    case 'min':
+    case 'max':
+      return `${expression.op}(${shapesOf(expression.of)})`
     case 'choose': {
       const { condition, then, otherwise } = expression
       return `choose(${expressionShape(condition)}, ${expressionShape(then)}, ${expressionShape(otherwise)})`

@@ -17,8 +17,9 @@ import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, once, param, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import { behindSql, literalSql, nowSql } from './literals.ts'
+import { numberSql } from './numbers.ts'
 import { isConstant } from './pinned.ts'
-import { eachOf } from './quantifier.ts'
+import { eachOf, itemAlias, ownerIdOf } from './quantifier.ts'
 import { ReferrersSql } from './referrers.ts'
 import { ME, type RowSource, rowOf } from './row-source.ts'
 
@@ -124,6 +125,10 @@ export class SqlWriter {
         return this.#dialect.lower(this.write(expression.of, false))
       case 'choose':
         return this.#choose(expression)
+      case 'concat':
+        return sql`(${this.write(expression.left, false)} || ${this.write(expression.right, false)})`
+      default:
+        return numberSql(expression, this.#dialect, (one) => this.#operand(one))
     }
   }
 
@@ -306,7 +311,7 @@ export class SqlWriter {
     const links = linkRowsOf(list)
     if (holds && links !== undefined && this.#isStored(list) && this.#isSeen(list.place))
       return this.#over(
-        idOf(list),
+        ownerIdOf(list),
         [value],
         holds,
         (source) =>
@@ -358,7 +363,7 @@ export class SqlWriter {
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), itemAlias(depth))
     const alias = itemAlias(depth)
-    return sql`(SELECT * FROM ${id(links.table)} k WHERE k."source" = ${this.write(idOf(list), false)}) ${alias}`
+    return sql`(SELECT * FROM ${id(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
   }
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {
@@ -388,12 +393,3 @@ export class SqlWriter {
 /** Item depths of `in` begin here: larger than any depth of `exists` and `all`. */
 const MEMBERS = 1000
 const TARGET = 'target'
-
-function itemAlias(depth: number): Sql {
-  return { parts: [`i${depth}`] }
-}
-
-/** The id of the Entity that has a list. */
-function idOf({ place }: ListPlace): Expression {
-  return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
-}

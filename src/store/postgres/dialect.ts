@@ -2,6 +2,7 @@ import { budget } from '../../budget.ts'
 import { SKEW_MS } from '../../clock.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
 /** Everything is sent as text, and the database is told what it is: so a driver has nothing to guess. */
@@ -26,6 +27,7 @@ export function castOf(kind: ParamKind): string {
 const NOW = sql`date_trunc('milliseconds', now())`
 
 export const dialect: Dialect = {
+  numbers: numbersSql,
   placeholder: (position, kind) =>
     kind === 'text' ? `$${position}::text` : `($${position}::text)::${castOf(kind)}`,
 

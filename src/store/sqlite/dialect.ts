@@ -2,6 +2,7 @@ import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { searchName } from '../migration/structure.ts'
 import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
+import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
 /** What is bound to the time when a statement runs. */
@@ -9,6 +10,7 @@ export const CLOCK = '$clock'
 const EXTENT = sql`temp."takeback_extent"`
 
 export const dialect: Dialect = {
+  numbers: numbersSql,
   placeholder: (position) => `?${position}`,
 
   encode(kind, scale) {

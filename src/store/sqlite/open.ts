@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { MEMORY } from '../location.ts'
 import { fileReason, inspectFiles, refuseBackup } from './files.ts'
+import { defineFunctions } from './functions.ts'
 import { matches } from './matches.ts'
 import { pragmas } from './pragmas.ts'
 
@@ -19,6 +20,7 @@ export function openDatabase(path: string): Database {
     // From here on nobody waits inside SQLite, where they would hold up everybody else: see patience.ts.
     database.run('PRAGMA busy_timeout = 0')
     database.function('takeback_matches', { deterministic: true, directOnly: true }, matches)
+    defineFunctions(database)
     database.run(
       'CREATE TEMP TABLE "takeback_extent" ("type" INTEGER NOT NULL, "id" INTEGER NOT NULL, PRIMARY KEY ("type", "id")) WITHOUT ROWID',
     )

@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { setPriority } from 'node:os'
 import type { Bound } from '../dialect.ts'
+import { defineFunctions } from './functions.ts'
 import { readingPragmas } from './pragmas.ts'
 
 export interface ReaderRequest {
@@ -24,6 +25,7 @@ type PreparedRead = (values: readonly Bound[]) => ReaderAnswer
 function openReader(path: string): (asked: ReaderRequest) => Promise<ReaderAnswer> {
   const database = new Database(path, { readonly: true, strict: true })
   for (const pragma of readingPragmas) database.run(`PRAGMA ${pragma}`)
+  defineFunctions(database)
   let beginMatching: (() => void) | undefined
   const prepared = new Map<string, PreparedRead>()
 

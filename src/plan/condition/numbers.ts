@@ -1,0 +1,41 @@
+import { type Expression, type NumberExpression, scaleOf } from '../../declare/cel/expression.ts'
+import { NUMBER_LEAST } from '../../declare/cel/numbers.ts'
+import type { Dialect, NumberSql } from '../../store/dialect.ts'
+import { once, type Sql, sql } from '../../store/sql.ts'
+
+/** Writes the SQL of what is made of numbers; `write` writes that of its operands. */
+export function numberSql(
+  expression: NumberExpression,
+  { numbers }: Dialect,
+  write: (operand: Expression) => Sql,
+): Sql {
+  const operand = (one: Expression): NumberSql => ({ value: write(one), scale: scaleOf(one) })
+  switch (expression.op) {
+    case 'arithmetic': {
+      const { kind, how, left, right, scale } = expression
+      if (kind === 'decimal') return numbers.decimal(how, operand(left), operand(right), scale)
+      if (kind === 'integer') return numbers.integer(how, write(left), write(right))
+      return numbers.number(how, tamed(left, write(left)), tamed(right, write(right)))
+    }
+    case 'decimal':
+      return numbers.toScale(operand(expression.of), expression.scale, expression.bounded)
+    case 'order':
+      return numbers.order(write(expression.left), operand(expression.right))
+    case 'round':
+      return expression.of.kind === 'decimal'
+        ? numbers.roundDecimal(operand(expression.of), expression.scale)
+        : numbers.roundNumber(write(expression.of), expression.kind, expression.scale)
+    case 'abs':
+      return sql`abs(${write(expression.of)})`
+    case 'min':
+    case 'max':
+      return numbers.extreme(expression.op, expression.of.map(write))
+  }
+}
+
+/** A number that is so small that a product could be beyond what a double can be counts as zero. */
+function tamed(expression: Expression, value: Sql): Sql {
+  if (expression.kind !== 'number' || ['arithmetic', 'literal'].includes(expression.op)) return value
+  const least = { parts: [String(NUMBER_LEAST)] }
+  return once([value], ([one = value]) => sql`CASE WHEN abs(${one}) < ${least} THEN 0 ELSE ${one} END`)
+}

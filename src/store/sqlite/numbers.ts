@@ -1,0 +1,39 @@
+import type { NumbersSql } from '../dialect.ts'
+import { powerOfTen, symbolOf, withinDecimals, withinIntegers, withinNumbers } from '../numbers.ts'
+import { count, join, type Sql, sql } from '../sql.ts'
+
+/**
+ * A decimal is a whole number: its digits without the point. If a sum or a product is beyond 64 bits, SQLite goes on with
+ * a double, which is beyond the bounds too and becomes null.
+ */
+export const numbersSql: NumbersSql = {
+  integer(how, left, right) {
+    const result = sql`(${left}${symbolOf(how)}${right})`
+    return how === '/' || how === '%' ? result : withinIntegers(result)
+  },
+  number: (how, left, right) =>
+    withinNumbers(sql`(CAST(${left} AS REAL)${symbolOf(how)}CAST(${right} AS REAL))`),
+  decimal(how, left, right, scale) {
+    if (how === '*') return withinDecimals(sql`(${left.value} * ${right.value})`)
+    if (how === '/')
+      return sql`takeback_quotient(${left.value}, ${right.value}, ${count(scale - left.scale + right.scale)})`
+    const [a, b] = [left, right].map((one) => lift(one.value, scale - one.scale))
+    if (how !== '%') return withinDecimals(sql`(${a ?? sql``}${symbolOf(how)}${b ?? sql``})`)
+    return sql`takeback_remainder(${left.value}, ${count(scale - left.scale)}, ${right.value}, ${count(scale - right.scale)})`
+  },
+  toScale(of, scale, bounded) {
+    const value = lift(of.value, scale - of.scale)
+    return bounded ? withinDecimals(value) : value
+  },
+  roundDecimal: ({ value, scale: from }, scale) => sql`takeback_round(${value}, ${count(from - scale)})`,
+  roundNumber(value, kind, scale) {
+    const digits = sql`takeback_digits(${value}, ${count(scale)})`
+    return kind === 'integer' ? withinIntegers(digits) : withinDecimals(digits)
+  },
+  order: (number, { value, scale }) => sql`takeback_order(${number}, ${value}, ${count(scale)})`,
+  extreme: (op, values) => sql`${{ parts: [op] }}(${join(values)})`,
+}
+
+function lift(value: Sql, places: number): Sql {
+  return places === 0 ? value : sql`(${value} * ${powerOfTen(places)})`
+}

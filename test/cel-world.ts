@@ -1,0 +1,124 @@
+import type { FieldDeclaration } from '../src/declare/define.ts'
+import type { Decimal, Numeric } from './cel-arithmetic.ts'
+
+/** What a value is; `null` is one that is not there, and the truth of what is not known. */
+export type Value =
+  | null
+  | boolean
+  | { readonly is: 'text'; readonly text: string }
+  | { readonly is: 'number'; readonly number: Numeric }
+  /** A date is the instant at which its day begins in UTC. */
+  | { readonly is: 'time'; readonly ms: number }
+  | { readonly is: 'duration'; readonly ms: number }
+  | { readonly is: 'list'; readonly items: readonly Value[] }
+  | { readonly is: 'thing'; get(name: string): Value }
+  /** Any JSON, of which it is only known that it is there. */
+  | { readonly is: 'json' }
+
+export type Json = Readonly<Record<string, unknown>>
+type Declarations = Readonly<Record<string, FieldDeclaration>>
+
+/** What is declared, and what there is. */
+export interface World {
+  fieldsOf(type: string): Declarations
+  /** An Entity that is live, as the API answers it. */
+  find(type: string, id: number): Json | undefined
+  /** Those that refer to an Entity by a name, all live; undefined where nothing has that name. */
+  referring?(type: string, id: number, name: string): Referring | undefined
+  /** Whoever asks: the login type with its user type, and the Entity. */
+  readonly me: { readonly type: string; readonly userType: string; readonly entity: Json } | null
+}
+
+export interface Referring {
+  readonly type: string
+  readonly entities: readonly Json[]
+}
+
+type Thing = Extract<Value, { is: 'thing' }>
+
+export function callerOf({ type, userType, entity }: NonNullable<World['me']>, world: World): Thing {
+  const own = entityOf(type, entity, world)
+  return { is: 'thing', get: (name) => (name === 'type' ? { is: 'text', text: userType } : own.get(name)) }
+}
+
+const ownFields: Declarations = {
+  id: { type: 'integer' },
+  version: { type: 'integer' },
+  created_at: { type: 'datetime' },
+  updated_at: { type: 'datetime' },
+  deleted_at: { type: 'datetime' },
+}
+
+export function entityOf(type: string, entity: Json, world: World): Thing {
+  const own = objectOf({ ...world.fieldsOf(type), ...ownFields }, entity, world)
+  return {
+    is: 'thing',
+    get(name) {
+      const referring = world.referring?.(type, entity.id as number, name)
+      if (referring === undefined) return own.get(name)
+      return {
+        is: 'list',
+        items: referring.entities.map((one) => entityOf(referring.type, one, world)),
+      }
+    },
+  }
+}
+
+function objectOf(fields: Declarations, json: Json, world: World): Thing {
+  return {
+    is: 'thing',
+    get(name) {
+      const field = fields[name]
+      if (field === undefined) throw new Error(`there is no ${name}`)
+      return fieldValue(field, json[name], world)
+    },
+  }
+}
+
+function fieldValue(field: FieldDeclaration, json: unknown, world: World): Value {
+  if (json === null || json === undefined) return null
+  switch (field.type) {
+    case 'integer':
+      return { is: 'number', number: BigInt(json as number) }
+    case 'number':
+      return { is: 'number', number: json as number }
+    case 'decimal':
+      return { is: 'number', number: decimalIn(json as string) }
+    case 'boolean':
+      return json as boolean
+    case 'date':
+    case 'datetime':
+      return timeOf(json as string)
+    case 'json':
+      return { is: 'json' }
+    case 'object':
+      return objectOf(field.fields, json as Json, world)
+    case 'list':
+      return { is: 'list', items: (json as unknown[]).map((item) => fieldValue(field.items, item, world)) }
+    case 'ref':
+      return referenceOf(field.target, (json as { id: number }).id, world)
+    default:
+      return { is: 'text', text: json as string }
+  }
+}
+
+function referenceOf(type: string, id: number, world: World): Thing {
+  return {
+    is: 'thing',
+    get(name) {
+      if (name === 'id') return { is: 'number', number: BigInt(id) }
+      const target = world.find(type, id)
+      return target === undefined ? null : entityOf(type, target, world).get(name)
+    },
+  }
+}
+
+/** The digits of a decimal. */
+export function decimalIn(text: string): Decimal {
+  const [whole = '', fraction = ''] = text.split('.')
+  return { digits: BigInt(whole + fraction), scale: fraction.length }
+}
+
+export function timeOf(text: string): Value {
+  return { is: 'time', ms: Date.parse(text) }
+}

@@ -31,10 +31,13 @@ export type {
   RefDeclaration,
   RefOptions,
   Rule,
+  SetDeclaration,
+  SetValue,
 } from './declare/define.ts'
 export {
   app,
   boolean,
+  cel,
   choice,
   date,
   datetime,
@@ -45,6 +48,8 @@ export {
   integer,
   json,
   list,
+  me,
+  now,
   number,
   object,
   ref,
@@ -84,3 +89,4 @@ export type * from './declare/infer.ts'
 export { ApiError, forbidden, InvalidData, invalidData as invalid } from './declare/refusals.ts'
 export type { Keep } from './declare/retention.ts'
 export type { Marker } from './declare/rule.ts'
+export type { CelValue, MeValue, NowValue, ServerValue } from './declare/server-value.ts'

@@ -1,8 +1,9 @@
-import { Failure, invalid } from '../errors.ts'
+import { type Errors, Failure, invalid, noteAll } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
+import type { Params } from '../store/dialect.ts'
 import { allow, entityAnswer, type KeptAnswer, operationOf, shownTo, TRIES } from './context.ts'
 import {
   bindEmailKey,
@@ -14,6 +15,7 @@ import {
   refuseFaulty,
   refuseForbidden,
 } from './faults.ts'
+import { provideNew } from './provide.ts'
 import { Query } from './query.ts'
 
 interface Creating {
@@ -22,6 +24,23 @@ interface Creating {
   readonly operation?: string
   /** If a hook has made the body: what the caller had sent. The caller's rules hold for that alone. */
   readonly sent?: object | undefined
+}
+
+const noErrors: Errors = new Map()
+
+/** What an expression gives may say something about other Entities: only callers whom the rule allows learn of it. */
+function* refuseProvided(
+  plan: Plan,
+  actor: Actor,
+  {
+    params,
+    guarded,
+    errors,
+    found,
+  }: { params: Params; guarded: readonly string[]; errors: Errors; found: Errors },
+): Act<void> {
+  yield* refuseForbidden(plan, actor, { action: 'create', params, manner: { guarded }, errors })
+  noteAll(errors, found)
 }
 
 /** `POST /api/<entity>/` */
@@ -38,7 +57,11 @@ export function* create(
   const view = plan.view(actor)
   const guarded = guardedIn(view.guarded.create, sent ?? body)
   const { check } = sent === undefined ? view : plan.view(system)
-  plan.bind(check('whole', body, errors), params)
+  const values = check('whole', body, errors)
+  const found =
+    view.provided === undefined ? noErrors : yield* provideNew(plan, actor, { values, params, errors })
+  plan.bind(values, params)
+  if (found.size > 0) yield* refuseProvided(plan, actor, { params, guarded, errors, found })
   noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
   bindEmailKey(plan, params)
   bindEpoch(plan, params)

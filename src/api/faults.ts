@@ -44,7 +44,7 @@ function* brokenBy(
 }
 
 /** Whether a column has an error, or something in it, or the object around it. */
-function isFaulty(column: string, errors: Errors): boolean {
+export function isFaulty(column: string, errors: Errors): boolean {
   return [...errors.keys()].some(
     (path) => path === column || path.startsWith(`${column}.`) || column.startsWith(`${path}.`),
   )

@@ -55,7 +55,7 @@ async function callerOf(context: Context, { actor, session }: Caller): Promise<S
 }
 
 /** `GET /api/auth/me` */
-export async function me(context: Context, caller: Caller): Promise<Answer> {
+export async function readSelf(context: Context, caller: Caller): Promise<Answer> {
   const { plan, json, passwordExpiry } = await callerOf(context, caller)
   return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
 }
@@ -164,7 +164,7 @@ export const readMe = serverEndpoint({
     answers: [{ status: 200, description: 'The user.', headers: [], schema: refTo('User') }],
     codes: ['unauthenticated'],
   }),
-  run: (context, { caller }) => me(context, caller),
+  run: (context, { caller }) => readSelf(context, caller),
 })
 
 export const refreshToken = serverEndpoint({

@@ -49,6 +49,7 @@ import { live, refuseUnchangeable } from './live.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
 import { performOnce, replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
+import { provideChange, provideChanged, setsExpressions } from './provide.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
 
@@ -137,13 +138,15 @@ function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): 
   const { update: guardable } = view.guarded
   const guarded = [...guardedIn(guardable, checked), ...takenAwayIn(guardable, checked)]
   const how = { partial: manner === 'partial', guarded, sight }
+  const isEmpty = Object.keys(values).length === 0
+  if (!isEmpty) provideChange(plan, actor, { values, params, errors })
   plan.bind(values, params)
   if (plan.login !== undefined && params.password !== undefined)
     yield* checkPassword(plan, actor, params, errors)
   bindEmailKey(plan, params)
   if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
   yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
-  if (Object.keys(values).length === 0) return yield* unchanged(plan, actor, id, when)
+  if (isEmpty) return yield* unchanged(plan, actor, id, when)
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
   return yield* writeChange(context, plan, actor, { id, params, values, when, how })
 }
@@ -173,11 +176,13 @@ function* writeChange(
   const view = plan.view(actor)
   const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
   // What is read before it is written must be retried more often with many at once.
-  const most = documents.length > 0 || plan.seals !== undefined ? MERGES_MAX : TRIES
+  const sets = setsExpressions(plan, actor)
+  const most = documents.length > 0 || sets || plan.seals !== undefined ? MERGES_MAX : TRIES
   for (let tries = 0; tries < most; tries++) {
     if (tries > 0) yield* pause(Math.random() * tries)
     params.$versions = when.ifMatch
     if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, change)
+    if (sets) yield* setExpressions(plan, actor, change)
     const seals = yield* sealFormer(context, plan, params)
     const steps = view.writes.update(params, how)
     const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], params)
@@ -190,6 +195,15 @@ function* writeChange(
     if (how.sight !== undefined) break
   }
   return undefined
+}
+
+/** Only callers whom the rule allows learn what is wrong with them. */
+function* setExpressions(plan: Plan, actor: Actor, { params, when, how }: CheckedChange): Act<void> {
+  const errors = yield* provideChanged(plan, actor, { params, when, partial: how.partial })
+  if (errors.size === 0) return
+  yield* refuseUnchangeable(plan, actor, Number(params.$id))
+  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
+  throw invalid(errors)
 }
 
 /**

@@ -87,7 +87,8 @@ function operandOf(field: Operable, key: string, sent: Values, errors: Errors): 
 
 /** The check of one operand. A number may be outside of the field's limits: only the result must be within them. */
 function itemCheck(field: Operable): Check {
-  if (field.kind === 'links') return checkOf({ ...field, kind: 'reference', unique: false }, 'whole')
+  if (field.kind === 'links')
+    return checkOf({ ...field, kind: 'reference', unique: false, provided: undefined }, 'whole')
   if (field.type === 'integer') return integerType.check({ type: 'integer' })
   if (field.type === 'number') return numberType.check({ type: 'number' })
   if (field.type === 'decimal') return decimalType.check({ type: 'decimal', scale: field.scale })

@@ -38,8 +38,10 @@ import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields
 
 import type { Keep } from './retention.ts'
 import type { Rule } from './rule.ts'
+import type { CelValue, MeValue, ServerValue } from './server-value.ts'
 
 export { everyone, type Rule, signedIn } from './rule.ts'
+export { cel, me, now } from './server-value.ts'
 
 /** What happens to the Entities that refer to an Entity when it is deleted. */
 export type OnDelete = 'restrict' | 'cascade' | 'clear'
@@ -62,6 +64,8 @@ export interface RefOptions extends FieldRules {
   readonly optional?: boolean
   readonly onDelete?: OnDelete
   readonly unique?: boolean
+  /** `me`, the user who acts, or what an expression gives. */
+  readonly default?: MeValue | CelValue
   /** What its target calls those that refer to it: the name by which `?expand=` brings them along. */
   readonly as?: string
   /** Its old name: a rename keeps the data. */
@@ -192,6 +196,15 @@ export interface CheckDeclaration<Path extends string = string> {
   readonly says: string
 }
 
+/** `me`, `now`, `cel('…')`, or a constant. */
+export type SetValue = ServerValue | string | number | boolean | null
+
+/** What the server always sets: `{ create: { … }, update: { edited_by: me, edited_at: now } }`. */
+export interface SetDeclaration<Path extends string = string> {
+  readonly create?: { readonly [P in Path]?: SetValue }
+  readonly update?: { readonly [P in Path]?: SetValue }
+}
+
 /** One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in. */
 export interface EntityDeclaration<F extends Fields = Fields, UserType extends string = string>
   extends Labelled {
@@ -204,6 +217,8 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   readonly unique?: readonly (readonly string[])[]
   /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
   readonly index?: readonly (readonly string[])[]
+  /** Values that the server always sets on an action, by dot path. These fields are never sent. */
+  readonly set?: SetDeclaration
   /** Conditions that every Entity must meet when it is written. */
   readonly check?: readonly CheckDeclaration[]
   /** Its old name: a rename keeps the data, the journal and the references to it. */
@@ -225,6 +240,7 @@ export interface EntityOptions<F extends Fields, UserType extends string>
   readonly title?: `${TextPath<F, UserType>}`
   readonly unique?: readonly (readonly `${UniquePath<F, UserType>}`[])[]
   readonly index?: readonly (readonly `${IndexPath<F, UserType>}`[])[]
+  readonly set?: SetDeclaration<`${FieldPath<F, UserType>}`>
   readonly check?: readonly CheckDeclaration<`${FieldPath<F, UserType>}`>[]
   readonly before?: BeforeHooks<EntityDeclaration<F, UserType>>
 }

@@ -4,6 +4,7 @@ import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
+import type { ServerValue } from './server-value.ts'
 
 /** Words for people. */
 interface Named {
@@ -15,6 +16,16 @@ interface Named {
 interface Ruled extends Named {
   readonly read: Rule | undefined
   readonly write: Rule | undefined
+}
+
+/** What the server puts into a field: a value that it finds when an Entity is written, or a constant. */
+export type Providing = ServerValue | { readonly constant: unknown }
+
+/** What the server provides for a field: unless it is sent (`default`), or always on an action. */
+export interface Provided {
+  readonly default?: ServerValue
+  readonly create?: Providing
+  readonly update?: Providing
 }
 
 /** A value in one column: all types but objects, references and lists of those. */
@@ -29,6 +40,7 @@ export interface ValueField extends Ruled {
   readonly optional: boolean
   /** Normalised; undefined if there is none. */
   readonly default: unknown
+  readonly provided: Provided | undefined
   readonly secret: boolean
   readonly unique: boolean
   /** Its words are found by `?search=`. */
@@ -61,6 +73,7 @@ export interface ReferenceField extends Ruled {
   readonly unique: boolean
   /** What the target calls those that refer to it. */
   readonly as: string | undefined
+  readonly provided: Provided | undefined
   readonly was: string | undefined
 }
 
@@ -175,6 +188,26 @@ export interface Model {
 /** Whether code of the user's runs in this process. */
 export function hasCode({ entities }: Model): boolean {
   return [...entities.values()].some(({ before }) => before !== undefined)
+}
+
+const nothing: Provided = Object.freeze({})
+
+export function providedOf(field: Field): Provided {
+  return (field.kind === 'value' || field.kind === 'reference' ? field.provided : undefined) ?? nothing
+}
+
+/** Whether it is set by the server on some action, and so never sent; of an object, all that is in it. */
+export function isReadOnly(field: Field): boolean {
+  if (field.kind === 'object') return field.fields.every(isReadOnly)
+  const { create, update } = providedOf(field)
+  return create !== undefined || update !== undefined
+}
+
+/** Whether a new Entity gets it from the server if it is not sent. */
+export function isFilled(field: Field): boolean {
+  if (field.kind === 'object') return isReadOnly(field)
+  const { create, default: given } = providedOf(field)
+  return create !== undefined || given !== undefined
 }
 
 /** The column in which a field lives: its dot path, and the id's for a reference. */

@@ -5,8 +5,10 @@ import { aBoolean, aName, FIELD_NAME, type FieldOptions, rules } from './fields/
 import { DEFAULT_SCALE } from './fields/number.ts'
 import type { Field, ValueField } from './model.ts'
 import type { Problems } from './problems.ts'
+import { unfitValue } from './provided.ts'
 import { isRecord } from './record.ts'
 import { type LinksDeclaration, resolveLinks, resolveReference } from './resolve-references.ts'
+import { isServerValue, type ServerValue } from './server-value.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
 /** Columns that some databases have in every table, and names that some give no column of a subquery. */
@@ -173,8 +175,17 @@ function resolveValue(
     return undefined
   }
   const field = valueField(name, dotted(place.dotPath, name), declaration)
-  checkGivenValues(declaration as { default?: unknown; example?: unknown }, field.check, place.path, problems)
+  const { default: given, example } = declaration as { default?: unknown; example?: unknown }
+  const isProvided = field.provided !== undefined
+  const wrong = isProvided && isServerValue(given) ? providedProblem(given, field, place) : undefined
+  if (wrong !== undefined) problems.push([`${place.path}.default`, wrong])
+  const literals = isProvided ? { example } : { default: given, example }
+  checkGivenValues(literals, field.check, place.path, problems)
   return field
+}
+
+function providedProblem(value: ServerValue, field: ValueField, { inList }: FieldPlace): string | undefined {
+  return inList ? 'must be a constant in a list' : unfitValue(value, field)
 }
 
 /** The options that some of these fields have. */
@@ -192,6 +203,8 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
   if (type === undefined) throw new TypeError(`no field type ${declaration.type}`)
   const options = declaration as ValueOptions
   const check = type.check(declaration)
+  // In JSON, an object that looks like one is meant as it is.
+  const provided = type.column !== 'json' && isServerValue(options.default) ? options.default : undefined
   return Object.freeze({
     kind: 'value',
     name,
@@ -200,7 +213,11 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     column: type.column,
     scale: options.scale ?? DEFAULT_SCALE,
     optional: options.optional === true,
-    default: options.default === undefined ? undefined : check(options.default, 'default', new Map()),
+    default:
+      options.default === undefined || provided !== undefined
+        ? undefined
+        : check(options.default, 'default', new Map()),
+    provided: provided === undefined ? undefined : { default: provided },
     secret: declaration.type === 'secret' || declaration.type === 'password',
     unique: options.unique === true,
     search: options.search === true,

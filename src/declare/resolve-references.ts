@@ -12,14 +12,19 @@ import {
   type OptionCheck,
   rules,
 } from './fields/field.ts'
-import type { Field, LinksField } from './model.ts'
+import type { Field, LinksField, Provided } from './model.ts'
 import type { Problems } from './problems.ts'
+import { unfitValue } from './provided.ts'
+import { isServerValue } from './server-value.ts'
 import { checkOf } from './values.ts'
 
 const aReverse: OptionCheck = (value) =>
   typeof value === 'string' && FIELD_NAME.test(value)
     ? undefined
     : 'must be a name of letters, digits and _, starting with a letter'
+
+const IN_ITEM =
+  'is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link'
 
 export function resolveReference(
   name: string,
@@ -29,11 +34,13 @@ export function resolveReference(
 ): Field | undefined {
   const { optional = false, unique = false } = declaration
   const { target, onDelete } = resolveArrow(declaration, place, problems)
-  if (place.inList)
-    problems.push([
-      place.path,
-      'is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
-    ])
+  if (place.inList) problems.push([place.path, IN_ITEM])
+  const { default: given } = declaration
+  if (
+    given !== undefined &&
+    (!isServerValue(given) || unfitValue(given, { kind: 'reference' }) !== undefined)
+  )
+    problems.push([`${place.path}.default`, "must be me, or cel('…') with an expression for it"])
   if (onDelete === 'clear' && !optional)
     problems.push([
       `${place.path}.onDelete`,
@@ -48,12 +55,22 @@ export function resolveReference(
     onDelete,
     unique,
     as: declaration.as,
+    provided: resolveDefault(declaration.default, place, problems),
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
     label: declaration.label,
     description: declaration.description,
   }
+}
+
+/** No Entities exist yet, so a reference cannot have a constant as its default. */
+function resolveDefault(given: unknown, { path }: FieldPlace, problems: Problems): Provided | undefined {
+  if (given === undefined) return undefined
+  if (isServerValue(given) && unfitValue(given, { kind: 'reference' }) === undefined)
+    return { default: given }
+  problems.push([`${path}.default`, "must be me, or cel('…') with an expression for it"])
+  return undefined
 }
 
 /** What a reference points at, and what it does when that is deleted. */
@@ -71,6 +88,7 @@ function resolveArrow(
       onDelete: aValue,
       unique: aBoolean,
       as: aReverse,
+      default: aValue,
       was: aName,
       ...rules,
     },
@@ -134,6 +152,7 @@ function checkLinks(declaration: LinksDeclaration, path: string, problems: Probl
         at,
         'cannot be used for a list of references: a list has no duplicates, and several lists may have the same item',
       )
+  if (items.default !== undefined) problem('items.default', 'cannot be used in a list')
   if (items.optional !== undefined)
     problem(
       'items.optional',

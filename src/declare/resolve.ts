@@ -19,6 +19,8 @@ import {
 } from './model.ts'
 import { type NamedRules, resolveNamedRules } from './named-rules.ts'
 import { declaredAt, type Problems } from './problems.ts'
+import { withProvided } from './provided.ts'
+import { checkProvided } from './provided-values.ts'
 import { isRecord } from './record.ts'
 import { resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
@@ -56,6 +58,7 @@ const ENTITY_OPTIONS = [
   'login',
   'unique',
   'index',
+  'set',
   'check',
   'access',
   'was',
@@ -93,6 +96,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   const types = { entities, logins: loginsOf(entities, problems) }
   checkRules(types, problems)
   checkChecks(entities, problems)
+  checkProvided(types, problems)
   // Only if all rules were understood.
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
@@ -150,7 +154,7 @@ function resolveEntity(
   const single = [...walk(all)].filter(isUnique).map((field) => [columnOf(field)])
   const uniques = [...single, ...compositeUniques(declaration, all, path, problems)]
   const indexes = resolveIndexes(declaration.index ?? [], all, path, problems)
-  const fields = withinIndexes(all, uniques, indexes)
+  const fields = withProvided(withinIndexes(all, uniques, indexes), declaration.set, path, problems)
   return Object.freeze({
     name,
     was: declaration.was,

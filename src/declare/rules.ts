@@ -6,7 +6,7 @@ import { NamedRuleMistake } from './cel/named-rule.ts'
 import { Mistake } from './cel/parse.ts'
 import type { NamedRule, Scope } from './cel/scope.ts'
 import type { Action } from './define.ts'
-import { type EntityType, type Field, walk } from './model.ts'
+import { type EntityType, type Field, isFilled, walk } from './model.ts'
 import { refuseShadows } from './named-rules.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import type { Rule } from './rule.ts'
@@ -23,7 +23,7 @@ export interface SubjectRule {
 }
 
 /** All types, and those of them that can sign in. */
-interface Types {
+export interface Types {
   readonly entities: ReadonlyMap<string, EntityType>
   readonly logins: readonly EntityType[]
 }
@@ -51,11 +51,22 @@ function scopeOf(
     // A new Entity has no id, no times and no referrers yet.
     self: all(type, subject === 'create' ? { own: [], referrers: false } : undefined),
     ...(changes && { next: all(type, { own: ['id'], referrers: false }) }),
+    ...callerScope(viewer, { entities, logins }),
+  }
+}
+
+/** What an expression can speak of when it says `me`; `viewer` is the login type of whoever asks. */
+export function callerScope(
+  viewer: EntityType | undefined,
+  { entities, logins }: Types,
+): Pick<Scope, 'me' | 'anybody' | 'userTypes'> {
+  const all = (of: EntityType) => membersOf(of, entities, allVisible)
+  return {
     me:
       viewer === undefined
         ? null
         : { entity: viewer.name, userType: viewer.login?.userType ?? '', members: all(viewer) },
-    anybody: logins.map((login) => all(login)),
+    anybody: logins.map(all),
     userTypes: logins.flatMap(({ login }) => login?.userType ?? []),
   }
 }
@@ -127,7 +138,7 @@ function declaredRules({ name, login }: EntityType, path: string): string {
 /** What every new Entity must bring along. */
 function* needed(fields: readonly Field[]): Generator<Field> {
   for (const field of fields) {
-    if (!isRequired(field)) continue
+    if (!isRequired(field) || isFilled(field)) continue
     yield field
     if (field.kind === 'object') yield* needed(field.fields)
   }

@@ -149,7 +149,7 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
   if (field.secret) return undefined
   if (field.item !== undefined) return listMember(field, field.item, look, prefix)
   if (field.column === 'json') return { is: 'json', column }
-  return value(column, kindOf(field), field.scale, choicesOf(field))
+  return value(column, kindOf(field), field.scale, declaredChoices(field))
 }
 
 /** Of a hidden Entity, only the id is known. */
@@ -175,12 +175,12 @@ function maxOf({ schema }: ValueField): number | undefined {
   return typeof maxItems === 'number' ? maxItems : undefined
 }
 
-function kindOf(field: ValueField): ValueKind {
+export function kindOf(field: ValueField): ValueKind {
   const { column } = field
   return column === 'json' || column === 'presence' ? 'text' : column
 }
 
-function choicesOf(field: ValueField): readonly string[] | undefined {
+export function declaredChoices(field: ValueField): readonly string[] | undefined {
   const { enum: values } = field.schema as { enum?: unknown }
   return Array.isArray(values) ? (values as readonly string[]) : undefined
 }

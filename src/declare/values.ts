@@ -1,7 +1,7 @@
 import { type Errors, note } from '../errors.ts'
 import { didYouMean } from './closest.ts'
 import type { Check, JsonSchema } from './fields/field.ts'
-import type { Field, LinksField } from './model.ts'
+import { type Field, isFilled, isReadOnly, type LinksField, providedOf } from './model.ts'
 import { oneOf } from './one-of.ts'
 import { operatorsSchema } from './operators.ts'
 
@@ -61,6 +61,7 @@ export function objectCheck(
     field,
     name: field.name,
     check: checkOf(field, mode, refusals),
+    filled: isFilled(field),
     ...refusals(field),
   }))
   const names = new Set(entries.filter(({ refused }) => refused !== HIDDEN).map(({ name }) => name))
@@ -71,21 +72,17 @@ export function objectCheck(
     const input = value as Values
     const prefix = path === '' ? '' : `${path}.`
     const output: Record<string, unknown> = {}
-    for (const { field, name, check, refused, stays, kept, blank } of entries) {
+    for (const { field, name, check, filled, refused, stays, kept, blank } of entries) {
       const given = Object.hasOwn(input, name) && refused !== HIDDEN ? input[name] : undefined
       if (given === null && blank && mode === 'replace') continue
       if (given !== undefined && refused !== undefined) note(errors, prefix + name, refused)
       else if (given === undefined) {
         // What cannot be sent, because they cannot read it or because it is not theirs to set, stays.
-        if (partial || (mode === 'replace' && (isSecret(field) || stays))) continue
-        output[name] = missing(field, prefix + name, errors)
-      } else if (given === null && kept !== undefined && mode !== 'whole') {
-        note(errors, prefix + name, kept)
-      } else if (given === null) {
-        output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
-      } else {
-        output[name] = check(given, prefix + name, errors)
-      }
+        if (partial || (mode === 'replace' && (isSecret(field) || stays || filled))) continue
+        output[name] = missing({ field, check, filled }, prefix + name, errors)
+      } else if (given !== null) output[name] = check(given, prefix + name, errors)
+      else if (kept !== undefined && mode !== 'whole') note(errors, prefix + name, kept)
+      else output[name] = field.optional ? null : cleared(field, prefix + name, partial, errors)
     }
     for (const key in input) if (!names.has(key)) note(errors, prefix + key, () => unknown(key, [...names]))
     return output
@@ -99,7 +96,13 @@ function cleared(field: Field, path: string, partial: boolean, errors: Errors): 
   return refuse(field, path, errors, partial ? 'is required' : 'must not be null')
 }
 
-function missing(field: Field, path: string, errors: Errors): unknown {
+/** `filled`: the server provides it later. An object of nothing but such fields need not be sent. */
+function missing(
+  { field, check, filled }: { readonly field: Field; readonly check: Check; readonly filled: boolean },
+  path: string,
+  errors: Errors,
+): unknown {
+  if (filled) return field.kind === 'object' ? check({}, path, errors) : undefined
   const given = defaultOf(field)
   if (given !== undefined) return given
   return field.optional ? null : refuse(field, path, errors, 'is required')
@@ -158,9 +161,9 @@ const referenceSchema: JsonSchema = {
 
 /** JSON Schema 2020-12 of the fields: `in` as they are sent, `out` as they are returned. */
 export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'in' | 'out'): JsonSchema {
-  const shown = fields.filter((field) => direction === 'in' || !isSecret(field))
+  const shown = fields.filter((field) => (direction === 'in' ? !isReadOnly(field) : !isSecret(field)))
   const needed = (field: Field) =>
-    mode !== 'partial' && isRequired(field) && !(mode === 'replace' && isSecret(field))
+    mode !== 'partial' && isRequired(field) && !isFilled(field) && !(mode === 'replace' && isSecret(field))
   // A field that not everyone sees may be absent.
   const there = (field: Field) => (direction === 'out' ? field.read === undefined : needed(field))
   const required = shown.filter(there).map((field) => field.name)
@@ -175,17 +178,31 @@ export function objectSchema(fields: readonly Field[], mode: Mode, direction: 'i
 function fieldSchema(field: Field, mode: Mode, direction: 'in' | 'out'): JsonSchema {
   const value = bareSchema(field, mode, direction)
   const operators = mode === 'partial' && direction === 'in' ? operatorsSchema(field, value) : undefined
-  const schema = labelled(operators === undefined ? value : { anyOf: [value, operators] }, field)
+  const schema = labelled(
+    operators === undefined ? value : { anyOf: [value, operators] },
+    field,
+    direction === 'in' && mode === 'whole' ? providedDefault(field) : undefined,
+  )
   const resets = mode === 'partial' && defaultOf(field) !== undefined
   const hidden = direction === 'out' && field.read !== undefined
+  const shown = direction === 'out' && isReadOnly(field) ? { readOnly: true } : {}
   return field.optional || hidden || (resets && direction === 'in')
-    ? { anyOf: [schema, { type: 'null' }] }
-    : schema
+    ? { anyOf: [schema, { type: 'null' }], ...shown }
+    : { ...schema, ...shown }
+}
+
+/** What a field gets from the server if it is not sent, in words. What an expression says is not for everybody. */
+export function providedDefault(field: Field): string | undefined {
+  const { default: given } = providedOf(field)
+  if (given === undefined) return undefined
+  const words = { me: 'the user who acts', now: 'the time of the request', cel: 'set by the server' }
+  return `Default: ${words[given.server]}.`
 }
 
 /** With the words for people; what the schema says by itself comes after them. */
-function labelled(schema: JsonSchema, { label, description }: Field): JsonSchema {
-  const said = [description, schema.description].filter((one) => typeof one === 'string').join(' ')
+function labelled(schema: JsonSchema, field: Field, provided: string | undefined): JsonSchema {
+  const { label, description } = field
+  const said = [description, schema.description, provided].filter((one) => typeof one === 'string').join(' ')
   return {
     ...schema,
     ...(label !== undefined && { title: label }),

@@ -1,4 +1,5 @@
 import { emailKey } from '../declare/email-key.ts'
+import { providedOf } from '../declare/model.ts'
 import { checkOf, isRequired } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -104,7 +105,7 @@ function undoCreate(plan: Plan, target: Target, version: Version, against: (colu
   const { state } = version.snapshot
   for (const leaf of leavesOf(plan.type)) {
     const made = leaf.read(state)
-    if (made !== undefined && !isEqual(target.value(leaf), made)) against(leaf.column)
+    if (made !== undefined && !isKept(leaf) && !isEqual(target.value(leaf), made)) against(leaf.column)
   }
   target.values.clear()
   target.deletion = ITSELF
@@ -144,10 +145,18 @@ function undoValues(
     const value = target.value(leaf)
     if (isEqual(value, from)) continue
     if (!leaf.isPresence && !fitsLeaf(leaf, from, leaf.within === undefined)) stray.add(leaf.column)
-    else if (!isEqual(value, to)) against(leaf.column)
+    else if (!isEqual(value, to)) {
+      if (isKept(leaf)) continue
+      against(leaf.column)
+    }
     if (stray.has(leaf.column)) continue
     target.set(leaf, from, operation)
   }
+}
+
+/** What every update sets changes with every later one. That stands in nobody's way, and stays. */
+function isKept({ field }: Leaf): boolean {
+  return providedOf(field).update !== undefined
 }
 
 /** Sets all values of a former state, as far as it knows them; undefined where they are so already. */

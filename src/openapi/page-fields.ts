@@ -1,7 +1,15 @@
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Field, LinksField, Model, ReferenceField, ValueField } from '../declare/model.ts'
+import {
+  type EntityType,
+  type Field,
+  isReadOnly,
+  type LinksField,
+  type Model,
+  type ReferenceField,
+  type ValueField,
+} from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { defaultOf, isRequired } from '../declare/values.ts'
+import { defaultOf, isRequired, providedDefault } from '../declare/values.ts'
 import { type Conceals, concealedOf } from './concealed.ts'
 import { type Content, code, type Html, html, joinHtml, nameCode } from './html.ts'
 
@@ -82,6 +90,9 @@ function row(path: string, type: string, need: Content, notes: readonly Content[
 }
 
 function presence(field: Field, within: string | undefined, conceals: Conceals): Content {
+  if (isReadOnly(field)) return 'set by the server'
+  const provided = providedDefault(field)
+  if (provided !== undefined) return conceals(field) ? 'optional' : provided.toLowerCase().replace('.', '')
   if (isRequired(field))
     return html`<strong>required</strong>${within === undefined ? '' : html` in ${nameCode(within)}`}`
   const given = defaultOf(field)

@@ -1,7 +1,15 @@
 import { RE2JS } from 're2js'
 import { normalPattern } from '../declare/cel/pattern.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import type { EntityType, Field, Model, ValueField } from '../declare/model.ts'
+import {
+  type EntityType,
+  type Field,
+  isFilled,
+  isReadOnly,
+  type Model,
+  providedOf,
+  type ValueField,
+} from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
@@ -47,6 +55,7 @@ export function sampleAnswer(type: EntityType, model: Model): Sample {
   return {
     id: 1,
     ...(isRecord(normal) ? normal : {}),
+    ...sampleProvided(fields),
     version: 1,
     created_at: at,
     updated_at: at,
@@ -62,12 +71,22 @@ function visibleFields(fields: readonly Field[], conceals: Conceals): Field[] {
     )
 }
 
+/** What the server provides besides. */
+function sampleProvided(fields: readonly Field[]): Sample {
+  return Object.fromEntries(
+    fields.flatMap((field): [string, unknown][] =>
+      Object.keys(providedOf(field)).length === 0 ? [] : [[field.name, sampleValue(field)]],
+    ),
+  )
+}
+
 type LeaveOut = (field: Extract<Field, { kind: 'reference' | 'links' }>) => boolean
 
 function sampleFields(fields: readonly Field[], leaveOut: LeaveOut): Sample {
   const entries = fields.flatMap((field): [string, unknown][] => {
     if (field.kind === 'reference' && leaveOut(field)) return []
     if (field.kind === 'links' && leaveOut(field)) return [[field.name, []]]
+    if (isFilled(field) || isReadOnly(field)) return []
     const value = field.kind === 'object' ? sampleFields(field.fields, leaveOut) : sampleValue(field)
     return value === undefined ? [] : [[field.name, value]]
   })

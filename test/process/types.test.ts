@@ -20,7 +20,8 @@ export const bare = { a: t.text(), b: t.email(), c: t.url(), d: t.integer(), e: 
   m: t.object({ a: t.text() }), n: t.list(t.text()), o: t.ref('things') }
 export const given = { a: t.text({ max: 3, read: t.everyone }), m: t.object({ a: t.date({ optional: true }) }, { optional: true }),
   n: t.list(t.ref('things', { onDelete: 'clear' }), { max: 3 }), o: t.ref('things', { as: 'x', write: t.signedIn }) }
-export const things = t.entity({ fields: bare, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
+export const kept = { a: t.ref('admins', { default: t.me }), b: t.datetime({ default: t.now }), c: t.decimal({ default: t.cel('d') }) }
+export const things = t.entity({ fields: bare, set: { update: { i: t.now } }, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
 export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
   things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
 export const hooked = t.entity({ fields: { name: t.text() }, before: { async create(thing, { me, api }) {
@@ -48,7 +49,7 @@ export const all: [Same<keyof F['a'], 'type'>, Same<keyof F['o'], 'type' | 'fiel
 const some: Record<string, ReturnType<typeof entity>> = { rooms: entity({ fields: { a: ref(String('x')) } }) }
 export const dynamic = app({ admins: String('x'), entities: some })`
 
-const wrong = `import { app, choice, datetime, entity, everyone, integer, json, list, object, ref, text } from 'takeback'
+const wrong = `import { app, choice, datetime, entity, everyone, integer, json, list, now, object, ref, text } from 'takeback'
 const rooms = entity({ fields: { title: text() } })
 const fields = { room: ref('rooms'), starts_at: datetime(), place: object({ city: text() }), any: json(), tags: list(text()) } as const
 // @ts-expect-error: an Entity type that is not declared
@@ -89,6 +90,10 @@ export const q = list(choice(['open', 'held']), { default: ['opn'] })
 export const r = integer({ search: true })
 // @ts-expect-error: an action that is not known
 export const s = entity({ fields, access: { list: everyone } })
+// @ts-expect-error: a time is no number
+export const t = integer({ default: now })
+// @ts-expect-error: a field that is not there is set
+export const v = entity({ fields, set: { update: { started_at: now } } })
 // @ts-expect-error: a check at a field that is not there
 export const u = entity({ fields, check: [{ that: 'place.city != ""', at: 'place.town', says: 'must be there' }] })`
 

@@ -24,6 +24,11 @@ export function understand(text: string, scope: Scope, most: number, first = 0):
   return expression
 }
 
+/** For those who want a value of an expression, not whether it holds. */
+export function readerOf(text: string, scope: Scope): Reader {
+  return new OneReader(text, scope)
+}
+
 /** The value that a dot path names, as in a sort or a short equality; undefined where there is none. */
 export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'expression' }> | undefined {
   if (!/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(path)) return undefined

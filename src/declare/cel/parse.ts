@@ -4,7 +4,7 @@ import { budget } from '../../budget.ts'
 export type Node = Cel.ASTNode
 
 /** Loaded when the first expression is read: whoever has none starts sooner. */
-function cel(): typeof Cel {
+function library(): typeof Cel {
   return require('@marcbachmann/cel-js')
 }
 
@@ -24,7 +24,7 @@ export function parseCel(text: string): Node {
 }
 
 function treeOf(text: string): Node {
-  const { parse: read, ParseError } = cel()
+  const { parse: read, ParseError } = library()
   try {
     return read(text).ast
   } catch (error) {

@@ -1,4 +1,5 @@
 import { note } from '../../errors.ts'
+import type { CelValue } from '../server-value.ts'
 import {
   aBoolean,
   aNumber,
@@ -15,7 +16,7 @@ export interface NumberOptions extends FieldOptions {
   readonly min?: number
   readonly max?: number
   readonly unique?: boolean
-  readonly default?: number
+  readonly default?: number | CelValue
 }
 export interface DecimalOptions extends FieldOptions {
   /** Decimal places, 0 to 9. Default 2. */
@@ -24,7 +25,7 @@ export interface DecimalOptions extends FieldOptions {
   readonly min?: string
   readonly max?: string
   readonly unique?: boolean
-  readonly default?: string
+  readonly default?: string | CelValue
 }
 export interface IntegerDeclaration extends NumberOptions {
   readonly type: 'integer'

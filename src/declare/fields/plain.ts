@@ -1,11 +1,12 @@
 import { budget } from '../../budget.ts'
 import { type Errors, note } from '../../errors.ts'
+import type { CelValue } from '../server-value.ts'
 import { aValue, common, type FieldOptions, type FieldType } from './field.ts'
 import { INEXACT, isInexact } from './number.ts'
 import { storable } from './text.ts'
 
 export interface BooleanOptions extends FieldOptions {
-  readonly default?: boolean
+  readonly default?: boolean | CelValue
 }
 export interface JsonOptions extends FieldOptions {
   readonly default?: unknown

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js'
 import { type Errors, note } from '../../errors.ts'
 import { normalPattern } from '../cel/pattern.ts'
+import type { CelValue } from '../server-value.ts'
 import {
   aBoolean,
   aCount,
@@ -22,19 +23,19 @@ export interface TextOptions extends FieldOptions {
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
   readonly search?: boolean
-  readonly default?: string
+  readonly default?: string | CelValue
 }
 export interface AddressOptions extends FieldOptions {
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
   readonly search?: boolean
-  readonly default?: string
+  readonly default?: string | CelValue
 }
 export interface ChoiceOptions<Value extends string = string> extends FieldOptions {
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
   readonly search?: boolean
-  readonly default?: Value
+  readonly default?: Value | CelValue
   readonly example?: Value
 }
 export interface TextDeclaration extends TextOptions {

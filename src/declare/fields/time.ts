@@ -1,9 +1,10 @@
 import { note } from '../../errors.ts'
+import type { CelValue, NowValue } from '../server-value.ts'
 import { aBoolean, aValue, common, type FieldOptions, type FieldType } from './field.ts'
 
 export interface TimeOptions extends FieldOptions {
   readonly unique?: boolean
-  readonly default?: string
+  readonly default?: string | NowValue | CelValue
 }
 export interface DateDeclaration extends TimeOptions {
   readonly type: 'date'

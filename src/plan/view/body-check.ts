@@ -1,7 +1,7 @@
 import { no, yes } from '../../declare/cel/expression.ts'
 import { didYouMean } from '../../declare/closest.ts'
 import type { Check } from '../../declare/fields/field.ts'
-import { type EntityType, type Field, walk } from '../../declare/model.ts'
+import { type EntityType, type Field, isReadOnly, walk } from '../../declare/model.ts'
 import type { FieldAction } from '../../declare/rules.ts'
 import { HIDDEN, type Mode, objectCheck, type Values } from '../../declare/values.ts'
 import type { Errors } from '../../errors.ts'
@@ -15,11 +15,16 @@ import type { Sight, Sights } from '../viewer/sight.ts'
  */
 export type BodyCheck = (mode: Mode, body: unknown, errors: Errors, sight?: Sight) => Values
 
+const SET_BY_SERVER = 'is set by the server'
+
+/** Whether it is a value that only the server sets. */
+function isSet(field: Field): boolean {
+  return field.kind !== 'object' && isReadOnly(field)
+}
+
 export function compileBodyCheck(type: EntityType, sights: Sights): BodyCheck {
   const unknown = (key: string, known: readonly string[]) =>
-    Object.hasOwn(ownColumns, key)
-      ? 'is set by the server'
-      : `is not a field of ${type.name}${didYouMean(key, known)}`
+    Object.hasOwn(ownColumns, key) ? SET_BY_SERVER : `is not a field of ${type.name}${didYouMean(key, known)}`
   const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
     const setting = mode === 'whole' ? 'write' : 'change'
     const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)
@@ -29,8 +34,14 @@ export function compileBodyCheck(type: EntityType, sights: Sights): BodyCheck {
     // A field that they can neither see nor set in any Entity does not exist for them.
     const isThere = (['read', 'write'] as const).some((action) => sights.may(action, field.path) !== no)
     return {
-      refused: may(setting, field) !== no ? undefined : isThere ? 'is not yours to set' : HIDDEN,
-      stays: !isOpen(field) || !inside.every(isOpen),
+      refused: !isThere
+        ? HIDDEN
+        : isSet(field)
+          ? SET_BY_SERVER
+          : may(setting, field) === no
+            ? 'is not yours to set'
+            : undefined,
+      stays: !isOpen(field) || !inside.every(isOpen) || isSet(field),
       kept: closed ? 'has something in it that is not yours to set' : undefined,
       blank: may('read', field) === no && sights.may('read', field.path) !== no,
     }

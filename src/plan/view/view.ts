@@ -16,6 +16,7 @@ import { renderEntity, type Shown } from '../tables/render.ts'
 import { type Disclosure, disclosureFor } from '../viewer/disclosure.ts'
 import { sightsOf } from '../viewer/sight.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
+import { compileProvisions, type Provisions } from '../write/provide.ts'
 import { compileWrites, type WritePlan } from '../write/write.ts'
 import { type BodyCheck, compileBodyCheck } from './body-check.ts'
 import { compileKnown, type KnownPlan, seenFields } from './known.ts'
@@ -41,6 +42,8 @@ export interface View extends KnownPlan {
   readonly shown: Shown
   readonly lists: ListPlan
   readonly writes: WritePlan
+  /** What the server provides when they write; undefined if nothing. */
+  readonly provided: Provisions | undefined
   /** One Entity by `$id`, in whatever state, as `entityState` reads it: id, version, JSON, deletion, a flag for each action. */
   readonly state: Statement
   /** Whether they may change the Entity `$id` at all, whatever the new values; undefined if they always may. */
@@ -83,6 +86,7 @@ export function compileView(viewing: Viewing): View {
     shown,
     lists: listsOf(viewing, rules, shown, may.read),
     writes: writesOf(viewing, rules, disclosure),
+    provided: compileProvisions(viewing),
     ...compileKnown(type, read, dialect, {
       guard: (expression) => rules.condition(expression, rowOf(type)),
       history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),

@@ -33,6 +33,11 @@ export class Viewer {
     }
   }
 
+  /** The type that they sign in as; undefined for nobody. */
+  get login(): EntityType | undefined {
+    return this.#login
+  }
+
   /** Whoever may not read an Entity may not change it either. */
   may(type: EntityType, action: Action): Expression {
     if (this.#passes) return yes

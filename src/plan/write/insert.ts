@@ -1,7 +1,9 @@
+import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { EntityType } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, param, type Sql, sql } from '../../store/sql.ts'
-import type { BodyColumn } from '../tables/columns.ts'
+import type { RowSource } from '../condition/row-source.ts'
+import { type BodyColumn, ownColumns } from '../tables/columns.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 import { boundOf, hasLiveTarget, isReference } from './targets.ts'
 
@@ -32,4 +34,14 @@ export function insertSql(
   ]
   return sql`INSERT INTO ${id(type.name)} (${join(values.map(([name]) => name))})
     SELECT ${join(values.map(([, value]) => value))}${guards.length === 0 ? sql`` : sql` WHERE ${and(guards)}`}`
+}
+
+/** A new Entity, from the parameters. Its id and times are not bound, so they are null, but of the right type. */
+export function newRow(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): RowSource {
+  const kinds = new Map<string, ColumnKind>([
+    ...Object.entries(ownColumns),
+    ...columns.map(({ name, kind }) => [name, kind] as const),
+  ])
+  const bound = (column: string, kind: ColumnKind = 'text') => dialect.literal(param(column, kind), kind)
+  return { type, stored: false, self: (column) => bound(column, kinds.get(column)) }
 }

@@ -1,4 +1,3 @@
-import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { isRequired } from '../../declare/values.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
@@ -8,12 +7,12 @@ import { type CheckSql, rowAfter } from '../condition/checks.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { journalling } from '../past/journal.ts'
-import { type BodyColumn, bodyColumns, ownColumns } from '../tables/columns.ts'
+import { type BodyColumn, bodyColumns } from '../tables/columns.ts'
 import { lockRows } from '../tables/lock-rows.ts'
 import type { Disclosure } from '../viewer/disclosure.ts'
 import type { Sight } from '../viewer/sight.ts'
 import { compileFaults, type FaultsPlan } from './faults.ts'
-import { insertSql } from './insert.ts'
+import { insertSql, newRow } from './insert.ts'
 import { compileMatches, type MatchPlan } from './match.ts'
 import { defaultParams, updatedRow, updateShape, updateSql } from './update.ts'
 
@@ -232,14 +231,4 @@ class WriteSteps {
 
 function isAsked(rule: Sql | undefined): rule is Sql {
   return rule !== undefined
-}
-
-/** A new Entity, from the parameters. Its id and times are not bound, so they are null, but of the right type. */
-function newRow(type: EntityType, columns: readonly BodyColumn[], dialect: Dialect): RowSource {
-  const kinds = new Map<string, ColumnKind>([
-    ...Object.entries(ownColumns),
-    ...columns.map(({ name, kind }) => [name, kind] as const),
-  ])
-  const bound = (column: string, kind: ColumnKind = 'text') => dialect.literal(param(column, kind), kind)
-  return { type, stored: false, self: (column) => bound(column, kinds.get(column)) }
 }

@@ -6,6 +6,7 @@ import { readHealth, readHealthDetails } from './health-details.ts'
 import { readHistory } from './history.ts'
 import { listEntities } from './list.ts'
 import { logIn, logInByUsername } from './login.ts'
+import { askMay } from './may.ts'
 import { listOperations, readOperation } from './operations.ts'
 import { readEntity } from './read.ts'
 import { removeEntity } from './remove.ts'
@@ -26,6 +27,7 @@ export const endpoints: Endpoints = {
     refreshToken, // POST /api/auth/refresh
     logOut, // POST /api/auth/logout
     changeMyPassword, // POST /api/auth/password
+    askMay, // POST /api/may/
     listOperations, // GET /api/operations/
     readOperation, // GET /api/operations/{id}/
     undoOperation, // POST /api/operations/{id}/undo/

@@ -59,14 +59,18 @@ export async function transact<T>(store: Store, make: () => Act<T>, signal?: Abo
   }
 }
 
-/** Runs it in a transaction that is rolled back, to show what would happen. */
+/**
+ * Runs it in a transaction that is rolled back, to show what would happen. Slow work is not done: its result, the hash of
+ * a secret, would be rolled back too.
+ */
 export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> {
   const played: { result: T }[] = []
+  const act = function* (): Act<never> {
+    played.push({ result: yield* make() })
+    throw new Rehearsed()
+  }
   try {
-    await transact(store, function* (): Act<never> {
-      played.push({ result: yield* make() })
-      throw new Rehearsed()
-    })
+    await store.transact(() => new Stage({ get: () => 'rehearsed' }).play(act()))
   } catch (error) {
     if (!(error instanceof Rehearsed)) throw error
   }
@@ -108,14 +112,17 @@ const AT_ONCE = 2
 
 class Rehearsal extends Error {}
 
+/** The results of slow work. */
+type Results = Pick<ReadonlyMap<string, string>, 'get'>
+
 /** One run of an act inside a transaction. */
 class Stage {
   readonly missing = new Map<string, Run>()
   readonly after: (() => void | Promise<void>)[] = []
-  readonly #known: ReadonlyMap<string, string>
+  readonly #known: Results
   #works = 0
 
-  constructor(known: ReadonlyMap<string, string>) {
+  constructor(known: Results) {
     this.#known = known
   }
 

@@ -42,6 +42,7 @@ const TAKEN_ENTITIES = [
   'openapi',
   'docs',
   'metrics',
+  'may',
   'console',
   'system',
   // A table of this name would hide a function that statements call.

@@ -7,6 +7,7 @@ import { endpoints } from './api/endpoints.ts'
 import type { Part } from './api/part.ts'
 import { accountPart, parts, pastPart, servicePart } from './api/parts.ts'
 import { codePart } from './code/part.ts'
+import { routeEndpoints } from './code/routes.ts'
 import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
@@ -114,8 +115,8 @@ export async function openApp(
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   const all = [...parts, codePart, ...more]
-  const served = servedOf(config, more)
   try {
+    const served = servedOf(config, model, more)
     // Refusals come before the database is changed.
     const secret = config.secret ?? (await store.secret())
     const legacy = await migrateTo(model, store, back)
@@ -232,15 +233,16 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
   }
 }
 
-function servedOf({ docs }: Config, more: readonly Part[]): Endpoints {
+function servedOf({ docs }: Config, model: Model, more: readonly Part[]): Endpoints {
   const added = more.flatMap((part) => part.endpoints ?? [])
-  return {
+  const known: Endpoints = {
     server: [
       ...endpoints.server.filter((one) => docs || one !== readDocument),
       ...added.flatMap(({ server = [] }) => server),
     ],
     entity: [...endpoints.entity, ...added.flatMap(({ entity = [] }) => entity)],
   }
+  return { ...known, server: [...known.server, ...routeEndpoints(model, known)] }
 }
 
 function settingsOf({ previousSecret, rates, explainDenials }: Config, signing: string): ServerSettings {

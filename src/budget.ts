@@ -89,6 +89,7 @@ export const budget = {
 
   // The user's code.
   hookMs: 5000,
+  routeMs: 25_000,
   codeDepth: 10,
 
   // What is done beside requests.

@@ -10,7 +10,16 @@ export type {
   TextPath,
   UniquePath,
 } from './declare/checked.ts'
-export type { AnyHooks, BeforeHooks, HookCall } from './declare/code.ts'
+export type {
+  AnyHooks,
+  AnyRoutes,
+  BeforeHooks,
+  HookCall,
+  PathNames,
+  RouteCall,
+  RouteDeclaration,
+  Routes,
+} from './declare/code.ts'
 export type {
   Action,
   AppDeclaration,

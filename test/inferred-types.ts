@@ -1,6 +1,7 @@
 import type { Api } from '../src/declare/api-types.ts'
 import type { AnyUser, EntityChanges, NewEntity, SeenEntity, WholeEntity } from '../src/declare/infer.ts'
 import {
+  app,
   boolean,
   choice,
   date,
@@ -13,6 +14,7 @@ import {
   object,
   ref,
   secret,
+  signedIn,
   text,
 } from '../src/takeback.ts'
 
@@ -113,6 +115,37 @@ export async function useApi(api: Api<typeof types>): Promise<void> {
   const whole = await api.system.orders.get(1)
   same<typeof whole.note, string | null>(true)
 }
+
+app({
+  entities: types,
+  admins: 'users',
+  routes: {
+    'POST /api/checkout/': {
+      access: signedIn,
+      body: object({
+        order: ref('orders'),
+        tip: decimal({ optional: true }),
+        times: integer({ default: 1 }),
+      }),
+      async run({ me, body, api }) {
+        same<typeof body, { order: { id: number }; tip: string | null; times: number }>(true)
+        same<typeof me, AnyUser<typeof types> | null>(true)
+        const order = await api.orders.get(body.order.id)
+        // @ts-expect-error: no such type.
+        api.rooms
+        return { paid: order.total, by: me?.name }
+      },
+    },
+    'GET /api/tags/:word/orders/:id/': {
+      query: ['since'],
+      run({ params, query, body }) {
+        same<typeof params, Readonly<Record<'word' | 'id', string>>>(true)
+        same<typeof body, undefined>(true)
+        return query.since
+      },
+    },
+  },
+})
 
 // @ts-expect-error: a misspelt option.
 entity({ fields: { name: text() }, acces: {} })

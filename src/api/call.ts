@@ -6,6 +6,8 @@ import type { Query } from './query.ts'
 /** A request as an endpoint sees it: checked, and free of HTTP. */
 export interface Call<Name extends string = string> {
   readonly caller: Caller
+  /** All parameters of the path, if there are others than `{id}`. */
+  readonly params?: Readonly<Record<string, string>>
   /** `{id}` of the path. */
   readonly id: string
   readonly query: Query<Name>

@@ -4,11 +4,14 @@ import type { Action } from '../declare/define.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
+import type { Parameter } from './parameters.ts'
 
 /** The headings of the endpoints that do not belong to an Entity type. */
 export const SESSIONS = 'Sessions'
 export const OPERATIONS = 'Operations'
 export const SERVICE = 'Service'
+/** Endpoints of the user's own. */
+export const CUSTOM = 'Custom'
 
 /** A successful answer. */
 export interface Success {
@@ -27,6 +30,8 @@ export interface Description {
   /** The query of its example, if it needs one. */
   readonly query?: string
   readonly answers: readonly Success[]
+  /** Parameters that no other endpoint has. */
+  readonly parameters?: readonly Parameter[]
   /** How it can fail, besides the failures that any call can have. */
   readonly codes: readonly Code[]
   /** Whether it can be called without a token, if `access` or `rule` alone do not decide that. */

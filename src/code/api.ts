@@ -62,7 +62,7 @@ async function answerOf(acting: Acting, run: () => AnyAnswer | Promise<AnyAnswer
       operation: headers?.['Takeback-Operation'] ?? null,
     }
   } catch (error) {
-    throw apiErrorOf(error)
+    throw apiErrorOf(error, acting.caller.actor.kind !== 'system')
   }
 }
 

@@ -26,8 +26,8 @@ export async function guarded<T>({ name, until, run, answer }: Guarded<T>): Prom
     running.catch(() => {})
     return await Promise.race([running, late])
   } catch (error) {
-    const origin = originOf(error)
     if (error instanceof Failure) throw error
+    const origin = originOf(error)?.failure
     throw (
       refusalOf(error) ??
       (origin !== undefined && isOurs(origin) ? origin : answer?.(error)) ??

@@ -1,5 +1,7 @@
-import type { LooseApi, LooseUser } from './api-types.ts'
-import type { EntityChanges, WholeEntity } from './infer.ts'
+import type { Api, LooseApi, LooseUser } from './api-types.ts'
+import type { Labelled } from './fields/field.ts'
+import type { AnyUser, EntityChanges, ReturnedFields, WholeEntity } from './infer.ts'
+import type { Rule } from './rule.ts'
 
 /** The types of the user's own code. Nothing here runs. */
 
@@ -47,3 +49,52 @@ export interface AnyHooks {
 
 export const hookNames = ['create', 'update', 'delete'] as const
 export type HookName = (typeof hookNames)[number]
+
+// Endpoints.
+
+/** The names of the parameters in a path: `id` in `/api/rooms/:id/free/`. */
+export type PathNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** A request as a route gets it. */
+export interface RouteCall<Types, Body, Path> {
+  /** Who calls; `null` for nobody. */
+  readonly me: AnyUser<Types> | null
+  /** Checked, with defaults in place. `undefined` if the route declares none. */
+  readonly body: Body extends { readonly fields: infer Fields extends object }
+    ? ReturnedFields<Fields, false>
+    : undefined
+  /** The parameters of the path, as they were sent. */
+  readonly params: Readonly<Record<PathNames<Path>, string>>
+  /** The parameters of the query that `query` names, as they were sent. */
+  readonly query: Readonly<Record<string, string | undefined>>
+  /** The API as the caller may use it; `api.system` passes every rule. */
+  readonly api: Api<Types>
+  /** Aborted when the route has taken too long. */
+  readonly signal: AbortSignal
+}
+
+/** An endpoint of one's own. */
+export interface RouteDeclaration<Types, Body, Path> extends Labelled {
+  /** Who may call it: `everyone`, `signedIn`, or a condition on `me.type`. Without it, only admins. */
+  readonly access?: Rule
+  /** The fields of the body: `object({ … })`. */
+  readonly body?: Body
+  /** The names of the parameters that it takes in the query. Others are refused. */
+  readonly query?: readonly string[]
+  /** What it returns is the answer, as JSON. Nothing is a 204. */
+  run(call: RouteCall<Types, Body, Path>): unknown
+}
+
+/** By method and path: `'POST /api/checkout/'`. */
+export type Routes<Types, Bodies> = {
+  readonly [Path in keyof Bodies]: RouteDeclaration<Types, Bodies[Path], Path>
+}
+
+/** Routes of any types. */
+export type AnyRoutes = Readonly<
+  Record<string, Labelled & { readonly access?: Rule; run(call: never): Anything }>
+>

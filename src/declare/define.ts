@@ -8,7 +8,7 @@ import type {
   TextPath,
   UniquePath,
 } from './checked.ts'
-import type { AnyHooks, BeforeHooks } from './code.ts'
+import type { AnyHooks, AnyRoutes, BeforeHooks, Routes } from './code.ts'
 import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
@@ -257,11 +257,14 @@ export interface AppDeclaration<E = Entities> {
   readonly trash?: Keep
   /** How long the journal keeps old versions. Default: forever. */
   readonly journal?: Keep
+  /** Endpoints of one's own, by method and path. */
+  readonly routes?: AnyRoutes
 }
 
 /** The same as it is written: its names must be those of its Entity types. */
-export interface AppOptions<E> extends AppDeclaration<E> {
+export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes'> {
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
+  readonly routes?: Routes<E, Bodies>
 }
 
 /** Declares one Entity type. */
@@ -272,8 +275,8 @@ export function entity<const F extends Fields, const UserType extends string = n
 }
 
 /** Declares the whole backend: the default export of `takeback.config.ts`. */
-export function app<const E extends CheckedEntities<E, EntityDeclaration>>(
-  declaration: AppOptions<E>,
+export function app<const E extends CheckedEntities<E, EntityDeclaration>, const Bodies = unknown>(
+  declaration: AppOptions<E, Bodies>,
 ): AppDeclaration<Given<E>> {
-  return Object.freeze(declaration) as AppDeclaration as AppDeclaration<Given<E>>
+  return Object.freeze(declaration) as unknown as AppDeclaration<Given<E>>
 }

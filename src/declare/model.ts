@@ -176,8 +176,31 @@ export interface Edge {
     | undefined
 }
 
+/** An endpoint of the user's own. */
+export interface RouteType extends Named {
+  /** As it is declared: `POST /api/checkout/`. */
+  readonly key: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** As the OpenAPI document writes it: `/api/rooms/{id}/free/`. */
+  readonly path: string
+  readonly params: readonly string[]
+  /** The names of its query parameters. */
+  readonly query: readonly string[]
+  /** The body as a type that is not stored. */
+  readonly body: EntityType | undefined
+  /** The login types that may call it; `''` is nobody. Admins always may. */
+  readonly admitted: ReadonlySet<string>
+  run(call: object): unknown
+}
+
+/** The user's code, besides the hooks of the types. */
+export interface UserCode {
+  readonly routes: readonly RouteType[]
+}
+
 /** The declarations, resolved and frozen. */
 export interface Model {
+  readonly code: UserCode
   readonly entities: ReadonlyMap<string, EntityType>
   readonly admins: string | undefined
   /** Login types in the order of declaration. */
@@ -186,8 +209,9 @@ export interface Model {
 }
 
 /** Whether code of the user's runs in this process. */
-export function hasCode({ entities }: Model): boolean {
-  return [...entities.values()].some(({ before }) => before !== undefined)
+export function hasCode({ entities, code }: Model): boolean {
+  const inTypes = [...entities.values()].some(({ before }) => before !== undefined)
+  return inTypes || Object.values(code).some((declared) => declared.length > 0)
 }
 
 const nothing: Provided = Object.freeze({})

@@ -1,5 +1,5 @@
 import pkg from '../../package.json'
-import { headers, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
+import { CUSTOM, headers, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { shared } from '../api/parameters.ts'
@@ -66,6 +66,7 @@ const TAGS: Readonly<Record<string, string>> = {
   [SESSIONS]: 'Log in and out.',
   [OPERATIONS]: 'Everything that was done, and how to take it back.',
   [SERVICE]: 'The service itself.',
+  [CUSTOM]: 'What this app adds.',
 }
 
 /** In the order of the operations. */

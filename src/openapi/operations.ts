@@ -42,7 +42,7 @@ export function operationsOf(model: Model, { server, entity }: Endpoints = endpo
       id: one.name,
       tag: one.tag,
       open: said.open ?? one.access === 'everyone',
-      parameters: sharedParameters(one.parameters),
+      parameters: [...sharedParameters(one.parameters), ...(said.parameters ?? [])],
     }
   })
   const first = once.findIndex(({ tag }) => tag !== once[0]?.tag)

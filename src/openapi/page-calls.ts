@@ -29,7 +29,7 @@ function callExample({ method, path, query, open, body, answers }: Operation): C
   const token = !open || path === '/api/batch/'
   const asked = figure(
     'Shell',
-    curl(path.replace('{id}', id) + query, { method, token, body: body?.example }),
+    curl(path.replace('{id}', id).replace(/\{\w+\}/g, '1') + query, { method, token, body: body?.example }),
   )
   return [asked, ...answers.slice(0, 1).map(answerTo)]
 }

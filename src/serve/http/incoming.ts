@@ -52,6 +52,10 @@ export class Incoming implements Call {
     return this.#seen.stopping
   }
 
+  get params(): Readonly<Record<string, string>> {
+    return { ...this.#request.params }
+  }
+
   get id(): string {
     return this.#request.params?.id ?? ''
   }

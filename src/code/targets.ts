@@ -1,0 +1,40 @@
+import { askedBy, type Context } from '../api/context.ts'
+import type { Field } from '../declare/model.ts'
+import { isRecord } from '../declare/record.ts'
+import { noteReference, type Values } from '../declare/values.ts'
+import type { Errors } from '../errors.ts'
+import { system } from '../plan/viewer/actor.ts'
+
+/** Notes references of a body that point at nothing that lives, as a create does. */
+export async function noteDeadTargets(
+  context: Context,
+  fields: readonly Field[],
+  values: Values,
+  errors: Errors,
+): Promise<void> {
+  for (const { path, target, id } of pointers(fields, values, '')) {
+    const plan = context.plans.get(target)
+    if (plan === undefined || errors.has(path)) continue
+    const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+    if (row === undefined) noteReference(errors, path, 'refers to nothing')
+  }
+}
+
+interface Pointer {
+  readonly path: string
+  readonly target: string
+  readonly id: number
+}
+
+function* pointers(fields: readonly Field[], values: Values, prefix: string): Generator<Pointer> {
+  for (const field of fields) {
+    const value = values[field.name]
+    const path = `${prefix}${field.name}`
+    if (field.kind === 'object' && isRecord(value)) yield* pointers(field.fields, value, `${path}.`)
+    if (field.kind === 'reference' && isRecord(value) && Number.isSafeInteger(value.id))
+      yield { path, target: field.target, id: Number(value.id) }
+    if (field.kind === 'links' && Array.isArray(value))
+      for (const [at, one] of value.entries())
+        if (isRecord(one)) yield { path: `${path}.${at}`, target: field.target, id: Number(one.id) }
+  }
+}

@@ -266,11 +266,16 @@ export const parameters: readonly ((path: string) => Record<string, string>)[] =
 ]
 
 export const figures: readonly ((path: string) => Record<string, string>)[] = [
-  ...['group', 'sum', 'avg', 'min', 'max'].flatMap((name) => [
+  ...['group', 'distinct', 'sum', 'avg', 'min', 'max'].flatMap((name) => [
     (p: string) => ({ [name]: p }),
     (p: string) => ({ [name]: `amount,${p}` }),
     (p: string) => ({ [name]: `${p}.id` }),
   ]),
+  (p) => ({ group: `day(${p})` }),
+  (p) => ({ group: `hour(${p},"Europe/Berlin")`, distinct: `week(${p})` }),
+  (p) => ({ group: p, sort: `-${p}` }),
+  (p) => ({ group: 'amount', sort: p }),
+  (p) => ({ group: 'amount', sum: p, sort: `-sum(${p})`, limit: '1' }),
   (p) => ({ filter: `${p} == 3` }),
   (p) => ({ [p]: '3' }),
 ]

@@ -141,7 +141,7 @@ export const typed = {
   sort: ['sort'],
   fields: ['fields'],
   expand: ['expand'],
-  figures: ['group', 'sum', 'avg', 'min', 'max'],
+  figures: ['group', 'distinct', 'sum', 'avg', 'min', 'max', 'sort'],
   equalities: [],
 } as const satisfies Record<string, readonly string[]>
 

@@ -1,17 +1,17 @@
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { type Errors, invalid, note } from '../errors.ts'
+import { type Errors, invalid } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Comparable } from '../plan/condition/query.ts'
 import type { ListPlan } from '../plan/read/list.ts'
-import { type Figures, NUMBERS, ORDERED, summaryOf } from '../plan/read/summary.ts'
+import { type GroupKey, summaryOf } from '../plan/read/summary.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { type Answer, allow, askedBy, type Context } from './context.ts'
 import { closedObject, refTo } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { fittingAnswer, limitOf, parseSelection, SELECTING } from './list.ts'
 import type { QueryName } from './parameters.ts'
-import { parseFlag, type Query } from './query.ts'
+import type { Query } from './query.ts'
+import { FiguresReader } from './summary-figures.ts'
 
 const PARAMETERS = ['figures', ...SELECTING, 'equalities'] as const
 
@@ -28,55 +28,44 @@ export async function summary(
   const { given, selection } = parseSelection(plan, lists, query, errors)
   if (selection.trashed !== 'without') allow(plan, 'restore', actor, true)
   if (selection.at !== undefined) allow(plan, 'history', actor, true)
-  const figures = parseFigures(plan, lists, given, errors)
+  const reader = new FiguresReader(plan.type.name, lists, errors)
+  const figures = reader.figures(given)
+  const keys = reader.sort(given.sort, figures)
   const limit = limitOf(given.limit, errors, budget.pageEntities)
-  const sort = figures.group.map((by) => ({ by, descending: false }))
-  const after = given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors)
+  const page = pageOfGroups(lists, keys, given.cursor, errors)
   if (errors.size > 0) throw invalid(errors)
 
-  const { statement, params } = lists.summary({ ...selection, sort, after, limit }, figures)
+  const { statement, params } = lists.summary({ ...selection, ...page, limit }, figures, {
+    keys,
+    skipped: page.skipped,
+  })
   const rows = await context.store.read(statement, Object.assign(params, askedBy(actor)))
   const shown = fittingAnswer(rows.slice(0, limit))
   const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
+  const behind = page.skipped === undefined ? String(place) : `[${page.skipped + shown.length}]`
   const body = {
     data: shown.map((row) => summaryOf(figures, row)),
-    next: place === undefined ? null : lists.cursorAt(sort, String(place)),
+    next: place === undefined ? null : lists.cursorAt(keys, behind),
   }
   return { status: 200, body: JSON.stringify(body) }
 }
 
-function parseFigures(
-  { type }: Plan,
+/** Where a page begins: behind the values of a group, or behind so many groups if figures sort them. */
+function pageOfGroups(
   lists: ListPlan,
-  given: Partial<Record<string, string>>,
+  keys: readonly GroupKey[],
+  cursor: string | undefined,
   errors: Errors,
-): Figures {
-  const values = (name: string, kinds: readonly string[] | undefined, what: string): Comparable[] => {
-    const text = given[name]
-    if (text === undefined) return []
-    const paths = text.split(',')
-    if (new Set(paths).size < paths.length) note(errors, name, 'names a value twice')
-    if (paths.length > budget.summaryValues) {
-      note(errors, name, `names more than ${budget.summaryValues} values`)
-      return []
-    }
-    return paths.flatMap((path) => {
-      const by = lists.comparable(path)
-      if (by !== undefined && (kinds === undefined || kinds.includes(by.kind))) return [by]
-      const hint = () => (by === undefined ? lists.hint(path) : '')
-      note(errors, name, () => `"${path}" is not ${what} of ${type.name}${hint()}`)
-      return []
-    })
+) {
+  const sort = keys.flatMap(({ figure, of: by, descending }) =>
+    figure === 'group' && by !== undefined ? [{ by, descending }] : [],
+  )
+  if (sort.length < keys.length) {
+    const skipped = cursor === undefined ? 0 : lists.parseSkipped(cursor, keys, errors)
+    return { sort: [], after: undefined, skipped: skipped ?? 0 }
   }
-  const figures = {
-    group: values('group', undefined, 'a value'),
-    sum: values('sum', NUMBERS, 'a number'),
-    avg: values('avg', NUMBERS, 'a number'),
-    min: values('min', ORDERED, 'a number, a date or a time'),
-    max: values('max', ORDERED, 'a number, a date or a time'),
-  }
-  const asked = ['count', 'sum', 'avg', 'min', 'max'].some((name) => given[name] !== undefined)
-  return { ...figures, count: parseFlag('count', given.count, errors) || !asked }
+  const after = cursor === undefined ? undefined : lists.parseCursor(cursor, sort, errors)
+  return { sort, after, skipped: undefined }
 }
 
 const figures: JsonSchema = {
@@ -95,9 +84,15 @@ const summarySchema: JsonSchema = closedObject(
           group: {
             type: 'object',
             additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
-            description: 'The values of the group, by dot path.',
+            description:
+              'The values of the group, by dot path, or by period as it was sent: `day(created_at)`.',
           },
           count: { type: 'integer', minimum: 0 },
+          distinct: {
+            type: 'object',
+            additionalProperties: { type: 'integer', minimum: 0 },
+            description: 'How many different values there are, by dot path. `null` is not counted.',
+          },
           sum: {
             ...figures,
             description: 'By dot path. Sums of decimals, and sums of integers beyond 2^53, are strings.',
@@ -126,7 +121,7 @@ export const summariseEntities = entityEndpoint({
   schemas: () => ({ Summary: summarySchema }),
   describe: (about) => ({
     summary: `Summarise ${about.type.name}`,
-    description: `Count, sum, average, minimum and maximum of the Entities that the list would return, by groups. ${about.access('read')}`,
+    description: `Count, distinct values, sum, average, minimum and maximum of the Entities that the list would return, by groups. ${about.access('read')}`,
     answers: [
       {
         status: 200,

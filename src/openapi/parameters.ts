@@ -11,6 +11,7 @@ import {
   type ValueField,
   walk,
 } from '../declare/model.ts'
+import { PERIODS } from '../declare/period.ts'
 import { readablePaths, shapes } from '../plan/condition/query.ts'
 import { searchedPaths } from '../plan/read/search.ts'
 import { NUMBERS, ORDERED } from '../plan/read/summary.ts'
@@ -117,17 +118,34 @@ function figureParameters(type: EntityType): Parameter[] {
     all.filter(({ kind }) => kinds.includes(kind)).map(({ column }) => column)
   const numbers = of(NUMBERS)
   const ordered = of(ORDERED)
+  const values = all.map(({ column }) => column)
   return [
-    severalOf(
-      'group',
-      'One item for each combination of these values.',
-      all.map(({ column }) => column),
-    ),
+    periodsOr(severalOf('group', 'One item for each combination of these values.', values)),
+    periodsOr(severalOf('distinct', 'How many different values each has; `null` is not counted.', values)),
     severalOf('sum', 'The sum of each.', numbers),
     severalOf('avg', 'The average of each.', numbers),
     severalOf('min', 'The minimum of each.', ordered),
     severalOf('max', 'The maximum of each.', ordered),
+    groupSortParameter,
   ].map((one) => ({ ...one, schema: { ...one.schema, uniqueItems: true } }))
+}
+
+/** A date or a time also by the period that it is in. */
+function periodsOr(parameter: Parameter): Parameter {
+  const units = PERIODS.join('|')
+  const description = `${parameter.description} A date or a time also by \`day(created_at)\`, or with a time zone \`day(created_at,"Europe/Berlin")\`: ${PERIODS.map((unit) => `\`${unit}\``).join(', ')}.`
+  const items = { anyOf: [parameter.schema.items, { type: 'string', pattern: `^(${units})\\(.+\\)$` }] }
+  return { ...parameter, description, schema: { ...parameter.schema, items } }
+}
+
+const groupSortParameter: Parameter = {
+  ...query(
+    'sort',
+    'The order of the groups: values of `group` and figures of this request, such as `-count`, `sum(amount)` or `-max(created_at)`; `-` for descending. Default: the values of `group`.',
+    { type: 'array', items: { type: 'string', examples: ['-count'] }, minItems: 1 },
+  ),
+  style: 'form',
+  explode: false,
 }
 
 /** `?customer.id=5`: one for each comparable dot path, unless its name is that of another parameter. */

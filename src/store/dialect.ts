@@ -1,5 +1,6 @@
 import type { Arithmetic } from '../declare/cel/expression.ts'
 import type { ColumnKind } from '../declare/fields/field.ts'
+import type { Period } from '../declare/period.ts'
 import type { ParamKind, Sql } from './sql.ts'
 
 /** A value of a parameter or of a result. */
@@ -84,6 +85,9 @@ export interface Dialect {
   isAbsent(json: Sql, path: string): Sql
   /** An exact sum of whole numbers and decimals, as a text that `summaryOf` reads. */
   sum(value: Sql, kind: ColumnKind): Sql
+  /** Aggregates to sort by, most significant first: an exact sum; and an average. */
+  sumOrder(value: Sql, kind: ColumnKind): readonly Sql[]
+  average(value: Sql, kind: ColumnKind, scale: number): Sql
   /** The items of a JSON list as rows, and a value in an item: at a dot path, or the item itself. */
   items(list: Sql, alias: Sql): Sql
   itemOf(alias: Sql, path: string, kind: ColumnKind, scale: number): Sql
@@ -100,6 +104,8 @@ export interface Dialect {
   /** A time shifted by milliseconds, and the date of a time. */
   shift(time: Sql, ms: number): Sql
   day(time: Sql): Sql
+  /** The start of the period that a date or a time is in: the time of an hour, the first day of the others. */
+  periodStart(value: Sql, period: Period): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql
   array(items: readonly Sql[]): Sql
   /** Marks a text from a subquery as JSON. */

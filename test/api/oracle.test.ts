@@ -281,12 +281,19 @@ onEveryStore('the oracle', oracle, (server) => {
             const up = among(await ask({ sort: path }))
             const down = among(await ask({ sort: `-${path}` }))
             expect([path, `${up} ${down}`.replace('1,2 2,1', ' ')]).toEqual([path, ' '])
-            const groups = await ask({ filter: 'id < 3', group: path }, '/api/things/summary/')
-            if (groups.status === 200) expect([path, groups.body.data.length]).toEqual([path, 1])
-            for (const name of ['sum', 'avg', 'min', 'max']) {
-              const { status, body } = await ask({ filter: 'id < 3', [name]: path }, '/api/things/summary/')
-              if (status === 200) expect(body.data).toEqual([{ [name]: { [path]: null } }])
+            for (const group of [path, `month(${path})`, `hour(${path},"Asia/Tokyo")`]) {
+              const groups = await ask({ filter: 'id < 3', group }, '/api/things/summary/')
+              if (groups.status === 200) expect([group, groups.body.data.length]).toEqual([group, 1])
             }
+            for (const name of ['sum', 'avg', 'min', 'max', 'distinct']) {
+              const { status, body } = await ask({ filter: 'id < 3', [name]: path }, '/api/things/summary/')
+              const none = name === 'distinct' ? 0 : null
+              if (status === 200) expect(body.data).toEqual([{ [name]: { [path]: none } }])
+            }
+            const ranks = { group: 'id', max: path, filter: 'id < 3', sort: `-max(${path}),-id` }
+            const ranked = await ask(ranks, '/api/things/summary/')
+            if (ranked.status === 200)
+              expect([path, ranked.body.data.map(({ group }: any) => group.id)]).toEqual([path, [2, 1]])
           }
       const expand = { expand: 'own_referred,own_linked,things' }
       const { body } = await get('/api/targets/', expand, eve.token)

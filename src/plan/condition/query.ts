@@ -4,6 +4,7 @@ import { formatDecimal, parseDecimal } from '../../declare/fields/number.ts'
 import { isStorable } from '../../declare/fields/text.ts'
 import { isDate, parseInstant } from '../../declare/fields/time.ts'
 import { columnOf, type EntityType, type Field, walk } from '../../declare/model.ts'
+import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { ownColumns } from '../tables/columns.ts'
 
@@ -13,6 +14,8 @@ export interface Sortable {
   readonly kind: ValueKind
   readonly scale: number
   readonly value: Extract<Expression, { op: 'value' | 'size' }>
+  /** If set, not the value itself but the start of the period that it is in; `kind` is that of the start. */
+  readonly period?: Period
 }
 
 /** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
@@ -26,9 +29,15 @@ export interface SortKey {
   readonly descending: boolean
 }
 
+/** A sort key by its name alone. */
+export interface SortName {
+  readonly by: { readonly path: string }
+  readonly descending: boolean
+}
+
 /** The column of a sort key; undefined if the value is not in a column of the Entity itself. */
-export function sortColumn({ by: { value } }: SortKey): string | undefined {
-  if (value.op === 'size') return undefined
+export function sortColumn({ by: { value, period } }: SortKey): string | undefined {
+  if (value.op === 'size' || period !== undefined) return undefined
   const { hops, column } = value.place
   return hops.length === 0 ? column : undefined
 }
@@ -100,7 +109,7 @@ function isText(kind: ColumnKind): boolean {
 }
 
 /** Ties a cursor to its list and its sort. */
-export function signatureOf(type: EntityType, sort: readonly SortKey[]): string {
+export function signatureOf(type: EntityType, sort: readonly SortName[]): string {
   return `${type.name}${sort.map(({ by, descending }) => (descending ? '-' : '+') + by.path).join('')} `
 }
 

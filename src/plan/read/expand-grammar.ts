@@ -1,5 +1,6 @@
 import { didYouMean } from '../../declare/closest.ts'
 import { type Errors, note } from '../../errors.ts'
+import { imbalanceIn, lengthUntilClosed, splitOutside } from './brackets.ts'
 
 /** What can stand in the parentheses of an expansion. */
 export const EXPAND_OPTIONS = ['filter', 'sort', 'limit', 'fields', 'expand'] as const
@@ -19,7 +20,7 @@ export function parseItems(text: string, errors: Errors): ExpandItem[] {
     note(errors, 'expand', problem)
     return []
   }
-  return split(text, ',').flatMap((item) => parseItem(item, errors) ?? [])
+  return splitOutside(text, ',').flatMap((item) => parseItem(item, errors) ?? [])
 }
 
 function parseItem(item: string, errors: Errors): ExpandItem | undefined {
@@ -39,7 +40,7 @@ function parseItem(item: string, errors: Errors): ExpandItem | undefined {
 function parseOptions(path: string, text: string, errors: Errors): ExpandItem['options'] {
   const options = new Map<ExpandOptionName, string>()
   const all = EXPAND_OPTIONS.join(', ')
-  for (const option of split(text, ';')) {
+  for (const option of splitOutside(text, ';')) {
     const at = option.indexOf('=')
     const name = (at < 0 ? option : option.slice(0, at)).trim()
     const known = EXPAND_OPTIONS.find((one) => one === name)
@@ -54,54 +55,4 @@ function parseOptions(path: string, text: string, errors: Errors): ExpandItem['o
     options.set(known, option.slice(at + 1).trim())
   }
   return options
-}
-
-/** A text in quotes, as CEL writes it: nothing in it counts here. */
-const QUOTED =
-  /"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[\s\S]/gu
-
-/** Calls `visit` with each character outside of quotes, its place, and how many brackets are open behind it. */
-function scan(text: string, visit: (character: string, at: number, open: number) => boolean): void {
-  let open = 0
-  for (const { 0: part, index } of text.matchAll(QUOTED)) {
-    if ('([{'.includes(part)) open++
-    if (')]}'.includes(part)) open--
-    if (!visit(part, index, open)) return
-  }
-}
-
-function split(text: string, separator: ',' | ';'): string[] {
-  const parts: string[] = []
-  let start = 0
-  scan(text, (character, at, open) => {
-    if (character === separator && open === 0) {
-      parts.push(text.slice(start, at))
-      start = at + 1
-    }
-    return true
-  })
-  return [...parts, text.slice(start)]
-}
-
-/** How long the part in brackets is, with which the text begins. */
-function lengthUntilClosed(text: string): number {
-  let length = text.length
-  scan(text, (_, at, open) => {
-    if (open > 0) return true
-    length = at + 1
-    return false
-  })
-  return length
-}
-
-function imbalanceIn(text: string): string | undefined {
-  let problem: string | undefined
-  let left = 0
-  scan(text, (character, _, open) => {
-    left = open
-    if (open < 0) problem = `has a "${character}" that nothing opens`
-    else if (character === '"' || character === "'") problem = 'has a text without its closing quote'
-    return problem === undefined
-  })
-  return problem ?? (left > 0 ? 'has a "(" without its ")"' : undefined)
 }

@@ -5,7 +5,14 @@ import type { EntityType, Field } from '../../declare/model.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { type Filters, NOT_OF_THE_PAST } from '../condition/filter.ts'
-import { bindJson, openCursor, readablePaths, type SortKey, signatureOf } from '../condition/query.ts'
+import {
+  bindJson,
+  openCursor,
+  readablePaths,
+  type SortKey,
+  type SortName,
+  signatureOf,
+} from '../condition/query.ts'
 
 /** What a viewer can use of a type: its conditions, and the fields that they ever see. */
 interface Readable {
@@ -100,8 +107,15 @@ export class ListParameters {
     return note(errors, 'cursor', 'is not a cursor of this list with this sort')
   }
 
+  /** How many groups a cursor skips; undefined, with a note, if it is not one of these groups and this sort. */
+  skipped(text: string, sort: readonly SortName[], errors: Errors): number | undefined {
+    const [count] = openCursor(text, signatureOf(this.#type, sort)) ?? []
+    if (Number.isSafeInteger(count) && Number(count) >= 0) return Number(count)
+    return note(errors, 'cursor', 'is not a cursor of this summary with this sort')
+  }
+
   /** The cursor that goes on behind these sort values, given as JSON. */
-  cursorAt(sort: readonly SortKey[], values: string): string {
+  cursorAt(sort: readonly SortName[], values: string): string {
     return Buffer.from(`${signatureOf(this.#type, sort)}${values}`).toString('base64url')
   }
 }

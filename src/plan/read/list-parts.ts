@@ -72,7 +72,8 @@ export class ListParts {
   }
 
   value(by: Sortable, at: string | undefined): Sql {
-    return this.access.conditions.value(by.value, this.rowSource(at))
+    const value = this.access.conditions.value(by.value, this.rowSource(at))
+    return by.period === undefined ? value : this.dialect.periodStart(value, by.period)
   }
 
   /** The JSON of a row. In the trash it says how the row came there. */

@@ -51,8 +51,8 @@ export function pageShape({ filters, sort, after, trashed, limit, at, search }: 
   return [trashed, conditions, order, behind, limit, at === undefined ? '' : 'at', words].join('|')
 }
 
-export function figuresShape({ group, sum, avg, min, max }: Figures): string {
-  return [group, sum, avg, min, max].map((all) => all.map(({ path }) => path).join(',')).join('|')
+export function figuresShape({ group, distinct, sum, avg, min, max }: Figures): string {
+  return [group, distinct, sum, avg, min, max].map((all) => all.map(({ path }) => path).join(',')).join('|')
 }
 
 export function shownShape({ fields, expand }: ReadQuery): string {

@@ -4,7 +4,7 @@ import { UNWEIGHED } from './allotment.ts'
 import type { Key } from './behind.ts'
 import { isById, type ListParts } from './list-parts.ts'
 import { isOfToday, type ListQuery, type PageQuery, type ReadQuery, type Selection } from './list-query.ts'
-import { type Figures, selectSummary } from './summary.ts'
+import { type Figures, type GroupOrder, selectSummary } from './summary.ts'
 
 /** Rows of (JSON, place in the sort) of a page. `cuts`: of a large one, only as much JSON as fits into an answer. */
 export function selectPage(list: ListParts, query: ListQuery, cuts = false): Sql {
@@ -74,11 +74,12 @@ export function selectTotal(list: ListParts, query: Selection): Sql {
 }
 
 /** Rows of one group each, as `summaryOf` takes them. */
-export function selectGroups(list: ListParts, query: PageQuery, figures: Figures): Sql {
+export function selectGroups(list: ListParts, query: PageQuery, figures: Figures, order: GroupOrder): Sql {
   const rows = {
     from: sql`${list.table(query.at)} t`,
     where: and(list.pageConditions(query, list.sortKeys(query))),
     limit: query.limit,
+    order,
     value: (by: Figures['group'][number]) => list.value(by, query.at),
   }
   return selectSummary(figures, rows, list.dialect)

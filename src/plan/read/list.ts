@@ -4,7 +4,7 @@ import { type Errors, invalidAt } from '../../errors.ts'
 import type { Bound, Dialect, Params } from '../../store/dialect.ts'
 import { compile, type Sql, type Statement } from '../../store/sql.ts'
 import type { Filters } from '../condition/filter.ts'
-import type { SortKey } from '../condition/query.ts'
+import type { SortKey, SortName } from '../condition/query.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { AS_OF } from '../past/past.ts'
 import { bindExpansion, type Expansion } from './expandable.ts'
@@ -21,7 +21,7 @@ import {
 } from './list-query.ts'
 import { isBounded, selectGroups, selectOne, selectPage, selectTotal } from './list-select.ts'
 import { ranked, type SearchPlan } from './search.ts'
-import type { Figures } from './summary.ts'
+import { type Figures, type GroupOrder, orderShape, SKIPPED } from './summary.ts'
 
 export interface ListPlan extends Filters {
   /** Rows of (JSON, sort values), one more than the limit. The JSON is null if the whole page is too large for an answer. */
@@ -30,7 +30,7 @@ export interface ListPlan extends Filters {
   cutPage(query: ListQuery): { statement: Statement; params: Params }
   total(query: ListQuery): { statement: Statement; params: Params }
   /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
-  summary(query: PageQuery, figures: Figures): { statement: Statement; params: Params }
+  summary(query: PageQuery, figures: Figures, order: GroupOrder): { statement: Statement; params: Params }
   /** One Entity by `$id`, live: id, version, JSON. */
   readonly read: Statement
   readOnly(query: ReadQuery): { statement: Statement; params: Params }
@@ -50,8 +50,10 @@ export interface ListPlan extends Filters {
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
   /** The cursor after a row, from the sort values that `page` gave. */
   cursor(sort: readonly SortKey[], place: Bound): string
+  /** For groups that are sorted by figures: how many of them come before the page. */
+  parseSkipped(text: string, sort: readonly SortName[], errors: Errors): number | undefined
   /** The same, from the JSON of all sort values. */
-  cursorAt(sort: readonly SortKey[], values: string): string
+  cursorAt(sort: readonly SortName[], values: string): string
 }
 
 const WHOLE: ReadQuery = { fields: undefined, expand: undefined }
@@ -79,9 +81,11 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
       const shape = listShape({ ...query, ...WHOLE, after: undefined, sort: [], limit: 0 })
       return asked(query, `total|${shape}`, () => selectTotal(list, query))
     },
-    summary(query, figures) {
-      const shape = `${pageShape(query)}|${figuresShape(figures)}`
-      return asked(query, `summary|${shape}`, () => selectGroups(list, query, figures))
+    summary(query, figures, order) {
+      const shape = `${pageShape(query)}|${figuresShape(figures)}|${orderShape(order)}`
+      const made = asked(query, `summary|${shape}`, () => selectGroups(list, query, figures, order))
+      made.params[SKIPPED] = order.skipped ?? 0
+      return made
     },
     read: compile(selectOne(list, WHOLE), dialect.placeholder),
     readOnly(query) {
@@ -102,6 +106,7 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
     parseFields: (text, errors) => parameters.fields(text, errors),
     parseExpand: access.expansions.parse,
     parseCursor: (text, sort, errors) => parameters.cursor(text, sort, errors),
+    parseSkipped: (text, sort, errors) => parameters.skipped(text, sort, errors),
     cursor: (sort, place) => parameters.cursorAt(sort, sort.length === 1 ? `[${place}]` : String(place)),
     cursorAt: (sort, values) => parameters.cursorAt(sort, values),
   }

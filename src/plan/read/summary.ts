@@ -1,8 +1,8 @@
 import { formatDecimal } from '../../declare/fields/number.ts'
 import type { Bound, Dialect, Row } from '../../store/dialect.ts'
 import { ordered } from '../../store/order.ts'
-import { count, id, join, type Sql, sql } from '../../store/sql.ts'
-import type { Comparable } from '../condition/query.ts'
+import { count, id, join, param, type Sql, sql } from '../../store/sql.ts'
+import type { Comparable, Sortable } from '../condition/query.ts'
 
 /** The kinds of values that can be added up, and those that have a least and a greatest. */
 export const NUMBERS: readonly string[] = ['integer', 'number', 'decimal']
@@ -12,10 +12,38 @@ export const ORDERED: readonly string[] = [...NUMBERS, 'date', 'datetime']
 export interface Figures {
   readonly group: readonly Comparable[]
   readonly count: boolean
+  /** How many different values there are. */
+  readonly distinct: readonly Comparable[]
   readonly sum: readonly Comparable[]
   readonly avg: readonly Comparable[]
   readonly min: readonly Comparable[]
   readonly max: readonly Comparable[]
+}
+
+/** What groups are sorted by: a value of theirs, or a figure. `by.path` is how the request names it. */
+export interface GroupKey {
+  readonly by: Sortable | { readonly path: string }
+  readonly figure: 'group' | 'count' | 'distinct' | 'sum' | 'avg' | 'min' | 'max'
+  /** Undefined for `count`. */
+  readonly of: Comparable | undefined
+  readonly descending: boolean
+}
+
+/**
+ * The order of groups. Where it is by their values alone, a cursor has the values of the last group. Figures change
+ * with every write, so by these a cursor has the number of groups to skip.
+ */
+export interface GroupOrder {
+  readonly keys: readonly GroupKey[]
+  readonly skipped: number | undefined
+}
+
+/** The parameter for the number of groups to skip. */
+export const SKIPPED = '$skipped'
+
+export function orderShape({ keys, skipped }: GroupOrder): string {
+  const order = keys.map(({ by, figure, descending }) => `${descending ? '-' : '+'}${figure} ${by.path}`)
+  return `${order.join(',')}|${skipped === undefined}`
 }
 
 /** The rows of a summary, and the SQL of a value of a row. */
@@ -23,34 +51,73 @@ export interface SummaryRows {
   readonly from: Sql
   readonly where: Sql
   readonly limit: number
+  readonly order: GroupOrder
   value(by: Comparable): Sql
 }
 
 /** Rows of (JSON of what the database tells by itself, its place, count; for each that is added up its sum and how many). */
 export function selectSummary(figures: Figures, rows: SummaryRows, dialect: Dialect): Sql {
-  const { group, min, max } = figures
+  const { group, distinct, min, max } = figures
+  const { keys, skipped } = rows.order
   // Each value gets a name: databases do not recognise a repeated subquery as the same expression in GROUP BY.
   const values = [
-    ...new Map([...group, ...addedUp(figures), ...min, ...max].map((by) => [by.path, by])).values(),
+    ...new Map(
+      [...group, ...distinct, ...addedUp(figures), ...min, ...max].map((by) => [by.path, by]),
+    ).values(),
   ]
   const named = (by: Comparable) => id(`v${values.findIndex(({ path }) => path === by.path)}`)
   const column = (by: Comparable) => sql`x.${named(by)}`
   const rendered = (of: readonly Comparable[], wrap: (value: Sql) => Sql) =>
     of.map((by): [string, Sql] => [by.path, dialect.render(by.kind, wrap(column(by)), by.scale)])
   const groups = rendered(group, (value) => value)
+  const differing = distinct.map((by): [string, Sql] => [
+    by.path,
+    dialect.render('integer', sql`count(DISTINCT ${column(by)})`, 0),
+  ])
   const told = dialect.object([
     ['group', dialect.object(groups)],
+    ['distinct', dialect.object(differing)],
     ['min', dialect.object(rendered(min, (value) => sql`min(${value})`))],
     ['max', dialect.object(rendered(max, (value) => sql`max(${value})`))],
   ])
-  const place = group.length === 0 ? sql`NULL` : dialect.array(groups.map(([, value]) => value))
+  const place = group.length === 0 || skipped !== undefined ? sql`NULL` : placeOf(keys, column, dialect)
   const added = addedUp(figures).map((by) => sql`, ${dialect.sum(column(by), by.kind)}, count(${column(by)})`)
   const inner = [sql`1`, ...values.map((by) => sql`${rows.value(by)} AS ${named(by)}`)]
-  const order = group.map((by) => ordered(column(by), '', false))
+  const order = keys.flatMap((key) => orderOf(key, column, dialect))
   const grouped =
     group.length === 0 ? sql`` : sql` GROUP BY ${join(group.map(column))} ORDER BY ${join(order)}`
+  const offset = skipped === undefined ? sql`` : sql` OFFSET ${param(SKIPPED, 'integer')}`
   return sql`SELECT ${told}, ${place}, count(*)${join(added, sql``)}
-    FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${count(rows.limit + 1)}`
+    FROM (SELECT ${join(inner)} FROM ${rows.from} WHERE ${rows.where}) x${grouped} LIMIT ${count(rows.limit + 1)}${offset}`
+}
+
+/** The SQL of a value, where rows are grouped. */
+type ValueColumn = (by: Comparable) => Sql
+
+/** The values of a group by which it is sorted, from which a cursor is made. */
+function placeOf(keys: readonly GroupKey[], column: ValueColumn, dialect: Dialect): Sql {
+  return dialect.array(
+    keys.flatMap(({ of }) => (of === undefined ? [] : [dialect.render(of.kind, column(of), of.scale)])),
+  )
+}
+
+function orderOf({ figure, of, descending }: GroupKey, column: ValueColumn, dialect: Dialect): Sql[] {
+  const by = (...values: readonly Sql[]) => values.map((value) => ordered(value, '', descending))
+  if (of === undefined) return by(sql`count(*)`)
+  switch (figure) {
+    case 'sum':
+      return by(...dialect.sumOrder(column(of), of.kind))
+    case 'avg':
+      return by(dialect.average(column(of), of.kind, of.scale))
+    case 'min':
+      return by(sql`min(${column(of)})`)
+    case 'max':
+      return by(sql`max(${column(of)})`)
+    case 'distinct':
+      return by(sql`count(DISTINCT ${column(of)})`)
+    default:
+      return by(column(of))
+  }
 }
 
 /** The values to add up, for sums and averages, each once. */
@@ -58,10 +125,13 @@ function addedUp({ sum, avg }: Figures): Comparable[] {
   return [...new Map([...sum, ...avg].map((by) => [by.path, by])).values()]
 }
 
+/** What the database tells of a group as JSON. */
+type Told = 'group' | 'distinct' | 'min' | 'max'
+
 /** One group, as it is answered. */
 export function summaryOf(figures: Figures, row: Row): object {
   const [told, , number, ...added] = row
-  const { group, min, max } = JSON.parse(String(told)) as Record<'group' | 'min' | 'max', object>
+  const { group, distinct, min, max } = JSON.parse(String(told)) as Record<Told, object>
   const sums = new Map(
     addedUp(figures).map((by, at) => [by.path, sumOf(by, added[2 * at] ?? null, Number(added[2 * at + 1]))]),
   )
@@ -70,6 +140,7 @@ export function summaryOf(figures: Figures, row: Row): object {
   return {
     ...(figures.group.length > 0 && { group }),
     ...(figures.count && { count: Number(number) }),
+    ...(figures.distinct.length > 0 && { distinct }),
     ...(figures.sum.length > 0 && { sum: pick(figures.sum, 'sum') }),
     ...(figures.avg.length > 0 && { avg: pick(figures.avg, 'avg') }),
     ...(figures.min.length > 0 && { min }),

@@ -1,5 +1,6 @@
 import { budget } from '../../budget.ts'
 import { SKEW_MS } from '../../clock.ts'
+import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
 import { numbersSql } from './numbers.ts'
@@ -66,6 +67,12 @@ export const dialect: Dialect = {
   isAbsent: (json, path) => sql`(${json}::json #> ${jsonPath(path)}) IS NULL`,
 
   sum: (value) => sql`sum(${value})::text`,
+  sumOrder: (value) => [sql`sum(${value})`],
+  average(value, kind, scale) {
+    if (kind === 'number') return sql`sum(${value}) / count(${value})`
+    // As whole numbers: what is rounded then is the same on every database.
+    return sql`(sum(${value}) * ${count(10 ** scale)})::double precision / count(${value})`
+  },
   items: (list, alias) => sql`json_array_elements(${list}) AS ${alias}(value)`,
   itemOf: (alias, path, kind, scale) => dialect.extract(sql`${alias}.value`, path, kind, scale),
   bytes: (column, kind) =>
@@ -77,6 +84,7 @@ export const dialect: Dialect = {
   lower: (text) => sql`lower(${text} COLLATE "C")`,
   shift: (time, ms) => sql`(${time} + ${word(`${ms} milliseconds`)}::interval)`,
   day: (time) => sql`(${time} AT TIME ZONE 'UTC')::date`,
+  periodStart,
 
   object: (members) =>
     members.length === 0
@@ -173,6 +181,18 @@ export const dialect: Dialect = {
     keys: (rows) =>
       sql`SELECT count(CASE WHEN k."shared" THEN pg_advisory_xact_lock_shared(k."key") ELSE pg_advisory_xact_lock(k."key") END) FROM ${rows} k`,
   },
+}
+
+function periodStart(value: Sql, { unit, of, zone = 'UTC' }: Period): Sql {
+  if (of === 'date') return sql`date_trunc(${word(unit)}, ${value}::timestamp)::date`
+  return once([value], ([time = value]) => {
+    const local = sql`(${time} AT TIME ZONE ${word(zone)})`
+    const start = sql`date_trunc(${word(unit)}, ${local})`
+    // An hour is the time at which it began: where clocks are set back, two hours have one local time.
+    const made = unit === 'hour' ? sql`${time} - (${local} - ${start})` : sql`${start}::date`
+    if (zone === 'UTC') return made
+    return sql`CASE WHEN ${time} >= '0001-01-02 00:00:00Z' AND ${time} < '9999-12-31 00:00:00Z' THEN ${made} END`
+  })
 }
 
 /** A dot path in the terms of PostgreSQL's JSON operators. */

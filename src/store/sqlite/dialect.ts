@@ -1,4 +1,5 @@
 import { parseDecimal } from '../../declare/fields/number.ts'
+import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { searchName } from '../migration/structure.ts'
 import { count, id, join, once, param, type Sql, sql, word } from '../sql.ts'
@@ -46,6 +47,17 @@ export const dialect: Dialect = {
   // Whole numbers are added up in two halves: together they could be more than 64 bits hold.
   sum: (value, kind) =>
     kind === 'number' ? sql`sum(${value})` : sql`sum(${value} >> 26) || ' ' || sum(${value} & 67108863)`,
+  sumOrder: (value, kind) =>
+    kind === 'number'
+      ? [sql`sum(${value})`]
+      : [
+          sql`sum(${value} >> 26) + (sum(${value} & 67108863) >> 26)`,
+          sql`sum(${value} & 67108863) & 67108863`,
+        ],
+  average: (value, kind) =>
+    kind === 'number'
+      ? sql`sum(${value}) / count(${value})`
+      : sql`(sum(${value} >> 26) * 67108864.0 + sum(${value} & 67108863)) / count(${value})`,
   items: (list, alias) => sql`json_each(${list}) ${alias}`,
   itemOf(alias, path, kind, scale) {
     if (path !== '') return dialect.extract(sql`${alias}.value`, path, kind, scale)
@@ -68,6 +80,7 @@ export const dialect: Dialect = {
   lower: (text) => sql`lower(${text})`,
   shift: (time, ms) => once([time], ([at = time]) => shifted(at, ms)),
   day: (time) => sql`substr(${time}, 1, 10)`,
+  periodStart,
 
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
   nested: (json) => sql`json(${json})`,
@@ -154,6 +167,28 @@ function shifted(time: Sql, ms: number): Sql {
 function moved(time: Sql, ms: number): Sql {
   const seconds = `${ms < 0 ? '-' : '+'}${(Math.abs(ms) / 1000).toFixed(3)} seconds`
   return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, ${word(seconds)})`
+}
+
+function periodStart(value: Sql, { unit, zone }: Period): Sql {
+  if (zone === undefined || zone === 'UTC') return startOf(value, unit, value)
+  const local = sql`takeback_local_time(${value}, ${word(zone)})`
+  return once([value, local], ([time = value, there = local]) => startOf(there, unit, time))
+}
+
+/** `local` is a date, or a time as the clocks of its zone show it. An hour is the time at which it began. */
+function startOf(local: Sql, unit: Period['unit'], time: Sql): Sql {
+  switch (unit) {
+    case 'hour':
+      return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${time}, '-' || substr(${local}, 15, 2) || ' minutes', '-' || substr(${local}, 18, 6) || ' seconds')`
+    case 'day':
+      return sql`substr(${local}, 1, 10)`
+    case 'week':
+      return sql`date(substr(${local}, 1, 10), '-6 days', 'weekday 1')`
+    case 'month':
+      return sql`substr(${local}, 1, 7) || '-01'`
+    case 'year':
+      return sql`substr(${local}, 1, 4) || '-01-01'`
+  }
 }
 
 /** A decimal in a text, which may be from a time when it had fewer digits behind the point, or none. */

@@ -1,11 +1,12 @@
 import type { Database, FunctionOptions } from 'bun:sqlite'
 import { DECIMAL_DIGITS } from '../../declare/fields/number.ts'
+import { localTime } from './local-time.ts'
 
 type Value = bigint | number | string | null
 
 const options: FunctionOptions = { deterministic: true, directOnly: true, safeIntegers: true }
 
-/** What SQLite cannot do itself: exact arithmetic with more than 64 bits. For every connection, those of readers too. */
+/** What SQLite cannot do itself: exact arithmetic with more than 64 bits, and time zones. For every connection, those of readers too. */
 export function defineFunctions(database: Database): void {
   database
     .function('takeback_quotient', options, quotient)
@@ -13,6 +14,7 @@ export function defineFunctions(database: Database): void {
     .function('takeback_round', options, rounded)
     .function('takeback_digits', options, digitsOf)
     .function('takeback_order', options, order)
+    .function('takeback_local_time', options, localTime)
 }
 
 const MOST = 10n ** BigInt(DECIMAL_DIGITS) - 1n

@@ -12,9 +12,13 @@ export type {
 } from './declare/checked.ts'
 export type {
   AnyHooks,
+  AnyJobs,
   AnyRoutes,
   BeforeHooks,
   HookCall,
+  JobCall,
+  JobDeclaration,
+  Jobs,
   PathNames,
   RouteCall,
   RouteDeclaration,

@@ -147,6 +147,21 @@ app({
   },
 })
 
+app({
+  entities: types,
+  jobs: {
+    nightly: {
+      every: '0 3 * * *',
+      async run({ api }) {
+        const { data } = await api.orders.list({ where: { 'customer.id': 5 } })
+        same<(typeof data)[number], WholeEntity<typeof orders>>(true)
+        // @ts-expect-error: no such type.
+        api.rooms
+      },
+    },
+  },
+})
+
 // @ts-expect-error: a misspelt option.
 entity({ fields: { name: text() }, acces: {} })
 // @ts-expect-error: a hook that does not exist.

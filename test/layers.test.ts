@@ -122,6 +122,7 @@ const timers: Readonly<Record<string, string>> = {
   'api/perform.ts': 'a pause that an operation asks for',
   'api/rate-limits.ts': 'each process tells the others what it has counted in its own memory',
   'app.ts': 'the end of a server',
+  'cli/jobs.ts': 'a command waits for the job that it has started',
   'cli/serve.ts': 'the end of a process',
   'journal/feed.ts': 'transactions that are under way',
   'observe/log-output.ts': 'a reader of the log that is slow',

@@ -3,6 +3,7 @@ import { backup } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { copyCommand } from './copy.ts'
 import { init } from './init.ts'
+import { jobsList, jobsRun } from './jobs.ts'
 import { migrateCommand } from './migrate.ts'
 import { historyCommand, undoCommand } from './past.ts'
 import { restore } from './restore.ts'
@@ -28,6 +29,8 @@ export const commands: readonly Command[] = [
   undoCommand,
   trashList,
   trashPurge,
+  jobsList,
+  jobsRun,
   vacuum,
   retentionConfirm,
 ]

@@ -1,4 +1,4 @@
-import type { Api, LooseApi, LooseUser } from './api-types.ts'
+import type { Api, LooseApi, LooseUser, SystemApi } from './api-types.ts'
 import type { Labelled } from './fields/field.ts'
 import type { AnyUser, EntityChanges, ReturnedFields, WholeEntity } from './infer.ts'
 import type { Rule } from './rule.ts'
@@ -97,4 +97,31 @@ export type Routes<Types, Bodies> = {
 /** Routes of any types. */
 export type AnyRoutes = Readonly<
   Record<string, Labelled & { readonly access?: Rule; run(call: never): Anything }>
+>
+
+// Jobs.
+
+/** What a job works with. */
+export interface JobCall<Types> {
+  /** The API. A job passes every rule, and its writes are those of `jobs/<name>`. */
+  readonly api: SystemApi<Types>
+  /** Aborted when the server stops, or another instance has taken over: end soon. */
+  readonly signal: AbortSignal
+}
+
+/** Something to do at certain times, on one instance. */
+export interface JobDeclaration<Types> {
+  /** Five fields: minute, hour, day, month, weekday. `'0 3 * * *'` is every night at three. */
+  readonly every: string
+  /** The time zone of `every`: `'Europe/Berlin'`. Default: UTC. */
+  readonly zone?: string
+  run(call: JobCall<Types>): unknown
+}
+
+/** By name. */
+export type Jobs<Types> = Readonly<Record<string, JobDeclaration<Types>>>
+
+/** Jobs of any types. */
+export type AnyJobs = Readonly<
+  Record<string, { readonly every: string; readonly zone?: string; run(call: never): Anything }>
 >

@@ -8,7 +8,7 @@ import type {
   TextPath,
   UniquePath,
 } from './checked.ts'
-import type { AnyHooks, AnyRoutes, BeforeHooks, Routes } from './code.ts'
+import type { AnyHooks, AnyJobs, AnyRoutes, BeforeHooks, Jobs, Routes } from './code.ts'
 import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
@@ -259,12 +259,15 @@ export interface AppDeclaration<E = Entities> {
   readonly journal?: Keep
   /** Endpoints of one's own, by method and path. */
   readonly routes?: AnyRoutes
+  /** What is to be done at certain times, by name. */
+  readonly jobs?: AnyJobs
 }
 
 /** The same as it is written: its names must be those of its Entity types. */
-export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes'> {
+export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' | 'jobs'> {
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
   readonly routes?: Routes<E, Bodies>
+  readonly jobs?: Jobs<E>
 }
 
 /** Declares one Entity type. */

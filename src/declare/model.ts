@@ -196,6 +196,17 @@ export interface RouteType extends Named {
 /** The user's code, besides the hooks of the types. */
 export interface UserCode {
   readonly routes: readonly RouteType[]
+  readonly jobs: readonly JobType[]
+}
+
+/** What is to be done at certain times. */
+export interface JobType {
+  readonly name: string
+  /** As it is declared, in this time zone. */
+  readonly every: string
+  readonly zone: string
+  next(after: Date): Date
+  run(call: object): unknown
 }
 
 /** The declarations, resolved and frozen. */

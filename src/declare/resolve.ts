@@ -24,6 +24,7 @@ import { checkProvided } from './provided-values.ts'
 import { isRecord } from './record.ts'
 import { resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
+import { resolveJobs } from './resolve-jobs.ts'
 import { resolveRoutes } from './resolve-routes.ts'
 import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
@@ -91,7 +92,12 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     problems.push(['app', "must be the file's default export, made by app({ entities: { … } })"])
     return undefined
   }
-  refuseUnknown(declaration, ['admins', 'entities', 'trash', 'journal', 'rules', 'routes'], '', problems)
+  refuseUnknown(
+    declaration,
+    ['admins', 'entities', 'trash', 'journal', 'rules', 'routes', 'jobs'],
+    '',
+    problems,
+  )
   const retention = resolveRetention(declaration, '', problems)
   const rules = resolveNamedRules(declaration.rules, 'rules', problems)
   const entities = resolveEntities(declaration.entities, { retention, rules }, problems)
@@ -103,7 +109,10 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
   const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)
-  const code = { routes: resolveRoutes(declaration.routes, types, problems) }
+  const code = {
+    routes: resolveRoutes(declaration.routes, types, problems),
+    jobs: resolveJobs(declaration.jobs, problems),
+  }
   return Object.freeze({ ...types, admins, edges: edgesOf(entities), code })
 }
 

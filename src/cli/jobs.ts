@@ -1,0 +1,91 @@
+import type { App } from '../app.ts'
+import { jobsOf, jobWork } from '../code/jobs.ts'
+import { didYouMean } from '../declare/closest.ts'
+import type { JobType } from '../declare/model.ts'
+import { StartError } from '../errors.ts'
+import type { RecurringState } from '../work/recurring-statements.ts'
+import type { Command } from './arguments.ts'
+import { helpOption, storeOptions } from './options.ts'
+import { withApp } from './past.ts'
+
+export const jobsList: Command = {
+  name: 'jobs list',
+  usage: 'takeback jobs list [--json]',
+  summary: 'Lists the jobs: when each ran last, how that went, and when it runs next.',
+  options: { json: { value: undefined, help: 'print JSON, for programs' }, ...storeOptions, ...helpOption },
+  async run(given) {
+    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    await withApp(given, async (app) => {
+      const all = await jobStates(app)
+      if (given.text('json') !== undefined) return console.log(JSON.stringify(all))
+      for (const { name, every, zone, last, next, error } of all) {
+        console.log(`${name}  ${every} (${zone})  last ${last ?? 'never'}  next ${next ?? 'running now'}`)
+        if (error !== null) console.log(`  failed: ${error}`)
+      }
+      if (all.length === 0) console.log('The declaration has no jobs.')
+    })
+  },
+}
+
+export const jobsRun: Command = {
+  name: 'jobs run',
+  usage: 'takeback jobs run <name>',
+  summary: 'Runs a job now, here or in a running server, and waits until it has ended.',
+  options: { ...storeOptions, ...helpOption },
+  async run(given) {
+    const [name, ...more] = given.words
+    if (name === undefined || more.length > 0) throw new StartError('Name one job: takeback jobs run <name>.')
+    await withApp(given, async (app) => {
+      await runNow(app, name)
+      console.log(`${name} has run.`)
+    })
+  },
+}
+
+interface JobState {
+  readonly name: string
+  readonly every: string
+  readonly zone: string
+  readonly last: string | null
+  /** `null` while it runs. */
+  readonly next: string | null
+  readonly error: string | null
+}
+
+/** All jobs, those included that no server has seen yet. */
+async function jobStates({ context }: App): Promise<JobState[]> {
+  for (const job of jobsOf(context)) context.work.add(job)
+  const { recurring } = await context.work.state()
+  return context.model.code.jobs.map((job) => jobState(job, recurring[jobWork(job.name)]))
+}
+
+function jobState({ name, every, zone, next }: JobType, state: RecurringState | undefined): JobState {
+  const { last = null, message: error = null } = state ?? {}
+  const due = state === undefined ? next(new Date()).toISOString() : state.next
+  return { name, every, zone, last, next: due, error }
+}
+
+const LOOK_MS = 100
+
+/** Makes the job due, and waits until whoever took it has done it: this process does, unless a server is faster. */
+export async function runNow({ context }: App, name: string): Promise<void> {
+  const { jobs } = context.model.code
+  const job = jobsOf(context).find((one) => one.name === jobWork(name))
+  if (job === undefined) {
+    const names = jobs.map((one) => one.name)
+    const known = names.length === 0 ? 'the declaration has none' : `there are: ${names.join(', ')}`
+    throw new StartError(`There is no job "${name}"${didYouMean(name, names)} (${known}).`)
+  }
+  const read = async () => (await context.work.state()).recurring[job.name]
+  context.work.add(job)
+  context.work.start()
+  let before = await read()
+  for (; before === undefined; before = await read()) await Bun.sleep(LOOK_MS)
+  if (before.holder !== null) throw new StartError(`${name} is running already, on ${before.holder}.`)
+  await context.work.bringForward(job.name)
+  let after = await read()
+  for (; after === undefined || after.holder !== null || after.last === before.last; after = await read())
+    await Bun.sleep(LOOK_MS)
+  await context.work.stop()
+  if (after.message !== null) throw new StartError(`${name} has failed: ${after.message}`)
+}

@@ -44,13 +44,16 @@ Bun.plugin({
 
 /** The Model that a file declares. */
 export async function loadModel(file: string): Promise<Model> {
-  if (!existsSync(file))
-    throw new StartError(
-      `There is no ${file}: name another file with --config, or create one with "takeback init".`,
-    )
-  let declared: { default?: unknown }
+  const advice = 'name another file with --config, or create one with "takeback init"'
+  return resolveFile(file, await loadDefault(file, advice))
+}
+
+/** What a file exports. `advice`: what to do if there is no such file. */
+export async function loadDefault(file: string, advice: string): Promise<unknown> {
+  if (!existsSync(file)) throw new StartError(`There is no ${file}: ${advice}.`)
   try {
-    declared = await import(file)
+    const declared: { default?: unknown } = await import(file)
+    return declared.default
   } catch (error) {
     throw new StartError(
       `${file} cannot be loaded:\n${mistakesIn(error, file)
@@ -58,8 +61,12 @@ export async function loadModel(file: string): Promise<Model> {
         .join('\n')}`,
     )
   }
+}
+
+/** The Model of a declaration, which is in a file. */
+export function resolveFile(file: string, declaration: unknown): Model {
   try {
-    return resolve(declared.default)
+    return resolve(declaration)
   } catch (error) {
     throw error instanceof StartError ? new StartError(`${file} has ${error.message}`) : error
   }

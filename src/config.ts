@@ -134,6 +134,9 @@ function readDuration(flag: string, text: string): number {
   return ms
 }
 
+/** A database that has no file, and is lost when the process ends. */
+export const IN_MEMORY = 'sqlite::memory:'
+
 /** `sqlite:data/takeback.db`, `sqlite::memory:` or `postgres://user:password@host/name`. */
 export function readDatabase(url: string, limits: Limits, flag = '--database'): Location {
   const { statementMs } = limits

@@ -1,6 +1,15 @@
 /** What `import … from 'takeback'` gives in a `takeback.config.ts`. */
 export type * from './declare/api-types.ts'
 export type {
+  CaseQuestion,
+  GivenActor,
+  GivenEntities,
+  GivenName,
+  RuleCase,
+  RuleCases,
+} from './declare/cases.ts'
+export { cases } from './declare/cases.ts'
+export type {
   CheckedEntities,
   FieldPath,
   IndexPath,

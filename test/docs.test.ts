@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import example from '../examples/bookings/takeback.config.ts'
 import pkg from '../package.json'
+import { openApp } from '../src/app.ts'
 import { budget } from '../src/budget.ts'
 import { commands } from '../src/cli/commands.ts'
+import { tryCases } from '../src/cli/rule-cases.ts'
+import { readConfig } from '../src/config.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import * as takeback from '../src/takeback.ts'
 import { pages, readPage } from './markdown.ts'
@@ -94,10 +98,23 @@ describe('commands in the text of the docs', () => {
   })
 })
 
+const CASES = 'export default cases(config, '
+
 describe('the examples of the docs', () => {
+  test('have cases of rules, and they hold for the example', async () => {
+    const [block = ''] = blocksIn('docs/rules.md').filter((one) => one.includes(CASES))
+    const source = block.slice(block.indexOf(CASES) + CASES.length).replace(/\)\s*$/, '')
+    const { context, close } = await openApp(
+      readConfig({ database: 'sqlite::memory:' }, {}),
+      resolve(example),
+    )
+    expect(await tryCases(context, new Function(`return (${source})`)())).toEqual({ count: 9, failed: [] })
+    await close()
+  })
+
   for (const file of ['README.md', 'docs/rules.md', 'docs/queries.md'])
     for (const [at, block] of blocksIn(file)
-      .filter((block) => !block.includes('…,'))
+      .filter((block) => !block.includes('…,') && !block.includes(CASES))
       .entries())
       test(`${file}, ${at + 1}: ${block.trim().split('\n')[0]}`, () => {
         const model = resolve(declarationOf(block.replaceAll('…', '')))

@@ -26,7 +26,7 @@ const OF_TYPE: readonly string[] = ['list', 'create']
 const WITH_BODY: readonly string[] = ['create', 'update']
 
 /** Whether somebody may do something. */
-interface Question {
+export interface Question {
   readonly action: (typeof ASKED)[number]
   /** Undefined for a type that is not declared. */
   readonly plan: Plan | undefined
@@ -36,7 +36,7 @@ interface Question {
 }
 
 /** Why not: the failure that the request itself would get. Undefined if it would succeed. Nothing is written. */
-async function reasonAgainst(
+export async function reasonAgainst(
   context: Context,
   actor: Actor,
   question: Question,
@@ -117,7 +117,7 @@ async function answerMay(context: Context, call: Call): Promise<Answer> {
 const PATH = /^(?:\/?api\/|\/)?([a-z][a-z0-9_]*)(?:\/([1-9]\d*))?\/?$/
 
 /** Notes everything that is wrong with it. */
-function parseQuestion(
+export function parseQuestion(
   context: Pick<Context, 'plans'>,
   { action: asked, path, body }: Readonly<Record<string, unknown>>,
   errors: Errors,

@@ -8,6 +8,7 @@ import { migrateCommand } from './migrate.ts'
 import { historyCommand, undoCommand } from './past.ts'
 import { restore } from './restore.ts'
 import { retentionConfirm } from './retention.ts'
+import { rulesTest } from './rules-test.ts'
 import { serveCommand } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
@@ -18,6 +19,7 @@ import { vacuum } from './vacuum.ts'
 export const commands: readonly Command[] = [
   serveCommand,
   init,
+  rulesTest,
   migrateCommand,
   copyCommand,
   backup,

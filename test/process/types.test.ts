@@ -29,6 +29,8 @@ export const hooked = t.entity({ fields: { name: t.text() }, before: { async cre
   const page = await api.things.list().catch((error: unknown) => { throw error instanceof t.InvalidData ? t.invalid({}) : error })
   return { ...thing, name: \`\${page.data[0]?.name} \${thing.name?.length}\` }
 } } })
+export const tests = t.cases(t.app({ entities: { things } }), { given: { things: { one: { a: 'x', o: 'one' } } },
+  deleted: ['things/one'], cases: [{ as: 'nobody', may: ['list things', ['update things/one', { a: 'y' }]] }] })
 export const failed = (error: unknown) => (error instanceof t.ApiError ? error.status : 0)
 export const builders = { ...t }`
 
@@ -49,7 +51,7 @@ export const all: [Same<keyof F['a'], 'type'>, Same<keyof F['o'], 'type' | 'fiel
 const some: Record<string, ReturnType<typeof entity>> = { rooms: entity({ fields: { a: ref(String('x')) } }) }
 export const dynamic = app({ admins: String('x'), entities: some })`
 
-const wrong = `import { app, choice, datetime, entity, everyone, integer, json, list, now, object, ref, text } from 'takeback'
+const wrong = `import { app, cases, choice, datetime, entity, everyone, integer, json, list, now, object, ref, text } from 'takeback'
 const rooms = entity({ fields: { title: text() } })
 const fields = { room: ref('rooms'), starts_at: datetime(), place: object({ city: text() }), any: json(), tags: list(text()) } as const
 // @ts-expect-error: an Entity type that is not declared
@@ -95,7 +97,22 @@ export const t = integer({ default: now })
 // @ts-expect-error: a field that is not there is set
 export const v = entity({ fields, set: { update: { started_at: now } } })
 // @ts-expect-error: a check at a field that is not there
-export const u = entity({ fields, check: [{ that: 'place.city != ""', at: 'place.town', says: 'must be there' }] })`
+export const u = entity({ fields, check: [{ that: 'place.city != ""', at: 'place.town', says: 'must be there' }] })
+const people = app({ entities: { rooms, people: entity({ login: { userType: 'p' }, fields: { age: integer(), room: ref('rooms') } }) } })
+const given = { rooms: { attic: { title: 'Attic' } }, people: { ann: { age: 3, room: 'attic' } } } as const
+export const right = cases(people, { given, deleted: ['rooms/attic'], cases: [{ as: 'people/ann', may: ['list rooms'], mayNot: [['update rooms/attic', {}]] }] })
+// @ts-expect-error: somebody who is not there
+export const w = cases(people, { given, cases: [{ as: 'people/bob' }] })
+// @ts-expect-error: a type that cannot log in
+export const x = cases(people, { given, cases: [{ as: 'rooms/attic' }] })
+// @ts-expect-error: an Entity that is not there
+export const y = cases(people, { given, cases: [{ as: 'people/ann', may: ['read rooms/cellar'] }] })
+// @ts-expect-error: an action of types for an Entity
+export const z = cases(people, { given, cases: [{ as: 'nobody', mayNot: [['list rooms/attic', {}]] }] })
+// @ts-expect-error: a value of another type
+export const aa = cases(people, { given: { people: { ann: { age: 'three' } } }, cases: [] })
+// @ts-expect-error: a deleted Entity that is not there
+export const ab = cases(people, { given, deleted: ['people/bob'], cases: [] })`
 
 /** As many Entity types as this, each with 20 fields. */
 function large(count: number): string {

@@ -1,0 +1,59 @@
+import type { LoginNames } from './checked.ts'
+import type { AppDeclaration, Entities } from './define.ts'
+import type { NewFields } from './infer.ts'
+
+/** What is there before the cases, by type and by a name of your own. A reference is such a name. */
+export type GivenEntities<E> = {
+  readonly [Type in keyof E]?: { readonly [name: string]: GivenEntity<E[Type]> }
+}
+
+type GivenEntity<Type> = Type extends { readonly fields: infer F extends object }
+  ? Partial<NewFields<F, string>> & LoginValues
+  : never
+
+/** A user without them gets some. */
+interface LoginValues {
+  readonly email?: string
+  readonly password?: string
+}
+
+/** `bookings/monday` */
+export type GivenName<Given> = {
+  [Type in keyof Given & string]: `${Type}/${keyof Given[Type] & string}`
+}[keyof Given & string]
+
+/** `users/anna`, or `nobody` for somebody who is not signed in. */
+export type GivenActor<E, Given> =
+  | 'nobody'
+  | GivenName<Pick<Given, LoginNames<E>[keyof E & string] & keyof Given>>
+
+type EntityQuestion = 'read' | 'history' | 'update' | 'delete' | 'restore' | 'purge'
+
+/** `read bookings/monday`, `list bookings`; with a body: `['update bookings/monday', { guests: 3 }]`. */
+export type CaseQuestion<E, Given> = QuestionText<E, Given> | readonly [QuestionText<E, Given>, object]
+
+type QuestionText<E, Given> =
+  | `${'list' | 'create'} ${keyof E & string}`
+  | `${EntityQuestion} ${GivenName<Given>}`
+
+/** What one person may and may not do. */
+export interface RuleCase<E, Given> {
+  readonly as: GivenActor<E, Given>
+  readonly may?: readonly CaseQuestion<E, Given>[]
+  readonly mayNot?: readonly CaseQuestion<E, Given>[]
+}
+
+export interface RuleCases<E, Given> {
+  readonly given: Given
+  /** Which of them are deleted. */
+  readonly deleted?: readonly GivenName<Given>[]
+  readonly cases: readonly RuleCase<E, Given>[]
+}
+
+/** Tests of the rules of an app, for `takeback rules test`: the default export of `takeback.rules.ts`. */
+export function cases<const E extends Entities, const Given extends GivenEntities<E>>(
+  app: AppDeclaration<E>,
+  tests: RuleCases<E, Given>,
+): RuleCases<E, Given> & { readonly app: AppDeclaration<E> } {
+  return Object.freeze({ ...tests, app })
+}

@@ -155,7 +155,7 @@ type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
 
 function compared(how: Comparison, [left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): Value {
   if (left === undefined || right === undefined) throw new Error('compares nothing')
-  const [a, b] = [of(left), of(right)]
+  const [a, b] = [beside(right, left, of), beside(left, right, of)]
   if (isNull(left) || isNull(right)) {
     const both = a === null && b === null
     return how === '==' ? both : !both
@@ -170,6 +170,31 @@ function compared(how: Comparison, [left, right]: readonly ASTNode[], of: (node:
     '>': order > 0,
     '>=': order >= 0,
   }[how]
+}
+
+/** What is written beside `fold(…)` is folded too. */
+function beside(other: ASTNode, node: ASTNode, of: (node: ASTNode) => Value): Value {
+  const value = of(node)
+  const isBeside = other.op === 'call' && other.args[0] === 'fold' && node.op === 'value'
+  return isBeside && value !== null ? { is: 'text', text: folded(textOf(value)) } : value
+}
+
+/** Decomposed, without the marks of European, Hebrew and Arabic scripts, in one case, composed again. */
+function folded(text: string): string {
+  const bare = [...text.normalize('NFKD')].filter((one) => !isMark(one.codePointAt(0) ?? 0, one)).join('')
+  return bare.toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFKC').replaceAll('ß', 'ss')
+}
+
+function isMark(code: number, character: string): boolean {
+  const blocks = [
+    [0x300, 0x36f],
+    [0x590, 0x6ff],
+    [0x1ab0, 0x1aff],
+    [0x1dc0, 0x1dff],
+    [0x20d0, 0x20ff],
+    [0xfe20, 0xfe2f],
+  ] as const
+  return /\p{M}/u.test(character) && blocks.some(([first, last]) => code >= first && code <= last)
 }
 
 function isNull(node: ASTNode): boolean {
@@ -207,7 +232,10 @@ function isIn([left, right]: readonly ASTNode[], of: (node: ASTNode) => Value): 
   if (left === undefined || right === undefined) throw new Error('looks in nothing')
   if (right.op === 'list' && right.args.length === 0) return false
   const value = of(left)
-  const list = right.op === 'list' ? right.args.map(of) : (itemsOf(of(right))?.map(idOf) ?? null)
+  const list =
+    right.op === 'list'
+      ? right.args.map((item) => beside(left, item, of))
+      : (itemsOf(of(right))?.map(idOf) ?? null)
   if (value === null || list === null) return null
   if (list.some((item) => item !== null && orderOf(value, item) === 0)) return true
   return right.op === 'list' && list.includes(null) ? null : false
@@ -245,7 +273,7 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
       name,
       args.map((arg) => evaluate(arg, top)),
     )
-  const other = second === undefined ? null : evaluate(second, top)
+  const other = second === undefined ? null : beside(first, second, (node) => evaluate(node, top))
   if (value === null || (second !== undefined && other === null)) return null
   if (name === 'size' && typeof value === 'object' && value.is === 'list')
     return { is: 'number', number: BigInt(value.items.length) }
@@ -280,6 +308,8 @@ function ofText(name: string, text: string, other: string): Value {
       return { is: 'duration', ms: durationOf(text) }
     case 'size':
       return { is: 'number', number: BigInt([...text].length) }
+    case 'fold':
+      return { is: 'text', text: folded(text) }
     case 'lowerAscii':
       return { is: 'text', text: text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) }
     case 'startsWith':

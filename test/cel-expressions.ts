@@ -1,103 +1,20 @@
 import fc, { type Arbitrary } from 'fast-check'
+import {
+  anyText,
+  chosenLiterals,
+  comparison,
+  durations,
+  equality,
+  extremes,
+  finer,
+  literalOf,
+  operandsBeside,
+  order,
+  patterns,
+  quoted,
+} from './cel-literals.ts'
 import { itemPaths, KINDS, type Kind, kindOf, type Paths, self } from './cel-paths.ts'
-import { DAYS, DECIMALS, INTEGERS, NUMBERS, TEXTS, TIMES } from './cel-values.ts'
-
-/** As CEL writes it. */
-function quoted(text: string): string {
-  return JSON.stringify(text)
-}
-
-function part(text: string, from: number, to: number): string {
-  return [...text].slice(from, to).join('')
-}
-
-const anyText = fc.oneof(
-  // Those that lie next to each other, or are in each other.
-  { weight: 4, arbitrary: fc.constantFrom('a', 'A', 'b', 'ab', '', '😀', '\uffff', '\u{10000}') },
-  { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
-  fc.tuple(fc.constantFrom(...TEXTS), fc.nat(2), fc.nat(3)).map(([text, from, to]) => part(text, from, to)),
-  fc.tuple(fc.constantFrom(...TEXTS), fc.constantFrom(...TEXTS)).map(([a, b]) => a + b),
-)
-
-/** Written so that it is whole to CEL where it is said to be, and a double otherwise. */
-function writeNumber(value: number, double = false): string {
-  const text = String(Object.is(value, -0) ? 0 : value)
-  return Number.isInteger(value) && !/[.e]/.test(text) && double ? `${text}.0` : text
-}
-
-const wholeNumber = fc
-  .tuple(fc.constantFrom(...INTEGERS), fc.constantFrom(-1, 0, 0, 0, 1))
-  .map(([value, by]) => (Number.isSafeInteger(value + by) ? value + by : value))
-const literalOf: Readonly<Record<Kind, Arbitrary<string>>> = {
-  text: anyText.map(quoted),
-  integer: anyNumber(),
-  number: anyNumber(),
-  'decimal 0': decimalLiteral(0),
-  'decimal 2': decimalLiteral(2),
-  'decimal 9': decimalLiteral(9),
-  date: fc.constantFrom(...DAYS).map(quoted),
-  datetime: fc.oneof(
-    fc.constantFrom(...TIMES).map(quoted),
-    fc.constantFrom(...TIMES).map((time) => `timestamp(${quoted(time)})`),
-    fc.constantFrom('timestamp("2026-01-01T02:00:00+02:00")', 'timestamp("2024-02-29T12:00:00.001Z")', 'now'),
-  ),
-}
-
-function anyNumber(): Arbitrary<string> {
-  return fc.oneof(
-    wholeNumber.map((value) => writeNumber(value)),
-    wholeNumber.map((value) => writeNumber(value, true)),
-    fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true)),
-    fc.constantFrom('0.5', '-0.5', '1.25', '-0.0', '1e300', '-1.7976931348623157e+308'),
-  )
-}
-
-/** In a text, or as a number that says the same. */
-function decimalLiteral(scale: number): Arbitrary<string> {
-  const known = fc.constantFrom(...(DECIMALS[scale] ?? []))
-  const exact = (text: string) =>
-    (/^-?\d+$/.test(text) || Number(text).toFixed(scale) === text) && text.length < 16
-  return fc.oneof(
-    known.map(quoted),
-    known.map((text) => (exact(text) ? writeNumber(Number(text)) : quoted(text))),
-    known.map((text) => (text.includes('.') ? quoted(text) : text)),
-  )
-}
-
-/**
- * Decimals as numbers: a text would be compared with another one as a text. Numbers with a point, integers without: what
- * they are is known to the evaluator by that alone.
- */
-function chosenLiterals(kind: Kind): Arbitrary<string> {
-  if (kind === 'integer') return wholeNumber.map((value) => writeNumber(value))
-  if (kind === 'number') return fc.constantFrom(...NUMBERS).map((value) => writeNumber(value, true))
-  return kind.startsWith('decimal') ? fc.constantFrom('-1', '0', '1', '2') : literalOf[kind]
-}
-
-/** Operands of arithmetic: literals beside integers, beside numbers and beside decimals. */
-const operandsBeside = {
-  integer: fc.constantFrom('0', '1', '2', '-3', '7', '9007199254740991', '-4503599627370496'),
-  number: fc.constantFrom('0', '2', '0.5', '-1.5', '1e100', '1e-100', '3.0'),
-  decimal: fc.constantFrom('0', '2', '0.5', '-1.25', '3', '"0.01"', '"-2.500"', '1e-9', '9007199254740991'),
-} as const
-
-/** With more digits than the values can have: only for what is not an equality. */
-const finer = fc.constantFrom(
-  '1.495',
-  '-0.005',
-  '1.4999999999',
-  '-1.5000000001',
-  '0.00000000001',
-  '1e-10',
-  '"1.505"',
-)
-const duration = fc.constantFrom('1ms', '1h', '1h30m', '24h', '8784h', '-1h', '0s', '876000h', '-876000h')
-const durations = duration.map((text) => `duration("${text}")`)
-const equality = fc.constantFrom('==', '!=')
-const order = fc.constantFrom('<', '<=', '>', '>=')
-const comparison = fc.oneof(equality, order)
-const extremes = fc.constantFrom('min', 'max')
-const patterns = ['^a', 'b$', '^$', '^.$', '[a-c]+', 'a|B', '^[^a]*$', '\\\\', '^.{2}$', '^😀', '%|_']
+import { TIMES } from './cel-values.ts'
 
 /** Names of items; each within the other has its own. */
 const NAMES = ['x', 'y']
@@ -136,6 +53,7 @@ class Expressions {
         this.#days(depth),
         this.#difference(depth),
         this.#numeric(depth),
+        this.#folded(),
         this.#paths('boolean'),
         fc.constantFrom('true', 'false', 'me == null', 'me.type == "admin"', '"user" != me.type'),
       ]
@@ -234,6 +152,28 @@ class Expressions {
         ...(kind === 'decimal' ? [rounded, inner.map((of) => `round(${of})`)] : []),
       )
     })
+  }
+
+  /** Texts without capitals and accents. What is written beside them is folded too. */
+  #folded(): Arbitrary<string> {
+    const paths = this.#scopes.flatMap(({ folds }) => folds)
+    if (paths.length === 0) return fc.constant('true')
+    const folded = fc.constantFrom(...paths).map((path) => `fold(${path})`)
+    const other = fc.oneof(
+      { weight: 2, arbitrary: anyText.map(quoted) },
+      folded,
+      anyText.map((text) => `fold(${quoted(text)})`),
+    )
+    const part = fc.constantFrom('startsWith', 'endsWith', 'contains')
+    return fc.oneof(
+      fc.tuple(folded, comparison, other).map((all) => all.join(' ')),
+      fc.tuple(other, comparison, folded).map((all) => all.join(' ')),
+      fc.tuple(folded, part, other).map(([of, name, inside]) => `${of}.${name}(${inside})`),
+      fc
+        .tuple(folded, fc.array(other, { minLength: 1, maxLength: 3 }))
+        .map(([of, list]) => `${of} in [${list}]`),
+      fc.tuple(folded, equality).map(([of, how]) => `${of} ${how} null`),
+    )
   }
 
   /** Numbers of any kinds, compared with each other. */

@@ -23,6 +23,8 @@ export interface Paths {
   readonly lists: readonly List[]
   /** Those that refer to an Entity. */
   readonly relations: readonly List[]
+  /** Texts of which there is `fold(…)`. */
+  readonly folds: readonly string[]
   /** All that may be null. */
   readonly places: readonly string[]
 }
@@ -57,6 +59,9 @@ function pathsOf(found: readonly Found[]): Paths {
     ),
     lists: found.flatMap(([path, field]) => (field.type === 'list' ? [{ path, items: field.items }] : [])),
     relations: found.flatMap(([path, field, away]) => relationsOf(path, field, away)),
+    folds: found.flatMap(([path, field]) =>
+      field.type === 'text' && (field.fold || field.sort) ? [path] : [],
+    ),
     places: found.map(([path]) => path),
   }
 }
@@ -130,6 +135,7 @@ export const sortable: readonly string[] = [
   ...[...all.lists, ...all.relations, own]
     .map(({ path }) => path)
     .flatMap((path) => (path.startsWith('me.') ? [] : [`size(${path})`])),
+  ...all.folds.map((path) => `fold(${path})`),
 ]
 
 export function itemPaths({ items, relation }: List, name: string): Paths {

@@ -28,7 +28,7 @@ const short = { optional: true, max: 20 } as const
 export const personFields = { name: text(optional), level: integer(optional) }
 
 export const cFields = {
-  name: text(optional),
+  name: text({ optional: true, fold: true }),
   count: integer(optional),
   price: decimal(optional),
   at: datetime(optional),
@@ -37,7 +37,7 @@ export const cFields = {
 }
 
 export const bFields = {
-  name: text(),
+  name: text({ fold: true }),
   day: date(optional),
   flag: boolean(optional),
   ratio: number(optional),
@@ -48,7 +48,7 @@ export const bFields = {
 
 /** What refers to the others. */
 const dFields = {
-  name: text(optional),
+  name: text({ optional: true, fold: true }),
   count: integer(optional),
   price: decimal(optional),
   flag: boolean(optional),
@@ -71,8 +71,8 @@ export const referring: Readonly<Record<string, Readonly<Record<string, readonly
 
 /** Every kind of field, there or not, by itself, in objects, in lists, and behind references. */
 export const rowFields = {
-  name: text(),
-  word: text(optional),
+  name: text({ fold: true }),
+  word: text({ optional: true, sort: 'fold' }),
   colour: choice(['Red', 'green', '%'], optional),
   mail: email(optional),
   site: url(optional),
@@ -114,7 +114,7 @@ export const rowFields = {
   ),
   inner: object(
     {
-      word: text(optional),
+      word: text({ optional: true, fold: true }),
       flag: boolean(optional),
       price: decimal(optional),
       deep: object({ count: integer(optional), tags: list(text(), short) }),

@@ -35,7 +35,9 @@ export type UniquePath<F, UserType> = PathsOf<F, SingleType> | LoginPath<UserTyp
 
 type SortPath<F, UserType> = UniquePath<F, UserType> | 'id' | 'version' | 'created_at' | 'updated_at'
 
-export type IndexPath<F, UserType> = SortPath<F, UserType> | `-${SortPath<F, UserType>}`
+type IndexKeyPath<F, UserType> = SortPath<F, UserType> | `fold(${PathsOf<F, 'text'>})`
+
+export type IndexPath<F, UserType> = IndexKeyPath<F, UserType> | `-${IndexKeyPath<F, UserType>}`
 
 /** The dot path of any field, objects included. */
 export type FieldPath<F, UserType> = FieldsIn<F> | LoginPath<UserType>

@@ -6,6 +6,7 @@ import { Mistake, parseCel, startingNames } from './cel/parse.ts'
 import type { Scope } from './cel/scope.ts'
 import { didYouMean } from './closest.ts'
 import { aSentence } from './fields/field.ts'
+import { unfoldedColumn } from './folded-column.ts'
 import { type EntityCheck, type EntityType, type Field, type Model, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
@@ -95,7 +96,7 @@ export function checkChecks(entities: Model['entities'], problems: Problems): vo
 /** The columns of the Entity itself that an expression reads. */
 export function columnsRead(expression: Expression, found: Set<string> = new Set()): Set<string> {
   const add = ({ root, hops, column }: Place) => {
-    if (root.of === 'self') found.add(hops[0]?.column ?? column)
+    if (root.of === 'self') found.add(hops[0]?.column ?? unfoldedColumn(column))
   }
   if ('place' in expression) add(expression.place)
   if ('list' in expression) add(expression.list.place)

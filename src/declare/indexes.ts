@@ -1,4 +1,5 @@
 import { didYouMean } from './closest.ts'
+import { foldedColumn, isFoldedColumn, unfoldedColumn } from './folded-column.ts'
 import { columnOf, type Field, type IndexKey, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 
@@ -21,9 +22,10 @@ export function resolveIndexes(
   }
   const seen = new Set<string>()
   return sets.map((set: readonly string[], at) => {
-    const keys = set.map(keyOf)
     const where = `${path}.index.${at}`
-    refuseUnfit(keys, fields, where, problems)
+    const asked = set.map(keyOf)
+    refuseUnfit(asked, fields, where, problems)
+    const keys = asked.map((key) => sortedKey(key, fields))
     const all = withId(
       keys,
       ({ column }) => column === 'id',
@@ -45,7 +47,17 @@ function isListOfTexts(set: unknown): boolean {
 
 function keyOf(text: string): IndexKey {
   const descending = text.startsWith('-')
-  return { column: descending ? text.slice(1) : text, descending }
+  const said = descending ? text.slice(1) : text
+  const [, folded] = /^fold\((.*)\)$/.exec(said) ?? []
+  return { column: folded === undefined ? said : foldedColumn(folded), descending }
+}
+
+/** A text that is sorted folded is indexed so too. */
+function sortedKey({ column, descending }: IndexKey, fields: readonly Field[]): IndexKey {
+  const sorts = [...walk(fields)].some(
+    (field) => field.path === column && field.kind === 'value' && field.sortsFolded,
+  )
+  return { column: sorts ? foldedColumn(column) : column, descending }
 }
 
 /** `id` has the direction of the last key, so that one index serves both directions. */
@@ -68,8 +80,15 @@ function refuseUnfit(
   const unfit = single
     .filter((f) => f.kind === 'links' || (f.kind === 'value' && (f.secret || f.column === 'json')))
     .map(columnOf)
+  const folded = single.filter((field) => field.kind === 'value' && field.fold).map(columnOf)
   for (const { column } of keys)
-    if (!known.includes(column))
+    if (isFoldedColumn(column)) {
+      const text = unfoldedColumn(column)
+      if (!known.includes(text))
+        problems.push([where, `"${text}" is not a value of this type${didYouMean(text, known)}`])
+      else if (!folded.includes(text))
+        problems.push([where, `has fold(${text}), which needs text({ fold: true })`])
+    } else if (!known.includes(column))
       problems.push([where, `"${column}" is not a value of this type${didYouMean(column, known)}`])
     else if (unfit.includes(column)) problems.push([where, `"${column}" is of a type that cannot be indexed`])
 }

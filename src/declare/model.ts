@@ -45,6 +45,9 @@ export interface ValueField extends Ruled {
   readonly unique: boolean
   /** Its words are found by `?search=`. */
   readonly search: boolean
+  /** Whether `fold(…)` of it is kept, and whether it is sorted by that. */
+  readonly fold: boolean
+  readonly sortsFolded: boolean
   /** Its old name. */
   readonly was: string | undefined
   readonly check: Check

@@ -168,6 +168,9 @@ function resolveValue(
   checkOptions(written, type.options, place.path, problems)
   if (place.inList && isRecord(written) && written.search === true)
     problems.push([`${place.path}.search`, 'cannot be used in a list: only single texts are searched'])
+  for (const option of ['fold', 'sort'] as const)
+    if (place.inList && isRecord(written) && written[option] !== undefined)
+      problems.push([`${place.path}.${option}`, 'cannot be used in a list: only single texts are folded'])
   if (problems.length > before) return undefined
   const conflict = type.conflict?.(declaration)
   if (conflict !== undefined) {
@@ -192,6 +195,8 @@ function providedProblem(value: ServerValue, field: ValueField, { inList }: Fiel
 interface ValueOptions extends FieldOptions {
   readonly unique?: boolean
   readonly search?: boolean
+  readonly fold?: boolean
+  readonly sort?: 'fold'
   readonly default?: unknown
   readonly scale?: number
   readonly item?: Field
@@ -221,6 +226,8 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     secret: declaration.type === 'secret' || declaration.type === 'password',
     unique: options.unique === true,
     search: options.search === true,
+    fold: options.fold === true || options.sort === 'fold',
+    sortsFolded: options.sort === 'fold',
     was: options.was,
     check,
     schema: type.schema(declaration),

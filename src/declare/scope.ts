@@ -1,5 +1,6 @@
 import type { ValueKind } from './cel/expression.ts'
 import type { Member, Members } from './cel/scope.ts'
+import { foldedColumn } from './folded-column.ts'
 import {
   columnOf,
   type EntityType,
@@ -149,7 +150,9 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
   if (field.secret) return undefined
   if (field.item !== undefined) return listMember(field, field.item, look, prefix)
   if (field.column === 'json') return { is: 'json', column }
-  return value(column, kindOf(field), field.scale, declaredChoices(field))
+  const one = value(column, kindOf(field), field.scale, declaredChoices(field))
+  if (!field.fold || prefix > 0 || one.is !== 'value') return one
+  return { ...one, folded: { column: foldedColumn(column), sorts: field.sortsFolded } }
 }
 
 /** Of a hidden Entity, only the id is known. */

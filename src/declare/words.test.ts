@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { keptWords, wordsOf } from './words.ts'
+import { foldText, keptWords, wordsOf } from './words.ts'
 
 const words = (text: string) => [...wordsOf(text)]
 
@@ -44,4 +44,12 @@ test('they are kept with a space on both sides, as many as fit', () => {
   const long = keptWords('wörter '.repeat(100_000))
   expect(Buffer.byteLength(long)).toBeLessThanOrEqual(60_000)
   expect(Buffer.byteLength(long)).toBeGreaterThan(59_000)
+})
+
+test('a folded text stays as it is when it is folded again, whatever character it has', () => {
+  expect(foldText('Straße CAFÉ Σίσυφος ﬁ Ⅷ İ ẞ Ångström')).toBe('strasse cafe σισυφοσ fi viii i ss angstrom')
+  for (let code = 1; code <= 0x10ffff; code++) {
+    const once = code >= 0xd800 && code <= 0xdfff ? '' : foldText(String.fromCodePoint(code))
+    if (foldText(once) !== once) throw new Error(`U+${code.toString(16)} is ${once}, then ${foldText(once)}`)
+  }
 })

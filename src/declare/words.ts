@@ -31,6 +31,14 @@ export function* wordsOf(text: string): Generator<string> {
     else yield cut(run)
 }
 
+/**
+ * A text without capitals and accents, as people compare and sort it. Folded again, it stays as it is: so the capital
+ * `ẞ`, which words have as `ß`, is `ss` here too.
+ */
+export function foldText(text: string): string {
+  return foldedWord(text).replaceAll('ß', 'ss')
+}
+
 /** Via upper case, so that `ß` is `ss`, and both forms of sigma are one. */
 function foldedWord(text: string): string {
   return text

@@ -150,6 +150,8 @@ function valueNotes(type: EntityType, field: ValueField): Content[] {
     ...(field.secret ? ['stored as a hash, never returned'] : []),
     ...(isUnique(type, field) ? [UNIQUE] : []),
     ...(field.search ? [html`searched by ${code('search')}`] : []),
+    ...(field.fold ? [html`filtered by ${code(`fold(${field.path})`)}`] : []),
+    ...(field.sortsFolded ? ['sorted without regard to capitals and accents'] : []),
     ...(field.example === undefined ? [] : [html`for example ${code(JSON.stringify(field.example))}`]),
   ]
 }

@@ -1,4 +1,5 @@
 import type { Check, ColumnKind, JsonSchema } from '../declare/fields/field.ts'
+import { foldedColumn } from '../declare/folded-column.ts'
 
 export interface Column {
   readonly name: string
@@ -26,7 +27,7 @@ export interface Column {
   readonly check?: Check
   /** Made from the value of another column: must still be so when it is declared again. */
   readonly derived?: { readonly from: string; by(value: string): string }
-  /** Holds the words of the text in another column, as they are searched: can be made anew from it at any time. */
+  /** Made from the text in another column: its words, as they are searched, or the text folded. Can be made anew from it at any time. */
   readonly words?: { readonly of: string; cut?(text: string): string }
   /** The value that rows which are already there get, when the column is new; not yet encoded. */
   readonly fill?: unknown
@@ -71,4 +72,9 @@ export function pathOf({ name, references }: Column): string {
 /** The column that holds the words of another: no dot path ends like this, and both are renamed alike. */
 export function wordsColumn(path: string): string {
   return `${path}~`
+}
+
+/** Whether a column is made from the text of another. */
+export function isMadeFrom(path: string, column: string): boolean {
+  return column === wordsColumn(path) || column === foldedColumn(path)
 }

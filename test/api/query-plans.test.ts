@@ -39,9 +39,14 @@ const declaration = withAdmins({
   }),
   // Own ones, or those of one's company.
   tickets: entity({
-    fields: { owner: ref('users'), company: ref('companies'), code: text() },
+    fields: {
+      owner: ref('users'),
+      company: ref('companies'),
+      code: text(),
+      label: text({ sort: 'fold' }),
+    },
     access: { read: 'owner.id == me.id || company.id == me.company.id' },
-    index: [['code']],
+    index: [['code'], ['label']],
   }),
   projects: entity({
     fields: { name: text(), members: list(ref('users'), { default: [] }) },
@@ -98,6 +103,8 @@ onEveryStoreByHand('plans of queries', (store) => {
       'company.id': `1 + i % ${COMPANIES}`,
       'owner.id': `1 + i % ${USERS}`,
       code: "'code ' || i",
+      label: "'Étage ' || i",
+      'label^': "'etage ' || i",
     })
     const members = `'[{"id":' || (1 + i % ${USERS}) || '},{"id":' || (1 + (i * 7 + 1) % ${USERS}) || '}]'`
     await fill('projects', PROJECTS, {
@@ -185,6 +192,9 @@ onEveryStoreByHand('plans of queries', (store) => {
       '/api/visits/?filter=room.title == "Room 6"': /visits:room.id\+id:index/,
       '/api/visits/?filter=room.title == "Room 6"&count=1': /visits:room.id\+id:index/,
       '/api/visits/?filter=room.title in ["Room 6", "Room 7"]&sort=-starts_at': /visits:room.id\+id:index/,
+      '/api/tickets/?filter=fold(label) == "ETAGE 6"': /tickets:label\^:sort/,
+      '/api/tickets/?filter=fold(label) in ["etage 6", "Étage 7"]': /tickets:label\^:sort/,
+      '/api/tickets/?filter=fold(label).startsWith("étage 123")&sort=label': /tickets:label\^:sort/,
       '/api/projects/?filter=5 in members': /projects.members:target\+source:index/,
       '/api/tasks/?filter=5 in project.members': /tasks:project.id\+id:index/,
       '/api/visits/summary/?group=status&count=1&owner.id=5': /visits:owner.id\+id:index/,

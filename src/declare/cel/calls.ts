@@ -1,8 +1,17 @@
 import { parseInstant } from '../fields/time.ts'
+import { foldText } from '../words.ts'
 import { expression, test } from './compare.ts'
-import { crossedTo, type Expression, type ListPlace, linkRowsOf, referrersOf, unknown } from './expression.ts'
+import {
+  crossedTo,
+  type Expression,
+  foldedValue,
+  type ListPlace,
+  linkRowsOf,
+  referrersOf,
+  unknown,
+} from './expression.ts'
 import type { CelCall, Found, Reader } from './found.ts'
-import { parseDuration } from './literal.ts'
+import { isFolded, parseDuration } from './literal.ts'
 import { absCall, extremeCall, roundCall } from './number-calls.ts'
 import type { Node } from './parse.ts'
 import { normalPattern } from './pattern.ts'
@@ -36,6 +45,7 @@ const functions: Readonly<Record<string, Understand>> = {
       : matchesCall(reader, node, of, pattern),
   min: (reader, one) => extremeCall(reader, one, 'min'),
   max: (reader, one) => extremeCall(reader, one, 'max'),
+  fold,
   round: roundCall,
   abs: absCall,
 }
@@ -91,10 +101,13 @@ function size(reader: Reader, node: Node, of: Node): Found {
 }
 
 /** The text that a method is called on; undefined for one that is not there. */
-function subject(reader: Reader, node: Node, of: Node): Expression | undefined {
+function subject(reader: Reader, node: Node, of: Node, beside?: Expression): Expression | undefined {
   const found = reader.find(of)
   if (found.is === 'nothing') return undefined
-  if (found.is === 'literal' && typeof found.given === 'string') return reader.literal('text', 0, found.given)
+  if (found.is === 'literal' && typeof found.given === 'string') {
+    const folds = beside !== undefined && isFolded(beside)
+    return reader.literal('text', 0, folds ? foldText(found.given) : found.given)
+  }
   const one = expression(reader, of, found)
   return one.kind === 'text' ? one : reader.fail(node, 'needs a text before the dot')
 }
@@ -105,7 +118,7 @@ function part(
   op: 'startsWith' | 'endsWith' | 'contains',
 ): Found {
   const of = subject(reader, node, receiver ?? node)
-  const inside = subject(reader, node, only(reader, node, args))
+  const inside = subject(reader, node, only(reader, node, args), of)
   if (of === undefined || inside === undefined) return { is: 'expression', of: unknown }
   return { is: 'expression', of: { op, kind: 'boolean', text: of, part: inside } }
 }
@@ -114,6 +127,21 @@ function lower(reader: Reader, node: Node, of: Node): Found {
   const one = subject(reader, node, of)
   if (one === undefined) return { is: 'nothing', candidates: [] }
   return { is: 'expression', of: { op: 'lower', kind: 'text', of: one } }
+}
+
+/** `fold(title)`, without capitals and accents; only of what is kept so, since databases do not fold alike. */
+function fold(reader: Reader, { node, args }: CelCall): Found {
+  const of = only(reader, node, args)
+  const found = reader.find(of)
+  if (found.is === 'nothing') return { is: 'nothing', candidates: [] }
+  if (found.is === 'literal' && typeof found.given === 'string')
+    return { is: 'literal', given: foldText(found.given) }
+  if (found.is !== 'expression' || found.of.op !== 'value' || found.of.kind !== 'text')
+    return reader.fail(of, 'needs a single text field in fold()')
+  const folded = foldedValue(found.of)
+  return folded === undefined
+    ? reader.fail(of, 'needs a field that is declared with text({ fold: true }) in fold()')
+    : { is: 'expression', of: folded }
 }
 
 function matchesCall(reader: Reader, node: Node, of: Node, pattern: Node): Found {

@@ -44,12 +44,17 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
   }
 }
 
-/** `size(…)` of a dot path, as in a sort; undefined if it has no size. */
-export function sizeAt(text: string, scope: Scope): Extract<Expression, { op: 'size' }> | undefined {
-  if (!/^size\([A-Za-z_]\w*(\.[A-Za-z_]\w*)*\)$/.test(text)) return undefined
+/** `size(…)` or `fold(…)` of a dot path, as in a sort; undefined if there is no such value. */
+export function callAt(
+  text: string,
+  scope: Scope,
+): Extract<Expression, { op: 'size' | 'value' }> | undefined {
+  if (!/^(size|fold)\([A-Za-z_]\w*(\.[A-Za-z_]\w*)*\)$/.test(text)) return undefined
   try {
     const found = new OneReader(text, { ...scope, me: null, anybody: [] }).find(parseCel(text))
-    return found.is === 'expression' && found.of.op === 'size' ? found.of : undefined
+    return found.is === 'expression' && (found.of.op === 'size' || found.of.op === 'value')
+      ? found.of
+      : undefined
   } catch (error) {
     if (error instanceof Mistake) return undefined
     throw error

@@ -1,4 +1,5 @@
 import type { ColumnKind } from '../fields/field.ts'
+import { isFoldedColumn } from '../folded-column.ts'
 
 /** The kinds of single values that an expression deals with. */
 export type ValueKind = Exclude<ColumnKind, 'json' | 'presence'>
@@ -109,6 +110,8 @@ export type Expression =
       readonly place: Place
       /** Of an id: the type whose Entities it counts. Ids of two types have nothing to do with each other. */
       readonly entity?: string | undefined
+      /** Of a text: the column that holds it folded, if there is one, and whether it is sorted by that. */
+      readonly folded?: { readonly column: string; readonly sorts: boolean } | undefined
     }
   | { readonly op: 'shift'; readonly kind: 'datetime'; readonly of: Expression; readonly by: number }
   | { readonly op: 'size'; readonly kind: 'integer'; readonly of: Expression | ListPlace }
@@ -194,6 +197,20 @@ export type NumberExpression =
     }
 
 export type Literal = Extract<Expression, { op: 'literal' }>
+
+export type FieldValue = Extract<Expression, { op: 'value' }>
+
+/** The same value without capitals and accents; undefined where that is not kept. */
+export function foldedValue({ folded, ...value }: FieldValue): FieldValue | undefined {
+  return folded === undefined ? undefined : { ...value, place: { ...value.place, column: folded.column } }
+}
+
+/** Whether an expression uses a folded text of the Entity itself. */
+export function asksFolded(expression: Expression): boolean {
+  const place = 'place' in expression ? expression.place : undefined
+  if (place?.root.of === 'self' && place.hops.length === 0 && isFoldedColumn(place.column)) return true
+  return operandsOf(expression).some(asksFolded)
+}
 
 /** Expressions that are a value; all others are a condition. */
 export type ValueExpression = Extract<

@@ -2,6 +2,8 @@ import { didYouMean } from '../closest.ts'
 import { formatDecimal, parseDecimal, SCALE_MAX } from '../fields/number.ts'
 import { isStorable } from '../fields/text.ts'
 import { isDate, parseInstant } from '../fields/time.ts'
+import { isFoldedColumn } from '../folded-column.ts'
+import { foldText } from '../words.ts'
 import { type Comparison, type Expression, scaleOf, type ValueKind } from './expression.ts'
 
 /** A literal as it was written: what it is depends on what it is compared with. */
@@ -47,7 +49,7 @@ export function against(
       if (!isStorable(given)) return 'has a character that no text can have'
       if (choices !== undefined && !choices.includes(given))
         return `"${given}" is not one of its values${didYouMean(given, choices)}`
-      return plain(given)
+      return plain(isFolded(target) ? foldText(given) : given)
     case 'integer':
     case 'reference':
       if (typeof given === 'number') return plain(given, 'number')
@@ -71,6 +73,11 @@ export function against(
     }
   }
   return `must be ${names[kind]}`
+}
+
+/** Whether an expression is a folded text. A literal beside it is folded too: otherwise it could never be equal. */
+export function isFolded(expression: Expression): boolean {
+  return expression.op === 'value' && isFoldedColumn(expression.place.column)
 }
 
 export const BEYOND = 'is beyond 2^53'

@@ -12,8 +12,8 @@ export function foundMember(root: Root, hops: Place['hops'], member: Member, out
   const at = (column: string): Place => ({ root, hops, column })
   switch (member.is) {
     case 'value': {
-      const { kind, scale, column, entity, choices } = member
-      return is({ op: 'value', kind, scale, entity, place: at(column) }, choices)
+      const { kind, scale, column, entity, folded, choices } = member
+      return is({ op: 'value', kind, scale, entity, folded, place: at(column) }, choices)
     }
     case 'object': {
       const there = member.column === undefined ? outer : at(member.column)

@@ -1,5 +1,10 @@
 import type { LinkRows, Referrers, ValueKind } from './expression.ts'
 
+export interface Folded {
+  readonly column: string
+  readonly sorts: boolean
+}
+
 /** What a name of a type stands for. */
 export type Member =
   | {
@@ -11,6 +16,8 @@ export type Member =
       readonly choices: readonly string[] | undefined
       /** Of an id: the type whose Entities it counts. */
       readonly entity?: string | undefined
+      /** Of a text: the column that holds it folded, if there is one, and whether it is sorted by that. */
+      readonly folded?: Folded | undefined
     }
   /** `column` says whether it is there; none where it always is. */
   | { readonly is: 'object'; readonly column: string | undefined; readonly members: Members }

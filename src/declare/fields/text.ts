@@ -23,6 +23,10 @@ export interface TextOptions extends FieldOptions {
   readonly unique?: boolean
   /** Its words are found by `?search=`. */
   readonly search?: boolean
+  /** `fold(…)` of it, without capitals and accents, can be used in rules, filters and indexes. */
+  readonly fold?: boolean
+  /** `'fold'`: sorted without regard to capitals and accents, as people sort. Includes `fold`. */
+  readonly sort?: 'fold'
   readonly default?: string | CelValue
 }
 export interface AddressOptions extends FieldOptions {
@@ -91,11 +95,22 @@ function expressionOf(pattern: string): RE2JS {
 /** The options of all kinds of text. */
 const ofTexts = { unique: aBoolean, search: aBoolean, default: aValue }
 
+const aSort: OptionCheck = (value) =>
+  value === 'fold' ? undefined : "must be 'fold', for a sort without regard to capitals and accents"
+
 const countOfCharacters = (count: number) => (count === 1 ? '1 character' : `${count} characters`)
 
 export const textType: FieldType<TextDeclaration> = {
   column: 'text',
-  options: { ...common, min: aCount, max: aCount, pattern: aPattern, ...ofTexts },
+  options: {
+    ...common,
+    min: aCount,
+    max: aCount,
+    pattern: aPattern,
+    fold: aBoolean,
+    sort: aSort,
+    ...ofTexts,
+  },
   conflict: minAboveMax,
   check({ min = 0, max = Number.POSITIVE_INFINITY, pattern }) {
     const matches = pattern === undefined ? undefined : expressionOf(pattern)

@@ -1,7 +1,13 @@
 import { budget } from '../../budget.ts'
-import { sizeAt, understand, valueNamed } from '../../declare/cel/check.ts'
+import { callAt, understand, valueNamed } from '../../declare/cel/check.ts'
 import { refuseCostly } from '../../declare/cel/cost.ts'
-import { asksReferrers, type Expression, operandsOf } from '../../declare/cel/expression.ts'
+import {
+  asksFolded,
+  asksReferrers,
+  type Expression,
+  foldedValue,
+  operandsOf,
+} from '../../declare/cel/expression.ts'
 import { hintAt } from '../../declare/cel/hint.ts'
 import { Mistake } from '../../declare/cel/parse.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
@@ -29,7 +35,7 @@ export interface Filters {
   equality(equality: Equality, errors: Errors, besides?: readonly string[]): Filter | undefined
   /** The value at a dot path; undefined if there is none that can be compared. */
   comparable(path: string): Comparable | undefined
-  /** The same, or a size: `size(tasks)`. */
+  /** The same, or what a function makes of it: `size(tasks)`, `fold(title)`. */
   sortable(path: string): Sortable | undefined
   /** A hint for a dot path that names no such value, as the end of a sentence. */
   hint(path: string): string
@@ -60,10 +66,11 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
   const known = new ShapeCache<Filter | Mistake>()
   const comparables = new ShapeCache<Comparable | null>()
   const comparable = (path: string) => comparables.of(path, () => comparableAt(path, scope)) ?? undefined
-  const sizes = new ShapeCache<Sortable | null>()
+  const sortables = new ShapeCache<Sortable | null>()
   return {
     comparable,
-    sortable: (path) => comparable(path) ?? sizes.of(path, () => sizeOf(path, scope)) ?? undefined,
+    sortable: (path) =>
+      sortables.of(path, () => sortableOf(comparable(path)) ?? callOf(path, scope)) ?? undefined,
     parse(text, errors, { past = false, at = 0 } = {}) {
       const first = at === 0 ? 0 : LITERALS * (at + 1)
       const found = known.of(`${first} ${text}`, () =>
@@ -96,9 +103,15 @@ function comparableAt(path: string, scope: Scope): Comparable | null {
   return { path, kind, scale, choices: found.choices, value: found.of }
 }
 
-function sizeOf(path: string, scope: Scope): Sortable | null {
-  const value = sizeAt(path, scope)
-  return value === undefined ? null : { path, kind: 'integer', scale: 0, value }
+/** A text may be sorted folded. */
+function sortableOf(one: Comparable | undefined): Sortable | undefined {
+  const folded = one?.value.folded?.sorts ? foldedValue(one.value) : undefined
+  return one === undefined || folded === undefined ? one : { ...one, value: folded }
+}
+
+function callOf(path: string, scope: Scope): Sortable | null {
+  const value = callAt(path, scope)
+  return value === undefined ? null : { path, kind: value.kind, scale: 0, value }
 }
 
 function equals({ value: left, kind, scale }: Comparable, value: unknown, at: number): Expression {
@@ -112,6 +125,8 @@ export const NOT_OF_THE_PAST = 'uses referrers, which cannot be combined with at
 /** Over the past, a filter costs more and cannot use referrers. */
 function unlessCostly(filter: Filter): Filter | Mistake {
   if (asksReferrers(filter.expression)) return new Mistake(NOT_OF_THE_PAST)
+  if (asksFolded(filter.expression))
+    return new Mistake('uses fold(), which cannot be combined with at: folded texts of the past are not kept')
   return unlessMistaken(() => {
     refuseCostly(filter.expression, budget.filterItems, false)
     return filter

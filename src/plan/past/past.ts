@@ -1,5 +1,6 @@
 import type { ColumnKind } from '../../declare/fields/field.ts'
-import type { EntityType } from '../../declare/model.ts'
+import { foldedColumn } from '../../declare/folded-column.ts'
+import { type EntityType, walk } from '../../declare/model.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
@@ -26,9 +27,15 @@ export function tableAsOf(type: EntityType, dialect: Dialect, steps: readonly Mi
     ...Object.entries(own).map(([name, kind]) => ({ name, kind, scale: 0 })),
     ...bodyColumns(type.fields).filter(({ secret }) => !secret),
   ].map((column) => sql`, ${valueAsOf(column, dialect, steps)} AS ${id(column.name)}`)
+  // The journal has no folded texts, so those of the past are missing.
+  const folded = [...walk(type.fields)].flatMap((field) =>
+    field.kind === 'value' && field.fold
+      ? [sql`, ${dialect.literal(sql`NULL`, 'text')} AS ${id(foldedColumn(field.path))}`]
+      : [],
+  )
   const before = (alias: Sql) =>
     sql`${alias}."entity" = ${word(type.name)} AND ${alias}."entity_id" = e."id" AND ${alias}."at" <= ${time}`
-  return sql`(SELECT e."id" AS "id"${join(columns, sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
+  return sql`(SELECT e."id" AS "id"${join([...columns, ...folded], sql``)}, CASE WHEN ${deleted} IS NOT NULL THEN '' END AS "deletion"
     FROM ${dialect.withNewest(sql`${id(type.name)} e`, JOURNAL, before)}
     WHERE (e."created_at" <= ${time} OR ${time} <= ${timesAhead(dialect)}) AND ${data} IS NOT NULL)`
 }

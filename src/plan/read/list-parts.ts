@@ -1,4 +1,5 @@
 import { type Expression, referrersOf } from '../../declare/cel/expression.ts'
+import { unfoldedColumn } from '../../declare/folded-column.ts'
 import type { EntityType, Field } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
@@ -71,9 +72,9 @@ export class ListParts {
     return { ...rowOf(this.type), stored: at === undefined }
   }
 
-  value(by: Sortable, at: string | undefined): Sql {
-    const value = this.access.conditions.value(by.value, this.rowSource(at))
-    return by.period === undefined ? value : this.dialect.periodStart(value, by.period)
+  value({ value: of, period }: Sortable, at: string | undefined): Sql {
+    const value = this.access.conditions.value(at === undefined ? of : unfolded(of), this.rowSource(at))
+    return period === undefined ? value : this.dialect.periodStart(value, period)
   }
 
   /** The JSON of a row. In the trash it says how the row came there. */
@@ -182,6 +183,12 @@ export function isById({ sort }: PageQuery): boolean {
 function isCount({ by: { value } }: SortKey): boolean {
   if (value.op !== 'size' || 'op' in value.of) return false
   return referrersOf(value.of) !== undefined && value.of.place.hops.length === 0
+}
+
+/** Folded texts of the past are not kept, so there texts are sorted as they are. */
+function unfolded(value: Sortable['value']): Sortable['value'] {
+  if (value.op !== 'value' || value.place.hops.length > 0) return value
+  return { ...value, place: { ...value.place, column: unfoldedColumn(value.place.column) } }
 }
 
 function present(conditions: readonly (Sql | undefined)[]): Sql[] {

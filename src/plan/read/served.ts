@@ -1,4 +1,5 @@
 import type { Expression } from '../../declare/cel/expression.ts'
+import { foldedColumn } from '../../declare/folded-column.ts'
 import type { EntityType, IndexKey } from '../../declare/model.ts'
 import { bodyColumns } from '../tables/columns.ts'
 
@@ -46,5 +47,6 @@ export function neverEmpty(type: EntityType, always: (path: string) => boolean):
   const fields = bodyColumns(type.fields).filter(
     ({ field, within }) => !field.optional && within === undefined && always(field.path),
   )
-  return new Set(['id', 'version', 'created_at', 'updated_at', ...fields.map(({ name }) => name)])
+  const names = fields.flatMap(({ name }) => [name, foldedColumn(name)])
+  return new Set(['id', 'version', 'created_at', 'updated_at', ...names])
 }

@@ -1,8 +1,9 @@
 import type { ColumnKind } from '../../declare/fields/field.ts'
+import { foldedColumn } from '../../declare/folded-column.ts'
 import { columnOf, type Field } from '../../declare/model.ts'
 import { ownValues } from '../../declare/scope.ts'
 import type { Values } from '../../declare/values.ts'
-import { keptWords } from '../../declare/words.ts'
+import { foldText, keptWords } from '../../declare/words.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { wordsColumn } from '../../store/tables.ts'
@@ -16,8 +17,22 @@ export interface BodyColumn {
   /** The optional object that it is in, if any: the innermost one. */
   readonly within: string | undefined
   readonly secret: boolean
-  /** The column that holds its words, if it is searched: set by whatever sets this one. */
-  readonly words: string | undefined
+  /** The columns that are made from its text, as its words are if it is searched: set by whatever sets this one. */
+  readonly made: readonly MadeColumn[]
+}
+
+/** A column that is made from the text of another. */
+export interface MadeColumn {
+  readonly name: string
+  by(text: string): string
+}
+
+function madeFrom(field: Field): readonly MadeColumn[] {
+  if (field.kind !== 'value') return []
+  return [
+    ...(field.search ? [{ name: wordsColumn(field.path), by: keptWords }] : []),
+    ...(field.fold ? [{ name: foldedColumn(field.path), by: foldText }] : []),
+  ]
 }
 
 export function bodyColumns(fields: readonly Field[], within?: string): BodyColumn[] {
@@ -32,16 +47,16 @@ export function bodyColumns(fields: readonly Field[], within?: string): BodyColu
           field,
           within,
           secret: field.secret,
-          words: field.search ? wordsColumn(name) : undefined,
+          made: madeFrom(field),
         },
       ]
     if (field.kind === 'reference')
-      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, words: undefined }]
+      return [{ name, kind: 'reference', scale: 0, field, within, secret: false, made: [] }]
     if (field.kind === 'links')
-      return [{ name, kind: 'json', scale: 0, field, within, secret: false, words: undefined }]
+      return [{ name, kind: 'json', scale: 0, field, within, secret: false, made: [] }]
     if (!field.optional) return bodyColumns(field.fields, within)
     return [
-      { name, kind: 'presence', scale: 0, field, within, secret: false, words: undefined },
+      { name, kind: 'presence', scale: 0, field, within, secret: false, made: [] },
       ...bodyColumns(field.fields, name),
     ]
   })
@@ -70,14 +85,14 @@ function bindField(field: Field, dialect: Dialect): (value: unknown, params: Par
   if (field.kind === 'value' || field.kind === 'links') {
     const encode =
       field.kind === 'links' ? dialect.encode('json', 0) : dialect.encode(field.column, field.scale)
+    const made = madeFrom(field)
     return (value, params) => {
       params[column] = isNothing(value) ? null : encode(value)
-      if (field.kind === 'value' && field.search)
-        params[wordsColumn(column)] = isNothing(value) ? null : keptWords(String(value))
+      for (const { name, by } of made) params[name] = isNothing(value) ? null : by(String(value))
     }
   }
   const bindInner = compileBinder(field.fields, dialect)
-  const inner = bodyColumns(field.fields).flatMap(({ name, words = [] }) => [name].concat(words))
+  const inner = bodyColumns(field.fields).flatMap(({ name, made }) => [name, ...made.map((one) => one.name)])
   return (value, params) => {
     if (field.optional) params[column] = isNothing(value) ? null : 1
     if (isNothing(value)) for (const name of inner) params[name] = null

@@ -9,9 +9,8 @@ import {
   walk,
 } from '../../declare/model.ts'
 import { checkOf, defaultOf, isRequired } from '../../declare/values.ts'
-import { keptWords } from '../../declare/words.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
-import { type Column, type Index, pathOf, type Table } from '../../store/tables.ts'
+import { type Column, type Index, pathOf, type Table, wordsColumn } from '../../store/tables.ts'
 import { bodyColumns } from './columns.ts'
 import type { Legacy } from './graph.ts'
 
@@ -23,7 +22,7 @@ export const TOKEN_EPOCH = 'token_epoch'
 export function tablesOf(model: Model): Table[] {
   return [...model.entities.values()].map((type) => ({
     name: type.name,
-    columns: [...columnsOf(type), ...wordColumns(type), ...(type.login === undefined ? [] : loginColumns)],
+    columns: [...columnsOf(type), ...madeColumns(type), ...(type.login === undefined ? [] : loginColumns)],
     indexes: indexesOf(type),
     ...(type.checks.length > 0 && { checks: type.checks }),
     renames: renamesOf(type),
@@ -75,15 +74,15 @@ function linksColumn(field: LinksField): Partial<Column> {
   }
 }
 
-function wordColumns(type: EntityType): Column[] {
-  return bodyColumns(type.fields).flatMap(({ name, words }) =>
-    words === undefined ? [] : [{ name: words, kind: 'text', words: { of: name, cut: keptWords } }],
+function madeColumns(type: EntityType): Column[] {
+  return bodyColumns(type.fields).flatMap(({ name: of, made }) =>
+    made.map(({ name, by }): Column => ({ name, kind: 'text', words: { of, cut: by } })),
   )
 }
 
 /** Columns that are made from those of a body, and are set along with them. */
 export function columnsBeside(type: EntityType): string[] {
-  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...wordColumns(type).map(({ name }) => name)]
+  return [...(type.login === undefined ? [] : [EMAIL_KEY]), ...madeColumns(type).map(({ name }) => name)]
 }
 
 /** What a database has from former declarations. */
@@ -136,7 +135,9 @@ function indexesOf(type: EntityType): Index[] {
     unique: false,
     descending: keys.map(({ descending }) => descending),
   }))
-  const searched = wordColumns(type).map(({ name }) => name)
+  const searched = madeColumns(type)
+    .filter(({ name, words }) => words !== undefined && wordsColumn(words.of) === name)
+    .map(({ name }) => name)
   const search = searched.length === 0 ? [] : [{ columns: searched, unique: false, search: true }]
   return [...uniques, ...references, ...sorts, ...search]
 }

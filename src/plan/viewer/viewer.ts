@@ -2,6 +2,7 @@ import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import { allTrue } from '../../declare/cel/fold.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
 import { type Action, actions } from '../../declare/define.ts'
+import { unfoldedColumn } from '../../declare/folded-column.ts'
 import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
 import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
 import { idOnly, membersOf, type Visibility } from '../../declare/scope.ts'
@@ -113,9 +114,10 @@ export function columnRule(viewer: Viewer, type: EntityType, column: string): Ex
   return field === undefined ? yes : viewer.mayField(type, field.path, 'read')
 }
 
-/** The field whose rules apply to a column. The key of an e-mail follows the rules of the e-mail. */
+/** The field whose rules apply to a column: those of the text that it is made from, as the key of an e-mail is. */
 export function fieldOf(type: EntityType, column: string): Field | undefined {
-  return fieldIn(type, type.login !== undefined && column === EMAIL_KEY ? 'email' : column)
+  const isKey = type.login !== undefined && column === EMAIL_KEY
+  return fieldIn(type, isKey ? 'email' : unfoldedColumn(column))
 }
 
 /** The viewers of a Model, by actor. */

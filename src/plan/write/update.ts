@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../../declare/fields/field.ts'
+import { unfoldedColumn } from '../../declare/folded-column.ts'
 import type { EntityType } from '../../declare/model.ts'
 import { defaultOf, isRequired } from '../../declare/values.ts'
-import { keptWords } from '../../declare/words.ts'
 import type { Dialect, Params } from '../../store/dialect.ts'
 import { and, id, join, param, type Sql, sql } from '../../store/sql.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
@@ -35,7 +35,7 @@ export function updateSql(
   const merged = partial ? untouched : []
   const sets = [
     ...sent.map((column) => sql`${id(column.name)} = ${boundOf(column)}`),
-    ...sent.flatMap(({ words }) => (words === undefined ? [] : [sql`${id(words)} = ${param(words)}`])),
+    ...sent.flatMap(({ made }) => made.map(({ name }) => sql`${id(name)} = ${param(name)}`)),
     ...merged.filter(({ field }) => !isRequired(field)).flatMap(fillWhenNew),
     ...(type.login !== undefined && names.has('email') ? [sql`${id(EMAIL_KEY)} = ${param(EMAIL_KEY)}`] : []),
     ...(type.login !== undefined && names.has('password')
@@ -60,9 +60,10 @@ export function updateSql(
 export function updatedRow({ type, columns, sent, partial }: Update, dialect: Dialect): RowSource {
   const names = new Set(sent.map(({ name }) => name))
   const next = (name: string) => {
-    const column = columns.find((one) => one.name === name)
+    // What is made from a text changes with it.
+    const column = columns.find((one) => one.name === unfoldedColumn(name))
     if (column === undefined) return sql`t.${id(name)}`
-    if (names.has(name)) return dialect.literal(boundOf(column), column.kind)
+    if (names.has(column.name)) return dialect.literal(param(name, column.kind), column.kind)
     return partial && column.within !== undefined && names.has(column.within) && !isRequired(column.field)
       ? filled(name, column.kind, column.within)
       : sql`t.${id(name)}`
@@ -71,9 +72,9 @@ export function updatedRow({ type, columns, sent, partial }: Update, dialect: Di
 }
 
 /** Merging into an optional object that is null creates it: keys that were not sent get their default or null. */
-function fillWhenNew({ name, kind, within, words }: BodyColumn): Sql[] {
+function fillWhenNew({ name, kind, within, made }: BodyColumn): Sql[] {
   const fill = (column: string, as: ColumnKind) => sql`${id(column)} = ${filled(column, as, within)}`
-  return [fill(name, kind), ...(words === undefined ? [] : [fill(words, 'text')])]
+  return [fill(name, kind), ...made.map((one) => fill(one.name, 'text'))]
 }
 
 function filled(name: string, kind: ColumnKind, within: string | undefined): Sql {
@@ -92,12 +93,11 @@ const defaultName = (name: string) => `$default ${name}`
 /** The defaults of fields in optional objects, as parameters. */
 export function defaultParams(columns: readonly BodyColumn[], dialect: Dialect): Params {
   const params: Params = {}
-  for (const { name, kind, scale, field, within, words } of columns) {
+  for (const { name, kind, scale, field, within, made } of columns) {
     if (within === undefined) continue
     const value = defaultOf(field)
     params[defaultName(name)] = value === undefined ? null : dialect.encode(kind, scale)(value)
-    if (words !== undefined)
-      params[defaultName(words)] = value === undefined ? null : keptWords(String(value))
+    for (const one of made) params[defaultName(one.name)] = value === undefined ? null : one.by(String(value))
   }
   return params
 }

@@ -1,5 +1,6 @@
 import { emailKey } from '../../declare/email-key.ts'
-import { keptWords } from '../../declare/words.ts'
+import { foldedColumn } from '../../declare/folded-column.ts'
+import { foldText, keptWords } from '../../declare/words.ts'
 import { PageSize } from '../page-size.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import { type Column, pathOf, type Table } from '../tables.ts'
@@ -100,17 +101,17 @@ function isJournalled({ secret, words, derived, name }: Column): boolean {
   return !secret && words === undefined && derived === undefined && name !== 'token_epoch'
 }
 
-/** Search words and the key of an e-mail: made from the text beside them. */
+/** Search words, folded texts and the key of an e-mail: made from the text beside them. */
 function compareMade(where: string, table: Table, held: ReadonlyMap<string, unknown>): Finding[] {
   return table.columns.flatMap(({ name, words, derived }): Finding[] => {
     const of = words?.of ?? derived?.from
     if (of === undefined) return []
     const text = held.get(of)
-    const made =
-      text === null || text === undefined ? null : words ? keptWords(String(text)) : emailKey(String(text))
-    return made === held.get(name)
-      ? []
-      : [{ kind: 'words', where, what: `has ${words ? 'search words' : 'a key'} that do not fit its ${of}` }]
+    const isFolded = foldedColumn(of) === name
+    const by = isFolded ? foldText : words ? keptWords : emailKey
+    const made = text === null || text === undefined ? null : by(String(text))
+    const what = isFolded ? 'a folded text that does' : words ? 'search words that do' : 'a key that does'
+    return made === held.get(name) ? [] : [{ kind: 'words', where, what: `has ${what} not fit its ${of}` }]
   })
 }
 

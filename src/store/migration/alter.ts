@@ -1,3 +1,4 @@
+import { foldedColumn } from '../../declare/folded-column.ts'
 import { countOf } from '../../declare/one-of.ts'
 import type { Column, Table } from '../tables.ts'
 import { alterIndexes } from './alter-indexes.ts'
@@ -40,7 +41,7 @@ function draftChecks({ old, table, draft }: Altering): void {
   }
 }
 
-/** Words are made from texts that are there: they come and go with the wish to search them. */
+/** Words and folded texts are made from texts that are there: they come and go with the wish to search or fold them. */
 function alterWords({ old, table, draft }: Altering): void {
   const filled = (path: string) =>
     draft.changes.some(
@@ -56,7 +57,10 @@ function alterWords({ old, table, draft }: Altering): void {
     if (former === undefined) {
       draft.additive = false
       draft.do({ kind: 'add column', table, column, rows: 0 })
-      draft.safe(`${table.name}.${words.of}`, 'is searched now')
+      draft.safe(
+        `${table.name}.${words.of}`,
+        foldedColumn(words.of) === column.name ? 'is folded now' : 'is searched now',
+      )
     }
     if (former === undefined || former.aside || filled(words.of))
       draft.do({ kind: 'fill words', table, column })
@@ -67,7 +71,7 @@ function alterWords({ old, table, draft }: Altering): void {
     draft.do(
       { kind: 'drop column', table, column },
       `${table.name}.${column.words.of}`,
-      'is no longer searched',
+      foldedColumn(column.words.of) === column.name ? 'is no longer folded' : 'is no longer searched',
     )
   }
 }

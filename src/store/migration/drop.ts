@@ -1,7 +1,7 @@
 import { StartError } from '../../errors.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
-import { type Column, type Index, pathOf, type Table, wordsColumn } from '../tables.ts'
+import { type Column, type Index, isMadeFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
 import { dropLinks } from './links.ts'
 import { fresh, recall, remember, upgrade } from './memory.ts'
@@ -35,8 +35,7 @@ async function findOne(session: DatabaseSession, tables: readonly Table[], path:
   const table = tables.find((one) => one.name === name)
   const inner = rest.join('.')
   const columns = (table?.columns ?? []).filter(
-    ({ name: one }) =>
-      inner === '' || one === inner || one === wordsColumn(inner) || one.startsWith(`${inner}.`),
+    ({ name: one }) => inner === '' || one === inner || isMadeFrom(inner, one) || one.startsWith(`${inner}.`),
   )
   if (table === undefined || columns.length === 0)
     throw new StartError(`There is no ${path}: "takeback migrate" lists what is kept aside.`)

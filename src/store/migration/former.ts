@@ -1,13 +1,13 @@
-import { type Table, wordsColumn } from '../tables.ts'
+import { isMadeFrom, type Table } from '../tables.ts'
 
 /**
  * What tables and fields were called before. Whoever goes back to a declaration from before a rename means the data that
  * are there, under their former name: that must be told from something new.
  */
 
-/** Whether a column belongs to the field at a path: its own, that of its words, and all within it. */
+/** Whether a column belongs to the field at a path: its own, those that are made from it, and all within it. */
 export function isUnder(path: string, column: string): boolean {
-  return column === path || column === wordsColumn(path) || column.startsWith(`${path}.`)
+  return column === path || isMadeFrom(path, column) || column.startsWith(`${path}.`)
 }
 
 export function withFormerName(table: Table, was: string): Table {

@@ -77,6 +77,10 @@ export const budget = {
   readers: 4,
   readerQueue: 200,
 
+  // What one request changes by a filter.
+  filteredEntities: 10_000,
+  filteredBytes: 64 * 1024 * 1024,
+
   // What is taken back.
   undoOperations: 10_000,
   undoSkips: 1000,

@@ -28,7 +28,7 @@ export const catalogue = {
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
   busy: { status: 409, message: 'Others are changing this right now. Try again.' },
-  plan_changed: { status: 412, message: 'The undo would now differ from its preview.' },
+  plan_changed: { status: 412, message: 'It would now do something else than its preview.' },
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },
   unsupported_media_type: { status: 415, message: 'A body must be sent as application/json.' },

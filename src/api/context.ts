@@ -211,7 +211,7 @@ export function refusal(plan: Plan, action: Action, actor: Actor, seen: boolean)
   return new Failure(seen ? 'forbidden' : 'not_found', { denied })
 }
 
-function denialOf({ type }: Plan, action: Action): string {
+export function denialOf({ type }: Plan, action: Action): string {
   const rule = type.access[action]
   if (typeof rule !== 'string')
     return `${type.name}.access.${action}: ${rule?.rule ?? 'no rule, so admins only'}`

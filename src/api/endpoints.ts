@@ -1,4 +1,5 @@
 import { writeBatch } from './batch.ts'
+import { patchEntities } from './change-many.ts'
 import { createEntity } from './create-many.ts'
 import { readDocument } from './document.ts'
 import type { Endpoints } from './endpoint.ts'
@@ -10,6 +11,7 @@ import { askMay } from './may.ts'
 import { listOperations, readOperation } from './operations.ts'
 import { readEntity } from './read.ts'
 import { removeEntity } from './remove.ts'
+import { removeEntities } from './remove-many.ts'
 import { revertEntity } from './revert.ts'
 import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
 import { redoLast, undoLast } from './stack.ts'
@@ -42,6 +44,8 @@ export const endpoints: Endpoints = {
     summariseEntities, // GET /api/{entity}/summary/
     createEntity, // POST /api/{entity}/
     upsertEntity, // PUT /api/{entity}/
+    patchEntities, // PATCH /api/{entity}/
+    removeEntities, // DELETE /api/{entity}/
     readEntity, // GET /api/{entity}/{id}/
     patchEntity, // PATCH /api/{entity}/{id}/
     replaceEntity, // PUT /api/{entity}/{id}/

@@ -1,4 +1,7 @@
+import type { Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
+import { defaultOf, isRequired, type Values } from '../declare/values.ts'
+import { type Errors, note } from '../errors.ts'
 
 /** RFC 7396: objects are merged key by key, `null` removes a key, anything else replaces the old value. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -25,4 +28,34 @@ export function withValueAt(values: object, path: string, value: unknown): objec
     ...values,
     [name]: rest.length === 0 ? value : withValueAt(isRecord(inner) ? inner : {}, rest.join('.'), value),
   }
+}
+
+/**
+ * An Entity, or an object in it, with the checked values of a PATCH merged in, as the statement of a single PATCH does it.
+ * An object that was `null` is created: keys that are not sent get their default or `null`.
+ */
+export function mergeValues(
+  fields: readonly Field[],
+  state: unknown,
+  values: Values,
+  errors: Errors,
+): Record<string, unknown> {
+  const now = isRecord(state) ? state : undefined
+  const next: Record<string, unknown> = { ...now }
+  for (const field of fields) {
+    const { name } = field
+    const sent = Object.hasOwn(values, name) ? values[name] : undefined
+    if (sent === undefined) {
+      if (now === undefined) next[name] = firstValue(field, errors)
+    } else if (field.kind === 'object' && isRecord(sent))
+      next[name] = mergeValues(field.fields, now?.[name], sent, errors)
+    else if (field.kind === 'value' && field.type === 'json') next[name] = mergePatch(now?.[name], sent)
+    else next[name] = sent
+  }
+  return next
+}
+
+function firstValue(field: Field, errors: Errors): unknown {
+  if (field.kind === 'object') return field.optional ? null : mergeValues(field.fields, undefined, {}, errors)
+  return isRequired(field) ? note(errors, field.path, 'is required') : (defaultOf(field) ?? null)
 }

@@ -83,6 +83,14 @@ export const shared = {
     'A CEL expression over dot paths: `guests >= 3 && room.title.startsWith("Sea")`. At most 4 KiB.',
     { type: 'string', minLength: 1, maxLength: 4096 },
   ),
+  matching: {
+    ...query('filter', 'Which Entities, as in a list. `true` means all.', {
+      type: 'string',
+      minLength: 1,
+      maxLength: budget.expressionBytes,
+    }),
+    required: true,
+  },
   count: query('count', '`1` adds `total`, the number on all pages.', flag),
   trashed: query('trashed', 'Deleted Entities: `only` these, or `with` the live ones.', {
     type: 'string',

@@ -99,7 +99,12 @@ export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   OperationInFull: toldSchema({ ...head, summary, data: listOf('OperationChange'), next }),
 }
 
-/** Of undo, redo and previews. */
+const planned: Record<string, JsonSchema> = {
+  plan: { type: 'string', description: 'Only in a preview: send it as `plan` to do exactly this.' },
+  next: { ...next, description: 'Only in a preview: the `cursor` of the next page.' },
+}
+
+/** Of undo, redo, changes by a filter, and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   Undo: closedObject(asked, []),
   UndoLast: closedObject(askedOfOne, []),
@@ -119,6 +124,24 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
     total: { type: 'integer', minimum: 0, description: 'The number of Entities that would change.' },
     changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
   }),
+  ChangedMany: closedObject(
+    {
+      operation: { type: ['string', 'null'], description: 'The operation; `null` if nothing changed.' },
+      matched: {
+        type: 'integer',
+        minimum: 0,
+        description: 'The number of Entities that the filter matches.',
+      },
+      total: {
+        type: 'integer',
+        minimum: 0,
+        description: 'The number of Entities that change, with those that a delete takes along.',
+      },
+      changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
+      ...planned,
+    },
+    ['operation', 'matched', 'total', 'changes'],
+  ),
   Undone: closedObject(
     {
       operation: { type: ['string', 'null'], description: 'The new operation.' },
@@ -130,8 +153,7 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
         additionalProperties: { type: 'array', items: text },
         description: 'What was skipped, and why.',
       },
-      plan: { type: 'string', description: 'Only in a preview: send it as `plan` to do exactly this.' },
-      next: { ...next, description: 'Only in a preview: the `cursor` of the next page.' },
+      ...planned,
     },
     ['operation', 'undone', 'total', 'changes', 'skipped'],
   ),

@@ -1,5 +1,5 @@
 import { budget } from '../budget.ts'
-import { Failure } from '../errors.ts'
+import { type Errors, Failure, note } from '../errors.ts'
 import { journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
 import { changeColumns } from '../plan/past/operations.ts'
@@ -11,34 +11,46 @@ import { knowledgeOf } from './knowledge.ts'
 import { operationById } from './operations.ts'
 import type { TakenBack } from './take-back.ts'
 
-interface Previewed {
-  readonly taken: TakenBack
-  readonly undone: readonly string[]
+/** How a request wants its changes: shown or done, and if done, exactly as they were shown. */
+export interface PreviewRequest {
   readonly dryRun: boolean
-  /** The plan that it must match. */
+  /** The `plan` of a preview. */
   readonly plan: string | undefined
+  /** Where the page of a preview begins. */
   readonly offset: number
 }
 
+interface Previewed extends PreviewRequest {
+  /** The operation that was written; `null` if nothing was. */
+  readonly operation: string | null
+  /** What the plan covers besides the changes. */
+  readonly covers: unknown
+  /** The answer besides the operation and the plan. */
+  tell(changes: ChangesPage): object
+}
+
+/** A page of changes. */
+interface ChangesPage {
+  readonly total: number
+  readonly changes: readonly ShownChange[]
+}
+
 /**
- * What an undo has changed, read from the journal; for a preview, from the rows that are rolled back afterwards. Throws
- * if it does not match the plan that was sent.
+ * What an operation has changed, read from the journal; for a preview, from the rows that are rolled back afterwards.
+ * Throws if it does not match the plan that was sent.
  */
-export function* undoAnswer(
+export function* plannedAnswer(
   context: Context,
   actor: Actor,
-  { taken, undone, dryRun, plan, offset }: Previewed,
+  { operation, covers, tell, dryRun, plan, offset }: Previewed,
 ): Act<KeptAnswer> {
-  const { operation, skipped } = taken
-  const { total, changes } = yield* changesOf(context, actor, operation, offset)
-  const token = dryRun || plan !== undefined ? yield* planToken(context, actor, taken, undone) : undefined
+  const page = yield* changesOf(context, actor, operation, offset)
+  const { total, changes } = page
+  const token = dryRun || plan !== undefined ? yield* planToken(context, actor, operation, covers) : undefined
   const end = offset + changes.length
   const body = {
     operation: dryRun ? null : operation,
-    undone: undone.length,
-    total,
-    changes: changes.map((one) => withMore(one, taken)),
-    skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
+    ...tell(page),
     ...(dryRun && { plan: token, next: end < total ? previewCursor(String(token), end) : null }),
   }
   if (plan !== undefined && plan !== token) {
@@ -50,6 +62,36 @@ export function* undoAnswer(
     body: JSON.stringify(body),
     ...(operation !== null && !dryRun && { headers: { 'Takeback-Operation': operation } }),
     shows: changes.map(({ entity, id }) => [entity, id]),
+  }
+}
+
+/** The answer to an undo. */
+export function undoAnswer(
+  context: Context,
+  actor: Actor,
+  { taken, undone, ...asked }: PreviewRequest & { taken: TakenBack; undone: readonly string[] },
+): Act<KeptAnswer> {
+  const { operation, skipped } = taken
+  return plannedAnswer(context, actor, {
+    ...asked,
+    operation,
+    covers: [undone, [...skipped.keys()]],
+    tell: ({ total, changes }) => ({
+      undone: undone.length,
+      total,
+      changes: changes.map((one) => withMore(one, taken)),
+      skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
+    }),
+  })
+}
+
+/** Obstacles that did not exist when the plan was made mean that the plan has changed. */
+export function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
+  try {
+    return yield* act
+  } catch (error) {
+    if (plan === undefined || !(error instanceof Failure) || error.errors === undefined) throw error
+    throw new Failure('plan_changed', { errors: error.errors })
   }
 }
 
@@ -106,17 +148,12 @@ function withMore(change: ShownChange, taken: TakenBack): object {
 }
 
 /**
- * A digest of everything that would be done, the same for every caller: the operations that are taken back, and for every
+ * A digest of everything that would be done, the same for every caller: what the plan covers besides, and for every
  * Entity its version, the kind of change and all new values. Times are left out, since they are those of the preview.
  */
-function* planToken(
-  context: Context,
-  actor: Actor,
-  { operation, skipped }: TakenBack,
-  undone: readonly string[],
-): Act<string> {
+function* planToken(context: Context, actor: Actor, operation: string | null, covers: unknown): Act<string> {
   const digest = context.tokens.digest('undo plan')
-  digest.update(JSON.stringify([actorName(actor), undone, [...skipped.keys()]]))
+  digest.update(JSON.stringify([actorName(actor), covers]))
   const rows = operation === null ? [] : yield* read(context.operations.whole, { $operation: operation })
   for (const [entity, id, version, kind, data] of rows) {
     const { updated_at: _, deleted_at: deleted, ...values } = JSON.parse(String(data))
@@ -125,11 +162,23 @@ function* planToken(
   return digest.digest('base64url')
 }
 
+/** Reads `plan` and `cursor`. A cursor belongs to one preview. */
+export function previewPlace(
+  plan: string | undefined,
+  cursor: string | undefined,
+  errors: Errors,
+): Pick<PreviewRequest, 'plan' | 'offset'> {
+  if (cursor === undefined) return { plan, offset: 0 }
+  const opened = openPreviewCursor(cursor)
+  if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
+  return opened ?? { plan, offset: 0 }
+}
+
 function previewCursor(plan: string, offset: number): string {
   return Buffer.from(`${plan} ${offset}`).toString('base64url')
 }
 
-export function openPreviewCursor(cursor: string): { plan: string; offset: number } | undefined {
+function openPreviewCursor(cursor: string): { plan: string; offset: number } | undefined {
   const [, plan, offset] = /^([\w-]{43}) (\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
   return plan === undefined ? undefined : { plan, offset: Number(offset) }
 }

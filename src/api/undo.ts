@@ -12,19 +12,14 @@ import { filterParams, isVisible, operationById, parseFilter, visibleTo } from '
 import { writing } from './parameters.ts'
 import { undoSchemas } from './past-schemas.ts'
 import { rehearse } from './perform.ts'
-import { openPreviewCursor, undoAnswer } from './preview.ts'
+import { asPlanned, type PreviewRequest, previewPlace, undoAnswer } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
 /** The parameters of an undo, from the query or the body. */
-export interface UndoRequest {
-  readonly dryRun: boolean
+export interface UndoRequest extends PreviewRequest {
   readonly skipConflicts: boolean
   readonly with: ReadonlySet<With>
-  /** The `plan` of a preview. */
-  readonly plan: string | undefined
-  /** Where the page of a preview begins. */
-  readonly offset: number
 }
 
 /** `POST /api/operations/<id>/undo/` */
@@ -72,16 +67,6 @@ function runUndo(
   if (dryRun) return rehearse(context.store, make)
   const whole = plan !== undefined || asked.with.size > 0
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
-}
-
-/** Obstacles that did not exist when the plan was made mean that the plan has changed. */
-function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
-  try {
-    return yield* act
-  } catch (error) {
-    if (plan === undefined || !(error instanceof Failure) || error.errors === undefined) throw error
-    throw new Failure('plan_changed', { errors: error.errors })
-  }
 }
 
 const MIGRATED = 'was changed by a migration: change the declaration instead'
@@ -144,18 +129,6 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
   if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
   return asked
-}
-
-/** A cursor belongs to one preview. */
-function previewPlace(
-  plan: string | undefined,
-  cursor: string | undefined,
-  errors: Errors,
-): Pick<UndoRequest, 'plan' | 'offset'> {
-  if (cursor === undefined) return { plan, offset: 0 }
-  const opened = openPreviewCursor(cursor)
-  if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
-  return opened ?? { plan, offset: 0 }
 }
 
 /** `targets`, `dependents`, or both, separated by a comma. */

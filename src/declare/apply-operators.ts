@@ -50,23 +50,44 @@ export function applyOperators(
   return result
 }
 
+/** The body without its operators, whose operands are checked. For writes of many Entities, before any is read. */
+export function withoutOperators(fields: readonly Field[], body: Values, errors: Errors): Values {
+  const result: Record<string, unknown> = { ...body }
+  for (const field of fields) {
+    const sent = Object.hasOwn(body, field.name) ? body[field.name] : undefined
+    if (!isRecord(sent)) continue
+    if (field.kind === 'object') result[field.name] = withoutOperators(field.fields, sent, errors)
+    else if (isOperable(field) && hasOperator(sent)) {
+      sentOperands(field, sent, errors)
+      delete result[field.name]
+    }
+  }
+  return result
+}
+
 /** Undefined if it failed. */
 function operate(field: Operable, sent: Values, present: unknown, applied: Applied): unknown {
   const { errors } = applied
-  const known: readonly string[] = operatorsOf(field)
-  const before = errors.size
-  for (const key of Object.keys(sent))
-    if (!known.includes(key))
-      note(errors, `${field.path}.${key}`, `is not an operator here; use ${known.join(' or ')}`)
-  const operands = known.map((key) => (Object.hasOwn(sent, key) ? operandOf(field, key, sent, errors) : []))
-  if (errors.size > before) return undefined
+  const operands = sentOperands(field, sent, errors)
+  if (operands === undefined) return undefined
   if (present === null || present === undefined) return note(errors, field.path, 'has no value: set it first')
   if (Array.isArray(present)) return changedList(field, present, operands, applied)
   return field.kind === 'value' ? sum(field, present, operands[0]?.[0]) : undefined
 }
 
+/** What each operator is given; undefined if something is wrong with it. */
+function sentOperands(field: Operable, sent: Values, errors: Errors): unknown[][] | undefined {
+  const known: readonly string[] = operatorsOf(field)
+  const before = errors.size
+  for (const key of Object.keys(sent))
+    if (!known.includes(key))
+      note(errors, `${field.path}.${key}`, `is not an operator here; use ${known.join(' or ')}`)
+  const operands = known.map((key) => (Object.hasOwn(sent, key) ? sentOperand(field, key, sent, errors) : []))
+  return errors.size > before ? undefined : operands
+}
+
 /** The operand of an operator: the items for a list, one number for a number. */
-function operandOf(field: Operable, key: string, sent: Values, errors: Errors): unknown[] {
+function sentOperand(field: Operable, key: string, sent: Values, errors: Errors): unknown[] {
   const place = `${field.path}.${key}`
   const value = sent[key]
   const check = itemCheck(field)

@@ -195,7 +195,7 @@ function amend(
   const { id, version } = now
   const unmapped = [...stray]
   const set = fittingValues(plan, now, target, unmapped)
-  const { columns, values } = bindValues(plan, set)
+  const { columns, values } = bindLeaves(plan, set)
   // What was created and is deleted already stays as it is.
   const deletion = target.deletion === ITSELF ? (now.deletion ?? ITSELF) : target.deletion
   const kind = deletion === now.deletion ? 'update' : deletion === null ? 'restore' : 'delete'
@@ -256,7 +256,8 @@ function fitsLeaf({ field, isSecret }: Leaf, value: unknown, isThere: boolean): 
   return errors.size === 0
 }
 
-function bindValues(
+/** The columns of these leaves, with those that are made from them, and what is bound to each. */
+export function bindLeaves(
   plan: Plan,
   set: readonly (readonly [Leaf, unknown])[],
 ): { readonly columns: string[]; readonly values: Bound[] } {

@@ -175,6 +175,8 @@ changed.</li>
 <p>Send a list instead of one new Entity to create several, all or none. The answer is <code>{"data": […]}</code>, in the
 same order. <code>POST /api/batch/</code> makes many writes of any kind as one operation: a list of <code>{"method", "path",
 "body"}</code>. In it, <code>"$0.id"</code> means the <code>id</code> from the answer of the first part.</p>
+<p><code>PATCH</code> and <code>DELETE</code> of <code>/api/…/?filter=</code> change or delete everything that matches, as one
+operation. <code>PUT</code> to <code>/api/…/?match=</code> replaces the Entity with a unique value, or creates it.</p>
 <p>To retry a write safely, send an <code>Idempotency-Key</code>. For 24 hours, the same request with the same key is not run
 again: it gets the first answer again, with <code>Idempotent-Replay: true</code>.</p>
 <p><code>Takeback-Run</code> marks a write as part of a run, <code>Takeback-Reason</code> gives its reason. Operations and

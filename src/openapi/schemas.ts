@@ -181,7 +181,10 @@ function errorSchema(): JsonSchema {
           type: 'string',
           description: 'The id under which the server log has the cause. Only with status 500 and above.',
         },
-        preview: { ...refTo('Undone'), description: 'With `plan_changed`: what the undo would do now.' },
+        preview: {
+          anyOf: [refTo('Undone'), refTo('ChangedMany')],
+          description: 'With `plan_changed`: what it would do now.',
+        },
       },
       ['message', 'code'],
     ),

@@ -34,6 +34,8 @@ export interface ReadAccess {
   readonly readRule: Expression
   /** What a rule asks of the Entity; undefined where it asks for nothing. */
   rule(action: 'read' | 'restore' | 'history', rowSource: RowSource): Sql | undefined
+  /** What changing or deleting it asks of the Entity as it is; undefined where it asks for nothing. */
+  may(action: 'update' | 'delete', rowSource: RowSource): Sql | undefined
   /** The operands of the read rule, if the rule is an `||`; otherwise none. */
   sides(rowSource: RowSource): readonly Sql[]
 }

@@ -65,6 +65,16 @@ function selectLarge(
   return isBounded(list, query) && query.expand === undefined ? boundedPage(page) : wholePage(page)
 }
 
+/**
+ * Rows of id, version, and whether the viewer may change it, in the order of their ids, one more than the limit.
+ * `may`: undefined if they always may.
+ */
+export function selectMatching(list: ListParts, query: Selection, may: Sql | undefined, limit: number): Sql {
+  const flag = may === undefined ? sql`1` : sql`CASE WHEN ${may} THEN 1 ELSE 0 END`
+  return sql`SELECT t."id", t."version", ${flag} FROM ${list.table(undefined)} t
+    WHERE ${and(list.where(query))} ORDER BY t."id" LIMIT ${count(limit + 1)}`
+}
+
 /** How many there are. */
 export function selectTotal(list: ListParts, query: Selection): Sql {
   const counted = (condition: Sql) => sql`SELECT count(*) FROM ${list.table(query.at)} t WHERE ${condition}`

@@ -3,7 +3,7 @@ import type { EntityType } from '../../declare/model.ts'
 import { type Errors, invalidAt } from '../../errors.ts'
 import type { Bound, Dialect, Params } from '../../store/dialect.ts'
 import { compile, type Sql, type Statement } from '../../store/sql.ts'
-import type { Filters } from '../condition/filter.ts'
+import type { Filter, Filters } from '../condition/filter.ts'
 import type { SortKey, SortName } from '../condition/query.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { AS_OF } from '../past/past.ts'
@@ -17,9 +17,10 @@ import {
   type PageQuery,
   pageShape,
   type ReadQuery,
+  type Selection,
   shownShape,
 } from './list-query.ts'
-import { isBounded, selectGroups, selectOne, selectPage, selectTotal } from './list-select.ts'
+import { isBounded, selectGroups, selectMatching, selectOne, selectPage, selectTotal } from './list-select.ts'
 import { ranked, type SearchPlan } from './search.ts'
 import { type Figures, type GroupOrder, orderShape, SKIPPED } from './summary.ts'
 
@@ -28,7 +29,13 @@ export interface ListPlan extends Filters {
   page(query: ListQuery): { statement: Statement; params: Params }
   /** The same with as much JSON as fits into an answer. */
   cutPage(query: ListQuery): { statement: Statement; params: Params }
-  total(query: ListQuery): { statement: Statement; params: Params }
+  total(query: Selection): { statement: Statement; params: Params }
+  /** Live Entities that match a filter, as `matchColumns` reads them, one more than the limit. */
+  matching(
+    filter: Filter,
+    action: 'update' | 'delete',
+    limit: number,
+  ): { statement: Statement; params: Params }
   /** Rows of one group each, as `summaryOf` takes them, one more than the limit. */
   summary(query: PageQuery, figures: Figures, order: GroupOrder): { statement: Statement; params: Params }
   /** One Entity by `$id`, live: id, version, JSON. */
@@ -77,8 +84,15 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
       return asked(query, `page|${listShape(query)}`, () => selectPage(list, query), isBounded(list, query))
     },
     cutPage: (query) => asked(query, `cut|${listShape(query)}`, () => selectPage(list, query, true)),
-    total(query) {
-      const shape = listShape({ ...query, ...WHOLE, after: undefined, sort: [], limit: 0 })
+    matching(filter, action, limit) {
+      const query = { ...plain, filters: [filter], sort: [], limit }
+      const may = () => access.may(action, list.rowSource(undefined))
+      const shape = `${action}|${pageShape(query)}`
+      return asked(query, shape, () => selectMatching(list, query, may(), limit))
+    },
+    total(selection) {
+      const query = { ...plain, ...selection, sort: [], limit: 0 }
+      const shape = listShape(query)
       return asked(query, `total|${shape}`, () => selectTotal(list, query))
     },
     summary(query, figures, order) {

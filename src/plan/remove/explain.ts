@@ -12,7 +12,8 @@ import { noteTaken } from '../write/faults.ts'
 
 /** What stood against a removal, in words. */
 export interface RemovalExplanations {
-  explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge'): void
+  /** `it`: what is removed, in a word. */
+  explainHeld(rows: readonly Row[], errors: Errors, action: 'delete' | 'purge', it?: 'it' | 'them'): void
   explainDead(rows: readonly Row[], errors: Errors, self: number): void
   /** After a restore that was refused for deleted targets: these targets. */
   deadTargets(rows: readonly Row[]): (readonly [type: string, id: number])[]
@@ -33,11 +34,11 @@ export function explainRemovals(
   const prefix = (type: string, member: unknown, own: number) =>
     type === self?.name && Number(member) === own ? '' : `${type}/${member}.`
   return {
-    explainHeld(rows, errors, action) {
+    explainHeld(rows, errors, action, it = 'it') {
       for (const [at, number] of rows) {
         const edge = (action === 'delete' ? [...reach.restricts, ...reach.floors] : back.into)[Number(at)]
         if (edge === undefined) continue
-        const target = edge.to === self?.name ? 'it' : `${edge.to} that would be ${action}d with it`
+        const target = edge.to === self?.name ? it : `${edge.to} that would be ${action}d with ${it}`
         const one = Number(number) === 1
         const who = countOf(Number(number), edge.from)
         const needs =

@@ -18,18 +18,22 @@ export class Extent {
   readonly #dialect: Dialect
   /** Whether it is always one Entity alone. */
   readonly #isSingle: boolean
+  /** The Entities that it begins with: `$id`, or all of `$ids`. */
+  readonly #roots: 'one' | 'many'
 
-  constructor(reach: Reach, model: Model, dialect: Dialect) {
+  constructor(reach: Reach, model: Model, dialect: Dialect, roots: 'one' | 'many' = 'one') {
     this.#reach = reach
     this.#model = model
     this.#dialect = dialect
-    this.#isSingle = reach.cascades.length === 0 && reach.clears.length === 0
+    this.#roots = roots
+    this.#isSingle = roots === 'one' && reach.cascades.length === 0 && reach.clears.length === 0
   }
 
   /** Finds it: the Entity, if it meets `root`, and the rows `c` that cascade from it and meet `rest`. */
   find(root: Sql, rest: Sql): readonly Step[] {
     const { fence, lock } = this.#dialect
-    const first = sql`${this.#start(root)}${fence === undefined ? sql`` : sql` AND ${fence}`}${lock?.toChange ?? sql``}`
+    const order = this.#roots === 'many' ? sql` ORDER BY t."id"` : sql``
+    const first = sql`${this.#start(root)}${fence === undefined ? sql`` : sql` AND ${fence}`}${order}${lock?.toChange ?? sql``}`
     const findRoot = () => step(this.#dialect, 'root', 'some', first)
     if (this.#isSingle) return [findRoot()]
     const found = this.closure(root, rest)
@@ -61,7 +65,11 @@ export class Extent {
 
   #start(condition: Sql): Sql {
     const table = id(this.#reach.types[0]?.name ?? '')
-    return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE t."id" = ${param('$id')} AND ${condition}`
+    const isRoot =
+      this.#roots === 'one'
+        ? sql`t."id" = ${param('$id')}`
+        : sql`t."id" IN ${this.#dialect.listed('$ids', 'integer')}`
+    return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${isRoot} AND ${condition}`
   }
 
   /** The number of a type in the notes; negative if the type cannot be in the extent. */

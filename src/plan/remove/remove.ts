@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
-import type { Dialect } from '../../store/dialect.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
 import {
   and,
   compile,
@@ -16,7 +16,7 @@ import {
 import { type Step, step } from '../../store/step.ts'
 import { checksOf } from '../condition/checks.ts'
 import { rowOf } from '../condition/row-source.ts'
-import { UNMET } from '../past/amendment.ts'
+import { FORBIDDEN, MOVED, UNMET } from '../past/amendment.ts'
 import { checkKey } from '../past/obstacle.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
 import { nextVersion } from '../tables/columns.ts'
@@ -37,6 +37,8 @@ import { Extent } from './extent.ts'
  */
 export interface RemovePlan extends RemovalExplanations {
   readonly delete: readonly Step[]
+  /** Deletes all Entities that are bound by `manyParams`, with everything that cascades from them. Compiled on first use. */
+  deleteMany(): readonly Step[]
   readonly restore: readonly Step[]
   /** Marks what is to be erased. */
   readonly purge: readonly Step[]
@@ -62,8 +64,13 @@ export function compileRemovals(removing: Removing): RemovePlan {
   const reach = reachOf(type, model, legacy)
   const back = reachOf(type, model, legacy, 'back')
   const steps = new RemoveSteps(removing, reach, back)
+  let many: readonly Step[] | undefined
   return {
     delete: steps.delete(),
+    deleteMany() {
+      many ??= steps.deleteMany()
+      return many
+    },
     restore: steps.restore(),
     purge: steps.purge(),
     takes: back.types.map(({ name }) => name),
@@ -76,6 +83,19 @@ export function compileRemovals(removing: Removing): RemovePlan {
 // The `coalesce` avoids the index on `deletion`, which would give the whole deletion at every step of the search.
 const rootOfDeletion = sql`coalesce("deletion", '') = ${param('$deletion')}`
 const restOfDeletion = sql`coalesce(c."deletion", '') = ${param('$deletion')}`
+
+const isLiveRow = sql`c."deleted_at" IS NULL`
+
+/** The parameter with the ids and versions of many Entities. */
+const HEADS = '$heads'
+
+/** The parameters of `deleteMany`: all must still be at these versions. */
+export function manyParams(entities: readonly { readonly id: number; readonly version: number }[]): Params {
+  return {
+    $ids: JSON.stringify(entities.map((one) => one.id)),
+    [HEADS]: JSON.stringify(entities.map((one) => [one.id, one.version])),
+  }
+}
 
 /** The steps of removals of one type. */
 class RemoveSteps {
@@ -102,15 +122,45 @@ class RemoveSteps {
   }
 
   delete(): Step[] {
-    const { types, restricts, floors, clears } = this.#reach
-    const extent = this.#extent
-    const isLive = sql`c."deleted_at" IS NULL`
     return [
       // Otherwise two admins could delete each other at the same time.
       ...(this.#type.name === this.#model.admins ? lockGraphs([this.#type], this.#model, this.#dialect) : []),
-      ...extent.find(this.#mayBe('delete', sql`"deleted_at" IS NULL`), isLive),
+      ...this.#extent.find(this.#mayBe('delete', sql`"deleted_at" IS NULL`), isLiveRow),
+      ...this.#deletion(this.#extent),
+      this.#answer(),
+    ]
+  }
+
+  deleteMany(): Step[] {
+    const extent = new Extent(this.#reach, this.#model, this.#dialect, 'many')
+    const table = id(this.#type.name)
+    const rule = this.#view.rule('delete', rowOf(this.#type))
+    const heads = this.#dialect.rows(HEADS, [
+      { name: '$id', kind: 'integer' },
+      { name: '$version', kind: 'integer' },
+    ])
+    const forbidden = sql`SELECT t."id" FROM ${table} t WHERE t."id" IN ${this.#dialect.listed('$ids', 'integer')}
+      AND (${rule ?? sql`1 = 1`}) IS NOT TRUE LIMIT 1`
+    return [
+      ...extent.find(sql`"deleted_at" IS NULL`, isLiveRow),
+      step(
+        this.#dialect,
+        MOVED,
+        'none',
+        sql`SELECT v."$id" FROM ${heads} v LEFT JOIN ${table} t ON t."id" = v."$id" AND t."deleted_at" IS NULL
+          WHERE t."id" IS NULL OR t."version" <> v."$version" LIMIT 1`,
+      ),
+      ...(rule === undefined ? [] : [step(this.#dialect, FORBIDDEN, 'none', forbidden)]),
+      ...this.#deletion(extent),
+    ]
+  }
+
+  /** What is done once the extent of a deletion is known. */
+  #deletion(extent: Extent): Step[] {
+    const { types, restricts, floors, clears } = this.#reach
+    return [
       ...this.#refuse('held', [
-        ...restricts.map((edge, at) => extent.holders(edge, at, isLive)),
+        ...restricts.map((edge, at) => extent.holders(edge, at, isLiveRow)),
         ...floors.map((edge, at) => extent.undercut(edge, restricts.length + at)),
       ]),
       ...this.#change(types.map((one) => stamp(one, extent, this.#dialect))),
@@ -118,7 +168,6 @@ class RemoveSteps {
       ...this.#change(types.map((one) => extent.journal(one, 'delete'))),
       ...byType(clears, this.#model).flatMap(({ type, edges }) => clear(type, edges, extent, this.#dialect)),
       ...this.#refuse(UNMET, this.#unmet(clears, extent)),
-      this.#answer(),
     ]
   }
 

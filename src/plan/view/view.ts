@@ -143,6 +143,7 @@ function listsOf(
     sides: (rowSource) =>
       readRule.op === 'or' ? readRule.of.map((one) => rules.condition(one, rowSource)) : [],
     rule: (action, rowSource) => rules.asked(viewer.may(type, action), rowSource),
+    may: (action, rowSource) => rules.asked(withoutNext(viewer.may(type, action)), rowSource),
   })
 }
 

@@ -1,0 +1,79 @@
+import { type Errors, Failure } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Filter } from '../plan/condition/filter.ts'
+import { UNMET } from '../plan/past/amendment.ts'
+import { manyParams } from '../plan/remove/remove.ts'
+import { reachOf } from '../plan/tables/graph.ts'
+import type { Actor } from '../plan/viewer/actor.ts'
+import { LAST_ADMIN } from '../plan/viewer/admins.ts'
+import { type Act, after, pause, write } from '../store/act.ts'
+import type { Row } from '../store/dialect.ts'
+import { type Context, operationOf } from './context.ts'
+import { entityEndpoint } from './endpoint.ts'
+import {
+  changedMany,
+  type DoneMany,
+  MANY,
+  MANY_CODES,
+  MANY_TRIES,
+  matchedBy,
+  parseMany,
+  runMany,
+} from './matching.ts'
+
+/** `DELETE /api/<entity>/?filter=…`: all that match, with everything that cascades from them, as one operation. */
+export function* removeMany(context: Context, plan: Plan, actor: Actor, filter: Filter): Act<DoneMany> {
+  const { removals } = plan.view(actor)
+  for (let tries = 0; tries < MANY_TRIES; tries++) {
+    if (tries > 0) yield* pause(Math.random() * 10 * tries)
+    const found = yield* matchedBy(plan, actor, 'delete', filter)
+    if (found.length === 0) return { matched: 0, operation: null }
+    const params = { ...operationOf(actor), ...manyParams(found) }
+    const outcome = yield* write(removals.deleteMany(), params)
+    if (outcome.done) {
+      if (removals.endsLogins) yield* after(() => context.identities.forget())
+      return { matched: found.length, operation: params.$operation }
+    }
+    if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
+    if (outcome.step === 'held' || outcome.step === UNMET)
+      throw heldMany(plan, actor, outcome.step, outcome.rows)
+    // Otherwise others have changed some of them meanwhile.
+  }
+  throw new Failure('busy')
+}
+
+function heldMany(plan: Plan, actor: Actor, step: string, rows: readonly Row[]): Failure {
+  const errors: Errors = new Map()
+  const { removals } = plan.view(actor)
+  if (step === UNMET) removals.explainUnmet(rows, errors, 0)
+  else removals.explainHeld(rows, errors, 'delete', 'them')
+  return new Failure('in_use', { errors })
+}
+
+export const removeEntities = entityEndpoint({
+  name: 'deleteMany',
+  method: 'DELETE',
+  path: '/api/{entity}/',
+  parameters: MANY,
+  rule: { all: ['read', 'delete'] },
+  describe(about) {
+    const { type, model } = about
+    const { into, types } = reachOf(type, model)
+    return {
+      summary: `Delete all ${type.name} that match`,
+      description: `Deletes all ${type.name} that match \`filter\` and that you see, with everything that cascades from them, as one operation: all of them or none. \`dry_run=1\` shows what would be deleted or cleared, with a \`plan\`. ${about.access('delete')}`,
+      query: '?filter=version%20%3E%203&dry_run=1',
+      answers: [changedMany],
+      codes: [
+        ...about.refusals('delete', true),
+        ...(into.length > 0 ? (['in_use'] as const) : []),
+        ...(types.some(({ name }) => name === model.admins) ? (['last_admin'] as const) : []),
+        ...MANY_CODES,
+      ],
+    }
+  },
+  run(context, plan, call) {
+    const request = parseMany(plan, 'delete', call)
+    return runMany(context, call, request, () => removeMany(context, plan, call.caller.actor, request.filter))
+  },
+})

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll } from 'bun:test'
+import {
+  choice,
+  decimal,
+  entity,
+  everyone,
+  integer,
+  json,
+  list,
+  object,
+  ref,
+  secret,
+  signedIn,
+  text,
+} from '../src/takeback.ts'
+import { users, withAdmins } from './declarations.ts'
+import { onEveryStoreByHand, operationOf, type Received, type Sent, TestServer } from './harness.ts'
+
+const tracker = withAdmins({
+  users,
+  projects: entity({ fields: { name: text() }, access: { read: everyone, delete: signedIn } }),
+  tags: entity({ fields: { name: text() }, access: { read: everyone } }),
+  tasks: entity({
+    fields: {
+      title: text({ search: true, optional: true }),
+      run: text({ default: '' }),
+      number: integer({ unique: true, optional: true }),
+      status: choice(['open', 'done'], { default: 'open' }),
+      points: integer({ min: 0, default: 0 }),
+      price: decimal({ optional: true }),
+      project: ref('projects', { optional: true, onDelete: 'cascade' }),
+      parent: ref('tasks', { optional: true, onDelete: 'restrict', as: 'children' }),
+      related: ref('tasks', { optional: true, onDelete: 'clear' }),
+      tags: list(ref('tags'), { default: [], max: 3 }),
+      place: object({ city: text(), floor: integer({ default: 1 }) }, { optional: true }),
+      extra: json({ optional: true }),
+      key: secret({ optional: true }),
+      hidden: integer({ default: 5, min: 0, read: 'me.type == "admin"', write: 'me.type == "admin"' }),
+      locked: text({ default: 'no', write: 'status == "open"' }),
+      owner: text({ default: 'all' }),
+    },
+    check: [
+      { that: 'points <= 100 || status == "done"', at: 'points', says: 'must be at most 100 unless done' },
+    ],
+    access: {
+      create: signedIn,
+      read: 'owner == "all" || owner == "shown" || me.type == "admin"',
+      update: 'owner == "all" && next.points != 13',
+      delete: 'owner == "all"',
+      restore: signedIn,
+    },
+  }),
+  notes: entity({
+    fields: { task: ref('tasks', { onDelete: 'cascade' }), text: text({ default: '' }) },
+    access: { read: everyone },
+  }),
+})
+
+export type Task = Record<string, unknown> & { id: number; version: number }
+
+/** A server with tasks, and what tests of writes by a filter ask of it. */
+export class Tracker {
+  readonly server: TestServer
+  readonly store: string
+  /** Of a user who is no admin. */
+  token = ''
+  #runs = 0
+
+  constructor(store: string) {
+    this.store = store
+    this.server = new TestServer(store, tracker)
+  }
+
+  async start(): Promise<void> {
+    await this.server.start()
+    this.token = (await this.server.user('users', { email: 'u@example.com' })).token
+  }
+
+  /** New tasks, and a filter that finds them. */
+  async make(...bodies: object[]): Promise<{ ids: number[]; where: string }> {
+    const run = `r${++this.#runs}`
+    const body = bodies.map((one) => ({ run, ...one }))
+    const { data } = await this.server.expect(201, 'POST', '/api/tasks/', body)
+    return { ids: data.map(({ id }: Task) => id), where: `run == "${run}"` }
+  }
+
+  path(filter: string, more = ''): string {
+    return `/api/tasks/?filter=${encodeURIComponent(filter)}${more}`
+  }
+
+  patch(filter: string, body: unknown, more = '', sent: Sent = {}): Promise<Received> {
+    return this.server.call('PATCH', this.path(filter, more), { ...sent, body })
+  }
+
+  remove(filter: string, more = '', sent: Sent = {}): Promise<Received> {
+    return this.server.call('DELETE', this.path(filter, more), sent)
+  }
+
+  get(id: number | undefined): Promise<Task> {
+    return this.server.expect(200, 'GET', `/api/tasks/${id}/`)
+  }
+
+  async all(filter: string): Promise<Task[]> {
+    return (await this.server.expect(200, 'GET', this.path(filter, '&limit=200'))).data
+  }
+
+  undo(received: Received): Promise<unknown> {
+    return this.server.expect(200, 'POST', `/api/operations/${operationOf(received)}/undo/`)
+  }
+}
+
+/** Runs the tests once for each database. */
+export function withTracker(feature: string, tests: (tasks: Tracker, server: TestServer) => void): void {
+  onEveryStoreByHand(feature, (store) => {
+    const tasks = new Tracker(store)
+    beforeAll(() => tasks.start())
+    afterAll(() => tasks.server.remove())
+    tests(tasks, tasks.server)
+  })
+}

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll } from 'bun:test'
 import {
+  cel,
   choice,
   decimal,
   entity,
   everyone,
+  forbidden,
   integer,
+  invalid,
   json,
   list,
+  me,
   object,
   ref,
   secret,
@@ -49,6 +53,26 @@ const tracker = withAdmins({
       delete: 'owner == "all"',
       restore: signedIn,
     },
+  }),
+  orders: entity({
+    fields: {
+      name: text(),
+      count: integer({ default: 0, min: 0 }),
+      twice: integer({ optional: true, read: 'me.type == "admin"' }),
+      editor: ref('users', { optional: true, read: 'me.type == "admin"' }),
+      checked: text({ optional: true, read: 'me.type == "admin"', write: 'me.type == "admin"' }),
+    },
+    set: { update: { twice: cel('count == 2 ? 4 : 0'), editor: me } },
+    before: {
+      update(changes, { before }) {
+        if (before.name === 'refused') throw invalid({ count: 'is fixed' })
+        return { ...changes, checked: `${before.count} to ${changes.count}` }
+      },
+      delete({ name }) {
+        if (name === 'refused') throw forbidden('It is kept.')
+      },
+    },
+    access: { create: signedIn, read: signedIn, update: signedIn, delete: signedIn },
   }),
   notes: entity({
     fields: { task: ref('tasks', { onDelete: 'cascade' }), text: text({ default: '' }) },

@@ -10,11 +10,16 @@ import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { noteTaken } from '../plan/write/faults.ts'
-import { type Act, after, pause, read, write } from '../store/act.ts'
+import { type Act, after, all, pause, read, write } from '../store/act.ts'
+import type { Params } from '../store/dialect.ts'
 import { askedBy, type Context, operationOf } from './context.ts'
+import { hookCodes } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
+import { beforeUpdate, type HookedChanges, hasHook } from './hooks.ts'
 import { knowledgeOf } from './knowledge.ts'
-import { ManyPatch, PatchedMany } from './many-patch.ts'
+import { settle } from './list-body.ts'
+import { type HookedMany, refuseUnhooked, runHooked } from './many-hooks.ts'
+import { ManyPatch, type PatchedEntity, PatchedMany } from './many-patch.ts'
 import {
   changedMany,
   type DoneMany,
@@ -27,20 +32,29 @@ import {
   parseMany,
   runMany,
 } from './matching.ts'
+import { expressionColumns, provideChanged } from './provide.ts'
 import { statesOf } from './states.ts'
+
+/** `hooked`: what hooks have made of the body, by Entity. They ran before anything was locked. */
+interface Changing {
+  readonly filter: Filter
+  readonly patch: ManyPatch
+  readonly hooked?: HookedMany<HookedChanges> | undefined
+}
 
 /** `PATCH /api/<entity>/?filter=…`: changes all that match, as one operation. */
 export function* changeMany(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { filter, patch }: { readonly filter: Filter; readonly patch: ManyPatch },
+  { filter, patch, hooked }: Changing,
 ): Act<DoneMany> {
   const { viewer } = plan.view(actor)
   for (let tries = 0; tries < MANY_TRIES; tries++) {
     if (tries > 0) yield* pause(Math.random() * 10 * tries)
     const found = yield* matchedBy(plan, actor, 'update', filter)
-    const patched = yield* patchAll(context, plan, actor, { found, patch })
+    refuseUnhooked(found, hooked)
+    const patched = yield* patchAll(context, plan, actor, { found, patch, hooked })
     if (patched === undefined) continue
     const { failures } = patched
     if (failures.size > 0) throw invalid(failures)
@@ -60,35 +74,70 @@ export function* changeMany(
   throw new Failure('busy')
 }
 
+type Patching = Omit<Changing, 'filter'> & { readonly found: readonly Matched[] }
+
 /** Some at a time, so that other requests can run in between. Undefined if others have changed one of them meanwhile. */
 function* patchAll(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { found, patch }: { readonly found: readonly Matched[]; readonly patch: ManyPatch },
+  { found, patch, hooked }: Patching,
 ): Act<PatchedMany | undefined> {
   const { name } = plan.type
   const patched = new PatchedMany(name)
-  const hides = patch.hasOperators && plan.view(actor).hides
+  const hides = plan.view(actor).hides && (patch.hasOperators || hooked !== undefined)
   for (let at = 0; at < found.length; at += budget.pageEntities) {
     const some = found.slice(at, at + budget.pageEntities)
     const entities = some.map(({ id }) => ({ entity: name, id }))
     const states = yield* statesOf(context, entities)
-    const known = hides
-      ? yield* knowledgeOf(
-          context,
-          actor,
-          some.map(({ id }) => [name, id] as const),
-        )
-      : undefined
+    const pairs = some.map(({ id }) => [name, id] as const)
+    const known = hides ? yield* knowledgeOf(context, actor, pairs) : undefined
+    const made: PatchedEntity[] = []
     for (const { id, version } of some) {
       const now = states.get(`${name}/${id}`)
       if (now?.version !== version) return undefined
-      patch.apply(now, known?.get(`${name}/${id}`), patched)
+      const errors: Errors = new Map()
+      const how = { known: known?.get(`${name}/${id}`), hooked: hooked?.get(id)?.made }
+      const one = patch.apply(now, errors, how)
+      if (errors.size > 0) patched.fail(id, errors)
+      else if (one !== undefined) made.push(one)
     }
+    if (!(yield* addAll(plan, actor, made, patched))) return undefined
     yield* pause(0)
   }
   return patched
+}
+
+/** Adds the expressions that every update sets. False if others have changed one of the Entities meanwhile. */
+function* addAll(
+  plan: Plan,
+  actor: Actor,
+  made: readonly PatchedEntity[],
+  patched: PatchedMany,
+): Act<boolean> {
+  const columns = expressionColumns(plan, actor)
+  if (columns.length === 0) {
+    for (const one of made) patched.add(one)
+    return true
+  }
+  const asked = made.map((one) => ({ ...askedBy(actor), ...one.bound, $id: one.id, $versions: null }))
+  const acts = made.map(({ version }, at) =>
+    settle(
+      provideChanged(plan, actor, {
+        params: asked[at] ?? {},
+        when: { ifMatch: `|${version}|` },
+        partial: true,
+      }),
+    ),
+  )
+  for (const [at, errors] of (yield* all(acts)).entries()) {
+    const [one, params] = [made[at], asked[at] as Params | undefined]
+    if (errors instanceof Failure || one === undefined || params === undefined) return false
+    const own = Object.fromEntries(columns.map((name) => [name, params[name] ?? null]))
+    if (errors.size > 0) patched.fail(one.id, errors)
+    else patched.add({ ...one, bound: { ...one.bound, ...own }, free: [...one.free, ...columns] })
+  }
+  return true
 }
 
 function* obstaclesOf(
@@ -153,15 +202,21 @@ export const patchEntities = entityEndpoint({
       example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),
     },
     answers: [changedMany],
-    codes: [...about.refusals('update', true), ...MANY_CODES],
+    codes: [...about.refusals('update', true), ...hookCodes(about, 'update'), ...MANY_CODES],
   }),
   run(context, plan, call) {
     const { actor } = call.caller
     const errors: Errors = new Map()
     const patch = new ManyPatch(plan, actor, call.body, errors)
     const request = parseMany(plan, 'update', call, errors)
-    return runMany(context, call, request, () =>
-      changeMany(context, plan, actor, { filter: request.filter, patch }),
-    )
+    const { filter } = request
+    if (!hasHook(plan, 'update'))
+      return runMany(context, call, request, () => changeMany(context, plan, actor, { filter, patch }))
+    return runHooked(context, plan, call, {
+      request,
+      action: 'update',
+      before: (about, asking) => beforeUpdate(context, plan, asking, { ...about, body: call.body }),
+      act: (hooked) => changeMany(context, plan, actor, { filter, patch, hooked }),
+    })
   },
 })

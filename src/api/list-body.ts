@@ -17,7 +17,7 @@ export function refuseNumber(number: number): void {
 }
 
 /** Collects the failure of one, so that all failures can be reported together. */
-function* settle<T>(act: Act<T>): Act<T | Failure> {
+export function* settle<T>(act: Act<T>): Act<T | Failure> {
   try {
     return yield* act
   } catch (error) {

@@ -8,8 +8,22 @@ import { bindLeaves, type Now } from '../journal/reversal.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Amendment, AmendmentGroup } from '../plan/past/amendment.ts'
 import type { Knowledge } from '../plan/view/known.ts'
-import type { Actor } from '../plan/viewer/actor.ts'
+import { type Actor, system } from '../plan/viewer/actor.ts'
+import type { Params } from '../store/dialect.ts'
+import { askedBy } from './context.ts'
+import type { HookedChanges } from './hooks.ts'
 import { mergeValues, valueAt } from './merge.ts'
+import { provideChange } from './provide.ts'
+
+/** What a PATCH sets in one Entity. */
+export interface PatchedEntity {
+  readonly id: number
+  readonly version: number
+  /** By column, with those that are made from others. */
+  readonly bound: Params
+  /** Of these columns, those that the server or a hook sets: the rules of the caller do not hold for them. */
+  readonly free: readonly string[]
+}
 
 /** The body of a PATCH, applied to one Entity after the other. */
 export class ManyPatch {
@@ -20,6 +34,8 @@ export class ManyPatch {
   readonly #body: Values
   /** What it sets in every Entity. */
   readonly #values: Values
+  /** What the server sets besides, but for expressions. */
+  readonly #provided: Values = {}
 
   /** Everything that is wrong with the body whatever the Entities goes into `errors`. */
   constructor(plan: Plan, actor: Actor, body: object, errors: Errors) {
@@ -30,47 +46,78 @@ export class ManyPatch {
     this.#body = body as Values
     this.hasOperators = hasOperators(fields, body)
     this.#values = check('partial', withoutOperators(fields, this.#body, errors), errors)
-    for (const path of plan.secrets)
-      if (valueAt(this.#values, path) !== undefined) note(errors, path, 'cannot be set for many at once')
+    this.#noteSecrets(this.#values, errors)
+    provideChange(plan, actor, { values: this.#provided, params: askedBy(actor), errors })
   }
 
-  /** Adds what it does to one Entity. `known`: what the caller sees of it, if that is not everything. */
-  apply(now: Now, known: Knowledge | undefined, to: PatchedMany): void {
-    const errors: Errors = new Map()
+  /**
+   * What it sets in an Entity; undefined if that has these values already. What does not fit goes into `errors`.
+   * `known`: what the caller sees of it, if that is not everything. `hooked`: what a hook has made of the body.
+   */
+  apply(now: Now, errors: Errors, { known, hooked }: Applying): PatchedEntity | undefined {
     const state = now.snapshot.state
-    const values = this.hasOperators ? this.#valuesFor(state, known, errors) : this.#values
-    const next = mergeValues(this.#plan.type.fields, state, values, errors)
-    noteLong(this.#plan, values, next, errors)
-    if (errors.size > 0) {
-      to.fail(now.id, errors)
-      return
+    const sent =
+      hooked === undefined && !this.hasOperators
+        ? this.#values
+        : this.#valuesFor(hooked?.body ?? this.#body, seenOf(state, known), errors)
+    const own = hooked === undefined ? {} : this.#checkOwn(hooked.own, errors)
+    const next = mergeValues(this.#plan.type.fields, state, { ...sent, ...own }, errors)
+    noteLong(this.#plan, { ...sent, ...own }, next, errors)
+    if (errors.size > 0) return undefined
+    const leaves = leavesOf(this.#plan.type)
+    const set = leaves.filter(
+      (leaf) => [sent, own].some((one) => isSent(leaf, one)) || isMade(leaf, state, next),
+    )
+    if (set.every((leaf) => isEqual(leaf.read(state) ?? null, leaf.read(next) ?? null))) return undefined
+    const provided = leaves.filter((leaf) => isSent(leaf, this.#provided))
+    const { columns, values } = bindLeaves(this.#plan, [
+      ...set.map((leaf) => [leaf, leaf.read(next) ?? null] as const),
+      ...provided.map((leaf) => [leaf, leaf.read(this.#provided) ?? null] as const),
+    ])
+    return {
+      id: now.id,
+      version: now.version,
+      bound: Object.fromEntries(columns.map((name, at) => [name, values[at] ?? null])),
+      free: [...set.filter((leaf) => isSent(leaf, own)), ...provided].map(({ column }) => column),
     }
-    const set = leavesOf(this.#plan.type)
-      .filter((leaf) => isSent(leaf, values) || isMade(leaf, state, next))
-      .map((leaf) => [leaf, leaf.read(next) ?? null] as const)
-    if (set.every(([leaf, value]) => isEqual(leaf.read(state) ?? null, value))) return
-    const { columns, values: bound } = bindLeaves(this.#plan, set)
-    const { id, version } = now
-    to.add(columns, { id, version, kind: 'update', deletion: null, along: false, values: bound })
   }
 
-  #valuesFor(state: State, known: Knowledge | undefined, errors: Errors): Values {
+  #valuesFor(body: object, seen: object, errors: Errors): Values {
     const { shown, check } = this.#plan.view(this.#actor)
     const own: Errors = new Map()
     const places = new Map<string, string>()
-    const seen = known === undefined ? state : seenOf(state, known.fields)
     const fields = shown.fields ?? this.#plan.type.fields
-    const body = applyOperators(fields, this.#body, seen, { errors: own, places })
-    const values = check('partial', body, own)
+    const values = check(
+      'partial',
+      applyOperators(fields, body as Values, seen, { errors: own, places }),
+      own,
+    )
     for (const [path, sentences] of atSentPlaces(own, places)) errors.set(path, sentences)
     return values
   }
+
+  /** What a hook sets besides: the rules of the caller do not hold for it. */
+  #checkOwn(own: Values, errors: Errors): Values {
+    const values = this.#plan.view(system).check('partial', own, errors)
+    this.#noteSecrets(values, errors)
+    return values
+  }
+
+  #noteSecrets(values: Values, errors: Errors): void {
+    for (const path of this.#plan.secrets)
+      if (valueAt(values, path) !== undefined) note(errors, path, 'cannot be set for many at once')
+  }
+}
+
+interface Applying {
+  readonly known: Knowledge | undefined
+  readonly hooked: HookedChanges | undefined
 }
 
 /** What a PATCH does to many Entities. */
 export class PatchedMany {
   readonly #type: string
-  readonly #groups = new Map<string, { columns: readonly string[]; amendments: Amendment[] }>()
+  readonly #groups = new Map<string, Omit<AmendmentGroup, 'type'> & { readonly amendments: Amendment[] }>()
   readonly #failures = new Map<string, { path: string; sentence: string; first: number; count: number }>()
   #bytes = 0
 
@@ -78,12 +125,14 @@ export class PatchedMany {
     this.#type = type
   }
 
-  add(columns: readonly string[], amendment: Amendment): void {
-    const key = columns.join('|')
-    const group = this.#groups.get(key) ?? { columns, amendments: [] }
+  add({ id, version, bound, free }: PatchedEntity): void {
+    const columns = Object.keys(bound)
+    const key = [...columns, '', ...free].join('|')
+    const group = this.#groups.get(key) ?? { columns, free, amendments: [] }
     this.#groups.set(key, group)
-    group.amendments.push(amendment)
-    for (const value of amendment.values) this.#bytes += typeof value === 'string' ? value.length : 8
+    const values = Object.values(bound)
+    group.amendments.push({ id, version, kind: 'update', deletion: null, along: false, values })
+    for (const value of values) this.#bytes += typeof value === 'string' ? value.length : 8
   }
 
   fail(id: number, errors: Errors): void {
@@ -129,11 +178,18 @@ function isMade({ within }: Leaf, state: State, next: object): boolean {
 }
 
 /** A state with only what the caller sees of it. */
-function seenOf(state: Readonly<Record<string, unknown>>, fields: Knowledge['fields']): object {
+function seenOf(state: State, known: Knowledge | undefined): object {
+  return known === undefined ? state : onlyFields(state, known.fields)
+}
+
+function onlyFields(state: Readonly<Record<string, unknown>>, fields: Knowledge['fields']): object {
   return Object.fromEntries(
     fields.map((field) => {
       const value = state[field.name]
-      return [field.name, field.kind === 'object' && isRecord(value) ? seenOf(value, field.fields) : value]
+      return [
+        field.name,
+        field.kind === 'object' && isRecord(value) ? onlyFields(value, field.fields) : value,
+      ]
     }),
   )
 }

@@ -35,7 +35,7 @@ export interface ManyRequest extends PreviewRequest {
   readonly filter: Filter
 }
 
-type ManyCall = Call<'filter' | 'dry_run' | 'plan' | 'cursor'>
+export type ManyCall = Call<'filter' | 'dry_run' | 'plan' | 'cursor'>
 
 /** Throws if the caller may never, or if a parameter is wrong. `errors`: what is wrong with the body. */
 export function parseMany(

@@ -1,3 +1,4 @@
+import { columnOf } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
 import { checkOf, noteReference, type Values } from '../declare/values.ts'
 import { type Errors, Failure, note } from '../errors.ts'
@@ -7,6 +8,7 @@ import { type Actor, userOf } from '../plan/viewer/actor.ts'
 import type { Provision } from '../plan/write/provide.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
+import { wordsColumn } from '../store/tables.ts'
 import { isMatch, type Preconditions } from './context.ts'
 import { isFaulty } from './faults.ts'
 import { valueAt } from './merge.ts'
@@ -42,6 +44,14 @@ export function* provideNew(plan: Plan, actor: Actor, { values, params, errors }
 export function provideChange(plan: Plan, actor: Actor, providing: ProvidedBody): void {
   const { provided } = plan.view(actor)
   if (provided !== undefined) providePlain(provided.update, actor, providing)
+}
+
+/** The columns of the expressions that are set on every update, and those that are made from them. */
+export function expressionColumns(plan: Plan, actor: Actor): string[] {
+  return expressionsOf(plan, actor).flatMap(({ field }) => {
+    const column = columnOf(field)
+    return field.kind === 'value' && field.search ? [column, wordsColumn(column)] : [column]
+  })
 }
 
 /** Whether expressions are set on every update. */

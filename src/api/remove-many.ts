@@ -9,7 +9,10 @@ import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, pause, write } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
 import { type Context, operationOf } from './context.ts'
+import { hookCodes } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
+import { beforeDelete, hasHook } from './hooks.ts'
+import { type HookedMany, refuseUnhooked, runHooked } from './many-hooks.ts'
 import {
   changedMany,
   type DoneMany,
@@ -22,11 +25,17 @@ import {
 } from './matching.ts'
 
 /** `DELETE /api/<entity>/?filter=…`: all that match, with everything that cascades from them, as one operation. */
-export function* removeMany(context: Context, plan: Plan, actor: Actor, filter: Filter): Act<DoneMany> {
+export function* removeMany(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  { filter, hooked }: { readonly filter: Filter; readonly hooked?: HookedMany<void> },
+): Act<DoneMany> {
   const { removals } = plan.view(actor)
   for (let tries = 0; tries < MANY_TRIES; tries++) {
     if (tries > 0) yield* pause(Math.random() * 10 * tries)
     const found = yield* matchedBy(plan, actor, 'delete', filter)
+    refuseUnhooked(found, hooked)
     if (found.length === 0) return { matched: 0, operation: null }
     const params = { ...operationOf(actor), ...manyParams(found) }
     const outcome = yield* write(removals.deleteMany(), params)
@@ -66,6 +75,7 @@ export const removeEntities = entityEndpoint({
       answers: [changedMany],
       codes: [
         ...about.refusals('delete', true),
+        ...hookCodes(about, 'delete'),
         ...(into.length > 0 ? (['in_use'] as const) : []),
         ...(types.some(({ name }) => name === model.admins) ? (['last_admin'] as const) : []),
         ...MANY_CODES,
@@ -73,7 +83,16 @@ export const removeEntities = entityEndpoint({
     }
   },
   run(context, plan, call) {
+    const { actor } = call.caller
     const request = parseMany(plan, 'delete', call)
-    return runMany(context, call, request, () => removeMany(context, plan, call.caller.actor, request.filter))
+    const { filter } = request
+    if (!hasHook(plan, 'delete'))
+      return runMany(context, call, request, () => removeMany(context, plan, actor, { filter }))
+    return runHooked<void>(context, plan, call, {
+      request,
+      action: 'delete',
+      before: (about, asking) => beforeDelete(context, plan, asking, about),
+      act: (hooked) => removeMany(context, plan, actor, { filter, hooked }),
+    })
   },
 })

@@ -15,7 +15,7 @@ import {
   text,
 } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
-import { expectInvalid, onEveryStoreByHand, operationOf, type Sent, TestServer } from '../harness.ts'
+import { expectInvalid, onEveryStoreByHand, operationOf, runs, type Sent, TestServer } from '../harness.ts'
 
 const shop = withAdmins({
   users,
@@ -256,7 +256,7 @@ onEveryStoreByHand('atomic changes', (store) => {
         }
         expect(await get(id)).toMatchObject({ price: (price / 100).toFixed(2), notes })
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 })

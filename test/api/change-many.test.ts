@@ -156,4 +156,40 @@ withTracker('changes by a filter', (tasks, server) => {
     expect((await tasks.patch(where, {}, '', { token: null })).status).toBe(401)
     expect((await server.call('DELETE', '/api/notes/?filter=true', as)).status).toBe(403)
   })
+
+  test('hooks run for each, and what the server sets is set in each that changes', async () => {
+    const bodies = [{ name: 'a' }, { name: 'b', count: 2 }, { name: 'c' }]
+    const made = await server.expect(201, 'POST', '/api/orders/', bodies)
+    const orders = '/api/orders/?filter=name != "other"'
+    const as = { token: tasks.token }
+    const changed = await server.call('PATCH', orders, { body: { count: { $add: 1 } }, ...as })
+    expect([changed.status, changed.body.matched, changed.body.total]).toEqual([200, 3, 3])
+    expect(Object.keys(changed.body.changes[0].changed)).toEqual(['count'])
+    const all = async () => (await server.expect(200, 'GET', orders)).data
+    const user = { id: 1 }
+    expect(await all()).toMatchObject([
+      { count: 1, twice: 0, editor: user, checked: '0 to 1' },
+      { count: 3, twice: 0, editor: user, checked: '2 to 3' },
+      { count: 1, twice: 0, editor: user, checked: '0 to 1' },
+    ])
+    await server.expect(200, 'PATCH', orders, { count: 2 })
+    expect((await all()).map(({ twice, editor }: Task) => [twice, editor])).toEqual(
+      bodies.map(() => [4, null]),
+    )
+    const [first] = made.data
+    await server.expect(200, 'PATCH', `/api/orders/${first.id}/`, { name: 'refused' })
+    const before = await all()
+    expectInvalid(await server.call('PATCH', orders, { body: { count: 5 }, ...as }), {
+      count: [`is fixed (orders/${first.id})`],
+    })
+    expect((await server.call('DELETE', orders, as)).status).toBe(403)
+    expect(await all()).toEqual(before)
+    const shown = await server.call('DELETE', '/api/orders/?filter=name != "refused"&dry_run=1', as)
+    const removed = await server.call(
+      'DELETE',
+      `/api/orders/?filter=name != "refused"&plan=${shown.body.plan}`,
+      as,
+    )
+    expect([removed.status, removed.body.total, (await all()).length]).toEqual([200, 2, 1])
+  })
 })

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entity, everyone, integer, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { ADMIN, expectInvalid, onEveryStoreByHand, operationOf, type Sent, TestServer } from '../harness.ts'
+import {
+  ADMIN,
+  expectInvalid,
+  onEveryStoreByHand,
+  operationOf,
+  runs,
+  type Sent,
+  TestServer,
+} from '../harness.ts'
 
 const shop = withAdmins({
   users: entity({
@@ -210,7 +218,7 @@ onEveryStoreByHand('upserts', (store) => {
           expect(data[0].version).toBe(writes.length)
         }
       }),
-      { numRuns: 5 },
+      { numRuns: runs(3) },
     )
   })
 })

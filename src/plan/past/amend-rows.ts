@@ -14,13 +14,15 @@ export class AmendmentRows {
   readonly type: EntityType
   readonly rows: Sql
   readonly #set: ReadonlySet<string>
+  readonly #free: ReadonlySet<string>
   readonly #model: Model
   readonly #dialect: Dialect
 
-  constructor({ type, columns }: AmendmentGroup, at: number, model: Model, dialect: Dialect) {
+  constructor({ type, columns, free }: AmendmentGroup, at: number, model: Model, dialect: Dialect) {
     const known = bodyColumns(type.fields)
     this.type = type
     this.#set = new Set(columns)
+    this.#free = new Set(free)
     this.#model = model
     this.#dialect = dialect
     this.rows = dialect.rows(rowsName(at), [
@@ -51,7 +53,10 @@ export class AmendmentRows {
     const { type } = this
     const rules = new Conditions(this.#model, this.#dialect)
     const rowSource = { ...rowOf(type), next: (name: string) => this.next(name) }
-    const fields = [...walk(type.fields)].filter((field) => this.#set.has(columnOf(field)))
+    const fields = [...walk(type.fields)].filter((field) => {
+      const column = columnOf(field)
+      return this.#set.has(column) && !this.#free.has(column)
+    })
     const broken = (key: string, rule: Expression, when: Sql) =>
       rule === yes
         ? []

@@ -36,9 +36,7 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
     make: (steps: AmendSteps) => readonly Step[],
   ) =>
     groups.flatMap((group, at) =>
-      cache.of(`${name}|${at}|${group.type.name}|${group.columns.join('|')}`, () =>
-        make(new AmendSteps(group, at, model, dialect)),
-      ),
+      cache.of(shapeOf(name, at, group), () => make(new AmendSteps(group, at, model, dialect))),
     )
   // An undo may delete an Entity under an older deletion.
   const isGone = (admins: string) => sql`"id" IN ${dialect.listed(goneName(admins), 'integer')}`
@@ -66,4 +64,8 @@ export function compileAmend(model: Model, dialect: Dialect): AmendPlan {
     obstacles: (groups, viewer) => new AmendChecks(groups, model, dialect).all(viewer),
     obstacleOf: (row) => obstacleOf(row, model),
   }
+}
+
+function shapeOf(name: string, at: number, { type, columns, free = [] }: AmendmentGroup): string {
+  return [name, at, type.name, ...columns, '', ...free].join('|')
 }

@@ -27,6 +27,8 @@ export interface Amendment {
 export interface AmendmentGroup {
   readonly type: EntityType
   readonly columns: readonly string[]
+  /** Of these columns, those that the server sets by itself: the rules of their fields do not hold for it. */
+  readonly free?: readonly string[]
   readonly amendments: readonly Amendment[]
 }
 

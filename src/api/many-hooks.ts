@@ -42,7 +42,10 @@ export async function runHooked<T>(
       const hooked = new Map<number, { version: number; made: T }>()
       for (const { id, version } of found) {
         const about = { id, when: { ifMatch: `|${version}|` } }
-        hooked.set(id, { version, made: await named(`${plan.type.name}/${id}`, before(about, asking)) })
+        hooked.set(id, {
+          version,
+          made: await namingEntity(`${plan.type.name}/${id}`, before(about, asking)),
+        })
       }
       return await runMany(context, call, request, () => act(hooked))
     } catch (error) {
@@ -53,7 +56,7 @@ export async function runHooked<T>(
 }
 
 /** Names the Entity that a hook has refused. */
-async function named<T>(entity: string, hooked: Promise<T>): Promise<T> {
+async function namingEntity<T>(entity: string, hooked: Promise<T>): Promise<T> {
   try {
     return await hooked
   } catch (error) {

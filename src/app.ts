@@ -5,13 +5,14 @@ import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'
 import { endpoints } from './api/endpoints.ts'
 import type { Part } from './api/part.ts'
-import { accountPart, parts, pastPart, servicePart } from './api/parts.ts'
+import { accountPart, parts, pastPart, servicePart, webhookPart } from './api/parts.ts'
 import { codePart } from './code/part.ts'
 import { routeEndpoints } from './code/routes.ts'
 import type { Config } from './config.ts'
 import type { Model } from './declare/model.ts'
 import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
+import type { Follower } from './live/follower.ts'
 import { Observer } from './observe/observer.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
@@ -139,19 +140,26 @@ export async function openApp(
       legacy,
       settings: settingsOf(config, signing),
     }
-    const context: Context = {
-      ...opened,
-      ...accountPart.compile(opened),
-      ...pastPart.compile(opened),
-      ...servicePart.compile(opened),
-      ...codePart.compile(),
-      ...Object.assign({}, ...more.map((part) => part.compile?.(opened))),
-      document: whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served }))),
-    }
+    const document = whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served })))
+    const context = { ...contextOf(opened, more), document }
     return { context, endpoints: served, parts: all, close: () => closeOpened(opened) }
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** A piece from each part. */
+function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'document'> {
+  const past = pastPart.compile(opened)
+  return {
+    ...opened,
+    ...past,
+    ...accountPart.compile(opened),
+    ...servicePart.compile(opened),
+    ...webhookPart.compile(opened, past),
+    ...codePart.compile(),
+    ...Object.assign({}, ...more.map((part) => part.compile?.(opened, past))),
   }
 }
 
@@ -186,7 +194,11 @@ export async function startApp(
 ): Promise<Running> {
   const bound = bindTo(config, observer)
   try {
-    return serveOn(bound, config, await openApp(config, model, { ...opening, observer }))
+    const app = await openApp(config, model, { ...opening, observer })
+    const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
+    // Before anything is written: new followers begin here. If the database does not answer, they begin later.
+    await Promise.all(followers.map((follower) => follower.prepare().catch(() => {})))
+    return serveOn(bound, config, app, followers)
   } catch (error) {
     await bound.close()
     throw error
@@ -201,7 +213,7 @@ function bindTo(config: Config, observer: Observer): BoundServer {
   }
 }
 
-function serveOn(bound: BoundServer, config: Config, app: App): Running {
+function serveOn(bound: BoundServer, config: Config, app: App, followers: readonly Follower[]): Running {
   const { context } = app
   const { model, observer } = context
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
@@ -217,11 +229,7 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
     routes,
   )
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
-  for (const { recurring, queues } of app.parts) {
-    for (const work of recurring?.(context) ?? []) context.work.add(work)
-    for (const queue of queues?.(context) ?? []) context.work.handle(queue)
-  }
-  context.work.start()
+  const stopWork = startWork(app, followers)
   return {
     ...app,
     url: bound.url,
@@ -229,15 +237,27 @@ function serveOn(bound: BoundServer, config: Config, app: App): Running {
       context.health.stop()
       server.endConnections()
       // Other instances go on with it at once.
-      await Promise.all([context.work.stop(), Bun.sleep(ms)])
+      await Promise.all([stopWork(), Bun.sleep(ms)])
     },
     async close() {
       context.rates.stop()
-      await Promise.all([context.work.stop(), server.drain()])
+      await Promise.all([stopWork(), server.drain()])
       await Promise.race([context.serviceTime.keep().catch(() => {}), Bun.sleep(KEEP_MS)])
       await app.close()
     },
   }
+}
+
+/** Background work, until the function that it returns is called. */
+function startWork({ context, parts }: App, followers: readonly Follower[]): () => Promise<unknown> {
+  const { work } = context
+  for (const { recurring, queues } of parts) {
+    for (const one of recurring?.(context) ?? []) work.add(one)
+    for (const queue of queues?.(context) ?? []) work.handle(queue)
+  }
+  work.start()
+  for (const follower of followers) follower.start()
+  return () => Promise.all([work.stop(), ...followers.map((follower) => follower.stop())])
 }
 
 function servedOf({ docs }: Config, model: Model, more: readonly Part[]): Endpoints {

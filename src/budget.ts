@@ -110,6 +110,13 @@ export const budget = {
   // Who follows the journal.
   wakeGatherMs: 20,
   feedLookMs: 1000,
+  followedTasks: 1000,
+
+  // What is sent to webhooks.
+  webhookMs: 10_000,
+  webhookBytes: 1024 * 1024,
+  webhookAddresses: 4,
+  webhookDeliveries: 100,
 
   // What is answered.
   answerBytes: 16 * 1024 * 1024,

@@ -80,6 +80,7 @@ export {
   text,
   url,
 } from './declare/define.ts'
+export { env } from './declare/env.ts'
 // Types that TypeScript writes into the declaration file of a config (`declaration: true`) must have a public name.
 export type { FieldOptions, FieldRules } from './declare/fields/field.ts'
 export type {
@@ -112,3 +113,4 @@ export { ApiError, forbidden, InvalidData, invalidData as invalid } from './decl
 export type { Keep } from './declare/retention.ts'
 export type { Marker } from './declare/rule.ts'
 export type { CelValue, MeValue, NowValue, ServerValue } from './declare/server-value.ts'
+export type { WebhookDeclaration, WebhookEvent, WebhookKind } from './declare/webhooks.ts'

@@ -29,6 +29,7 @@ const allowed: Readonly<Record<string, string>> = {
   'store/service-time.ts': 'where service time begins',
   'store/sqlite/journal-time.ts': 'the journal',
   'store/sqlite/statements.ts': 'the clock of the database',
+  'webhooks/signature.ts': 'receivers hold it against their own clock',
 }
 
 test('nobody else asks the wall clock', () => {

@@ -21,6 +21,7 @@ const parts = [
   'journal',
   'work',
   'live',
+  'webhooks',
   'api',
   'code',
   'openapi',

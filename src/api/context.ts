@@ -29,6 +29,7 @@ import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Store } from '../store/store.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Runner } from '../work/runner.ts'
 import type { Waker } from '../work/waker.ts'
 import type { Health } from './health.ts'
@@ -99,6 +100,11 @@ export interface ServicePiece {
   readonly explainsDenials: boolean
 }
 
+/** Who else is told of changes. */
+export interface WebhookPiece {
+  readonly webhooks: Webhooks
+}
+
 /** The user's code. */
 export interface CodePiece {
   /** Runs the hook of a type: the body as it is to be written. */
@@ -106,7 +112,7 @@ export interface CodePiece {
 }
 
 /** What every endpoint works with: what the database was opened with, and a piece from each part. */
-export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece, CodePiece {
+export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece, WebhookPiece, CodePiece {
   /** The OpenAPI document of all that is served. */
   document(): string
 }

@@ -52,6 +52,39 @@ const asideSchema: JsonSchema = closedObject(
   ['id', 'queue', 'key', 'since', 'attempts', 'message'],
 )
 
+const deliverySchema: JsonSchema = {
+  ...closedObject(
+    {
+      at: { type: 'string', format: 'date-time' },
+      operation: { type: 'string', description: 'The `webhook-id`.' },
+      attempt: { type: 'integer', minimum: 1 },
+      status: { type: ['integer', 'null'], description: 'Of the answer; `null` if there was none.' },
+      error: { type: ['string', 'null'], description: 'What went wrong; `null` after a success.' },
+      ms: { type: 'integer', minimum: 0 },
+    },
+    ['at', 'operation', 'attempt', 'status', 'error', 'ms'],
+  ),
+  type: ['object', 'null'],
+}
+
+const webhookSchema: JsonSchema = closedObject(
+  {
+    to: { type: 'string', description: 'The origin of its URL.' },
+    waiting: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Operations to be sent, as far as they were counted.',
+    },
+    aside: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Operations that failed too often and are not retried.',
+    },
+    last: { ...deliverySchema, description: 'The last request; `null` before the first.' },
+  },
+  ['to', 'waiting', 'aside', 'last'],
+)
+
 const healthDetailsSchema: JsonSchema = closedObject(
   {
     status: { type: 'string', enum: ['ok', 'failed', 'stopping'] },
@@ -84,8 +117,13 @@ const healthDetailsSchema: JsonSchema = closedObject(
       description:
         'The age of the oldest committed change that followers of the journal cannot read yet; `null` if it is not available.',
     },
+    webhooks: {
+      type: ['object', 'null'],
+      additionalProperties: webhookSchema,
+      description: 'The declared webhooks, by name; `null` if they are not available.',
+    },
   },
-  ['status', 'version', 'format', 'checks', 'queues', 'aside', 'store', 'feed'],
+  ['status', 'version', 'format', 'checks', 'queues', 'aside', 'store', 'feed', 'webhooks'],
 )
 
 /** For load balancers. */
@@ -128,13 +166,14 @@ export const readHealthDetails = serverEndpoint({
     answers: [{ status: 200, description: 'The details.', headers: [], schema: refTo('HealthDetails') }],
     codes: ['unauthenticated', 'forbidden'],
   }),
-  async run({ health, feed }, { query }) {
+  async run({ health, feed, webhooks }, { query }) {
     query.refuseAll()
     const details = await health.details()
     const followed = await feed.lag().then(
       (lag) => ({ lag_ms: lag }),
       () => null,
     )
-    return { status: 200, body: JSON.stringify({ ...details, feed: followed }) }
+    const told = await webhooks.state().catch(() => null)
+    return { status: 200, body: JSON.stringify({ ...details, feed: followed, webhooks: told }) }
   },
 })

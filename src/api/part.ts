@@ -1,6 +1,7 @@
+import type { Follower } from '../live/follower.ts'
 import type { Queue } from '../work/queues.ts'
 import type { Recurring } from '../work/recurring.ts'
-import type { Context, Opened } from './context.ts'
+import type { Context, Opened, PastPiece } from './context.ts'
 import type { Endpoints } from './endpoint.ts'
 
 /**
@@ -9,11 +10,13 @@ import type { Endpoints } from './endpoint.ts'
  */
 export interface Part<Piece extends object = object> {
   readonly name: string
-  /** Makes what its endpoints and its work need: its piece of the Context. */
-  compile?(opened: Opened): Piece
+  /** Makes what its endpoints and its work need: its piece of the Context. `past` is the journal, there before all others. */
+  compile?(opened: Opened, past: PastPiece): Piece
   readonly endpoints?: Partial<Endpoints>
   /** What it does again and again, beside requests. */
   recurring?(context: Context): readonly Recurring[]
   /** The tasks that it takes. */
   queues?(context: Context): readonly Queue[]
+  /** Those who make tasks for these queues from the journal. */
+  followers?(context: Context): readonly Follower[]
 }

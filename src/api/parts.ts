@@ -15,7 +15,8 @@ import { compileNotes } from '../plan/past/notes.ts'
 import { compileOperations } from '../plan/past/operations.ts'
 import { compilePurges } from '../plan/past/purge.ts'
 import { FORMAT } from '../store/own.ts'
-import type { AccountPiece, Context, Opened, PastPiece, ServicePiece } from './context.ts'
+import { Webhooks } from '../webhooks/webhooks.ts'
+import type { AccountPiece, Context, Opened, PastPiece, ServicePiece, WebhookPiece } from './context.ts'
 import { Health } from './health.ts'
 import { Identities } from './identify.ts'
 import type { Part } from './part.ts'
@@ -76,5 +77,15 @@ export const servicePart = {
   recurring: ({ rates }: Context) => [rates.sweep],
 } satisfies Part
 
+/** Other servers that are told of changes. */
+export const webhookPart = {
+  name: 'webhooks',
+  compile: (opened: Opened, past: PastPiece): WebhookPiece => ({
+    webhooks: new Webhooks(opened.model.webhooks, { ...opened, ...past }),
+  }),
+  queues: ({ webhooks }: Context) => webhooks.queues(),
+  followers: ({ webhooks }: Context) => webhooks.followers(),
+} satisfies Part
+
 /** Takeback's own parts. */
-export const parts: readonly Part[] = [accountPart, pastPart, servicePart]
+export const parts: readonly Part[] = [accountPart, pastPart, servicePart, webhookPart]

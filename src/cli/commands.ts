@@ -14,6 +14,7 @@ import { trashList, trashPurge } from './trash.ts'
 import { userAdd } from './user.ts'
 import { userUnlock } from './user-unlock.ts'
 import { vacuum } from './vacuum.ts'
+import { webhooksList, webhooksResend } from './webhooks.ts'
 
 /** Every command, in the order in which the help shows them. */
 export const commands: readonly Command[] = [
@@ -35,4 +36,6 @@ export const commands: readonly Command[] = [
   jobsRun,
   vacuum,
   retentionConfirm,
+  webhooksList,
+  webhooksResend,
 ]

@@ -39,6 +39,7 @@ import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields
 import type { Keep } from './retention.ts'
 import type { Rule } from './rule.ts'
 import type { CelValue, MeValue, ServerValue } from './server-value.ts'
+import type { WebhookDeclaration, WebhookEvent } from './webhooks.ts'
 
 export { everyone, type Rule, signedIn } from './rule.ts'
 export { cel, me, now } from './server-value.ts'
@@ -261,6 +262,8 @@ export interface AppDeclaration<E = Entities> {
   readonly routes?: AnyRoutes
   /** What is to be done at certain times, by name. */
   readonly jobs?: AnyJobs
+  /** Servers that are told of changes, by name. */
+  readonly webhooks?: Readonly<Record<string, WebhookDeclaration>>
 }
 
 /** The same as it is written: its names must be those of its Entity types. */
@@ -268,6 +271,7 @@ export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' 
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
   readonly routes?: Routes<E, Bodies>
   readonly jobs?: Jobs<E>
+  readonly webhooks?: Readonly<Record<string, WebhookDeclaration<WebhookEvent<keyof E & string>>>>
 }
 
 /** Declares one Entity type. */

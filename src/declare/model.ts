@@ -212,6 +212,19 @@ export interface JobType {
   run(call: object): unknown
 }
 
+/** Somebody else's server that is told of changes. */
+export interface Webhook {
+  readonly name: string
+  /** A valid URL. */
+  readonly to: string
+  /** The keys that sign, as bytes in base64. */
+  readonly secrets: readonly string[]
+  /** By type, the kinds of changes that it is told of. */
+  readonly kinds: ReadonlyMap<string, ReadonlySet<string>>
+  /** Whether its host was allowed by name: it may be private. */
+  readonly allowed: boolean
+}
+
 /** The declarations, resolved and frozen. */
 export interface Model {
   readonly code: UserCode
@@ -220,6 +233,7 @@ export interface Model {
   /** Login types in the order of declaration. */
   readonly logins: readonly EntityType[]
   readonly edges: readonly Edge[]
+  readonly webhooks: readonly Webhook[]
 }
 
 /** Whether code of the user's runs in this process. */

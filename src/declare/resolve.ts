@@ -26,6 +26,7 @@ import { resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
 import { resolveJobs } from './resolve-jobs.ts'
 import { resolveRoutes } from './resolve-routes.ts'
+import { resolveWebhooks } from './resolve-webhooks.ts'
 import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
 import { checkRequired, checkRules } from './rules.ts'
@@ -55,6 +56,8 @@ const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
 const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
+
+const APP_OPTIONS = ['admins', 'entities', 'trash', 'journal', 'rules', 'routes', 'jobs', 'webhooks']
 
 const ENTITY_OPTIONS = [
   'fields',
@@ -92,12 +95,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     problems.push(['app', "must be the file's default export, made by app({ entities: { … } })"])
     return undefined
   }
-  refuseUnknown(
-    declaration,
-    ['admins', 'entities', 'trash', 'journal', 'rules', 'routes', 'jobs'],
-    '',
-    problems,
-  )
+  refuseUnknown(declaration, APP_OPTIONS, '', problems)
   const retention = resolveRetention(declaration, '', problems)
   const rules = resolveNamedRules(declaration.rules, 'rules', problems)
   const entities = resolveEntities(declaration.entities, { retention, rules }, problems)
@@ -113,7 +111,8 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
     routes: resolveRoutes(declaration.routes, types, problems),
     jobs: resolveJobs(declaration.jobs, problems),
   }
-  return Object.freeze({ ...types, admins, edges: edgesOf(entities), code })
+  const webhooks = resolveWebhooks(declaration.webhooks, entities, problems)
+  return Object.freeze({ ...types, admins, edges: edgesOf(entities), code, webhooks })
 }
 
 function resolveEntities(

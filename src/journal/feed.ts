@@ -49,6 +49,9 @@ export interface FeedOperation {
   readonly rest: number | null
 }
 
+/** An operation that was looked for by its id. */
+export type ReadOperation = Omit<FeedOperation, 'position'>
+
 /** A change, in the order in which it was made. */
 export interface FeedChange {
   readonly entity: string
@@ -121,19 +124,49 @@ export class Feed {
     return { operations, next: positionAt(end.incarnation, place), more: place < upto, pending }
   }
 
+  /** One operation, by its id, with the first of its changes; undefined where it has none of these types. */
+  async operation(id: string, entities?: readonly string[]): Promise<ReadOperation | undefined> {
+    const found = await this.#further(id, 0, entities)
+    const [first] = found
+    if (first === undefined) return undefined
+    return {
+      id,
+      at: String(first.at),
+      actor: textOrNull(first.actor),
+      cause: textOrNull(first.cause),
+      changes: found.map(feedChange),
+      rest: isAll(found) ? null : lastNumber(found),
+    }
+  }
+
   /** The further changes of an operation that is larger than an answer. */
   async changes(
     operation: string,
     rest: number,
     entities?: readonly string[],
   ): Promise<Pick<FeedOperation, 'changes' | 'rest'>> {
+    const found = await this.#further(operation, rest, entities)
+    return { changes: found.map(feedChange), rest: isAll(found) ? null : lastNumber(found) }
+  }
+
+  async #further(
+    operation: string,
+    behind: number,
+    entities: readonly string[] | undefined,
+  ): Promise<FollowedRow[]> {
     const rows = await this.#store.read(this.#plan.further(CHANGES_MAX, entities !== undefined), {
       $operation: operation,
-      $behind: rest,
+      $behind: behind,
       $entities: JSON.stringify(entities ?? []),
     })
-    const found = rows.map(followedColumns.read)
-    return { changes: found.map(feedChange), rest: isAll(found) ? null : lastNumber(found) }
+    return rows.map(followedColumns.read)
+  }
+
+  /** The first position from which nothing of these types is missing: retention has cut what came before. */
+  async oldest(entities: readonly string[]): Promise<Position> {
+    const { incarnation, told } = await this.#end()
+    const cuts = entities.map((name) => Number(told.get(CUT + name) ?? 0))
+    return positionAt(incarnation, Math.max(0, ...cuts))
   }
 
   /** How long the oldest change that is committed and cannot be read yet has been there, in milliseconds. */

@@ -86,6 +86,10 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: `Task ${id} of the queue "${queue}" was set aside after ${attempts} attempts`,
     error,
   }),
+  journal_cut: ({ follower }) => ({
+    level: 'warning',
+    message: `Retention has erased changes before "${follower}" could read them: it goes on with what is left`,
+  }),
   purged({ entity, id, entities, operation }) {
     const all = entities > 1 ? `, ${entities} Entities in all` : ''
     return info(`Purged by retention: ${entity}/${id}${all}`, {

@@ -5,7 +5,7 @@ import { type Sql, sql } from './sql.ts'
  * The format of the tables below. A database of an older format is upgraded at the next start; one of a newer format is
  * refused. To add a table, a column or an index, declare it here with `since` set to the next format.
  */
-export const FORMAT = 4
+export const FORMAT = 5
 
 export interface OwnColumn {
   readonly name: string
@@ -293,6 +293,25 @@ export const ownTables: readonly OwnTable[] = [
       { name: 'key', columns: ['queue', 'key', 'id'] },
     ],
     since: 4,
+  },
+  {
+    name: 'takeback_deliveries',
+    about:
+      'The last requests to each webhook: which attempt it was, and the status of the answer or what went wrong. No values of Entities.',
+    columns: [
+      integer('id'),
+      text('webhook'),
+      text('operation'),
+      time('at'),
+      integer('attempt'),
+      optional(integer('status')),
+      optional(text('error')),
+      integer('ms'),
+    ],
+    key: ['id'],
+    numbered: true,
+    indexes: [{ name: 'webhook', columns: ['webhook', 'id'], since: 5 }],
+    since: 5,
   },
 ]
 

@@ -29,3 +29,6 @@ export class Interrupted extends Error {
  * the work runs again at its next regular time.
  */
 export class Postponed extends Error {}
+
+/** Thrown by a task that no retry can help: it is set aside at once. */
+export class Hopeless extends Error {}

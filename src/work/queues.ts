@@ -3,7 +3,7 @@ import type { Params } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Step } from '../store/step.ts'
 import { claim } from './claim.ts'
-import type { Job } from './job.ts'
+import { Hopeless, type Job } from './job.ts'
 import { type Instance, type Lease, Leases } from './leases.ts'
 import { clockTime, reasonOf, textOfTime } from './record.ts'
 import { pauseAfter } from './schedule.ts'
@@ -148,7 +148,7 @@ export class Queues {
     }
     const failure = { queue: queue.name, id, key, attempts, error }
     params.$error = reasonOf(error)
-    if (attempts >= budget.taskAttempts) {
+    if (attempts >= budget.taskAttempts || error instanceof Hopeless) {
       const { done } = await store.write(this.#statements.setAside, params)
       if (done) observer.emit({ kind: 'task_set_aside', ...failure })
       return done
@@ -170,6 +170,24 @@ export class Queues {
     const found = new Map(rows.map((row) => [String(row[0]), queueStateOf(row)]))
     for (const name of this.#active.keys()) if (!found.has(name)) found.set(name, EMPTY_QUEUE)
     return { queues: Object.fromEntries(found), aside: aside.map(asideStateOf) }
+  }
+
+  /** Whether a queue has so few tasks that are not done that more can be made from the journal. */
+  async hasRoom(queue: string): Promise<boolean> {
+    const [row = []] = await this.#instance.store.read(this.#statements.ahead, { $queue: queue })
+    const [tasks] = row
+    return Number(tasks) < budget.followedTasks
+  }
+
+  /** Enqueues tasks of a queue that were set aside anew, behind all others: all of them, or those with this payload. */
+  async retryAside(queue: string, payload?: unknown): Promise<number> {
+    const $payload = payload === undefined ? null : JSON.stringify(payload)
+    const { rows } = await this.#instance.store.write(this.#statements.retryAside, {
+      $queue: queue,
+      $payload,
+    })
+    this.#instance.wake()
+    return rows.length
   }
 
   interrupt(): void {

@@ -107,6 +107,16 @@ export class Runner {
     if (this.#stopping === undefined) this.#lookIn(this.#again ? 0 : wait * (1 + Math.random() / 10))
   }
 
+  /** Whether more tasks can be made for a queue ahead of time. */
+  hasRoom(queue: string): Promise<boolean> {
+    return this.#queues.hasRoom(queue)
+  }
+
+  /** Tries tasks of a queue again that were set aside: all of them, or those with this payload. Returns how many. */
+  retryAside(queue: string, payload?: unknown): Promise<number> {
+    return this.#queues.retryAside(queue, payload)
+  }
+
   /** Makes recurring work due now. */
   bringForward(name: string): Promise<void> {
     return this.#timetable.bringForward(name)

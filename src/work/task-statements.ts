@@ -33,6 +33,10 @@ export interface TaskStatements {
   readonly retry: readonly Step[]
   /** Not tried any more, because of `$error`: the next one of its key is due. */
   readonly setAside: readonly Step[]
+  /** Of `$queue`: how many are not done, none counted beyond the limit. */
+  readonly ahead: Statement
+  /** Enqueues those of `$queue` that were set aside anew: all, or those with `$payload`. One row for each. */
+  readonly retryAside: readonly Step[]
   /** What lies further ahead than any pause or lease is long was put there by a wrong clock. */
   readonly hasten: readonly Step[]
   /** Of each queue: how many wait, are worked on and are set aside, and since when the oldest of the first two is there. */
@@ -80,6 +84,7 @@ export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements 
     ...compileLooks(dialect),
     ...compileTaking(dialect, until),
     ...compileEnds(dialect),
+    retryAside: compileRetry(dialect),
     leases: leasesOf(dialect, until),
   }
 }
@@ -142,9 +147,25 @@ function enqueue(dialect: Dialect): Sql {
     SELECT r."queue", r."key", r."payload", ${dialect.clock}, ${dialect.clock}, 0, 0 FROM ${rows} r`
 }
 
+function compileRetry(dialect: Dialect): readonly Step[] {
+  const payload = param('$payload', 'text')
+  const which = sql`"queue" = ${param('$queue')} AND "aside_at" IS NOT NULL AND (${payload} IS NULL OR "payload" = ${payload})`
+  return [
+    // New rows, so that they come behind what is under way.
+    step(
+      dialect,
+      'retry',
+      'any',
+      sql`INSERT INTO ${TASKS} ("queue", "key", "payload", "at", "next_at", "fence", "attempts")
+        SELECT "queue", "key", "payload", "at", ${dialect.clock}, 0, 0 FROM ${TASKS} WHERE ${which} ORDER BY "id"`,
+    ),
+    step(dialect, 'retried', 'any', sql`DELETE FROM ${TASKS} WHERE ${which} RETURNING "id"`),
+  ]
+}
+
 function compileLooks(
   dialect: Dialect,
-): Pick<TaskStatements, 'due' | 'candidates' | 'heads' | 'state' | 'aside'> {
+): Pick<TaskStatements, 'due' | 'candidates' | 'heads' | 'state' | 'aside' | 'ahead'> {
   const { clock, lock, placeholder } = dialect
   const first = sql`SELECT m."id" FROM ${TASKS} m WHERE m."queue" = ${param('$queue')} AND m."key" = k."key" AND m."aside_at" IS NULL ORDER BY m."id" LIMIT 1`
   const keys = dialect.rows('$keys', [{ name: 'key', kind: 'text' }])
@@ -171,6 +192,10 @@ function compileLooks(
     ),
     heads: compile(
       sql`SELECT h."id", h."key" FROM ${TASKS} h WHERE ${dialect.isAmong(sql`h."id"`, sql`SELECT (${first}) FROM ${keys} k`)}${lock?.toStayIfFree ?? sql``}`,
+      placeholder,
+    ),
+    ahead: compile(
+      sql`SELECT count(*) FROM (SELECT 1 FROM ${TASKS} WHERE "queue" = ${param('$queue')} AND "aside_at" IS NULL LIMIT ${count(budget.followedTasks)}) t`,
       placeholder,
     ),
     state: compile(

@@ -32,6 +32,8 @@ export const hooked = t.entity({ fields: { name: t.text() }, before: { async cre
 export const tests = t.cases(t.app({ entities: { things } }), { given: { things: { one: { a: 'x', o: 'one' } } },
   deleted: ['things/one'], cases: [{ as: 'nobody', may: ['list things', ['update things/one', { a: 'y' }]] }] })
 export const failed = (error: unknown) => (error instanceof t.ApiError ? error.status : 0)
+export const hooks = t.app({ entities: { things: t.entity({ fields: bare }) },
+  webhooks: { erp: { to: t.env('URL'), secret: t.env('SECRET', 'none'), on: ['things.*', 'things.create'] } } })
 export const builders = { ...t }`
 
 /** What is inferred is exactly what was given, also where nothing was. */
@@ -60,6 +62,8 @@ export const a = app({ entities: { rooms, bookings: entity({ fields: { room: ref
 export const b = app({ entities: { rooms, bookings: entity({ fields: { o: object({ l: list(ref('romms')) }) } }) } })
 // @ts-expect-error: the same without a call of entity
 export const c = app({ entities: { rooms, bookings: { fields: { room: ref('romms', { optional: true }) } } } })
+// @ts-expect-error: an event of a type that is not declared
+export const w = app({ entities: { rooms }, webhooks: { erp: { to: '', secret: '', on: ['romms.*'] } } })
 // @ts-expect-error: admins that are not declared
 export const d = app({ admins: 'admin', entities: { admins: entity({ login: { userType: 'admin' }, fields: {} }) } })
 // @ts-expect-error: admins that cannot log in

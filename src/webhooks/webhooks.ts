@@ -1,0 +1,135 @@
+import type { Webhook } from '../declare/model.ts'
+import { Follower, type Following } from '../live/follower.ts'
+import { Hopeless } from '../work/job.ts'
+import { type Queue, type TaskJob, taskParams } from '../work/queues.ts'
+import { Deliveries, type DeliveryState } from './deliveries.ts'
+import { isSelected, messagesOf, type OperationReading } from './parts.ts'
+import { send } from './send.ts'
+
+/** The answer of a server that wants no more of this. */
+const GONE = 410
+
+/** What is shown of a webhook. */
+export interface WebhookState {
+  /** Without path and credentials. */
+  readonly to: string
+  /** Operations that are not delivered yet, as far as they were looked at. */
+  readonly waiting: number
+  /** Operations that were given up. */
+  readonly aside: number
+  /** The last request. */
+  readonly last: DeliveryState | null
+}
+
+interface Parts extends Following, OperationReading {}
+
+/**
+ * Tells other servers of changes. Followers of the journal make a task for each operation that a webhook is told of; its
+ * queue runs one task after the other, so that operations arrive in order.
+ */
+export class Webhooks {
+  readonly #parts: Parts
+  readonly #webhooks: ReadonlyMap<string, Webhook>
+  readonly #deliveries: Deliveries
+
+  constructor(webhooks: readonly Webhook[], parts: Parts) {
+    this.#parts = parts
+    this.#webhooks = new Map(webhooks.map((one) => [one.name, one]))
+    this.#deliveries = new Deliveries(parts.store)
+  }
+
+  get names(): readonly string[] {
+    return [...this.#webhooks.keys()]
+  }
+
+  followers(): readonly Follower[] {
+    return [...this.#webhooks.values()].map(
+      (webhook) =>
+        new Follower(this.#parts, {
+          name: queueOf(webhook.name),
+          entities: [...webhook.kinds.keys()],
+          tasksOf: async (operation) =>
+            (await isSelected(this.#parts.feed, webhook, operation)) ? [taskOf(webhook, operation.id)] : [],
+        }),
+    )
+  }
+
+  queues(): readonly Queue[] {
+    return [...this.#webhooks.values()].map((webhook) => ({
+      name: queueOf(webhook.name),
+      atOnce: 1,
+      run: (job) => this.#deliver(webhook, job),
+    }))
+  }
+
+  async #deliver(webhook: Webhook, job: TaskJob): Promise<void> {
+    const { operation: id } = job.payload as Payload
+    const operation = await this.#parts.feed.operation(id, [...webhook.kinds.keys()])
+    // Retention has erased it meanwhile.
+    if (operation === undefined) return
+    for await (const message of messagesOf(this.#parts, webhook, operation)) {
+      const delivery = await send(webhook, message, job.signal)
+      const { status, error } = delivery
+      const about = { webhook: webhook.name, operation: message.id, attempt: job.attempt }
+      await this.#deliveries.add(job.store, about, delivery)
+      if (status === GONE) throw new Hopeless(`${shownUrl(webhook)} ${error}`)
+      if (error !== null) throw new Error(`${shownUrl(webhook)} ${error}`)
+    }
+  }
+
+  /** Sends an operation again, behind those that wait; undefined if the webhook is told nothing of it. */
+  async resend(name: string, operation: string): Promise<string | undefined> {
+    const { feed, store, work } = this.#parts
+    const webhook = this.#webhooks.get(name)
+    const found =
+      webhook && (await feed.operation(operation.replace(/\.\d+$/, ''), [...webhook.kinds.keys()]))
+    if (webhook === undefined || found === undefined || !(await isSelected(feed, webhook, found)))
+      return undefined
+    const task = taskOf(webhook, found.id)
+    if ((await work.retryAside(task.queue, task.payload)) === 0)
+      await store.write([work.enqueue], taskParams([task]))
+    work.wake()
+    return found.id
+  }
+
+  /** Sends what was given up again, behind what waits: how many operations. */
+  retryAside(name: string): Promise<number> {
+    return this.#parts.work.retryAside(queueOf(name))
+  }
+
+  /** The newest first. */
+  deliveries(name: string, most: number): Promise<readonly DeliveryState[]> {
+    return this.#deliveries.latest(name, most)
+  }
+
+  /** By name. */
+  async state(): Promise<Readonly<Record<string, WebhookState>>> {
+    if (this.#webhooks.size === 0) return {}
+    const { queues } = await this.#parts.work.state()
+    const states = [...this.#webhooks.values()].map(async (webhook): Promise<[string, WebhookState]> => {
+      const { waiting = 0, running = 0, aside = 0 } = queues[queueOf(webhook.name)] ?? {}
+      const [last = null] = await this.#deliveries.latest(webhook.name, 1)
+      return [webhook.name, { to: shownUrl(webhook), waiting: waiting + running, aside, last }]
+    })
+    return Object.fromEntries(await Promise.all(states))
+  }
+}
+
+interface Payload {
+  readonly operation: string
+}
+
+function taskOf({ name }: Webhook, operation: string) {
+  const payload: Payload = { operation }
+  return { queue: queueOf(name), key: name, payload }
+}
+
+/** The queue and the cursor of a webhook. */
+function queueOf(name: string): string {
+  return `webhook ${name}`
+}
+
+/** A URL may have secrets in its path, too. */
+function shownUrl({ to }: Webhook): string {
+  return new URL(to).origin
+}

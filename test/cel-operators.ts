@@ -73,6 +73,10 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
   now: [],
   value: [],
   there: [],
+  made: [
+    on('integer', 'boolean', (hole) => `((${hole} + 1) == null)`),
+    on('text', 'boolean', (hole) => `((${hole} + "a") != null)`),
+  ],
   shift: [on('datetime', 'datetime', (hole) => `(${hole} + duration("1h"))`)],
   size: [on('text', 'integer', (hole) => `size(${hole})`)],
   lower: [on('text', 'text', (hole) => `${hole}.lowerAscii()`)],

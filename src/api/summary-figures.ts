@@ -56,7 +56,7 @@ export class FiguresReader {
       return note(this.#errors, name, `names more than ${budget.summaryValues} values`) ?? []
     const values = parts.flatMap((part) => this.#value(name, part, kind) ?? [])
     const same = ({ path, period, value }: Comparable) =>
-      period === undefined ? path : JSON.stringify([period, value.place])
+      period === undefined ? path : JSON.stringify([period, value])
     if (new Set(values.map(same)).size < values.length) note(this.#errors, name, 'names a value twice')
     return values
   }

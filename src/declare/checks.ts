@@ -63,16 +63,21 @@ export function conditionOf(
   type: EntityType,
   entities: Model['entities'],
 ): Expression {
-  const names = startingNames(parseCel(that))
-  if (names.has('me')) throw new Mistake('uses me, but a check must be the same for everybody; use a rule')
-  if (names.has('now'))
-    throw new Mistake(
-      'uses now, but a check must not fail just because time passes; compare with created_at, which is the time of the create',
-    )
+  if (startingNames(parseCel(that)).has('me'))
+    throw new Mistake('uses me, but a check must be the same for everybody; use a rule')
   // Not its id and times: a new Entity has none yet. Nor its referrers: they change without it.
   const self = membersOf(type, entities, allVisible, { own: ['created_at'], referrers: false })
   const scope: Scope = { self, me: null, anybody: [] }
-  return settled(understand(that, scope, budget.ruleItems))
+  const condition = settled(understand(that, scope, budget.ruleItems))
+  if (usesNow(condition))
+    throw new Mistake(
+      'uses now, but a check must not fail just because time passes; compare with created_at, which is the time of the create',
+    )
+  return condition
+}
+
+function usesNow(expression: Expression): boolean {
+  return expression.op === 'now' || operandsOf(expression).some(usesNow)
 }
 
 /** Reports every check that cannot be understood. */

@@ -220,6 +220,8 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   readonly index?: readonly (readonly string[])[]
   /** Values that the server always sets on an action, by dot path. These fields are never sent. */
   readonly set?: SetDeclaration
+  /** Read-only fields that are computed from others, by their names: `{ total: 'quantity * price' }`. */
+  readonly computed?: Readonly<Record<string, string>>
   /** Conditions that every Entity must meet when it is written. */
   readonly check?: readonly CheckDeclaration[]
   /** Its old name: a rename keeps the data, the journal and the references to it. */

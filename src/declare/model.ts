@@ -1,4 +1,4 @@
-import type { NamedRule } from './cel/scope.ts'
+import type { Computed, NamedRule } from './cel/scope.ts'
 import type { HookName } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
@@ -133,6 +133,8 @@ export interface EntityType extends Named {
   /** Sorts that an index of the live serves, `id` included. */
   readonly indexes: readonly (readonly IndexKey[])[]
   readonly checks: readonly EntityCheck[]
+  /** Fields that are not stored, by their names. */
+  readonly computed: ReadonlyMap<string, Computed>
   readonly access: Readonly<Partial<Record<Action, Rule>>>
   /** Its named rules, and those of the app. */
   readonly rules: ReadonlyMap<string, NamedRule>

@@ -102,6 +102,7 @@ function refuseStored(field: Field, at: string, problems: Problems): void {
     unique: 'unique' in field && field.unique ? true : undefined,
     search: 'search' in field && field.search ? true : undefined,
     as: 'as' in field ? field.as : undefined,
+    default: 'provided' in field ? field.provided : undefined,
   }
   for (const [name, value] of Object.entries(given))
     if (value !== undefined)
@@ -119,6 +120,7 @@ const NOTHING: EntityType = Object.freeze({
   uniques: [],
   indexes: [],
   checks: [],
+  computed: new Map(),
   access: {},
   rules: new Map(),
   retention: { trash: undefined, journal: undefined },

@@ -1,6 +1,7 @@
 import { StartError } from '../errors.ts'
 import { checkChecks, resolveChecks } from './checks.ts'
 import { didYouMean } from './closest.ts'
+import { checkComputed, resolveComputed } from './computed.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { checkLabels, resolveTitle } from './entity-words.ts'
 import { checkOptions } from './field-place.ts'
@@ -65,6 +66,7 @@ const ENTITY_OPTIONS = [
   'unique',
   'index',
   'set',
+  'computed',
   'check',
   'access',
   'was',
@@ -101,6 +103,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   const entities = resolveEntities(declaration.entities, { retention, rules }, problems)
   const types = { entities, logins: loginsOf(entities, problems) }
   checkRules(types, problems)
+  checkComputed(entities, problems)
   checkChecks(entities, problems)
   checkProvided(types, problems)
   // Only if all rules were understood.
@@ -176,6 +179,7 @@ function resolveEntity(
     login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
     uniques: Object.freeze(uniques),
     indexes: Object.freeze(indexes),
+    computed: resolveComputed(declaration.computed, fields, path, problems),
     checks: Object.freeze(resolveChecks(declaration.check, all, path, problems)),
     access: resolveAccess(declaration, path, problems),
     rules: new Map([...shared, ...resolveNamedRules(declaration.rules, `${path}.rules`, problems)]),

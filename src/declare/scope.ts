@@ -1,5 +1,6 @@
+import { computedNamed } from './cel/check.ts'
 import type { ValueKind } from './cel/expression.ts'
-import type { Member, Members } from './cel/scope.ts'
+import type { Computed, Member, Members } from './cel/scope.ts'
 import { foldedColumn } from './folded-column.ts'
 import {
   columnOf,
@@ -56,9 +57,27 @@ export function membersOf(
   for (const [name, member] of fieldMembers(type.fields, look)) known.set(name, member)
   const hint = (name: string) => referrersHint(name, look, referrers)
   const get = (name: string) => known.get(name)
-  if (visibility !== allVisible) return { names: [...known.keys()], get, hint }
-  const names = [...known.keys(), ...type.rules.keys()]
-  return { names, get, hint, rule: (name) => type.rules.get(name) }
+  const computed = computedOf(type, { names: [], get }, visibility)
+  const names = [...known.keys(), ...computed.keys()]
+  const members = {
+    names,
+    get,
+    hint,
+    ...(computed.size > 0 && { computed: (name: string) => computed.get(name) }),
+  }
+  if (visibility !== allVisible) return members
+  return { ...members, names: [...names, ...type.rules.keys()], rule: (name) => type.rules.get(name) }
+}
+
+/** The computed fields for which the viewer may know of everything that they are made of. */
+function computedOf(
+  { computed }: EntityType,
+  members: Members,
+  visibility: Visibility,
+): ReadonlyMap<string, Computed> {
+  if (computed.size === 0 || visibility === allVisible) return computed
+  const made = { ...members, computed: (name: string) => computed.get(name) }
+  return new Map([...computed].filter(([name]) => computedNamed(name, made) !== undefined))
 }
 
 /** The referrers of a type that the viewer may know of. */

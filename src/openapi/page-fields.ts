@@ -1,3 +1,4 @@
+import { allComputed } from '../declare/computed.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import {
   type EntityType,
@@ -23,7 +24,10 @@ export function typeLink(type: string): Html {
 
 /** A row for each dot path: name and type, whether it is required, allowed values. */
 export function fieldRows(type: EntityType, model: Model): Content[][] {
-  return rowsOfFields(type.fields, { type, conceals: concealedOf(type, model) })
+  const computed = allComputed(type, model).map(({ name, kind, scale }) =>
+    row(name, kind, 'computed', kind === 'decimal' ? [`a string with ${scale} decimal places`] : []),
+  )
+  return [...rowsOfFields(type.fields, { type, conceals: concealedOf(type, model) }), ...computed]
 }
 
 interface FieldsOf {

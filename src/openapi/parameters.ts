@@ -1,6 +1,7 @@
 import type { EntityEndpoint } from '../api/endpoint.ts'
 import { type Parameter, type ParameterName, query, typed } from '../api/parameters.ts'
 import { budget } from '../budget.ts'
+import { allComputed } from '../declare/computed.ts'
 import type { ColumnKind, JsonSchema } from '../declare/fields/field.ts'
 import {
   columnOf,
@@ -40,8 +41,8 @@ export function parametersOf(
     sort: () => [sortParameter(type, model)],
     fields: () => [fieldsParameter(type)],
     expand: () => expandParameters(type, model),
-    figures: () => figureParameters(type),
-    equalities: () => equalityParameters(type, new Set([...takes, 'token'])),
+    figures: () => figureParameters(type, model),
+    equalities: () => equalityParameters(type, model, new Set([...takes, 'token'])),
   }
   return parameters.flatMap((name): readonly (Parameter | SharedParameter)[] =>
     name in typed ? ofType[name as keyof typeof typed]() : sharedParameters([name]),
@@ -55,13 +56,13 @@ function severalOf(name: string, description: string, values: readonly string[])
 }
 
 function fieldsParameter(type: EntityType): Parameter {
-  const paths = [...readablePaths(type.fields)]
+  const paths = [...readablePaths(type.fields, [...type.computed.keys()])]
   return severalOf('fields', 'The dot paths to return. Default: all.', paths)
 }
 
 function sortParameter(type: EntityType, model: Model): Parameter {
   const sizes = reversesOf(model, type.name).map(({ name }) => `size(${name})`)
-  const paths = [...comparablesOf(type).keys(), ...sizes].flatMap((path) => [path, `-${path}`])
+  const paths = [...comparablesOf(type, model).keys(), ...sizes].flatMap((path) => [path, `-${path}`])
   const parameter = severalOf('sort', 'The dot paths to sort by; `-` for descending. Default: `id`.', paths)
   return { ...parameter, schema: { ...parameter.schema, uniqueItems: true } }
 }
@@ -81,7 +82,7 @@ interface ComparableParameter {
 }
 
 /** All but secrets, presence and JSON. */
-function comparablesOf(type: EntityType): Map<string, ComparableParameter> {
+function comparablesOf(type: EntityType, model: Model): Map<string, ComparableParameter> {
   const own = Object.entries(ownColumns).map(([column, kind]) => ({ column, kind, field: undefined }))
   const fields = [...walk(type.fields)].flatMap((field): ComparableParameter[] => {
     const column = columnOf(field)
@@ -89,7 +90,12 @@ function comparablesOf(type: EntityType): Map<string, ComparableParameter> {
     if (field.kind !== 'value' || field.secret || field.column === 'json') return []
     return [{ column, kind: field.column, field }]
   })
-  return new Map([...own, ...fields].map((one) => [one.column, one]))
+  const computed = allComputed(type, model).map(({ name, kind }) => ({
+    column: name,
+    kind,
+    field: undefined,
+  }))
+  return new Map([...own, ...fields, ...computed].map((one) => [one.column, one]))
 }
 
 /** For types that have something to search. */
@@ -112,8 +118,8 @@ function expandParameters(type: EntityType, model: Model): Parameter[] {
 }
 
 /** Of a summary: the groups, and the figures of each group. */
-function figureParameters(type: EntityType): Parameter[] {
-  const all = [...comparablesOf(type).values()]
+function figureParameters(type: EntityType, model: Model): Parameter[] {
+  const all = [...comparablesOf(type, model).values()]
   const of = (kinds: readonly string[]) =>
     all.filter(({ kind }) => kinds.includes(kind)).map(({ column }) => column)
   const numbers = of(NUMBERS)
@@ -149,9 +155,9 @@ const groupSortParameter: Parameter = {
 }
 
 /** `?customer.id=5`: one for each comparable dot path, unless its name is that of another parameter. */
-function equalityParameters(type: EntityType, taken: ReadonlySet<string>): Parameter[] {
+function equalityParameters(type: EntityType, model: Model, taken: ReadonlySet<string>): Parameter[] {
   const free = searchedPaths(type).length === 0 ? 'search' : ''
-  return [...comparablesOf(type).values()]
+  return [...comparablesOf(type, model).values()]
     .filter(({ column }) => !taken.has(column) || column === free)
     .map((one) => query(one.column, `Only Entities with this value: ${shapeOf(one)}.`, textSchema(one)))
 }

@@ -13,6 +13,7 @@ import {
 import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
+import { computedSamples } from './computed.ts'
 import { type Conceals, concealDefaults, concealedOf } from './concealed.ts'
 import { textsFor } from './sample-pattern.ts'
 
@@ -56,6 +57,7 @@ export function sampleAnswer(type: EntityType, model: Model): Sample {
     id: 1,
     ...(isRecord(normal) ? normal : {}),
     ...sampleProvided(fields),
+    ...computedSamples(type, model),
     version: 1,
     created_at: at,
     updated_at: at,

@@ -9,6 +9,7 @@ import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
 import { catalogue } from '../errors.ts'
 import { mapSchema } from './compose.ts'
+import { computedSchemas } from './computed.ts'
 import { concealedOf, shownChecks, withoutConcealed, withoutDefaults } from './concealed.ts'
 
 /** All component schemas. Takeback's own start with a capital, so that they cannot clash with those of declared types. */
@@ -24,7 +25,7 @@ export function schemasOf(model: Model, { server, entity }: Endpoints): Record<s
 
 function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema> {
   const named = (kind: SchemaKind) => schemaName(model, type, kind)
-  const reverses = reverseSchemas(model, type)
+  const reverses = { ...computedSchemas(type, model), ...reverseSchemas(model, type) }
   const whole = entitySchema(type, {}, {}, reverses)
   const one = oneOf(type.name)
   const part = mapSchema(whole, ({ required: _, ...rest }) => rest)
@@ -44,7 +45,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     },
     ...bodySchemas(model, type),
     [named('list')]: listSchema(model, type),
-    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType) }),
+    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType, model) }),
   }
 }
 
@@ -157,10 +158,15 @@ const deletionSchema: JsonSchema = {
   description: 'The operation that deleted it, and its actor.',
 }
 
-function selfSchema(type: EntityType, userType: string): JsonSchema {
+function selfSchema(type: EntityType, userType: string, model: Model): JsonSchema {
   return {
     description: `${capitalised(oneOf(type.name))}, with its user type.`,
-    ...entitySchema(type, { user_type: { const: userType } }, {}, { password_expires_at: passwordExpiry }),
+    ...entitySchema(
+      type,
+      { user_type: { const: userType } },
+      {},
+      { ...computedSchemas(type, model), password_expires_at: passwordExpiry },
+    ),
   }
 }
 

@@ -21,6 +21,7 @@ onEveryStore('what a filter costs', declaration, (server) => {
       hidden: 'b',
       count: 1,
       price: '1.00',
+      ratio: 1.5,
       sure: true,
       starts: '2026-01-01T00:00:00Z',
       words: ['a'],

@@ -21,7 +21,7 @@ export const bare = { a: t.text(), b: t.email(), c: t.url(), d: t.integer(), e: 
 export const given = { a: t.text({ max: 3, read: t.everyone }), m: t.object({ a: t.date({ optional: true }) }, { optional: true }),
   n: t.list(t.ref('things', { onDelete: 'clear' }), { max: 3 }), o: t.ref('things', { as: 'x', write: t.signedIn }) }
 export const kept = { a: t.ref('admins', { default: t.me }), b: t.datetime({ default: t.now }), c: t.decimal({ default: t.cel('d') }) }
-export const things = t.entity({ fields: bare, set: { update: { i: t.now } }, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
+export const things = t.entity({ fields: bare, set: { update: { i: t.now } }, computed: { x: 'd * 2' }, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
 export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
   things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
 export const hooked = t.entity({ fields: { name: t.text() }, before: { async create(thing, { me, api }) {

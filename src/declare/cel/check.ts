@@ -12,7 +12,7 @@ import { foundMember, insideOf, likeMember, thing } from './members.ts'
 import { NamedRuleUses } from './named-rule.ts'
 import { asCommon, commonKind } from './numbers.ts'
 import { columnAt, Mistake, type Node, parseCel } from './parse.ts'
-import type { Members, NamedRule, Scope } from './scope.ts'
+import type { Computed, Members, NamedRule, Scope } from './scope.ts'
 
 /**
  * Understands an expression that says yes or no, or throws a Mistake that says where it is wrong, and what would be right.
@@ -37,9 +37,21 @@ export function valueNamed(path: string, scope: Scope): Extract<Found, { is: 'ex
     let found: Found | undefined = thing({ of: 'self' }, scope.self)
     for (const name of path.split('.'))
       found = found === undefined ? undefined : reader.member(found, name, undefined)
-    return found?.is === 'expression' && found.of.op === 'value' ? found : undefined
+    return found?.is === 'expression' ? found : undefined
   } catch (error) {
     if (error instanceof Mistake) return undefined
+    throw error
+  }
+}
+
+/** The expression of a computed field, made from these names; undefined where some are missing, unless that is to be told. */
+export function computedNamed(name: string, members: Members, tells = false): Expression | undefined {
+  const reader = new OneReader(name, { self: members, me: null, anybody: [] })
+  try {
+    const found = reader.member(thing({ of: 'self' }, members), name, undefined)
+    return found?.is === 'expression' ? found.of : undefined
+  } catch (error) {
+    if (error instanceof Mistake && !tells) return undefined
     throw error
   }
 }
@@ -169,6 +181,7 @@ class OneReader implements Reader {
 
   /** A literal that is compared with something. */
   literal(kind: Expression['kind'], scale: number, value: string | number | boolean): Expression {
+    if (this.#uses.computed > 0) return { op: 'literal', kind, scale, value, at: 0, fixed: true }
     return { op: 'literal', kind, scale, value, at: this.#uses.literals++ }
   }
 
@@ -228,6 +241,8 @@ class OneReader implements Reader {
     if (base.is === 'nothing') {
       const members = base.candidates.map((one) => one.get(name)).filter((one) => one !== undefined)
       if (base.candidates.some((one) => one.rule?.(name) !== undefined)) return is(unknown)
+      if (base.candidates.some((one) => one.computed?.(name) !== undefined))
+        return { is: 'nothing', candidates: [] }
       if (members.length === 0) return undefined
       return {
         is: 'nothing',
@@ -240,6 +255,8 @@ class OneReader implements Reader {
     const member = members.get(name)
     const rule = member === undefined ? members.rule?.(name) : undefined
     if (rule !== undefined) return is(this.#namedRule(rule, base))
+    const computed = member === undefined ? members.computed?.(name) : undefined
+    if (computed !== undefined) return this.#computed(computed, base)
     if (member === undefined) return this.#ofOthers(root, hops, name)
     if (reference !== undefined && name === 'id') {
       const place = { root, hops, column: reference.column }
@@ -259,6 +276,22 @@ class OneReader implements Reader {
     return this.#uses.use(rule, () =>
       new OneReader(rule.text, scope, this.#uses, of).condition(parseCel(rule.text)),
     )
+  }
+
+  /** A computed field is the same for everybody: it knows no `me`. */
+  #computed(computed: Computed, of: Found): Found {
+    const scope = { self: this.#scope.self, me: null, anybody: [] }
+    this.#uses.computed++
+    try {
+      return this.#uses.use(computed, () => {
+        const reader = new OneReader(computed.text, scope, this.#uses, of)
+        const node = parseCel(computed.text)
+        const found = reader.find(node)
+        return found.is === 'expression' ? found : reader.fail(node, 'must give a single value')
+      })
+    } finally {
+      this.#uses.computed--
+    }
   }
 
   #failFar(node: Node | undefined): never {

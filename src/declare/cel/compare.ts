@@ -74,6 +74,7 @@ export function test(reader: Reader, node: Node, found: Found, not: boolean): Ex
   }
   if (found.is === 'expression' && found.of.op === 'value')
     return { op: 'there', kind: 'boolean', place: found.of.place, not }
+  if (found.is === 'expression') return { op: 'made', kind: 'boolean', of: found.of, not }
   return reader.fail(node, 'compares null with something that is not a field')
 }
 

@@ -95,6 +95,8 @@ export type Expression =
       readonly value: string | number | boolean
       /** Which of the expression's literals, in the order in which they were read. */
       readonly at: number
+      /** Stands in the declaration, not in a request. */
+      readonly fixed?: boolean
     }
   /** The time of the request, and so many milliseconds later; as a date, the day that it is in, or the next one unless it is midnight. */
   | {
@@ -126,6 +128,8 @@ export type Expression =
       readonly right: Expression
     }
   | { readonly op: 'there'; readonly kind: 'boolean'; readonly place: Place; readonly not: boolean }
+  /** The same of what is made of other values. */
+  | { readonly op: 'made'; readonly kind: 'boolean'; readonly of: Expression; readonly not: boolean }
   | {
       readonly op: 'in'
       readonly kind: 'boolean'
@@ -250,6 +254,7 @@ export function operandsOf(expression: Expression): readonly Expression[] {
       return expression.of
     case 'in':
       return [expression.value, ...expression.of]
+    case 'made':
     case 'not':
     case 'shift':
     case 'lower':

@@ -7,13 +7,15 @@ export class NamedRuleMistake extends Mistake {
   readonly rule: NamedRule
 
   constructor(rule: NamedRule, sentence: string) {
-    super(`rule "${rule.name}": ${sentence}`)
+    super(`${rule.what ?? 'rule'} "${rule.name}": ${sentence}`)
     this.rule = rule
   }
 }
 
 /** What an expression and the named rules in it share. */
 export class NamedRuleUses {
+  /** How many computed fields are open: their literals are part of the declaration. */
+  computed = 0
   /** The number of the next literal. */
   literals: number
   readonly #open: NamedRule[] = []

@@ -47,6 +47,13 @@ export interface NamedRule {
   readonly text: string
   /** Where it is declared. */
   readonly place: string
+  /** What it is called in messages. */
+  readonly what?: 'computed'
+}
+
+/** A field that is not stored: an expression over the others, used by its name. */
+export interface Computed extends NamedRule {
+  readonly what: 'computed'
 }
 
 /** The names of a type, or of an object in it. Whoever must not know a name does not find it here. */
@@ -55,6 +62,8 @@ export interface Members {
   get(name: string): Member | undefined
   /** The named rules of a type. Only rules know them: a filter could ask about hidden fields with them. */
   readonly rule?: (name: string) => NamedRule | undefined
+  /** The computed fields of a type that can be made from what is known here. */
+  readonly computed?: (name: string) => Computed | undefined
   /** A hint for a name that is not known, as the end of a sentence. */
   readonly hint?: (name: string) => string | undefined
 }

@@ -7,6 +7,7 @@ import {
   type Expression,
   foldedValue,
   operandsOf,
+  scaleOf,
 } from '../../declare/cel/expression.ts'
 import { hintAt } from '../../declare/cel/hint.ts'
 import { Mistake } from '../../declare/cel/parse.ts'
@@ -98,14 +99,14 @@ export function compileFilters(type: EntityType, scope: Scope, dialect: Dialect)
 
 function comparableAt(path: string, scope: Scope): Comparable | null {
   const found = valueNamed(path, scope)
-  if (found?.of.op !== 'value') return null
-  const { kind, scale } = found.of
-  return { path, kind, scale, choices: found.choices, value: found.of }
+  if (found === undefined) return null
+  const { of: value, choices } = found
+  return { path, kind: value.kind, scale: scaleOf(value), choices, value }
 }
 
 /** A text may be sorted folded. */
 function sortableOf(one: Comparable | undefined): Sortable | undefined {
-  const folded = one?.value.folded?.sorts ? foldedValue(one.value) : undefined
+  const folded = one?.value.op === 'value' && one.value.folded?.sorts ? foldedValue(one.value) : undefined
   return one === undefined || folded === undefined ? one : { ...one, value: folded }
 }
 
@@ -115,7 +116,10 @@ function callOf(path: string, scope: Scope): Sortable | null {
 }
 
 function equals({ value: left, kind, scale }: Comparable, value: unknown, at: number): Expression {
-  if (value === null) return { op: 'there', kind: 'boolean', place: left.place, not: true }
+  if (value === null)
+    return left.op === 'value'
+      ? { op: 'there', kind: 'boolean', place: left.place, not: true }
+      : { op: 'made', kind: 'boolean', of: left, not: true }
   const right: Expression = { op: 'literal', kind, scale, value: value as string, at: EQUALITIES + at }
   return { op: 'compare', kind: 'boolean', how: '==', left, right }
 }
@@ -150,11 +154,11 @@ function filterOf(expression: Expression, dialect: Dialect): Filter {
 
 /** Adds the parameters of an expression. */
 function bindLiterals(expression: Expression, dialect: Dialect, params: Params): void {
-  if (expression.op === 'literal') {
+  if (expression.op === 'literal' && !expression.fixed) {
     const { kind, scale, value, at } = expression
     params[literalName(at)] = dialect.encode(kind, scale)(value)
   }
-  if (expression.op === 'startsWith' && expression.part.op === 'literal')
+  if (expression.op === 'startsWith' && expression.part.op === 'literal' && !expression.part.fixed)
     params[behindName(expression.part.at)] = behind(String(expression.part.value)) ?? null
   for (const part of operandsOf(expression)) bindLiterals(part, dialect, params)
 }

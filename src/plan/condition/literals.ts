@@ -25,8 +25,9 @@ export function behind(prefix: string): string | undefined {
 }
 
 /** Literals of rules stand in the SQL. Literals of filters come from clients and are bound. */
-export function literalSql({ kind, scale, value, at }: Literal, dialect: Dialect, isBound: boolean): Sql {
-  if (isBound) return dialect.literal(param(literalName(at), kind), kind)
+export function literalSql(literal: Literal, dialect: Dialect, isBound: boolean): Sql {
+  const { kind, scale, value, at, fixed = false } = literal
+  if (isBound && !fixed) return dialect.literal(param(literalName(at), kind), kind)
   if (typeof value === 'boolean') return value ? sql`TRUE` : sql`FALSE`
   const encoded = dialect.encode(kind, scale)(value)
   const constant = typeof encoded === 'string' ? word(encoded) : { parts: [String(encoded)] }
@@ -38,7 +39,7 @@ export function behindSql(part: Expression, dialect: Dialect, isBound: boolean):
   if (part.op !== 'literal' || part.value === '') return undefined
   const end = behind(String(part.value))
   if (end === undefined) return undefined
-  return dialect.literal(isBound ? param(behindName(part.at)) : word(end), 'text')
+  return dialect.literal(isBound && !part.fixed ? param(behindName(part.at)) : word(end), 'text')
 }
 
 export function nowSql({ shift, day }: Extract<Expression, { op: 'now' }>, dialect: Dialect): Sql {

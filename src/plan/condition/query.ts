@@ -8,12 +8,12 @@ import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { ownColumns } from '../tables/columns.ts'
 
-/** What lists can be sorted by: a value, or a size. */
+/** What lists can be sorted by: a value, a computed one included, or a size. */
 export interface Sortable {
   readonly path: string
   readonly kind: ValueKind
   readonly scale: number
-  readonly value: Extract<Expression, { op: 'value' | 'size' }>
+  readonly value: Expression
   /** If set, not the value itself but the start of the period that it is in; `kind` is that of the start. */
   readonly period?: Period
 }
@@ -21,7 +21,6 @@ export interface Sortable {
 /** A single value that lists can be narrowed and sorted by, of the Entity itself or of what it refers to. */
 export interface Comparable extends Sortable {
   readonly choices: readonly string[] | undefined
-  readonly value: Extract<Expression, { op: 'value' }>
 }
 
 export interface SortKey {
@@ -37,17 +36,17 @@ export interface SortName {
 
 /** The column of a sort key; undefined if the value is not in a column of the Entity itself. */
 export function sortColumn({ by: { value, period } }: SortKey): string | undefined {
-  if (value.op === 'size' || period !== undefined) return undefined
+  if (value.op !== 'value' || period !== undefined) return undefined
   const { hops, column } = value.place
   return hops.length === 0 ? column : undefined
 }
 
-export function readablePaths(fields: readonly Field[]): Set<string> {
+export function readablePaths(fields: readonly Field[], computed: readonly string[] = []): Set<string> {
   const paths = [...walk(fields)].flatMap((field) => {
     if (field.kind === 'value') return field.secret ? [] : [field.path]
     return field.kind === 'reference' ? [field.path, columnOf(field)] : [field.path]
   })
-  return new Set([...Object.keys(ownColumns), ...paths])
+  return new Set([...Object.keys(ownColumns), ...paths, ...computed])
 }
 
 export const shapes: Record<ColumnKind, string> = {

@@ -14,6 +14,8 @@ export function expressionShape(expression: Expression): string {
       return `${expression.op}(${shapesOf(expression.of)})`
     case 'compare':
       return `(${expressionShape(expression.left)} ${expression.how} ${expressionShape(expression.right)})`
+    case 'made':
+      return `made(${expression.not} ${expressionShape(expression.of)})`
     case 'there':
       return `there(${expression.not} ${placeShape(expression.place)})`
     case 'in':
@@ -43,7 +45,7 @@ function valueShape(expression: ValueExpression): string {
     case 'constant':
       return String(expression.value)
     case 'literal':
-      return `?${expression.at}${expression.kind}${expression.scale}`
+      return `${expression.fixed ? `=${JSON.stringify(expression.value)}` : `?${expression.at}`}${expression.kind}${expression.scale}`
     case 'now':
       return `now ${expression.shift} ${expression.day ?? ''}`
     case 'value':

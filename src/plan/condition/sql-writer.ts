@@ -77,6 +77,8 @@ export class SqlWriter {
         return this.#not(expression.of, holds)
       case 'compare':
         return this.#compare(expression, holds)
+      case 'made':
+        return sql`(${this.write(expression.of, false)}) ${expression.not ? sql`IS NULL` : sql`IS NOT NULL`}`
       case 'there':
         return sql`${this.#place(expression.place)} ${expression.not ? sql`IS NULL` : sql`IS NOT NULL`}`
       case 'in':

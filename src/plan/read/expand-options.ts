@@ -63,7 +63,8 @@ export class ExpandOptionsReader {
     if (known !== undefined) return known
     const [viewer, dialect] = [this.#viewer, this.#dialect]
     const filters = compileFilters(type, viewer.scopeOf(type), dialect)
-    const parameters = new ListParameters({ type, dialect, filters, fields: viewer.seen(type) })
+    const computed = viewer.computed(type).map(({ name }) => name)
+    const parameters = new ListParameters({ type, dialect, filters, fields: viewer.seen(type), computed })
     const made = { filters, parameters }
     this.#readers.set(type.name, made)
     return made

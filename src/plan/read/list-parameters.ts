@@ -20,6 +20,7 @@ interface Readable {
   readonly dialect: Dialect
   readonly filters: Filters
   readonly fields: readonly Field[]
+  readonly computed: readonly string[] | undefined
 }
 
 /** Reads the parameters `sort`, `fields` and `cursor` of a list, and writes its cursors. */
@@ -29,11 +30,11 @@ export class ListParameters {
   readonly #filters: Filters
   readonly #readable: ReadonlySet<string>
 
-  constructor({ type, dialect, filters, fields }: Readable) {
+  constructor({ type, dialect, filters, fields, computed }: Readable) {
     this.#type = type
     this.#dialect = dialect
     this.#filters = filters
-    this.#readable = readablePaths(fields)
+    this.#readable = readablePaths(fields, computed)
   }
 
   /** The sort by id alone. */

@@ -67,7 +67,9 @@ const WHOLE: ReadQuery = { fields: undefined, expand: undefined }
 
 export function compileLists(type: EntityType, dialect: Dialect, access: ReadAccess): ListPlan {
   const list = new ListParts(type, dialect, access)
-  const parameters = new ListParameters({ type, dialect, filters: access.filters, fields: list.fields })
+  const { filters, shown } = access
+  const computed = shown.computed?.map(({ name }) => name)
+  const parameters = new ListParameters({ type, dialect, filters, fields: list.fields, computed })
   const { search } = list
   const plain = plainQuery(parameters.byId(false))
   const first = compile(selectPage(list, plain), dialect.placeholder, isBounded(list, plain))

@@ -1,7 +1,16 @@
+import type { ValueKind } from '../../declare/cel/expression.ts'
 import { columnOf, type EntityType, type Field } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { ownColumns } from './columns.ts'
+
+/** A computed field of the row: what kind of value it is, and the value. */
+export interface ShownComputed {
+  readonly name: string
+  readonly kind: ValueKind
+  readonly scale: number
+  readonly sql: Sql
+}
 
 /** What is shown of an Entity, if not all of it. */
 export interface Shown {
@@ -15,6 +24,8 @@ export interface Shown {
   readonly guard?: (path: string) => Sql | undefined
   /** The JSON in place of a reference, by its dot path. */
   readonly expand?: (path: string, reference: Sql) => Sql | undefined
+  /** Computed fields, which stand behind the others. */
+  readonly computed?: readonly ShownComputed[]
   /** Further members of the object. */
   readonly more?: readonly (readonly [string, Sql])[]
 }
@@ -28,6 +39,9 @@ export function renderEntity(type: EntityType, dialect: Dialect, shown: Shown = 
   return dialect.object([
     ...own('id'),
     ...renderFields(shown.fields ?? type.fields, dialect, { ...shown, row }),
+    ...(shown.computed ?? [])
+      .filter(({ name }) => chosen === undefined || chosen.has(name))
+      .map(({ name, kind, scale, sql: value }): [string, Sql] => [name, dialect.render(kind, value, scale)]),
     ...own('version'),
     ...own('created_at'),
     ...own('updated_at'),

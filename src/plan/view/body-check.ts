@@ -22,9 +22,16 @@ function isSet(field: Field): boolean {
   return field.kind !== 'object' && isReadOnly(field)
 }
 
-export function compileBodyCheck(type: EntityType, sights: Sights): BodyCheck {
+/** `computed`: the computed fields that they see. */
+export function compileBodyCheck(
+  type: EntityType,
+  sights: Sights,
+  computed: readonly string[] = [],
+): BodyCheck {
   const unknown = (key: string, known: readonly string[]) =>
-    Object.hasOwn(ownColumns, key) ? SET_BY_SERVER : `is not a field of ${type.name}${didYouMean(key, known)}`
+    Object.hasOwn(ownColumns, key) || computed.includes(key)
+      ? SET_BY_SERVER
+      : `is not a field of ${type.name}${didYouMean(key, known)}`
   const refusalsOf = (mode: Mode, sight: Sight | undefined) => (field: Field) => {
     const setting = mode === 'whole' ? 'write' : 'change'
     const may = (action: FieldAction, { path }: Field) => sights.may(action, path, sight)

@@ -4,7 +4,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
-import type { Shown } from '../tables/render.ts'
+import type { Shown, ShownComputed } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
 
 /** The rules that a viewer meets, as SQL. */
@@ -12,11 +12,13 @@ export class RuleSql {
   readonly #viewer: Viewer
   readonly #dialect: Dialect
   readonly #conditions: Conditions
+  readonly #model: Model
 
   constructor(viewer: Viewer, model: Model, dialect: Dialect) {
     this.#viewer = viewer
     this.#dialect = dialect
     this.#conditions = new Conditions(model, dialect)
+    this.#model = model
   }
 
   condition(rule: Expression, rowSource: RowSource): Sql {
@@ -42,6 +44,14 @@ export class RuleSql {
     )
   }
 
+  /** Computed fields, from what the viewer sees of the row and of others. */
+  #computed(type: EntityType, rowSource: RowSource): ShownComputed[] {
+    const values = new Conditions(this.#model, this.#dialect, this.#viewer)
+    return this.#viewer
+      .computed(type)
+      .map(({ expression, ...one }) => ({ ...one, sql: sql`(${values.value(expression, rowSource)})` }))
+  }
+
   /** What the viewer sees of a row of any type, and the condition under which they see it at all. */
   shownTo(type: EntityType, row: (column: string) => Sql, stored = true): { shown: Shown; condition: Sql } {
     const rowSource: RowSource = { type, stored, self: row }
@@ -52,7 +62,12 @@ export class RuleSql {
       }),
     )
     return {
-      shown: { row, fields: this.#viewer.seen(type), guard: (path) => guards.get(path) },
+      shown: {
+        row,
+        fields: this.#viewer.seen(type),
+        guard: (path) => guards.get(path),
+        ...(type.computed.size > 0 && { computed: this.#computed(type, rowSource) }),
+      },
       condition: this.asked(this.#viewer.may(type, 'read'), rowSource) ?? sql`1 = 1`,
     }
   }

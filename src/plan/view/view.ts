@@ -32,7 +32,7 @@ export interface View extends KnownPlan {
   rule(action: Action, rowSource: RowSource): Sql | undefined
   /** The fields that they see in every Entity. */
   readonly fields: readonly Field[]
-  /** Whether there are fields that they do not see, or not in every Entity. */
+  /** Whether they see less than the journal has, of some Entities at least, or computed fields besides. */
   readonly hides: boolean
   readonly check: BodyCheck
   /** The dot paths that they may set only in some Entities: in new ones, and in existing ones. */
@@ -78,8 +78,12 @@ export function compileView(viewing: Viewing): View {
     may,
     rule,
     fields: seenFields(type.fields, (path) => read.get(path) === yes),
-    hides: [...read.values()].some((one) => one !== yes),
-    check: compileBodyCheck(type, sights),
+    hides: type.computed.size > 0 || [...read.values()].some((one) => one !== yes),
+    check: compileBodyCheck(
+      type,
+      sights,
+      shown.computed?.map(({ name }) => name),
+    ),
     guarded: { create: depending('write'), update: depending('change') },
     sight: sights.rules.length === 0 ? undefined : rules.flagsOf(sights.rules, type),
     changeable: changeable === yes ? undefined : rules.flagsOf([changeable], type),

@@ -1,6 +1,7 @@
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import { allTrue } from '../../declare/cel/fold.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
+import { type ComputedValue, computedIn } from '../../declare/computed.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import { unfoldedColumn } from '../../declare/folded-column.ts'
 import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
@@ -75,6 +76,11 @@ export class Viewer {
       const inner = this.seen(type, field.fields)
       return inner.length === 0 ? [] : [{ ...field, fields: inner }]
     })
+  }
+
+  /** The computed fields that they see: they see all that these are made of, of some Entities at least. */
+  computed(type: EntityType): ComputedValue[] {
+    return type.computed.size === 0 ? [] : computedIn(type, this.scopeOf(type).self)
   }
 
   /** The names that a filter of theirs may use. */

@@ -2,6 +2,7 @@
 export type * from './declare/api-types.ts'
 export type {
   CaseQuestion,
+  CaseRequest,
   GivenActor,
   GivenEntities,
   GivenName,

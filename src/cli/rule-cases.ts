@@ -59,7 +59,7 @@ async function tryOne(
   names: Names,
   { as, sent, expected, place }: SentQuestion,
 ): Promise<string | undefined> {
-  const actor = as === 'nobody' ? nobody : names.user(context, String(as), place)
+  const actor = as === 'nobody' ? nobody : names.user(context, String(as), place.replace(/\.may.*/, '.as'))
   const { question, said } = questionOf(context, names, sent, place)
   const failure = await reasonAgainst(context, actor, question)
   if (failure === undefined) return expected === 'may' ? undefined : `${as} may ${said}, but should not.`

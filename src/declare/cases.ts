@@ -29,18 +29,19 @@ export type GivenActor<E, Given> =
 
 type EntityQuestion = 'read' | 'history' | 'update' | 'delete' | 'restore' | 'purge'
 
-/** `read bookings/monday`, `list bookings`; with a body: `['update bookings/monday', { guests: 3 }]`. */
-export type CaseQuestion<E, Given> = QuestionText<E, Given> | readonly [QuestionText<E, Given>, object]
-
-type QuestionText<E, Given> =
+/** `read bookings/monday`, `list bookings` */
+export type CaseQuestion<E, Given> =
   | `${'list' | 'create'} ${keyof E & string}`
   | `${EntityQuestion} ${GivenName<Given>}`
 
-/** What one person may and may not do. */
+/** With a body: `['update bookings/monday', { guests: 3 }]`. */
+export type CaseRequest<E, Given> = readonly [question: `${CaseQuestion<E, Given>}`, body: object]
+
+/** What one person may and may not do. In quotes, so that errors list the names. */
 export interface RuleCase<E, Given> {
-  readonly as: GivenActor<E, Given>
-  readonly may?: readonly CaseQuestion<E, Given>[]
-  readonly mayNot?: readonly CaseQuestion<E, Given>[]
+  readonly as: `${GivenActor<E, Given>}`
+  readonly may?: readonly (`${CaseQuestion<E, Given>}` | CaseRequest<E, Given>)[]
+  readonly mayNot?: readonly (`${CaseQuestion<E, Given>}` | CaseRequest<E, Given>)[]
 }
 
 export interface RuleCases<E, Given> {

@@ -10,7 +10,7 @@ import { unfoldedColumn } from './folded-column.ts'
 import { type EntityCheck, type EntityType, type Field, type Model, walk } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
-import { allVisible, membersOf } from './scope.ts'
+import { allFields, membersOf } from './scope.ts'
 
 /** In the place of what is missing, which is reported already. */
 const wrong: EntityCheck = { that: '', at: '', says: '' }
@@ -66,7 +66,7 @@ export function conditionOf(
   if (startingNames(parseCel(that)).has('me'))
     throw new Mistake('uses me, but a check must be the same for everybody; use a rule')
   // Not its id and times: a new Entity has none yet. Nor its referrers: they change without it.
-  const self = membersOf(type, entities, allVisible, { own: ['created_at'], referrers: false })
+  const self = membersOf(type, entities, allFields, { own: ['created_at'], referrers: false })
   const scope: Scope = { self, me: null, anybody: [] }
   const condition = settled(understand(that, scope, budget.ruleItems))
   if (usesNow(condition))

@@ -15,7 +15,7 @@ import {
 } from './model.ts'
 import { declaredAt, type Problems } from './problems.ts'
 import { callerScope, type Types } from './rules.ts'
-import { allVisible, declaredChoices, kindOf, membersOf } from './scope.ts'
+import { allFields, declaredChoices, kindOf, membersOf } from './scope.ts'
 import { type CelValue, isServerValue } from './server-value.ts'
 
 /** Where the server provides a value: unless it is sent, or always on an action. */
@@ -33,7 +33,7 @@ export function providedExpression(
 ): Expression {
   const own = occasion === 'update' ? (['id', 'created_at'] as const) : []
   const scope = {
-    self: membersOf(type, types.entities, allVisible, { own, referrers: false }),
+    self: membersOf(type, types.entities, allFields, { own, referrers: false }),
     ...callerScope(viewer, types),
   }
   const target =

@@ -25,6 +25,9 @@ export interface Visibility {
 /** For rules, whose author may speak of everything. */
 export const allVisible: Visibility = { reaches: () => true, sees: () => true }
 
+/** For checks and values, which know all fields but no named rules: those may depend on who asks. */
+export const allFields: Visibility = { reaches: () => true, sees: () => true }
+
 /** What every Entity has besides its fields. */
 export const ownValues = {
   id: 'integer',

@@ -118,8 +118,9 @@ onEveryStore(
 
 test('mistakes in named rules are reported once, with their place', () => {
   const fields = { title: text(), owner: ref('users'), up: ref('notes', { as: 'below', optional: true }) }
-  const reported = (rules: object, access: object, shared?: object): string[] => {
-    const declaration = { entities: { users: people, notes: { fields, rules, access } }, rules: shared }
+  const reported = (rules: object, access: object, shared?: object, more?: object): string[] => {
+    const notes = { fields, rules, access, ...more }
+    const declaration = { entities: { users: people, notes }, rules: shared }
     try {
       resolve(declaration)
       return []
@@ -165,6 +166,11 @@ test('mistakes in named rules are reported once, with their place', () => {
     'entities.notes.rules.d: ends too early at column 12, in "owner.id =="',
   ])
   expect(reported({ t: 'title' }, {})[0]).toContain('needs something that is true or false')
+  // A check is the same for everybody, and a named rule may not be.
+  const check = [{ that: 'own', at: 'title', says: 'must be yours' }]
+  expect(reported({ own }, {}, {}, { check })).toEqual([
+    'entities.notes.check.0.that: unknown field "own" at column 1, in "own"',
+  ])
   const doubling = Object.fromEntries(
     Array.from({ length: 12 }, (_, at) => [`r${at}`, at === 0 ? own : `r${at - 1} && r${at - 1}`]),
   )

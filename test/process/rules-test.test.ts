@@ -140,7 +140,7 @@ test('mistakes in the cases have their place', async () => {
   expect(await asked('read teams')).toBe('cases.0.may.0: path must have an id: teams/7.')
   expect(await asked(['read teams/red', {}])).toBe('cases.0.may.0: body is only for create and update.')
   expect(await asked('list teams', 'teams/red')).toBe(
-    'cases.0.may.0: teams/red cannot sign in: teams have no login.',
+    'cases.0.as: teams/red cannot sign in: teams have no login.',
   )
   expect(await tried({ teams: { red: { nme: 'x' } } }, [])).toStartWith(
     'given: teams/red cannot be made: Invalid Data\n    name is required',

@@ -164,9 +164,9 @@ export class World {
     return edges.filter((edge) => edge.from === type)
   }
 
-  /** What hangs from a thing by cascades, as far as `reaches` says. */
-  extent(root: Thing, reaches: (thing: Thing) => boolean): Thing[] {
-    const found = [root]
+  /** What hangs from things by cascades, as far as `reaches` says. */
+  extent(roots: readonly Thing[], reaches: (thing: Thing) => boolean): Thing[] {
+    const found = [...roots]
     for (const one of found)
       for (const edge of edges.filter(({ to, onDelete }) => to === one.type && onDelete === 'cascade'))
         for (const thing of this.things)
@@ -180,9 +180,10 @@ export class World {
     return found
   }
 
-  remove(root: Thing): number {
-    if (root.deletion !== null) return 200
-    const extent = this.extent(root, ({ deletion }) => deletion === null)
+  remove(...things: readonly Thing[]): number {
+    const roots = things.filter(({ deletion }) => deletion === null)
+    if (roots.length === 0) return 200
+    const extent = this.extent(roots, ({ deletion }) => deletion === null)
     const outside = this.things.filter((thing) => thing.deletion === null && !extent.includes(thing))
     const pointing = outside.flatMap((thing) =>
       this.edgesOf(thing.type).flatMap((edge) =>
@@ -207,7 +208,7 @@ export class World {
   restore(root: Thing): number {
     const { deletion } = root
     if (deletion === null) return 200
-    const extent = this.extent(root, (thing) => thing.deletion === deletion)
+    const extent = this.extent([root], (thing) => thing.deletion === deletion)
     const dead = extent.some((thing) =>
       this.edgesOf(thing.type).some((edge) =>
         targetsOf(thing, edge).some((id) => {

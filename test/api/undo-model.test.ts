@@ -17,6 +17,15 @@ type Move =
     }
   | { readonly kind: 'point'; readonly thing: number; readonly edge: number; readonly target: number }
   | { readonly kind: 'remove' | 'restore'; readonly thing: number }
+  /** The same of every second thing of a type, or of every third, by a filter. */
+  | { readonly kind: 'removeMany'; readonly thing: number; readonly nth: number }
+  | {
+      readonly kind: 'pointMany'
+      readonly thing: number
+      readonly nth: number
+      readonly edge: number
+      readonly target: number
+    }
   /** How many operations ago: mostly the last one. `undoMany`: that one and all since. */
   | { readonly kind: 'undo' | 'undoMany'; readonly ago: number }
 
@@ -32,6 +41,14 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('point' as const), thing: small, edge: small, target: large }),
   fc.record({ kind: fc.constant('remove' as const), thing: small }),
   fc.record({ kind: fc.constant('restore' as const), thing: small }),
+  fc.record({ kind: fc.constant('removeMany' as const), thing: small, nth: fc.integer({ min: 2, max: 3 }) }),
+  fc.record({
+    kind: fc.constant('pointMany' as const),
+    thing: small,
+    nth: fc.integer({ min: 1, max: 3 }),
+    edge: small,
+    target: large,
+  }),
   fc.record({ kind: fc.constant('undo' as const), ago: fc.oneof(fc.constant(0), fc.nat({ max: 4 })) }),
   fc.record({ kind: fc.constant('undoMany' as const), ago: fc.nat({ max: 4 }) }),
 )
@@ -74,6 +91,7 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
   if ('ago' in one) return undo(server, world, one)
   const thing = world.things[one.thing % Math.max(1, world.things.length)]
   if (thing === undefined) return
+  if ('nth' in one) return performMany(server, world, thing, one)
   const path = `/api/${thing.type}/${thing.id}/`
   if (one.kind === 'point') {
     const edge = world.edgesOf(thing.type)[one.edge % world.edgesOf(thing.type).length]
@@ -96,6 +114,59 @@ async function perform(server: TestServer, world: World, one: Move): Promise<voi
     expect([one.kind, path, status, status === expected ? '' : text]).toEqual([one.kind, path, expected, ''])
     return written(server, received)
   })
+}
+
+/** A write by a filter: a preview first, and then exactly that. */
+async function performMany(
+  server: TestServer,
+  world: World,
+  first: Thing,
+  one: Extract<Move, { nth: number }>,
+): Promise<void> {
+  const ofType = world.things.filter(({ type }) => type === first.type)
+  const start = ofType.indexOf(first)
+  const chosen = ofType.filter((_, at) => at % one.nth === start % one.nth)
+  const edge = world.edgesOf(first.type)[
+    one.kind === 'pointMany' ? one.edge % world.edgesOf(first.type).length : 0
+  ]
+  if (edge === undefined) return
+  const candidates = world.things.filter(({ type, deletion }) => type === edge.to && deletion === null)
+  const targets = one.kind === 'pointMany' ? choose(edge, candidates, one.target) : []
+  const adds = edge.list !== undefined && one.nth === 3
+  const path = `/api/${first.type}/?filter=id in [${chosen.map(({ id }) => id)}]`
+  const sent =
+    one.kind === 'removeMany' ? {} : { body: adds ? addingBody(edge, targets) : bodyOf(edge, targets) }
+  const method = one.kind === 'removeMany' ? 'DELETE' : 'PATCH'
+  await world.note(async () => {
+    const expected = one.kind === 'removeMany' ? world.remove(...chosen) : point(chosen, edge, targets, adds)
+    const dry = await server.call(method, `${path}&dry_run=1`, sent)
+    const plan = dry.body.plan === undefined ? '' : `&plan=${dry.body.plan}`
+    const received = await server.call(method, path + plan, sent)
+    const { status, text } = received
+    expect([method, path, status, text]).toEqual([method, path, expected, text])
+    expect([dry.status, operationOf(dry)]).toEqual([status, ''])
+    if (status === 200) expect(shownIn(dry)).toEqual(shownIn(received))
+    return written(server, received)
+  })
+}
+
+function addingBody(edge: Edge, targets: readonly number[]): Record<string, unknown> {
+  const $add = targets.map((id) => ({ id }))
+  return edge.path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), { $add }) as Record<
+    string,
+    unknown
+  >
+}
+
+/** The status; nothing changes if one of the lists would be too long. */
+function point(chosen: readonly Thing[], edge: Edge, targets: readonly number[], adds: boolean): number {
+  const live = chosen.filter(({ deletion }) => deletion === null)
+  const next = live.map(({ references }) =>
+    adds ? [...new Set([...(references[edge.path] ?? []), ...targets])] : targets,
+  )
+  if (next.some(({ length }) => length > (edge.list?.max ?? length))) return 422
+  for (const [at, thing] of live.entries()) thing.references[edge.path] = next[at] ?? []
+  return 200
 }
 
 async function undo(

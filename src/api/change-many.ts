@@ -4,7 +4,6 @@ import { noteReference } from '../declare/values.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { noteBroken } from '../plan/condition/checks.ts'
-import type { Filter } from '../plan/condition/filter.ts'
 import { type AmendmentGroup, amendParams, MOVED, UNMET } from '../plan/past/amendment.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
@@ -18,7 +17,6 @@ import { entityEndpoint } from './endpoint.ts'
 import { beforeUpdate, type HookedChanges, hasHook } from './hooks.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { settle } from './list-body.ts'
-import { type HookedMany, refuseUnhooked, runHooked } from './many-hooks.ts'
 import { ManyPatch, type PatchedEntity, PatchedMany } from './many-patch.ts'
 import {
   changedMany,
@@ -26,63 +24,48 @@ import {
   forbiddenMany,
   MANY,
   MANY_CODES,
-  MANY_TRIES,
   type Matched,
-  matchedBy,
+  MovedMany,
   parseMany,
-  runMany,
 } from './matching.ts'
 import { expressionColumns, provideChanged } from './provide.ts'
+import { type HookedMany, runMany } from './run-many.ts'
 import { statesOf } from './states.ts'
 
 /** `hooked`: what hooks have made of the body, by Entity. They ran before anything was locked. */
 interface Changing {
-  readonly filter: Filter
+  readonly found: readonly Matched[]
   readonly patch: ManyPatch
   readonly hooked?: HookedMany<HookedChanges> | undefined
 }
 
 /** `PATCH /api/<entity>/?filter=…`: changes all that match, as one operation. */
-export function* changeMany(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  { filter, patch, hooked }: Changing,
-): Act<DoneMany> {
-  const { viewer } = plan.view(actor)
-  for (let tries = 0; tries < MANY_TRIES; tries++) {
-    if (tries > 0) yield* pause(Math.random() * 10 * tries)
-    const found = yield* matchedBy(plan, actor, 'update', filter)
-    refuseUnhooked(found, hooked)
-    const patched = yield* patchAll(context, plan, actor, { found, patch, hooked })
-    if (patched === undefined) continue
-    const { failures } = patched
-    if (failures.size > 0) throw invalid(failures)
-    const groups = patched.groups(plan)
-    if (groups.length === 0) return { matched: found.length, operation: null }
-    const operation = operationOf(actor)
-    const { steps, params } = context.amend.steps(groups, [], viewer)
-    const outcome = yield* write(steps, { ...params, ...operation })
-    if (outcome.done) {
-      if (plan.login !== undefined) yield* after(() => context.identities.forget())
-      return { matched: found.length, operation: operation.$operation }
-    }
-    if (outcome.step === UNMET) refuseObstructed(plan, actor, outcome.rows.map(context.amend.obstacleOf))
-    else if (outcome.step !== MOVED)
-      refuseObstructed(plan, actor, yield* obstaclesOf(context, plan, actor, groups))
+export function* changeMany(context: Context, plan: Plan, actor: Actor, changing: Changing): Act<DoneMany> {
+  const patched = yield* patchAll(context, plan, actor, changing)
+  const { failures } = patched
+  if (failures.size > 0) throw invalid(failures)
+  const groups = patched.groups(plan)
+  if (groups.length === 0) return { operation: null }
+  const operation = operationOf(actor)
+  const { steps, params } = context.amend.steps(groups, [], plan.view(actor).viewer)
+  const outcome = yield* write(steps, { ...params, ...operation })
+  if (outcome.done) {
+    if (plan.login !== undefined) yield* after(() => context.identities.forget())
+    return { operation: operation.$operation }
   }
-  throw new Failure('busy')
+  if (outcome.step === UNMET) refuseObstructed(plan, actor, outcome.rows.map(context.amend.obstacleOf))
+  else if (outcome.step !== MOVED)
+    refuseObstructed(plan, actor, yield* obstaclesOf(context, plan, actor, groups))
+  throw new MovedMany()
 }
 
-type Patching = Omit<Changing, 'filter'> & { readonly found: readonly Matched[] }
-
-/** Some at a time, so that other requests can run in between. Undefined if others have changed one of them meanwhile. */
+/** Some at a time, so that other requests can run in between. */
 function* patchAll(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { found, patch, hooked }: Patching,
-): Act<PatchedMany | undefined> {
+  { found, patch, hooked }: Changing,
+): Act<PatchedMany> {
   const { name } = plan.type
   const patched = new PatchedMany(name)
   const hides = plan.view(actor).hides && (patch.hasOperators || hooked !== undefined)
@@ -95,30 +78,26 @@ function* patchAll(
     const made: PatchedEntity[] = []
     for (const { id, version } of some) {
       const now = states.get(`${name}/${id}`)
-      if (now?.version !== version) return undefined
+      if (now?.version !== version) throw new MovedMany()
       const errors: Errors = new Map()
-      const how = { known: known?.get(`${name}/${id}`), hooked: hooked?.get(id)?.made }
+      const how = { known: known?.get(`${name}/${id}`), hooked: hooked?.get(id) }
       const one = patch.apply(now, errors, how)
       if (errors.size > 0) patched.fail(id, errors)
       else if (one !== undefined) made.push(one)
     }
-    if (!(yield* addAll(plan, actor, made, patched))) return undefined
+    yield* addAll(plan, actor, made, patched)
+    if (patched.isTooLarge) break
     yield* pause(0)
   }
   return patched
 }
 
-/** Adds the expressions that every update sets. False if others have changed one of the Entities meanwhile. */
-function* addAll(
-  plan: Plan,
-  actor: Actor,
-  made: readonly PatchedEntity[],
-  patched: PatchedMany,
-): Act<boolean> {
+/** With the expressions that every update sets. */
+function* addAll(plan: Plan, actor: Actor, made: readonly PatchedEntity[], patched: PatchedMany): Act<void> {
   const columns = expressionColumns(plan, actor)
   if (columns.length === 0) {
     for (const one of made) patched.add(one)
-    return true
+    return
   }
   const asked = made.map((one) => ({ ...askedBy(actor), ...one.bound, $id: one.id, $versions: null }))
   const acts = made.map(({ version }, at) =>
@@ -132,12 +111,11 @@ function* addAll(
   )
   for (const [at, errors] of (yield* all(acts)).entries()) {
     const [one, params] = [made[at], asked[at] as Params | undefined]
-    if (errors instanceof Failure || one === undefined || params === undefined) return false
+    if (errors instanceof Failure || one === undefined || params === undefined) throw new MovedMany()
     const own = Object.fromEntries(columns.map((name) => [name, params[name] ?? null]))
     if (errors.size > 0) patched.fail(one.id, errors)
     else patched.add({ ...one, bound: { ...one.bound, ...own }, free: [...one.free, ...columns] })
   }
-  return true
 }
 
 function* obstaclesOf(
@@ -209,14 +187,13 @@ export const patchEntities = entityEndpoint({
     const errors: Errors = new Map()
     const patch = new ManyPatch(plan, actor, call.body, errors)
     const request = parseMany(plan, 'update', call, errors)
-    const { filter } = request
-    if (!hasHook(plan, 'update'))
-      return runMany(context, call, request, () => changeMany(context, plan, actor, { filter, patch }))
-    return runHooked(context, plan, call, {
+    return runMany<HookedChanges>(context, plan, call, {
       request,
       action: 'update',
-      before: (about, asking) => beforeUpdate(context, plan, asking, { ...about, body: call.body }),
-      act: (hooked) => changeMany(context, plan, actor, { filter, patch, hooked }),
+      before: hasHook(plan, 'update')
+        ? (about, asking) => beforeUpdate(context, plan, asking, { ...about, body: call.body })
+        : undefined,
+      act: (found, hooked) => changeMany(context, plan, actor, { found, patch, hooked }),
     })
   },
 })

@@ -145,12 +145,17 @@ export class PatchedMany {
       }
   }
 
+  /** Whether it is more than one request may write. */
+  get isTooLarge(): boolean {
+    return this.#bytes > budget.filteredBytes
+  }
+
   /** Each failure once, with the Entities that it is about. */
   get failures(): Errors {
     const errors: Errors = new Map()
     for (const { path, sentence, first, count } of this.#failures.values())
       note(errors, path, `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`)
-    if (this.#bytes > budget.filteredBytes)
+    if (this.isTooLarge)
       note(errors, 'filter', `makes changes of more than ${budget.filteredBytes} bytes: match fewer`)
     return errors
   }

@@ -105,26 +105,24 @@ export const changedMany: Success = {
   example: { operation: null, matched: 0, total: 0, changes: [], plan: 'rC3u…', next: null },
 }
 
-/** How often it is tried while others change some of the Entities. It reads before it writes, so it needs more tries. */
-export const MANY_TRIES = 20
-
 /** What a write by a filter has done. */
 export interface DoneMany {
-  readonly matched: number
   /** `null` if nothing has changed. */
   readonly operation: string | null
 }
 
-/** A preview does the same in a transaction that is rolled back. */
-export function runMany(
+/** Others have changed one of the Entities since they were matched. */
+export class MovedMany extends Error {}
+
+/** The answer. A preview does the same in a transaction that is rolled back. */
+export function answerMany(
   context: Context,
   call: ManyCall,
   { filter: _, ...asked }: ManyRequest,
-  act: () => Act<DoneMany>,
+  { matched, act }: { readonly matched: number; act(): Act<DoneMany> },
 ): Promise<Answer> {
-  call.waitLong()
   const make = function* (): Act<KeptAnswer> {
-    const { matched, operation } = yield* asPlanned(asked.plan, act())
+    const { operation } = yield* asPlanned(asked.plan, act())
     return yield* plannedAnswer(context, call.caller.actor, {
       ...asked,
       operation,

@@ -1,54 +1,46 @@
 import { type Errors, Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Filter } from '../plan/condition/filter.ts'
 import { UNMET } from '../plan/past/amendment.ts'
 import { manyParams } from '../plan/remove/remove.ts'
 import { reachOf } from '../plan/tables/graph.ts'
 import type { Actor } from '../plan/viewer/actor.ts'
 import { LAST_ADMIN } from '../plan/viewer/admins.ts'
-import { type Act, after, pause, write } from '../store/act.ts'
+import { type Act, after, write } from '../store/act.ts'
 import type { Row } from '../store/dialect.ts'
 import { type Context, operationOf } from './context.ts'
 import { hookCodes } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { beforeDelete, hasHook } from './hooks.ts'
-import { type HookedMany, refuseUnhooked, runHooked } from './many-hooks.ts'
 import {
   changedMany,
   type DoneMany,
   MANY,
   MANY_CODES,
-  MANY_TRIES,
-  matchedBy,
+  type Matched,
+  MovedMany,
   parseMany,
-  runMany,
 } from './matching.ts'
+import { runMany } from './run-many.ts'
 
 /** `DELETE /api/<entity>/?filter=…`: all that match, with everything that cascades from them, as one operation. */
 export function* removeMany(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { filter, hooked }: { readonly filter: Filter; readonly hooked?: HookedMany<void> },
+  found: readonly Matched[],
 ): Act<DoneMany> {
+  if (found.length === 0) return { operation: null }
   const { removals } = plan.view(actor)
-  for (let tries = 0; tries < MANY_TRIES; tries++) {
-    if (tries > 0) yield* pause(Math.random() * 10 * tries)
-    const found = yield* matchedBy(plan, actor, 'delete', filter)
-    refuseUnhooked(found, hooked)
-    if (found.length === 0) return { matched: 0, operation: null }
-    const params = { ...operationOf(actor), ...manyParams(found) }
-    const outcome = yield* write(removals.deleteMany(), params)
-    if (outcome.done) {
-      if (removals.endsLogins) yield* after(() => context.identities.forget())
-      return { matched: found.length, operation: params.$operation }
-    }
-    if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
-    if (outcome.step === 'held' || outcome.step === UNMET)
-      throw heldMany(plan, actor, outcome.step, outcome.rows)
-    // Otherwise others have changed some of them meanwhile.
+  const params = { ...operationOf(actor), ...manyParams(found) }
+  const outcome = yield* write(removals.deleteMany(), params)
+  if (outcome.done) {
+    if (removals.endsLogins) yield* after(() => context.identities.forget())
+    return { operation: params.$operation }
   }
-  throw new Failure('busy')
+  if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
+  if (outcome.step === 'held' || outcome.step === UNMET)
+    throw heldMany(plan, actor, outcome.step, outcome.rows)
+  throw new MovedMany()
 }
 
 function heldMany(plan: Plan, actor: Actor, step: string, rows: readonly Row[]): Failure {
@@ -85,14 +77,13 @@ export const removeEntities = entityEndpoint({
   run(context, plan, call) {
     const { actor } = call.caller
     const request = parseMany(plan, 'delete', call)
-    const { filter } = request
-    if (!hasHook(plan, 'delete'))
-      return runMany(context, call, request, () => removeMany(context, plan, actor, { filter }))
-    return runHooked<void>(context, plan, call, {
+    return runMany<void>(context, plan, call, {
       request,
       action: 'delete',
-      before: (about, asking) => beforeDelete(context, plan, asking, about),
-      act: (hooked) => removeMany(context, plan, actor, { filter, hooked }),
+      before: hasHook(plan, 'delete')
+        ? (about, asking) => beforeDelete(context, plan, asking, about)
+        : undefined,
+      act: (found) => removeMany(context, plan, actor, found),
     })
   },
 })

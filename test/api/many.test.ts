@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { budget } from '../../src/budget.ts'
 import { expectInvalid, giant, isDeep, operationOf, runs } from '../harness.ts'
-import { fillTable } from '../plans.ts'
+import { type Asked, askedOf, fillTable } from '../plans.ts'
 import { type Task, withTracker } from '../tracker.ts'
 
 withTracker('writes by a filter', (tasks, server) => {
@@ -80,6 +80,17 @@ withTracker('writes by a filter', (tasks, server) => {
     }
     const shown = (await tasks.patch(where, { number: 1 }, '&dry_run=1')).body
     expect(Object.keys(shown.errors)).toEqual(['number'])
+  })
+
+  test('a filter is evaluated before any transaction begins, so that nobody waits for it', async () => {
+    const { where } = await tasks.make({}, {})
+    const matches = ({ statement }: Asked) => statement.text.endsWith(`LIMIT ${budget.filteredEntities + 1}`)
+    const { store } = server.context
+    const plan = (await tasks.patch(where, { points: 1 }, '&dry_run=1')).body.plan
+    for (const more of ['&dry_run=1', `&plan=${plan}`, '']) {
+      const asked = await askedOf(store, () => tasks.patch(where, { points: 1 }, more))
+      expect([more, asked.filter(matches).length]).toEqual([more, 1])
+    }
   })
 
   test('a key is used once, and a run and a reason are kept', async () => {

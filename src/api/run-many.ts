@@ -1,0 +1,94 @@
+import { type Errors, Failure, note } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
+import { type Act, pause } from '../store/act.ts'
+import { type Answer, type Context, type Preconditions, TRIES } from './context.ts'
+import type { HookAsking } from './hook-run.ts'
+import { askingOf } from './hooks.ts'
+import {
+  answerMany,
+  type DoneMany,
+  type ManyCall,
+  type ManyRequest,
+  type Matched,
+  MovedMany,
+  matchedBy,
+} from './matching.ts'
+import { replayOf } from './once.ts'
+import { perform } from './perform.ts'
+import { asPlanned } from './preview.ts'
+
+/** How often Entities are matched again while others change them. */
+const MANY_TRIES = 20
+
+/** What hooks have made, by the id of the Entity. */
+export type HookedMany<T> = ReadonlyMap<number, T>
+
+/** A write by a filter. */
+interface ManyWrite<T> {
+  readonly request: ManyRequest
+  readonly action: 'update' | 'delete'
+  /** Runs the hook for one Entity; undefined if there is none. */
+  readonly before:
+    | ((about: { id: number; when: Preconditions }, asking: HookAsking) => Promise<T>)
+    | undefined
+  /** Writes. Throws `MovedMany` if one of the Entities is not at its version any more. */
+  act(found: readonly Matched[], hooked: HookedMany<T> | undefined): Act<DoneMany>
+}
+
+/**
+ * Matches, runs hooks, then writes. A filter may take long, so it is evaluated before any transaction begins: nobody
+ * waits for it. If others have changed one of the Entities meanwhile, it begins again.
+ */
+export async function runMany<T>(
+  context: Context,
+  plan: Plan,
+  call: ManyCall,
+  { request, action, before, act }: ManyWrite<T>,
+): Promise<Answer> {
+  call.waitLong()
+  const known = await replayOf(context, call)
+  if (known !== undefined) return known
+  const asking = askingOf(call)
+  for (let tries = 1; tries <= (before === undefined ? MANY_TRIES : TRIES); tries++) {
+    const match = matchedBy(plan, call.caller.actor, action, request.filter)
+    const found = await perform(context.store, asPlanned(request.plan, match))
+    try {
+      const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
+      const hooked = run && (await runHooks(plan.type.name, found, run))
+      return await answerMany(context, call, request, {
+        matched: found.length,
+        act: () => act(found, hooked),
+      })
+    } catch (error) {
+      if (!(error instanceof MovedMany)) throw error
+    }
+    await perform(context.store, pause(Math.random() * 10 * tries))
+  }
+  throw new Failure('busy')
+}
+
+async function runHooks<T>(
+  type: string,
+  found: readonly Matched[],
+  run: (about: { id: number; when: Preconditions }) => Promise<T>,
+): Promise<HookedMany<T>> {
+  const hooked = new Map<number, T>()
+  for (const { id, version } of found)
+    try {
+      hooked.set(id, await run({ id, when: { ifMatch: `|${version}|` } }))
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (error.code === 'stale' || error.code === 'not_found') throw new MovedMany()
+      throw refusedBy(error, `${type}/${id}`)
+    }
+  return hooked
+}
+
+/** Names the Entity that a hook has refused. */
+function refusedBy(failure: Failure, entity: string): Failure {
+  if (failure.errors === undefined) return failure
+  const errors: Errors = new Map()
+  for (const [path, sentences] of failure.errors)
+    for (const one of sentences) note(errors, path, `${one} (${entity})`)
+  return new Failure(failure.code, { errors, cause: failure })
+}

@@ -193,3 +193,27 @@ onEveryStore(
   },
   { 'explain-denials': '' },
 )
+
+onEveryStore(
+  'asking about sign-ups',
+  declared,
+  (server) => {
+    test('counts as one, since it says which e-mails are taken', async () => {
+      const sent = { email: 'eve@example.com', password: 'correct horse battery' }
+      const ask = () =>
+        server.call('POST', '/api/may/', {
+          body: { action: 'create', path: 'users', body: sent },
+          token: null,
+        })
+      expect((await ask()).body).toEqual({ may: true })
+      await server.expect(201, 'POST', '/api/users/', sent, { token: null })
+      expect((await ask()).body).toEqual({
+        may: false,
+        code: 'invalid_data',
+        errors: { email: ['is taken'] },
+      })
+      expect((await ask()).body.code).toBe('rate_limited')
+    })
+  },
+  { 'rate-limit': 'signups=3/1h' },
+)

@@ -111,6 +111,15 @@ export const budget = {
   wakeGatherMs: 20,
   feedLookMs: 1000,
   followedTasks: 1000,
+  feedWaitSeconds: 30,
+  feedChanges: 1000,
+  feedDependents: 1000,
+  feedBehind: 1000,
+  feedPastMs: 60_000,
+  heartbeatMs: 15_000,
+  streamBytes: 256 * 1024,
+  streamStallMs: 30_000,
+  ticketSeconds: 60,
 
   // What is sent to webhooks.
   webhookMs: 10_000,

@@ -28,6 +28,10 @@ export const catalogue = {
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
   busy: { status: 409, message: 'Others are changing this right now. Try again.' },
+  position_gone: {
+    status: 410,
+    message: 'Changes cannot be followed from this position. Read the data again, and continue from there.',
+  },
   plan_changed: { status: 412, message: 'It would now do something else than its preview.' },
   stale: { status: 412, message: 'It has changed since you read it.' },
   too_large: { status: 413, message: 'The body is larger than 1 MiB.' },

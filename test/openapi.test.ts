@@ -192,6 +192,7 @@ describe('the OpenAPI document', () => {
       'listRooms',
       'summariseRooms',
       'readRooms',
+      'followChanges',
       'batch',
       'getHealth',
       'getDocument',

@@ -13,8 +13,15 @@ export interface Claims {
   readonly notBefore: number
 }
 
+/** A signed text, and when it expires. */
+interface Issued {
+  readonly token: string
+  readonly expiresAt: string
+}
+
 const ALGORITHM = 'HS256'
 const PURPOSE = 'access'
+const TICKET = 'ticket'
 /** So that a token which something else has signed with the same secret is none of ours. */
 const ISSUER = 'takeback'
 const AUDIENCE = 'takeback'
@@ -73,13 +80,18 @@ export class Tokens {
     this.#accepted = [this.#key, ...(previous === undefined ? [] : [new TextEncoder().encode(previous)])]
   }
 
-  async issue({
-    entity,
-    id,
-    session,
-  }: Omit<Claims, 'notBefore'>): Promise<{ token: string; expiresAt: string }> {
+  issue(claims: Omit<Claims, 'notBefore'>): Promise<Issued> {
+    return this.#sign(claims, PURPOSE)
+  }
+
+  async #sign(
+    { entity, id, session }: Omit<Claims, 'notBefore'>,
+    use: string,
+    more: Readonly<Record<string, string | number>> = {},
+  ): Promise<Issued> {
     const token = await new SignJWT({
-      use: PURPOSE,
+      ...more,
+      use,
       ses: session.id,
       epo: session.epoch,
       auth_time: session.started,
@@ -93,6 +105,31 @@ export class Tokens {
       .setExpirationTime(session.expires)
       .sign(this.#key)
     return { token, expiresAt: new Date(session.expires * 1000).toISOString() }
+  }
+
+  /** A ticket stands for a token once: it has a name of its own, and says which token it stands for. */
+  async issueTicket({ entity, id, session }: Omit<Claims, 'notBefore'>): Promise<Issued> {
+    const expires = Math.min(secondsNow() + budget.ticketSeconds, session.expires)
+    const ticket = { ...session, token: newName(), expires }
+    return this.#sign({ entity, id, session: ticket }, TICKET, { tok: session.token, tex: session.expires })
+  }
+
+  /** What a ticket stands for, and its own name; undefined if it is none, or too old. */
+  async verifyTicket(ticket: string): Promise<{ claims: Claims; name: string } | undefined> {
+    for (const key of this.#accepted) {
+      const payload = await verifySignature(ticket, key)
+      const own = payload && readClaims(payload, TICKET)
+      if (own === undefined || payload === undefined) continue
+      const { tok, tex } = JSON.parse(new TextDecoder().decode(payload))
+      const ms = budget.ticketSeconds * 1000
+      if (typeof tok !== 'string' || !isWholeNumber(tex)) return undefined
+      if (hasPassed(own.session.expires * 1000, ms, Date.now())) return undefined
+      return {
+        claims: { ...own, session: { ...own.session, token: tok, expires: tex } },
+        name: own.session.token,
+      }
+    }
+    return undefined
   }
 
   /** For a digest that only this service can make. */
@@ -126,7 +163,7 @@ export class Tokens {
 }
 
 /** Signed is not enough: it must be an access token, and say all that one says. */
-export function readClaims(payload: Uint8Array): Claims | undefined {
+export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | undefined {
   let claims: unknown
   try {
     claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload))
@@ -137,7 +174,7 @@ export function readClaims(payload: Uint8Array): Claims | undefined {
   const { use, iss, aud, sub, jti, ses, epo, auth_time, exp, nbf } = claims as Record<string, unknown>
   const [, entity, id] =
     typeof sub === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(sub) ?? []) : []
-  if (use !== PURPOSE || iss !== ISSUER || !isFor(aud, AUDIENCE) || entity === undefined) return undefined
+  if (use !== purpose || iss !== ISSUER || !isFor(aud, AUDIENCE) || entity === undefined) return undefined
   if (typeof ses !== 'string' || typeof jti !== 'string') return undefined
   if (!isWholeNumber(epo) || !isWholeNumber(exp) || !isWholeNumber(auth_time)) return undefined
   if (nbf !== undefined && !(typeof nbf === 'number' && Number.isFinite(nbf))) return undefined

@@ -26,6 +26,8 @@ export interface Call<Name extends string = string> {
   readonly note: Note | null
   /** `Idempotency-Key`, or `null`. */
   readonly key: string | null
+  /** `Last-Event-ID`, or `null`. */
+  readonly lastEventId: string | null
   /** The method and the path with its parameters, normalised and without the token. */
   readonly target: string
   /** Aborted when the client has disconnected. */

@@ -12,7 +12,9 @@ import { Failure } from '../errors.ts'
 import type { Cursors } from '../journal/cursors.ts'
 import type { Feed } from '../journal/feed.ts'
 import type { UpcasterOf } from '../journal/upcast.ts'
+import type { Hub } from '../live/hub.ts'
 import type { Positions } from '../live/positions.ts'
+import type { Teller } from '../live/teller.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
@@ -88,6 +90,9 @@ export interface PastPiece {
   readonly cursors: Cursors
   /** Positions in the journal as callers have them. */
   readonly positions: Positions
+  /** Works out what callers see of changes, and tells those who listen. */
+  readonly teller: Teller
+  readonly hub: Hub
   /** Converts old versions of a type to today's form. */
   readonly upcasterOf: UpcasterOf
 }

@@ -1,5 +1,6 @@
 import { writeBatch } from './batch.ts'
 import { patchEntities } from './change-many.ts'
+import { followChanges } from './changes.ts'
 import { createEntity } from './create-many.ts'
 import { readDocument } from './document.ts'
 import type { Endpoints } from './endpoint.ts'
@@ -16,6 +17,7 @@ import { revertEntity } from './revert.ts'
 import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
 import { redoLast, undoLast } from './stack.ts'
 import { summariseEntities } from './summary.ts'
+import { makeTicket } from './ticket.ts'
 import { undoOperation, undoOperations } from './undo.ts'
 import { patchEntity, replaceEntity } from './update.ts'
 import { upsertEntity } from './upsert.ts'
@@ -30,6 +32,8 @@ export const endpoints: Endpoints = {
     logOut, // POST /api/auth/logout
     changeMyPassword, // POST /api/auth/password
     askMay, // POST /api/may/
+    makeTicket, // POST /api/auth/ticket/
+    followChanges, // GET /api/changes/
     listOperations, // GET /api/operations/
     readOperation, // GET /api/operations/{id}/
     undoOperation, // POST /api/operations/{id}/undo/

@@ -31,6 +31,8 @@ export class Identities {
   readonly #store: Store
   readonly #tokens: Tokens
   readonly #known = new Map<string, Known>()
+  /** By the name of a token, which proves nothing: nobody is recognised by it. */
+  readonly #alive = new Map<string, Known>()
   #forgotten = 0
 
   constructor(model: Model, plans: Plans, store: Store, tokens: Tokens) {
@@ -63,16 +65,34 @@ export class Identities {
     const age = this.#age
     const looked = performance.now()
     const claims = await this.#tokens.verify(token)
+    const caller = await this.callerOf(claims)
+    keepKnown(this.#known, token, { caller, age, until: looked + reliedMs(caller) })
+    return caller
+  }
+
+  /** Whoever the claims of a valid token or ticket name. Throws if the token has ended. */
+  async callerOf(claims: Claims | undefined): Promise<Caller> {
     const state = claims === undefined ? undefined : await this.#stateOf(claims)
     if (claims === undefined || state === undefined) throw badToken()
     const { id, session } = claims
     const entity = this.#nameOf(claims)
     const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
-    const caller = Object.freeze({ actor, session, expired: state.expired })
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    const left = session.expires * 1000 - Date.now()
-    this.#known.set(token, { caller, age, until: looked + Math.min(RELIED_MS, left) })
-    return caller
+    return Object.freeze({ actor, session, expired: state.expired })
+  }
+
+  /** Whether the token of a caller is still valid: for calls that last. */
+  async isAlive({ actor, session }: Caller): Promise<boolean> {
+    if (session === undefined || actor.kind !== 'user') return true
+    const age = this.#age
+    const looked = performance.now()
+    const known = this.#alive.get(session.token)
+    if (known?.age === age && known.until > looked) return true
+    if (session.expires * 1000 <= Date.now()) return false
+    const state = await this.#stateOf({ ...actor, session, notBefore: 0 })
+    if (state === undefined || state.expired) return false
+    const caller = { actor, session, expired: false }
+    keepKnown(this.#alive, session.token, { caller, age, until: looked + reliedMs(caller) })
+    return true
   }
 
   /** Tokens of a renamed type have its old name. */
@@ -96,6 +116,15 @@ export class Identities {
     const expiry = expiryOf(state)
     return { expired: expiry !== undefined && isExpired(expiry) }
   }
+}
+
+function reliedMs({ session }: Caller): number {
+  return Math.min(RELIED_MS, (session?.expires ?? 0) * 1000 - Date.now())
+}
+
+function keepKnown(all: Map<string, Known>, key: string, known: Known): void {
+  if (all.size >= KNOWN_MAX) all.clear()
+  all.set(key, known)
 }
 
 export function badToken(): Failure {

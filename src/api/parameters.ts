@@ -113,6 +113,39 @@ export const shared = {
     { type: 'string' },
   ),
   since: query('since', 'Only operations at this time or later.', { type: 'string', format: 'date-time' }),
+  position: query(
+    'since',
+    'A position: the `Takeback-Position` of a list or a read, or the `next` of an answer. Default: now.',
+    { type: 'string', minLength: 1 },
+  ),
+  entities: query('entity', 'Entity types, separated by commas. Default: all that you may read.', {
+    type: 'string',
+    minLength: 1,
+  }),
+  chosen: query('fields', 'The dot paths to return, with one Entity type. Default: all.', {
+    type: 'string',
+    minLength: 1,
+  }),
+  changes: query('limit', 'The answer ends with the operation that reaches so many changes.', {
+    type: 'integer',
+    minimum: 1,
+    maximum: budget.pageEntities,
+    default: budget.pageEntities,
+  }),
+  wait: query('wait', 'If nothing has changed, waits so many seconds for a change. Not for streams.', {
+    type: 'integer',
+    minimum: 0,
+    maximum: budget.feedWaitSeconds,
+    default: 0,
+  }),
+  ticket: query('ticket', 'A ticket from `POST /api/auth/ticket/`, for clients that cannot send headers.', {
+    type: 'string',
+    minLength: 1,
+  }),
+  'Last-Event-ID': header(
+    'Last-Event-ID',
+    'For streams: the id of the last event. Browsers send it when they connect again. It wins over `since`.',
+  ),
   until: query('until', 'Only operations before this time.', { type: 'string', format: 'date-time' }),
   entity: query('entity', 'Only operations on this Entity type, or on one Entity, such as `bookings/7`.', {
     type: 'string',

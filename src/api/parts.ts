@@ -7,7 +7,9 @@ import { Tokens } from '../account/tokens.ts'
 import { Cursors } from '../journal/cursors.ts'
 import { Feed } from '../journal/feed.ts'
 import { upcastersOf } from '../journal/upcast.ts'
+import { Hub } from '../live/hub.ts'
 import { Positions } from '../live/positions.ts'
+import { Teller } from '../live/teller.ts'
 import { compileAmend } from '../plan/past/amend.ts'
 import { compileAnswers } from '../plan/past/answers.ts'
 import { compileFeed } from '../plan/past/feed.ts'
@@ -44,10 +46,11 @@ export const accountPart = {
 /** The journal, and everything that is made from it. */
 export const pastPart = {
   name: 'past',
-  compile({ model, store, legacy }: Opened): PastPiece {
+  compile({ model, store, legacy, waker }: Opened): PastPiece {
     const { dialect } = store
     const followed = compileFeed(dialect)
     const feed = new Feed(store, followed)
+    const teller = new Teller(store, feed)
     return {
       operations: compileOperations(dialect),
       amend: compileAmend(model, dialect),
@@ -56,6 +59,8 @@ export const pastPart = {
       notes: compileNotes(dialect),
       feed,
       positions: new Positions(feed, model),
+      teller,
+      hub: new Hub(feed, teller, waker),
       cursors: new Cursors(store, followed, feed),
       upcasterOf: upcastersOf(legacy.steps),
     }

@@ -9,7 +9,7 @@ const kind: JsonSchema = {
   enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
   description: '`migrate`: a changed declaration filled in or converted the value. It makes no new version.',
 }
-const actor: JsonSchema = {
+export const actorSchema: JsonSchema = {
   type: ['string', 'null'],
   description:
     'Who did it: a user such as `users/3`, `system` (the command line), `keys/7`, `jobs/nightly`, `reactions/charge`, `admins/1 as users/5`, or `null` (not signed in).',
@@ -43,7 +43,7 @@ const unmapped: JsonSchema = {
 const head = {
   id: text,
   at: time,
-  actor,
+  actor: actorSchema,
   changes: { type: 'integer', minimum: 1, description: 'The number of Entities that it changed.' },
 }
 /** Present only if there is a value. */
@@ -87,7 +87,7 @@ const { skip_conflicts: _, ...askedOfOne } = asked
 
 /** Of a history. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: toldSchema({ version, kind, at: time, actor, operation: text, changed }),
+  Change: toldSchema({ version, kind, at: time, actor: actorSchema, operation: text, changed }),
   History: pageSchema('Change'),
 }
 

@@ -37,6 +37,7 @@ export class InnerCall implements Call {
   readonly note = null
   readonly key = null
   readonly target = ''
+  readonly lastEventId = null
 
   constructor(
     { caller, signal, depth }: Acting,

@@ -42,6 +42,7 @@ const TAKEN_ENTITIES = [
   'login',
   'health',
   'operations',
+  'changes',
   'batch',
   'openapi',
   'docs',

@@ -139,6 +139,11 @@ export class Feed {
     }
   }
 
+  /** The same, where something behind it may be gone: of these types. */
+  async check(position: Position, entities?: readonly string[]): Promise<void> {
+    numberIn(position, await this.#end(), entities)
+  }
+
   /** The further changes of an operation that is larger than an answer. */
   async changes(
     operation: string,

@@ -1,6 +1,9 @@
 import type { Model } from '../declare/model.ts'
+import { Failure } from '../errors.ts'
 import type { Feed } from '../journal/feed.ts'
-import type { Position } from '../journal/position.ts'
+import { isPosition, type Position } from '../journal/position.ts'
+
+const FORM = /^(.+)-([0-9a-z]{1,13})$/
 
 /**
  * Positions as callers have them: with a fingerprint of the declarations. Where types, fields or rules are others by now,
@@ -21,6 +24,15 @@ export class Positions {
     return `${position}-${this.#fingerprint}`
   }
 
+  /** Undefined if the text is no position. Throws if it is one of other declarations. */
+  parse(text: string): Position | undefined {
+    const [, position = '', fingerprint] = FORM.exec(text) ?? []
+    if (!isPosition(position)) return undefined
+    this.#fingerprint ??= fingerprintOf(this.#model)
+    if (fingerprint !== this.#fingerprint) throw new Failure('position_gone')
+    return position
+  }
+
   /** The header of an answer whose data are read after this. None where the database does not tell how far it is. */
   header(): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
     const recent = this.#feed.recent()
@@ -34,6 +46,11 @@ export class Positions {
 
 /** Of all that decides who sees what of the data. */
 function fingerprintOf({ entities, admins }: Model): string {
-  const told = [...entities.values()].map(({ name, access, fields }) => [name, access, fields])
+  const told = [...entities.values()].map(({ name, access, fields, computed }) => [
+    name,
+    access,
+    fields,
+    [...computed],
+  ])
   return Bun.hash.rapidhash(JSON.stringify([admins, told])).toString(36)
 }

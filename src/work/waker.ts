@@ -32,6 +32,11 @@ export class Waker {
     }
   }
 
+  /** Somebody could not read everything yet: wakes all of them again in a moment. */
+  again(): void {
+    if (this.#stopHearing !== undefined) this.#heard()
+  }
+
   #start(): void {
     this.#stopHearing = this.#store.onCommit(() => this.#heard())
     this.#others = this.#othersNow()

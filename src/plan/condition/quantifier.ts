@@ -41,3 +41,8 @@ export function itemAlias(depth: number): Sql {
 export function ownerIdOf({ place }: ListPlace): Expression {
   return { op: 'value', kind: 'reference', scale: 0, place: { ...place, column: 'id' } }
 }
+
+/** Item depths of `in` begin here: larger than any depth of `exists` and `all`. */
+export const MEMBERS = 1000
+/** The column of a link table with the id of a member. */
+export const TARGET = 'target'

@@ -14,6 +14,7 @@ export interface ReferrersWriter {
   /** Whose filter it is; undefined for a rule, which sees everything. */
   readonly viewer: Viewer | undefined
   readonly rowSource: RowSource
+  table(name: string): Sql
   alias(): Sql
   write(expression: Expression, holds: boolean): Sql
   rule(rule: Expression, rowSource: RowSource): Sql
@@ -136,7 +137,7 @@ export class ReferrersSql {
   }
 
   #rows(list: ListPlace, referrers: Referrers, depth?: number): ReferrerRows {
-    const { model, alias } = this.#around
+    const { model, alias, table } = this.#around
     const { from, column, links } = referrers
     const type = model.entities.get(from)
     if (type === undefined) throw new Error(`There is no Entity type ${from}.`)
@@ -144,10 +145,10 @@ export class ReferrersSql {
     if (depth !== undefined) this.#around.name(depth, list, row)
     const counts = and([this.#isThere(list, referrers, row), ...this.#isSeen(type, referrers, row)])
     if (links === undefined)
-      return { tables: sql`${id(from)} ${row}`, target: sql`${row}.${id(column)}`, counts }
+      return { tables: sql`${table(from)} ${row}`, target: sql`${row}.${id(column)}`, counts }
     const link = alias()
     return {
-      tables: sql`${id(from)} ${row} JOIN ${id(links)} ${link} ON ${link}."source" = ${row}."id"`,
+      tables: sql`${table(from)} ${row} JOIN ${table(links)} ${link} ON ${link}."source" = ${row}."id"`,
       target: sql`${link}."target"`,
       counts,
     }
@@ -179,6 +180,6 @@ export class ReferrersSql {
 }
 
 /** The id of the Entity that they refer to. */
-function referredId({ place }: ListPlace): Expression {
+function referredId({ place }: Pick<ListPlace, 'place'>): Expression {
   return { op: 'value', kind: 'reference', scale: 0, place }
 }

@@ -14,17 +14,17 @@ import { not } from '../../declare/cel/fold.ts'
 import type { ColumnKind } from '../../declare/fields/field.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { and, id, join, once, param, type Sql, sql } from '../../store/sql.ts'
+import { and, id, join, once, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
+import type { Ground } from './ground.ts'
 import { behindSql, literalSql, nowSql } from './literals.ts'
 import { numberSql } from './numbers.ts'
 import { isConstant } from './pinned.ts'
-import { eachOf, itemAlias, ownerIdOf } from './quantifier.ts'
+import { eachOf, itemAlias, MEMBERS, ownerIdOf, TARGET } from './quantifier.ts'
 import { ReferrersSql } from './referrers.ts'
-import { ME, type RowSource, rowOf } from './row-source.ts'
+import { type RowSource, rowOf } from './row-source.ts'
 
 type TextOperator = 'startsWith' | 'endsWith' | 'contains' | 'matches'
-
 const operators = { '==': sql`=`, '!=': sql`<>`, '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` }
 
 /** What the SQL of an expression is written from. */
@@ -33,6 +33,7 @@ interface Writing {
   readonly dialect: Dialect
   readonly viewer: Viewer | undefined
   readonly rowSource: RowSource
+  readonly ground: Ground
   /** How many aliases there are, those of the rules within included: each speaks of rows that have one outside of it. */
   readonly aliases?: { count: number }
 }
@@ -49,14 +50,16 @@ export class SqlWriter {
   readonly #dialect: Dialect
   readonly #viewer: Viewer | undefined
   readonly #rowSource: RowSource
+  readonly #ground: Ground
   readonly #lists = new Map<number, OpenList>()
   readonly #aliases: { count: number }
 
-  constructor({ model, dialect, viewer, rowSource, aliases = { count: 0 } }: Writing) {
+  constructor({ model, dialect, viewer, rowSource, ground, aliases = { count: 0 } }: Writing) {
     this.#model = model
     this.#dialect = dialect
     this.#viewer = viewer
     this.#rowSource = rowSource
+    this.#ground = ground
     this.#aliases = aliases
   }
 
@@ -135,9 +138,11 @@ export class SqlWriter {
   }
 
   #choose({ condition, then, otherwise }: Extract<Expression, { op: 'choose' }>): Sql {
-    const test = this.write(condition, false)
-    const met = this.write(then, false)
-    const unmet = this.write(otherwise, false)
+    const [test, met, unmet] = [condition, then, otherwise].map((one) => this.write(one, false)) as [
+      Sql,
+      Sql,
+      Sql,
+    ]
     return sql`CASE (${test}) WHEN TRUE THEN ${met} WHEN FALSE THEN ${unmet} END`
   }
 
@@ -158,6 +163,7 @@ export class SqlWriter {
       dialect: this.#dialect,
       viewer: this.#viewer,
       rowSource: this.#rowSource,
+      table: (name) => this.#ground.table(name),
       alias: () => this.#alias(),
       write: (expression, holds) => this.write(expression, holds),
       rule: (rule, rowSource) => this.#rule(rule, rowSource),
@@ -247,11 +253,11 @@ export class SqlWriter {
 
   /** A value of the caller, as it is now and not as it was at login. Callers need not see all of their own fields. */
   #mine(entity: string, hops: readonly Hop[], column: string): Sql {
-    if (hops.length === 0 && column === 'id') return param(ME)
+    if (hops.length === 0 && column === 'id') return this.#ground.me
     const me = this.#alias()
     const [first] = hops
     const value = (name: string) =>
-      sql`(SELECT ${this.#column(me, this.#model.entities.get(entity), name)} FROM ${id(entity)} ${me} WHERE ${me}."id" = ${param(ME)})`
+      sql`(SELECT ${this.#column(me, this.#model.entities.get(entity), name)} FROM ${this.#ground.table(entity)} ${me} WHERE ${me}."id" = ${this.#ground.me})`
     if (first === undefined) return value(column)
     const way = this.#way(hops)
     return sql`(SELECT ${this.#column(way.last, way.type, column)} FROM ${way.tables} WHERE ${way.first}."id" = ${value(first.column)} AND ${way.live})`
@@ -274,7 +280,7 @@ export class SqlWriter {
       return sql`${there} AND ${this.#rule(guard, { ...rowOf(type, alias), live: true })}`
     })
     const tables = stops.map(({ alias, type }, at) => {
-      const table = sql`${id(type?.name ?? '')} ${alias}`
+      const table = sql`${this.#ground.table(type?.name ?? '')} ${alias}`
       const before = stops[at - 1]
       if (before === undefined) return table
       return sql`JOIN ${table} ON ${alias}."id" = ${this.#column(before.alias, before.type, hops[at]?.column ?? '')}`
@@ -291,8 +297,8 @@ export class SqlWriter {
   }
 
   #rule(rule: Expression, rowSource: RowSource): Sql {
-    const [model, dialect, aliases] = [this.#model, this.#dialect, this.#aliases]
-    return new SqlWriter({ model, dialect, viewer: undefined, rowSource, aliases }).write(rule, true)
+    const [model, dialect, ground, aliases] = [this.#model, this.#dialect, this.#ground, this.#aliases]
+    return new SqlWriter({ model, dialect, viewer: undefined, rowSource, ground, aliases }).write(rule, true)
   }
 
   #column(alias: Sql, type: EntityType | undefined, column: string): Sql {
@@ -317,7 +323,7 @@ export class SqlWriter {
         [value],
         holds,
         (source) =>
-          sql`${source} IN (SELECT l."source" FROM ${id(links.table)} l WHERE l."target" = ${wanted})`,
+          sql`${source} IN (SELECT l."source" FROM ${this.#ground.table(links.table)} l WHERE l."target" = ${wanted})`,
       )
     const depth = MEMBERS + this.#aliases.count++
     const items = this.#items(list, depth)
@@ -365,7 +371,7 @@ export class SqlWriter {
     if (links === undefined || !this.#isStored(list))
       return this.#dialect.items(this.#place(list.place), itemAlias(depth))
     const alias = itemAlias(depth)
-    return sql`(SELECT * FROM ${id(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
+    return sql`(SELECT * FROM ${this.#ground.table(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
   }
 
   #item(depth: number, column: string, kind: ColumnKind, scale: number): Sql {
@@ -391,7 +397,3 @@ export class SqlWriter {
     return { parts: [`h${this.#aliases.count++}`] }
   }
 }
-
-/** Item depths of `in` begin here: larger than any depth of `exists` and `all`. */
-const MEMBERS = 1000
-const TARGET = 'target'

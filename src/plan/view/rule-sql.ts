@@ -3,6 +3,7 @@ import { type EntityType, type Model, walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
+import { type Ground, today } from '../condition/ground.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import type { Shown, ShownComputed } from '../tables/render.ts'
 import type { Viewer } from '../viewer/viewer.ts'
@@ -13,12 +14,14 @@ export class RuleSql {
   readonly #dialect: Dialect
   readonly #conditions: Conditions
   readonly #model: Model
+  readonly #ground: Ground
 
-  constructor(viewer: Viewer, model: Model, dialect: Dialect) {
+  constructor(viewer: Viewer, model: Model, dialect: Dialect, ground: Ground = today) {
     this.#viewer = viewer
     this.#dialect = dialect
-    this.#conditions = new Conditions(model, dialect)
+    this.#conditions = new Conditions(model, dialect, undefined, ground)
     this.#model = model
+    this.#ground = ground
   }
 
   condition(rule: Expression, rowSource: RowSource): Sql {
@@ -46,7 +49,7 @@ export class RuleSql {
 
   /** Computed fields, from what the viewer sees of the row and of others. */
   #computed(type: EntityType, rowSource: RowSource): ShownComputed[] {
-    const values = new Conditions(this.#model, this.#dialect, this.#viewer)
+    const values = new Conditions(this.#model, this.#dialect, this.#viewer, this.#ground)
     return this.#viewer
       .computed(type)
       .map(({ expression, ...one }) => ({ ...one, sql: sql`(${values.value(expression, rowSource)})` }))

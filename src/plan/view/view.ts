@@ -1,9 +1,8 @@
 import { withoutNext } from '../../declare/cel/assume.ts'
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import { type Action, actions } from '../../declare/define.ts'
-import { type EntityType, type Field, type Model, walk } from '../../declare/model.ts'
+import { type EntityType, type Field, walk } from '../../declare/model.ts'
 import type { FieldAction } from '../../declare/rules.ts'
-import type { Dialect } from '../../store/dialect.ts'
 import { and, compile, id, join, param, type Sql, type Statement, sql } from '../../store/sql.ts'
 import { checksOf } from '../condition/checks.ts'
 import { Conditions } from '../condition/condition.ts'
@@ -11,7 +10,6 @@ import { compileFilters } from '../condition/filter.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { compileExpansions } from '../read/expand.ts'
 import { compileLists, type ListPlan } from '../read/list.ts'
-import type { Legacy } from '../tables/graph.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { type Disclosure, disclosureFor } from '../viewer/disclosure.ts'
 import { sightsOf } from '../viewer/sight.ts'
@@ -19,8 +17,10 @@ import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import { compileProvisions, type Provisions } from '../write/provide.ts'
 import { compileWrites, type WritePlan } from '../write/write.ts'
 import { type BodyCheck, compileBodyCheck } from './body-check.ts'
+import { compileFollow, type Follow } from './follow.ts'
 import { compileKnown, type KnownPlan, seenFields } from './known.ts'
 import { RuleSql } from './rule-sql.ts'
+import type { Viewing } from './viewing.ts'
 
 /** What a viewer can see of a type, and do with it. */
 export interface View extends KnownPlan {
@@ -41,6 +41,7 @@ export interface View extends KnownPlan {
   readonly sight: Statement | undefined
   readonly shown: Shown
   readonly lists: ListPlan
+  readonly follow: Follow
   readonly writes: WritePlan
   /** What the server provides when they write; undefined if nothing. */
   readonly provided: Provisions | undefined
@@ -48,15 +49,6 @@ export interface View extends KnownPlan {
   readonly state: Statement
   /** Whether they may change the Entity `$id` at all, whatever the new values; undefined if they always may. */
   readonly changeable: Statement | undefined
-}
-
-/** What a View is compiled from. */
-export interface Viewing {
-  readonly type: EntityType
-  readonly viewer: Viewer
-  readonly model: Model
-  readonly legacy: Legacy
-  readonly dialect: Dialect
 }
 
 export function compileView(viewing: Viewing): View {
@@ -89,12 +81,10 @@ export function compileView(viewing: Viewing): View {
     changeable: changeable === yes ? undefined : rules.flagsOf([changeable], type),
     shown,
     lists: listsOf(viewing, rules, shown, may.read),
+    follow: compileFollow(viewing),
     writes: writesOf(viewing, rules, disclosure),
     provided: compileProvisions(viewing),
-    ...compileKnown(type, read, dialect, {
-      guard: (expression) => rules.condition(expression, rowOf(type)),
-      history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),
-    }),
+    ...knownOf(viewing, rules, read, rule),
     state: stateStatement(viewing, rules, may, shown),
   }
 }
@@ -116,6 +106,18 @@ function writesOf(
     sights: (rowSource) => sights.map((one) => rules.condition(one, rowSource)),
     checks: checksOf(type, model, dialect),
     disclosure,
+  })
+}
+
+function knownOf(
+  { type, dialect }: Viewing,
+  rules: RuleSql,
+  read: ReadonlyMap<string, Expression>,
+  rule: View['rule'],
+): KnownPlan {
+  return compileKnown(type, read, dialect, {
+    guard: (expression) => rules.condition(expression, rowOf(type)),
+    history: and([rule('read', rowOf(type)), rule('history', rowOf(type))].map((one) => one ?? sql`1 = 1`)),
   })
 }
 

@@ -76,6 +76,10 @@ export class Incoming implements Call {
     return this.#request.headers.get('idempotency-key')
   }
 
+  get lastEventId(): string | null {
+    return this.#request.headers.get('last-event-id')
+  }
+
   get target(): string {
     const { path, search } = targetOf(this.#request.url)
     const parameters = new URLSearchParams(search)

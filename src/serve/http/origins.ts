@@ -34,7 +34,7 @@ export class Origins {
       headers: {
         'Access-Control-Allow-Methods': methods.join(', '),
         'Access-Control-Allow-Headers':
-          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Takeback-Device, Takeback-Reason, Takeback-Run',
+          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Takeback-Device, Takeback-Reason, Takeback-Run',
         'Access-Control-Max-Age': '7200',
       },
     }

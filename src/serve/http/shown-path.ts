@@ -1,7 +1,7 @@
 import { listEntities } from '../../api/list.ts'
 
 /** Parameters whose values are no secret, however they are misused. */
-const SHOWN = new Set<string>([...listEntities.takes, 'restore', 'purge'])
+const SHOWN = new Set<string>([...listEntities.takes, 'restore', 'purge', 'since', 'entity', 'wait'])
 /** Starts only where a run of such characters does: a long one without dots is looked at once, not from each of its places. */
 const LOOKS_LIKE_TOKEN = /(?<![\w-])[\w-]{8,}(?:\.|%2e)[\w-]{8,}(?:\.|%2e)[\w-]*/gi
 

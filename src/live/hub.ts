@@ -1,0 +1,185 @@
+import { Failure } from '../errors.ts'
+import type { Feed, FeedPage } from '../journal/feed.ts'
+import { type Position, positionParts } from '../journal/position.ts'
+import type { Waker } from '../work/waker.ts'
+import { type Delivery, deliveriesOf } from './delivery.ts'
+import type { Eyes, Subscription } from './subscription.ts'
+import type { Teller } from './teller.ts'
+
+/** Somebody who is told of changes as they come. */
+export interface Listener {
+  readonly subscription: Subscription
+  readonly eyes: Eyes
+  /** Everything up to here was told. */
+  position: Position
+  /** Whether it is not to be told anything any more. */
+  readonly isOver: boolean
+  deliver(delivery: Delivery): void
+  /** About once a second. */
+  tick(): void
+  /** Nothing more can be told. */
+  end(): void
+}
+
+/** Those who follow the same, by whose eyes they see it. */
+interface Group {
+  readonly subscription: Subscription
+  readonly members: Map<Eyes, Set<Listener>>
+}
+
+/** Operations that are looked at together. */
+const OPERATIONS = 100
+const TICK_MS = 1000
+/** After so many attempts, a listener catches up while the others wait. */
+const ATTEMPTS = 3
+
+/**
+ * Reads the journal once for all listeners of this instance, and works out once for each group what it is told. Listeners
+ * first catch up by themselves, then join.
+ */
+export class Hub {
+  readonly #feed: Feed
+  readonly #teller: Teller
+  readonly #waker: Waker
+  readonly #groups = new Map<string, Group>()
+  /** Everything up to here was told to all; undefined while there are none. */
+  #head: Position | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #isMoving = false
+  #isWoken = false
+  #tickedAt = 0
+  #stopFollowing: (() => void) | undefined
+
+  constructor(feed: Feed, teller: Teller, waker: Waker) {
+    this.#feed = feed
+    this.#teller = teller
+    this.#waker = waker
+  }
+
+  /** Where those who want nothing but what comes from now on begin. */
+  async now(): Promise<Position> {
+    return this.#head ?? this.#feed.now()
+  }
+
+  /** Takes in a listener that has been told everything up to its position; `catchUp` moves it on to the end of the journal. */
+  async join(listener: Listener, catchUp: () => Promise<void>): Promise<void> {
+    for (let attempt = 1, isIn = false; !isIn && !listener.isOver; attempt++) {
+      await catchUp()
+      isIn = await this.#exclusively(async () => {
+        if (this.#isBehind(listener) && attempt >= ATTEMPTS) await catchUp()
+        const isReady = !listener.isOver && !this.#isBehind(listener)
+        if (isReady) this.#add(listener)
+        return isReady
+      })
+    }
+  }
+
+  leave(listener: Listener): void {
+    const { subscription, eyes } = listener
+    const group = this.#groups.get(subscription.key)
+    const alike = group?.members.get(eyes)
+    alike?.delete(listener)
+    if (alike?.size === 0) group?.members.delete(eyes)
+    if (group?.members.size === 0) this.#groups.delete(subscription.key)
+    if (this.#groups.size > 0) return
+    this.#stopFollowing?.()
+    this.#stopFollowing = undefined
+    this.#head = undefined
+  }
+
+  #isBehind({ position }: Listener): boolean {
+    return this.#head !== undefined && positionParts(position).seq < positionParts(this.#head).seq
+  }
+
+  #add(listener: Listener): void {
+    const { subscription, eyes, position } = listener
+    const group = this.#groups.get(subscription.key) ?? { subscription, members: new Map() }
+    this.#groups.set(subscription.key, group)
+    const alike = group.members.get(eyes) ?? new Set()
+    group.members.set(eyes, alike.add(listener))
+    this.#head ??= position
+    this.#stopFollowing ??= this.#waker.follow(() => this.#wake())
+  }
+
+  /** One after the other. */
+  #exclusively<T>(run: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(run)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  #wake(): void {
+    this.#isWoken = true
+    if (!this.#isMoving) void this.#moveOn()
+    const now = performance.now()
+    if (now - this.#tickedAt < TICK_MS) return
+    this.#tickedAt = now
+    for (const listener of this.#listeners()) listener.tick()
+  }
+
+  async #moveOn(): Promise<void> {
+    this.#isMoving = true
+    try {
+      for (let more = true; more; ) {
+        this.#isWoken = false
+        more = (await this.#exclusively(() => this.#move())) || this.#isWoken
+      }
+    } catch (error) {
+      // If the database does not answer, they wait for the next time.
+      if (!(error instanceof Failure)) for (const listener of this.#listeners()) listener.end()
+    }
+    this.#isMoving = false
+  }
+
+  *#listeners(): Generator<Listener> {
+    for (const { members } of [...this.#groups.values()])
+      for (const alike of [...members.values()]) yield* [...alike]
+  }
+
+  /** One page of the journal; returns whether there is more. */
+  async #move(): Promise<boolean> {
+    const head = this.#head
+    if (head === undefined) return false
+    const groups = [...this.#groups.values()]
+    const entities = [...new Set(groups.flatMap(({ subscription }) => subscription.entities))]
+    const page = await this.#feed.after(head, { limit: OPERATIONS, entities })
+    const told = await Promise.all(groups.map((group) => this.#tell(group, page)))
+    for (const [at, group] of groups.entries()) deliver(group, told[at])
+    if (this.#head !== undefined) this.#head = page.next
+    if (page.pending) this.#waker.again()
+    return page.more
+  }
+
+  async #tell({ subscription, members }: Group, { operations }: FeedPage): Promise<Map<Eyes, Delivery>> {
+    const concerning = operations.filter(({ changes, rest }) =>
+      rest !== null ? true : changes.some(({ entity }) => subscription.entities.includes(entity)),
+    )
+    if (concerning.length === 0) return new Map()
+    const eyes = [...members.keys()]
+    return deliveriesOf(await this.#teller.tell({ subscription, eyes, operations: concerning }))
+  }
+
+  /** For `/api/health/details` and tests. */
+  get listeners(): number {
+    return [...this.#listeners()].length
+  }
+}
+
+function deliver({ members }: Group, told: ReadonlyMap<Eyes, Delivery> = new Map()): void {
+  for (const [eyes, delivery] of told)
+    for (const listener of [...(members.get(eyes) ?? [])]) {
+      // One that has caught up by itself was told some of it before.
+      const fresh = freshFor(listener, delivery)
+      if (fresh === undefined) continue
+      listener.position = fresh.position
+      listener.deliver(fresh)
+    }
+}
+
+function freshFor({ position }: Listener, delivery: Delivery): Delivery | undefined {
+  const { seq } = positionParts(position)
+  const isFresh = (one: { readonly position: Position }) => positionParts(one.position).seq > seq
+  if (delivery.operations.every(isFresh)) return delivery
+  const operations = delivery.operations.filter(isFresh)
+  return operations.length === 0 ? undefined : { ...delivery, operations }
+}

@@ -1,0 +1,73 @@
+import type { Errors } from '../errors.ts'
+import type { Plan, Plans } from '../plan/compile.ts'
+import type { FollowPlan } from '../plan/view/follow.ts'
+import { type Actor, userOf } from '../plan/viewer/actor.ts'
+import type { Params } from '../store/dialect.ts'
+
+/** What of a type is followed, and how. */
+export interface FollowedType {
+  readonly name: string
+  readonly plan: FollowPlan
+  /** Of its filter. */
+  readonly params: Params
+}
+
+/** What somebody follows. All callers with the same `key` share one: they differ in their id at most. */
+export interface Subscription {
+  readonly key: string
+  readonly types: readonly FollowedType[]
+  /** Whether what they see depends on who they are. */
+  readonly usesMe: boolean
+  /** The login type of the callers, if they are signed in. */
+  readonly login: string | undefined
+  /** The types whose changes matter: those that are followed, and those that decide who sees what. */
+  readonly entities: readonly string[]
+}
+
+interface SubscriptionWish {
+  readonly plans: readonly Plan[]
+  readonly filter: string | undefined
+  readonly fields: string | undefined
+}
+
+/** `filter` and `fields` are of the only type. Notes what is wrong with them. */
+export function subscriptionOf(
+  actor: Actor,
+  { plans, filter, fields }: SubscriptionWish,
+  errors: Errors,
+): Subscription {
+  const types = plans.map((plan): FollowedType => {
+    const { lists, follow } = plan.view(actor)
+    const parsed = filter === undefined ? undefined : lists.parse(filter, errors)
+    const chosen = fields === undefined ? undefined : lists.parseFields(fields, errors)
+    return {
+      name: plan.type.name,
+      plan: follow({ filter: parsed, fields: chosen }),
+      params: parsed?.params ?? {},
+    }
+  })
+  const login = userOf(actor)?.entity
+  const usesMe = types.some(({ plan }) => plan.usesMe)
+  const own = types.some(({ plan }) => plan.mine.size > 0) && login !== undefined ? [login] : []
+  const others = types.flatMap(({ plan }) => plan.dependencies.map(({ type }) => type))
+  const [first] = plans
+  return {
+    key: JSON.stringify([first?.view(actor).viewer.name, types.map(({ name }) => name), filter, fields]),
+    types,
+    usesMe,
+    login,
+    entities: [...new Set([...types.map(({ name }) => name), ...others, ...own])],
+  }
+}
+
+/** Whose eyes they are: one for all whom the rules treat alike. */
+export type Eyes = number | null
+
+export function eyesOf({ usesMe }: Subscription, actor: Actor): Eyes {
+  return usesMe ? (userOf(actor)?.id ?? null) : null
+}
+
+/** The plans of types by name. */
+export function plansOf(plans: Plans, names: readonly string[]): Plan[] {
+  return names.flatMap((name) => plans.get(name) ?? [])
+}

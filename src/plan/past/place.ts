@@ -1,0 +1,64 @@
+import { type EntityType, linkTableOf, type Model } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { id, join, param, type Sql, sql, word } from '../../store/sql.ts'
+import { bodyColumns, ownColumns } from '../tables/columns.ts'
+import { JOURNAL } from './journal.ts'
+
+/** The parameter with a number of the journal. */
+export const PLACE = '$place'
+
+const LATER = id('takeback_later')
+
+/**
+ * The Entities that operations behind the place have changed, each with the first version that they made. An operation is
+ * behind a place if any of its changes is. Statements that use `tableAtPlace` begin with this.
+ */
+export const laterChanges: Sql = sql`WITH ${LATER} AS MATERIALIZED (SELECT j."entity", j."entity_id", min(j."version") AS "version"
+  FROM ${JOURNAL} j WHERE j."operation" IN (SELECT k."operation" FROM ${JOURNAL} k WHERE k."seq" > ${param(PLACE, 'integer')})
+  GROUP BY j."entity", j."entity_id")`
+
+/** The Entities of a type, from their JSON: each of its columns that is not secret, from rows `r` with `data`. */
+export function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
+  return join(
+    columnsOf(type).map(
+      ({ name, kind, scale }) => sql`${dialect.extract(data, name, kind, scale)} AS ${id(name)}`,
+    ),
+  )
+}
+
+function columnsOf(type: EntityType) {
+  const own = Object.entries(ownColumns).map(([name, kind]) => ({ name, kind, scale: 0 }))
+  return [...own, ...bodyColumns(type.fields).filter(({ secret }) => !secret)]
+}
+
+/**
+ * A type's table as it stood at the place: its rows as they are, but for what changed later, which stands in the journal.
+ * Conditions use the indexes of the table, since few rows have changed since.
+ */
+export function tableAtPlace(type: EntityType, dialect: Dialect): Sql {
+  const own = join(columnsOf(type).map(({ name }) => sql`a.${id(name)}`))
+  const name = word(type.name)
+  return sql`(SELECT ${own} FROM ${id(type.name)} a WHERE a."id" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${name})
+    UNION ALL SELECT ${columnsFrom(type, sql`b."data"`, dialect)} FROM ${formerRows(type)})`
+}
+
+/** The rows `b` of the journal with the state that later changes have replaced. */
+function formerRows({ name }: EntityType): Sql {
+  return sql`${LATER} l JOIN ${JOURNAL} b ON b."entity" = l."entity" AND b."entity_id" = l."entity_id" AND b."version" = l."version" - 1
+    WHERE l."entity" = ${word(name)} AND b."data" IS NOT NULL`
+}
+
+/** The same of any table of the Model, link tables included. */
+export function tablesAtPlace({ entities, edges }: Model, dialect: Dialect): (name: string) => Sql {
+  return (name) => {
+    const type = entities.get(name)
+    if (type !== undefined) return tableAtPlace(type, dialect)
+    const edge = edges.find(({ from, path, list }) => list && linkTableOf(from, path).table === name)
+    const source = entities.get(edge?.from ?? '')
+    if (edge === undefined || source === undefined) throw new Error(`There is no table ${name}.`)
+    const { rows, target, place } = dialect.members(dialect.extract(sql`b."data"`, edge.path, 'json', 0))
+    return sql`(SELECT a."source", a."target", a."place" FROM ${id(name)} a
+      WHERE a."source" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${word(source.name)})
+      UNION ALL SELECT b."entity_id", ${target}, ${place} FROM (SELECT b."entity_id", b."data" FROM ${formerRows(source)}) b CROSS JOIN ${rows})`
+  }
+}

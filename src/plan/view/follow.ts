@@ -1,0 +1,164 @@
+import { type Expression, no, yes } from '../../declare/cel/expression.ts'
+import { type EntityType, walk } from '../../declare/model.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { namedColumns } from '../../store/named-columns.ts'
+import { and, compile, id, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { Conditions } from '../condition/condition.ts'
+import { Dependencies, type Dependency } from '../condition/dependencies.ts'
+import type { Filter } from '../condition/filter.ts'
+import { type Ground, today } from '../condition/ground.ts'
+import { ShapeCache } from '../condition/shape-cache.ts'
+import { columnsFrom, laterChanges, tablesAtPlace } from '../past/place.ts'
+import { renderEntity } from '../tables/render.ts'
+import { RuleSql } from './rule-sql.ts'
+import type { Viewing } from './viewing.ts'
+
+/** What is followed of a type. */
+export interface FollowQuery {
+  readonly filter: Filter | undefined
+  readonly fields: ReadonlySet<string> | undefined
+}
+
+/** How a viewer follows the changes of a type. Callers of one kind share the statements: `$callers` lists their ids. */
+export interface FollowPlan {
+  /** Which of `$rows` (lists of a number and the JSON of a version) each caller sees: `sightColumns`, by that number. */
+  readonly seen: Statement
+  /** What each caller sees of Entities that depend on the `$changed` ones, at most `$most` rows: `sightColumns`, by id. */
+  dependents(dependency: Dependency): Statement
+  /** What each caller sees of the `$changed` Entities today: `sightColumns`, by id. */
+  readonly current: Statement
+  /** Other Entities that decide who sees what. If there are any, statements are about the place `$place` in the journal. */
+  readonly dependencies: readonly Dependency[]
+  /** Columns of the caller that decide it. */
+  readonly mine: ReadonlySet<string>
+  readonly usesMe: boolean
+  /** Whether they see every live Entity. */
+  readonly seesAll: boolean
+}
+
+/** `number`: that of a row, or an id. `history`: 1 if the caller may know who changed it. */
+export const sightColumns = namedColumns({
+  number: sql`s."number"`,
+  caller: sql`s."caller"`,
+  version: sql`s."version"`,
+  history: sql`s."history"`,
+  json: sql`s."json"`,
+})
+
+export type Follow = (query: FollowQuery) => FollowPlan
+
+/** Nothing is compiled before somebody follows. */
+export function compileFollow(viewing: Viewing): Follow {
+  const made = new ShapeCache<FollowPlan>()
+  return (query) => {
+    const fields = query.fields === undefined ? '*' : [...query.fields].join(',')
+    return made.of(`${query.filter?.shape ?? ''}|${fields}`, () => followPlan(viewing, query))
+  }
+}
+
+function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
+  const { type, viewer, model, dialect } = viewing
+  const read = viewer.may(type, 'read')
+  const depends = dependenciesOf(viewing, query.filter?.expression)
+  const isPlaced = depends.found.length > 0 || depends.mine.size > 0
+  const me = depends.usesMe ? sql`m."id"` : today.me
+  const ground: Ground = { me, table: isPlaced ? tablesAtPlace(model, dialect) : today.table }
+  const selected = selectSeen(viewing, query, ground)
+  const current = selectSeen(viewing, query, { me, table: today.table })
+  const statement = (rows: Sql, number: Sql, more: Sql = sql``) =>
+    compile(
+      sql`${isPlaced ? laterChanges : sql``} ${selected(rows, number, depends.usesMe)}${more}`,
+      dialect.placeholder,
+      more.parts.length === 0 && !isPlaced,
+    )
+  const dependents = new Map<Dependency, Statement>()
+  return {
+    seen: statement(rowsOf(type, dialect), sql`t."number"`),
+    dependents(dependency) {
+      const known = dependents.get(dependency)
+      if (known !== undefined) return known
+      const rows = sql`(SELECT t.* FROM ${ground.table(type.name)} t WHERE ${isDependent(dependency, ground, dialect)})`
+      const made = statement(rows, sql`t."id"`, sql` LIMIT ${param('$most', 'integer')}`)
+      dependents.set(dependency, made)
+      return made
+    },
+    current: compile(
+      current(
+        sql`(SELECT t.* FROM ${id(type.name)} t WHERE ${dialect.isListed(sql`t."id"`, '$changed')})`,
+        sql`t."id"`,
+        depends.usesMe,
+      ),
+      dialect.placeholder,
+      !isPlaced,
+    ),
+    dependencies: depends.found,
+    mine: depends.mine,
+    usesMe: depends.usesMe,
+    seesAll: read === yes && query.filter === undefined,
+  }
+}
+
+/** What decides who sees an Entity, and what of it. */
+function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | undefined): Dependencies {
+  const depends = new Dependencies(model)
+  const rules = [
+    viewer.may(type, 'read'),
+    ...[...walk(type.fields)].map(({ path }) => viewer.mayField(type, path, 'read')),
+  ]
+  for (const rule of rules) if (rule !== yes && rule !== no) depends.add(rule, type)
+  if (filter !== undefined) depends.add(filter, type, viewer)
+  for (const { expression } of viewer.computed(type)) depends.add(expression, type, viewer)
+  // It decides nothing but whether the actor is told, so its own depends does not count.
+  const history = new Dependencies(model)
+  history.add(viewer.may(type, 'history'), type)
+  depends.usesMe ||= history.usesMe
+  return depends
+}
+
+/** The rows of `$rows`. */
+function rowsOf(type: EntityType, dialect: Dialect): Sql {
+  const rows = dialect.rows('$rows', [
+    { name: 'number', kind: 'integer' },
+    { name: 'data', kind: 'text' },
+  ])
+  return sql`(SELECT r."number", ${columnsFrom(type, sql`r."data"`, dialect)} FROM ${rows} r)`
+}
+
+/** What callers see of rows. */
+function selectSeen(
+  { type, viewer, model, dialect }: Viewing,
+  { filter, fields }: FollowQuery,
+  ground: Ground,
+): (rows: Sql, number: Sql, usesMe: boolean) => Sql {
+  const rules = new RuleSql(viewer, model, dialect, ground)
+  const row = (column: string) => sql`t.${id(column)}`
+  const rowSource = { type, stored: false, self: row }
+  const { shown, condition } = rules.shownTo(type, row, false)
+  const history = rules.condition(viewer.may(type, 'history'), rowSource)
+  const json = renderEntity(type, dialect, { ...shown, chosen: fields })
+  const filters = filter && [new Conditions(model, dialect, viewer, ground).of(filter.expression, rowSource)]
+  const met = and([sql`t."deleted_at" IS NULL`, condition, ...(filters ?? [])])
+  const callers = dialect.rows('$callers', [{ name: 'id', kind: 'integer' }])
+  return (rows, number, usesMe) => {
+    const from = usesMe ? sql`${rows} t CROSS JOIN ${callers} m` : sql`${rows} t`
+    return sql`SELECT ${sightColumns.sql} FROM (SELECT ${number} AS "number", ${usesMe ? sql`m."id"` : sql`NULL`} AS "caller",
+      t."version", CASE WHEN ${history} THEN 1 ELSE 0 END AS "history", ${json} AS "json" FROM ${from} WHERE ${met}) s`
+  }
+}
+
+/** Of a row `t`, that it depends on one of the `$changed` Entities. */
+function isDependent({ way }: Dependency, ground: Ground, dialect: Dialect): Sql {
+  if (way.kind === 'any') return sql`1 = 1`
+  if (way.kind === 'referrers') return dialect.isListed(sql`t."id"`, '$changed')
+  const behind = (alias: string, at: number): Sql => {
+    const hop = way.hops[at]
+    const value = sql`${{ parts: [alias] }}.${id(hop?.column ?? '')}`
+    if (hop === undefined || at === way.hops.length - 1) return dialect.isListed(value, '$changed')
+    const next = `d${at}`
+    return dialect.isAmong(
+      value,
+      sql`SELECT ${{ parts: [next] }}."id" FROM ${ground.table(hop.to)} ${{ parts: [next] }} WHERE ${behind(next, at + 1)}`,
+    )
+  }
+  return behind('t', 0)
+}

@@ -39,12 +39,13 @@ interface Changing {
   readonly hooked?: HookedMany<HookedChanges> | undefined
 }
 
-/** `PATCH /api/<entity>/?filter=…`: changes all that match, as one operation. */
-export function* changeMany(context: Context, plan: Plan, actor: Actor, changing: Changing): Act<DoneMany> {
-  const patched = yield* patchAll(context, plan, actor, changing)
-  const { failures } = patched
-  if (failures.size > 0) throw invalid(failures)
-  const groups = patched.groups(plan)
+/** `PATCH /api/<entity>/?filter=…`: writes what it does to all that match, as one operation. */
+function* changeMany(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  groups: readonly AmendmentGroup[],
+): Act<DoneMany> {
   if (groups.length === 0) return { operation: null }
   const operation = operationOf(actor)
   const { steps, params } = context.amend.steps(groups, [], plan.view(actor).viewer)
@@ -65,7 +66,7 @@ function* patchAll(
   plan: Plan,
   actor: Actor,
   { found, patch, hooked }: Changing,
-): Act<PatchedMany> {
+): Act<AmendmentGroup[]> {
   const { name } = plan.type
   const patched = new PatchedMany(name)
   const hides = plan.view(actor).hides && (patch.hasOperators || hooked !== undefined)
@@ -89,7 +90,9 @@ function* patchAll(
     if (patched.isTooLarge) break
     yield* pause(0)
   }
-  return patched
+  const { failures } = patched
+  if (failures.size > 0) throw invalid(failures)
+  return patched.groups(plan)
 }
 
 /** With the expressions that every update sets. */
@@ -187,13 +190,14 @@ export const patchEntities = entityEndpoint({
     const errors: Errors = new Map()
     const patch = new ManyPatch(plan, actor, call.body, errors)
     const request = parseMany(plan, 'update', call, errors)
-    return runMany<HookedChanges>(context, plan, call, {
+    return runMany<HookedChanges, AmendmentGroup[]>(context, plan, call, {
       request,
       action: 'update',
       before: hasHook(plan, 'update')
         ? (about, asking) => beforeUpdate(context, plan, asking, { ...about, body: call.body })
         : undefined,
-      act: (found, hooked) => changeMany(context, plan, actor, { found, patch, hooked }),
+      prepare: (found, hooked, run) => run(patchAll(context, plan, actor, { found, patch, hooked })),
+      act: (groups) => changeMany(context, plan, actor, groups),
     })
   },
 })

@@ -23,12 +23,7 @@ import {
 import { runMany } from './run-many.ts'
 
 /** `DELETE /api/<entity>/?filter=…`: all that match, with everything that cascades from them, as one operation. */
-export function* removeMany(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  found: readonly Matched[],
-): Act<DoneMany> {
+function* removeMany(context: Context, plan: Plan, actor: Actor, found: readonly Matched[]): Act<DoneMany> {
   if (found.length === 0) return { operation: null }
   const { removals } = plan.view(actor)
   const params = { ...operationOf(actor), ...manyParams(found) }
@@ -77,12 +72,13 @@ export const removeEntities = entityEndpoint({
   run(context, plan, call) {
     const { actor } = call.caller
     const request = parseMany(plan, 'delete', call)
-    return runMany<void>(context, plan, call, {
+    return runMany<void, readonly Matched[]>(context, plan, call, {
       request,
       action: 'delete',
       before: hasHook(plan, 'delete')
         ? (about, asking) => beforeDelete(context, plan, asking, about)
         : undefined,
+      prepare: async (found) => found,
       act: (found) => removeMany(context, plan, actor, found),
     })
   },

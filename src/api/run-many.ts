@@ -23,42 +23,49 @@ const MANY_TRIES = 20
 /** What hooks have made, by the id of the Entity. */
 export type HookedMany<T> = ReadonlyMap<number, T>
 
-/** A write by a filter. */
-interface ManyWrite<T> {
+/** A write by a filter. `T`: what a hook makes of one Entity, `P`: what is to be written. */
+interface ManyWrite<T, P> {
   readonly request: ManyRequest
   readonly action: 'update' | 'delete'
   /** Runs the hook for one Entity; undefined if there is none. */
   readonly before:
     | ((about: { id: number; when: Preconditions }, asking: HookAsking) => Promise<T>)
     | undefined
-  /** Writes. Throws `MovedMany` if one of the Entities is not at its version any more. */
-  act(found: readonly Matched[], hooked: HookedMany<T> | undefined): Act<DoneMany>
+  /**
+   * Works out what is to be written. Throws `MovedMany` if one of the Entities is not at its version any more. `run`
+   * performs acts that only read.
+   */
+  prepare(
+    found: readonly Matched[],
+    hooked: HookedMany<T> | undefined,
+    run: <A>(act: Act<A>) => Promise<A>,
+  ): Promise<P>
+  /** Writes it. The same. */
+  act(prepared: P): Act<DoneMany>
 }
 
 /**
- * Matches, runs hooks, then writes. A filter may take long, so it is evaluated before any transaction begins: nobody
- * waits for it. If others have changed one of the Entities meanwhile, it begins again.
+ * Matches, runs hooks, works out the changes, then writes them. Whatever may take long comes before the transaction, so
+ * that nobody waits for it. If others have changed one of the Entities meanwhile, it begins again.
  */
-export async function runMany<T>(
+export async function runMany<T, P>(
   context: Context,
   plan: Plan,
   call: ManyCall,
-  { request, action, before, act }: ManyWrite<T>,
+  { request, action, before, prepare, act }: ManyWrite<T, P>,
 ): Promise<Answer> {
   call.waitLong()
   const known = await replayOf(context, call)
   if (known !== undefined) return known
   const asking = askingOf(call)
+  const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
+  const now = <A>(one: Act<A>) => perform(context.store, asPlanned(request.plan, one), call.signal)
   for (let tries = 1; tries <= (before === undefined ? MANY_TRIES : TRIES); tries++) {
-    const match = matchedBy(plan, call.caller.actor, action, request.filter)
-    const found = await perform(context.store, asPlanned(request.plan, match))
+    const found = await now(matchedBy(plan, call.caller.actor, action, request.filter))
     try {
-      const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
       const hooked = run && (await runHooks(plan.type.name, found, run))
-      return await answerMany(context, call, request, {
-        matched: found.length,
-        act: () => act(found, hooked),
-      })
+      const prepared = await prepare(found, hooked, now)
+      return await answerMany(context, call, request, { matched: found.length, act: () => act(prepared) })
     } catch (error) {
       if (!(error instanceof MovedMany)) throw error
     }

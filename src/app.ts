@@ -195,12 +195,22 @@ export async function startApp(
   const bound = bindTo(config, observer)
   try {
     const app = await openApp(config, model, { ...opening, observer })
+    await prepareParts(app)
     const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
     // Before anything is written: new followers begin here. If the database does not answer, they begin later.
     await Promise.all(followers.map((follower) => follower.prepare().catch(() => {})))
     return serveOn(bound, config, app, followers)
   } catch (error) {
     await bound.close()
+    throw error
+  }
+}
+
+async function prepareParts(app: App): Promise<void> {
+  try {
+    for (const part of app.parts) await part.prepare?.(app.context)
+  } catch (error) {
+    await app.close()
     throw error
   }
 }

@@ -95,6 +95,7 @@ export const budget = {
   hookMs: 5000,
   routeMs: 25_000,
   codeDepth: 10,
+  reactionMs: 60_000,
 
   // What is done beside requests.
   leaseMs: 30_000,

@@ -23,6 +23,7 @@ export type {
 export type {
   AnyHooks,
   AnyJobs,
+  AnyReactions,
   AnyRoutes,
   BeforeHooks,
   HookCall,
@@ -30,6 +31,10 @@ export type {
   JobDeclaration,
   Jobs,
   PathNames,
+  ReactionCall,
+  ReactionCause,
+  ReactionKind,
+  Reactions,
   RouteCall,
   RouteDeclaration,
   Routes,

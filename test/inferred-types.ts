@@ -149,6 +149,24 @@ app({
 
 app({
   entities: types,
+  reactions: {
+    async 'orders.update'({ before, after, operation, kind, api }) {
+      same<typeof before, WholeEntity<typeof orders>>(true)
+      same<typeof kind, 'update'>(true)
+      await api.tags.create({ word: `${after.status} ${operation.actor}` })
+      // @ts-expect-error: no such type.
+      api.rooms
+    },
+    'tags.*'({ after, kind }) {
+      same<typeof after, WholeEntity<typeof types.tags> | null>(true)
+      if (kind === 'purge') throw new Error()
+    },
+    'tags.create'({ before }) {
+      same<typeof before, null>(true)
+    },
+    // @ts-expect-error: no such kind of change.
+    'orders.updated'() {},
+  },
   jobs: {
     nightly: {
       every: '0 3 * * *',

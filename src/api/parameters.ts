@@ -109,7 +109,7 @@ export const shared = {
   },
   actor: query(
     'actor',
-    "Only operations by this actor: a user such as `users/3`, with all that was done in the user's name; `system`; or `keys/7`, `jobs/nightly`, `reactions/charge`, `admins/1 as users/5`.",
+    "Only operations by this actor: a user such as `users/3`, with all that was done in the user's name; `system`; or `keys/7`, `jobs/nightly`, `reactions/orders.update`, `admins/1 as users/5`.",
     { type: 'string' },
   ),
   since: query('since', 'Only operations at this time or later.', { type: 'string', format: 'date-time' }),

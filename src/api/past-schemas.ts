@@ -12,7 +12,7 @@ const kind: JsonSchema = {
 export const actorSchema: JsonSchema = {
   type: ['string', 'null'],
   description:
-    'Who did it: a user such as `users/3`, `system` (the command line), `keys/7`, `jobs/nightly`, `reactions/charge`, `admins/1 as users/5`, or `null` (not signed in).',
+    'Who did it: a user such as `users/3`, `system` (the command line), `keys/7`, `jobs/nightly`, `reactions/orders.update`, `admins/1 as users/5`, or `null` (not signed in).',
 }
 const changed: JsonSchema = {
   type: ['object', 'null'],

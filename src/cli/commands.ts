@@ -6,6 +6,7 @@ import { init } from './init.ts'
 import { jobsList, jobsRun } from './jobs.ts'
 import { migrateCommand } from './migrate.ts'
 import { historyCommand, undoCommand } from './past.ts'
+import { reactionsList, reactionsRetry } from './reactions.ts'
 import { restore } from './restore.ts'
 import { retentionConfirm } from './retention.ts'
 import { rulesTest } from './rules-test.ts'
@@ -34,6 +35,8 @@ export const commands: readonly Command[] = [
   trashPurge,
   jobsList,
   jobsRun,
+  reactionsList,
+  reactionsRetry,
   vacuum,
   retentionConfirm,
   webhooksList,

@@ -125,3 +125,55 @@ export type Jobs<Types> = Readonly<Record<string, JobDeclaration<Types>>>
 export type AnyJobs = Readonly<
   Record<string, { readonly every: string; readonly zone?: string; run(call: never): Anything }>
 >
+
+// Reactions.
+
+export const reactionKinds = ['create', 'update', 'delete', 'restore', 'purge'] as const
+export type ReactionKind = (typeof reactionKinds)[number]
+
+/** What there is of the Entity before and after a change of a kind. */
+interface States<Entity> {
+  readonly create: { readonly before: null; readonly after: Entity }
+  readonly update: { readonly before: Entity; readonly after: Entity }
+  readonly delete: { readonly before: Entity; readonly after: Entity }
+  readonly restore: { readonly before: Entity; readonly after: Entity }
+  readonly purge: { readonly before: null; readonly after: null }
+  readonly '*': { readonly before: Entity | null; readonly after: Entity | null }
+}
+
+/** A change that a reaction gets, after it was committed. */
+export type ReactionCall<Types, Key> =
+  Key extends `${infer Name extends keyof Types & string}.${infer Kind extends ReactionKind | '*'}`
+    ? States<WholeEntity<Types[Name]>>[Kind] & {
+        /** The id of the Entity. */
+        readonly id: number
+        readonly kind: Kind extends '*' ? ReactionKind : Kind
+        /** The operation that changed it. */
+        readonly operation: ReactionCause
+        /** The API. A reaction passes every rule, and its writes are those of `reactions/<name>`. */
+        readonly api: SystemApi<Types>
+        /** How often this change was tried: the first time is 1. */
+        readonly attempt: number
+        /** Aborted when the server stops, or the reaction has taken too long. */
+        readonly signal: AbortSignal
+      }
+    : never
+
+/** The operation that a reaction reacts to. */
+export interface ReactionCause {
+  readonly id: string
+  readonly at: string
+  readonly actor: string | null
+  /** The operation that set this one off, if one did. */
+  readonly cause: string | null
+}
+
+/** By Entity type and kind of change: `'orders.update'`, `'orders.*'`. */
+export type Reactions<Types> = {
+  readonly [Key in `${keyof Types & string}.${ReactionKind | '*'}`]?: (
+    call: ReactionCall<Types, Key>,
+  ) => unknown
+}
+
+/** Reactions of any types. */
+export type AnyReactions = Readonly<Record<string, ((call: never) => Anything) | undefined>>

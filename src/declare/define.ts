@@ -8,7 +8,16 @@ import type {
   TextPath,
   UniquePath,
 } from './checked.ts'
-import type { AnyHooks, AnyJobs, AnyRoutes, BeforeHooks, Jobs, Routes } from './code.ts'
+import type {
+  AnyHooks,
+  AnyJobs,
+  AnyReactions,
+  AnyRoutes,
+  BeforeHooks,
+  Jobs,
+  Reactions,
+  Routes,
+} from './code.ts'
 import type { FieldOptions, FieldRules, Labelled } from './fields/field.ts'
 import type {
   DecimalDeclaration,
@@ -266,14 +275,17 @@ export interface AppDeclaration<E = Entities> {
   readonly jobs?: AnyJobs
   /** Servers that are told of changes, by name. */
   readonly webhooks?: Readonly<Record<string, WebhookDeclaration>>
+  /** What is to be done after changes, by Entity type and kind of change. */
+  readonly reactions?: AnyReactions
 }
 
 /** The same as it is written: its names must be those of its Entity types. */
-export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' | 'jobs'> {
+export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' | 'jobs' | 'reactions'> {
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
   readonly routes?: Routes<E, Bodies>
   readonly jobs?: Jobs<E>
   readonly webhooks?: Readonly<Record<string, WebhookDeclaration<WebhookEvent<keyof E & string>>>>
+  readonly reactions?: Reactions<E>
 }
 
 /** Declares one Entity type. */

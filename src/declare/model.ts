@@ -1,5 +1,5 @@
 import type { Computed, NamedRule } from './cel/scope.ts'
-import type { HookName } from './code.ts'
+import type { HookName, ReactionKind } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
 import type { RetentionTimes } from './retention.ts'
@@ -202,6 +202,16 @@ export interface RouteType extends Named {
 export interface UserCode {
   readonly routes: readonly RouteType[]
   readonly jobs: readonly JobType[]
+  readonly reactions: readonly ReactionType[]
+}
+
+/** What is to be done after a change of an Entity. */
+export interface ReactionType {
+  /** As it is declared: `orders.update`. */
+  readonly name: string
+  readonly entity: string
+  readonly kinds: readonly ReactionKind[]
+  run(call: object): unknown
 }
 
 /** What is to be done at certain times. */

@@ -1,8 +1,25 @@
 import { didYouMean } from './closest.ts'
 import { hookNames } from './code.ts'
-import type { Hooks } from './model.ts'
+import type { Hooks, UserCode } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
+import { resolveJobs } from './resolve-jobs.ts'
+import { resolveReactions } from './resolve-reactions.ts'
+import { resolveRoutes } from './resolve-routes.ts'
+import type { Types } from './rules.ts'
+
+/** The user's code, besides the hooks of the types. */
+export function resolveCode(
+  { routes, jobs, reactions }: Readonly<Record<string, unknown>>,
+  types: Types,
+  problems: Problems,
+): UserCode {
+  return {
+    routes: resolveRoutes(routes, types, problems),
+    jobs: resolveJobs(jobs, problems),
+    reactions: resolveReactions(reactions, [...types.entities.keys()], problems),
+  }
+}
 
 /** The hooks of one type. */
 export function resolveHooks(declared: unknown, path: string, problems: Problems): Hooks | undefined {

@@ -3,6 +3,7 @@ import { checkChecks, resolveChecks } from './checks.ts'
 import { didYouMean } from './closest.ts'
 import { checkComputed, resolveComputed } from './computed.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
+import { ENTITY_NAME, entityNameProblem } from './entity-names.ts'
 import { checkLabels, resolveTitle } from './entity-words.ts'
 import { checkOptions } from './field-place.ts'
 import { rules } from './fields/field.ts'
@@ -23,10 +24,8 @@ import { declaredAt, type Problems } from './problems.ts'
 import { withProvided } from './provided.ts'
 import { checkProvided } from './provided-values.ts'
 import { isRecord } from './record.ts'
-import { resolveHooks } from './resolve-code.ts'
+import { resolveCode, resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
-import { resolveJobs } from './resolve-jobs.ts'
-import { resolveRoutes } from './resolve-routes.ts'
 import { resolveWebhooks } from './resolve-webhooks.ts'
 import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
@@ -35,31 +34,22 @@ import { ownValues } from './scope.ts'
 import { withinIndexes } from './unique.ts'
 import { SEARCHED_MAX } from './words.ts'
 
-/** Names that the API, the databases or the tables themselves have taken. */
-const TAKEN_ENTITIES = [
-  'api',
-  'auth',
-  'login',
-  'health',
-  'operations',
-  'changes',
-  'batch',
-  'openapi',
-  'docs',
-  'metrics',
-  'may',
-  'console',
-  'system',
-  // A table of this name would hide a function that statements call.
-  'json_each',
-]
 /** What acts besides users is called so in operations: `keys/7`, `jobs/nightly`. */
 const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
-const ENTITY_NAME = /^[a-z][a-z0-9_]{0,62}$/
 
-const APP_OPTIONS = ['admins', 'entities', 'trash', 'journal', 'rules', 'routes', 'jobs', 'webhooks']
+const APP_OPTIONS = [
+  'admins',
+  'entities',
+  'trash',
+  'journal',
+  'rules',
+  'routes',
+  'jobs',
+  'reactions',
+  'webhooks',
+]
 
 const ENTITY_OPTIONS = [
   'fields',
@@ -111,10 +101,7 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   if (problems.length === 0) checkRequired(types, declaration.admins, problems)
   checkReverses(entities, problems)
   const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)
-  const code = {
-    routes: resolveRoutes(declaration.routes, types, problems),
-    jobs: resolveJobs(declaration.jobs, problems),
-  }
+  const code = resolveCode(declaration, types, problems)
   const webhooks = resolveWebhooks(declaration.webhooks, entities, problems)
   return Object.freeze({ ...types, admins, edges: edgesOf(entities), code, webhooks })
 }
@@ -138,14 +125,6 @@ function resolveEntities(
     }
   }
   return entities
-}
-
-function entityNameProblem(name: string): string | undefined {
-  if (!ENTITY_NAME.test(name))
-    return 'must be named with lower-case letters, digits and _, starting with a letter, at most 63 characters'
-  return TAKEN_ENTITIES.includes(name) || /^(takeback|sqlite|pg|pragma)_|_(pkey|id_seq)$/.test(name)
-    ? 'is a name that Takeback itself uses; choose another'
-    : undefined
 }
 
 /** What all types share. */

@@ -46,6 +46,17 @@ export class Cursors {
     return { steps: this.#plan.move, params: { $name: name, $from, $to } }
   }
 
+  /** Forgets a reader: when it comes back, it begins anew. */
+  async drop(name: string): Promise<void> {
+    await this.#store.write(this.#plan.drop, { $name: name })
+  }
+
+  /** Forgets all readers whose names begin so, but those that are named. */
+  async dropOthers(prefix: string, kept: readonly string[]): Promise<void> {
+    const names = (await this.#store.read(this.#plan.cursors, {})).map(([name]) => String(name))
+    for (const name of names) if (name.startsWith(prefix) && !kept.includes(name)) await this.drop(name)
+  }
+
   async #find(name: string): Promise<Position | undefined> {
     const [row] = await this.#store.read(this.#plan.cursor, { $name: name })
     return row === undefined ? undefined : this.#feed.positionOf(Number(row[0]))

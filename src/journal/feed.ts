@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { endColumns, type FeedPlan, followedColumns, windowColumns } from '../plan/past/feed.ts'
+import { endColumns, type FeedPlan, followedColumns, soleColumns, windowColumns } from '../plan/past/feed.ts'
 import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/memory.ts'
@@ -174,6 +174,28 @@ export class Feed {
     return positionAt(incarnation, Math.max(0, ...cuts))
   }
 
+  /** One change by itself, with what is known of its operation; undefined if it was cut. */
+  async change(
+    entity: string,
+    id: number,
+    version: number,
+  ): Promise<(FeedChange & Pick<FeedOperation, 'at' | 'actor' | 'cause'>) | undefined> {
+    const [row] = await this.#store.read(this.#plan.change, {
+      $entity: entity,
+      $id: id,
+      $version: version,
+    })
+    if (row === undefined) return undefined
+    const found = soleColumns.read(row)
+    const { at, actor, cause } = found
+    return {
+      ...feedChange(found),
+      at: String(at),
+      actor: textOrNull(actor),
+      cause: textOrNull(cause),
+    }
+  }
+
   /** How long the oldest change that is committed and cannot be read yet has been there, in milliseconds. */
   async lag(): Promise<number> {
     const { last, settled = 0 } = await this.#settledEnd(GLANCE_MS)
@@ -334,7 +356,14 @@ function lastNumber(changes: readonly FollowedRow[]): number {
   return Number(changes.at(-1)?.seq)
 }
 
-function feedChange({ entity, id, version, kind, data, before }: FollowedRow): FeedChange {
+function feedChange({
+  entity,
+  id,
+  version,
+  kind,
+  data,
+  before,
+}: ReturnType<typeof soleColumns.read>): FeedChange {
   return {
     entity: String(entity),
     id: kind === 'migrate' ? null : Number(id),

@@ -19,8 +19,12 @@ export interface Following {
 }
 
 export interface FollowerOptions {
-  /** The name of its cursor, and of the queue that its tasks are for. */
+  /** The name of its cursor. */
   readonly name: string
+  /** The queue that its tasks are for. Default: that name. */
+  readonly queue?: string
+  /** Whether it makes tasks however many are not done: for queues in which one that is stuck does not stop the others. */
+  readonly unbounded?: boolean
   /** The types whose changes it follows. */
   readonly entities: readonly string[]
   /** What is to be done because of an operation: tasks of its queue. */
@@ -94,7 +98,7 @@ export class Follower {
   /** Reads one page; returns whether to go on at once. */
   async #move(): Promise<boolean> {
     const { feed, cursors, work } = this.#following
-    const { name, entities, tasksOf } = this.#options
+    const { name, queue = name, entities, tasksOf, unbounded = false } = this.#options
     this.#place ??= await this.#known()
     const { stored, read, since } = this.#place
     try {
@@ -103,7 +107,7 @@ export class Follower {
       const tasks = (await Promise.all(page.operations.map(tasksOf))).flat()
       const isIdle = tasks.length === 0
       if (isIdle && performance.now() - since < IDLE_MS) this.#place = { stored, read: page.next, since }
-      else if (!isIdle && !(await work.hasRoom(name))) return false
+      else if (!isIdle && !unbounded && !(await work.hasRoom(queue))) return false
       else await this.#enqueue(stored, page.next, tasks)
       return page.more || this.#place === undefined
     } catch (error) {

@@ -19,6 +19,8 @@ export interface Events {
   }
   /** Our own mistake, or a database that is away. The client is never sent the `error`. */
   request_failed: { readonly message: string; readonly error: unknown; readonly requestId: string }
+  /** Reactions have set off each other too often: nothing reacts to this operation. */
+  reaction_loop: { readonly actor: string; readonly operation: string }
   /** Code of the user's has failed where nobody waited for it. */
   code_failed: { readonly error: unknown }
   /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */

@@ -41,6 +41,10 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: 'Code of the declaration failed, and nobody waited for it: is an "await" missing?',
     error,
   }),
+  reaction_loop: ({ actor, operation }) => ({
+    level: 'warning',
+    message: `A loop was stopped: ${actor} made the operation ${operation}, which is the end of a long chain of reactions to each other. Nothing reacts to it.`,
+  }),
   proxy_not_trusted: ({ peer }) => ({
     level: 'warning',
     message: `A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,

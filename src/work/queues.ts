@@ -10,6 +10,7 @@ import { pauseAfter } from './schedule.ts'
 import {
   type AsideState,
   asideStateOf,
+  asideTaskColumns,
   compileTasks,
   type QueueState,
   queueStateOf,
@@ -44,6 +45,15 @@ export interface TaskJob extends Job {
   readonly payload: unknown
   /** The first one is 1. */
   readonly attempt: number
+}
+
+/** A task that is not tried any more, with what it was to do. */
+export interface AsideTask {
+  readonly id: number
+  readonly payload: unknown
+  readonly since: string
+  readonly attempts: number
+  readonly error: string | null
 }
 
 /** How often to look for tasks that a wrong clock has put off. */
@@ -188,6 +198,18 @@ export class Queues {
     })
     this.#instance.wake()
     return rows.length
+  }
+
+  /** The tasks of a queue that were set aside. */
+  async aside(queue: string): Promise<readonly AsideTask[]> {
+    const rows = await this.#instance.store.read(this.#statements.asideOf, { $queue: queue })
+    return rows.map(asideTaskColumns.read).map(({ id, payload, since, attempts, error }) => ({
+      id: Number(id),
+      payload: JSON.parse(String(payload)),
+      since: String(since),
+      attempts: Number(attempts),
+      error: error == null ? null : String(error),
+    }))
   }
 
   interrupt(): void {

@@ -6,7 +6,7 @@ import { Observer } from '../observe/observer.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import type { Instance } from './leases.ts'
-import { type Queue, Queues } from './queues.ts'
+import { type AsideTask, type Queue, Queues } from './queues.ts'
 import { type Recurring, Timetable } from './recurring.ts'
 import type { RecurringState } from './recurring-statements.ts'
 import type { AsideState, QueueState } from './task-statements.ts'
@@ -120,6 +120,11 @@ export class Runner {
   /** Makes recurring work due now. */
   bringForward(name: string): Promise<void> {
     return this.#timetable.bringForward(name)
+  }
+
+  /** The tasks of a queue that were set aside. */
+  aside(queue: string): Promise<readonly AsideTask[]> {
+    return this.#queues.aside(queue)
   }
 
   async state(): Promise<WorkState> {

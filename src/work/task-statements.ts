@@ -1,5 +1,6 @@
 import { budget } from '../budget.ts'
 import type { Dialect, Row } from '../store/dialect.ts'
+import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, id, join, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { LeaseTable } from './leases.ts'
@@ -41,6 +42,8 @@ export interface TaskStatements {
   readonly hasten: readonly Step[]
   /** Of each queue: how many wait, are worked on and are set aside, and since when the oldest of the first two is there. */
   readonly state: Statement
+  /** Tasks of `$queue` that were set aside, the oldest first: `asideTaskColumns`. */
+  readonly asideOf: Statement
   /** The tasks that were set aside last: id, queue, key, since when, attempts, error. */
   readonly aside: Statement
   readonly leases: LeaseTable
@@ -77,6 +80,15 @@ export interface AsideState {
   readonly message: string | null
 }
 
+/** A task that was set aside. */
+export const asideTaskColumns = namedColumns({
+  id: id('id'),
+  payload: id('payload'),
+  since: id('aside_at'),
+  attempts: id('attempts'),
+  error: id('error'),
+})
+
 export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements {
   const until = dialect.shift(dialect.clock, leaseMs)
   return {
@@ -85,6 +97,10 @@ export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements 
     ...compileTaking(dialect, until),
     ...compileEnds(dialect),
     retryAside: compileRetry(dialect),
+    asideOf: compile(
+      sql`SELECT ${asideTaskColumns.sql} FROM ${TASKS} WHERE "queue" = ${param('$queue')} AND "aside_at" IS NOT NULL ORDER BY "id"`,
+      dialect.placeholder,
+    ),
     leases: leasesOf(dialect, until),
   }
 }

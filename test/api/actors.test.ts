@@ -212,7 +212,7 @@ onEveryStore('actors', declaration, (server) => {
       keys: 'must be a key, such as keys/7',
       'jobs/': 'must be jobs and a name, such as jobs/nightly',
       'jobs/No Name': 'must be jobs and a name, such as jobs/nightly',
-      reactions: 'must be reactions and a name, such as reactions/charge',
+      reactions: 'must be reactions and a name, such as reactions/orders.update',
       'admins/1 as ': user,
       'admins/1 as users/1 as users/2': 'must be one user as another, such as admins/1 as users/5',
     }

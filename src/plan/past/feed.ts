@@ -36,6 +36,15 @@ export const followedColumns = namedColumns({
   picked: sql`f."picked"`,
 })
 
+/** A change by itself. */
+export const soleColumns = namedColumns({
+  operation: sql`j."operation"`,
+  at: sql`j."at"`,
+  actor: journalledActor(sql`j`),
+  cause: sql`j."cause"`,
+  ...ofChange,
+})
+
 /** The step that is refused where somebody else has moved the cursor. */
 export const CURSOR_MOVED = 'cursor'
 
@@ -56,14 +65,20 @@ export interface FeedPlan {
   changes(limit: number, filtered: boolean): Statement
   /** The same of one, by `$operation`, behind the number `$behind`. */
   further(limit: number, filtered: boolean): Statement
+  /** The change that made `$version` of the Entity `$id` of the type `$entity`: `soleColumns`. */
+  readonly change: Statement
   /** The first change behind the number `$after`: the time now, and its own. `$at` is our clock, where it is the only one. */
   readonly next: Statement
   /** Where the cursor `$name` is. */
   readonly cursor: Statement
+  /** The names of all cursors. */
+  readonly cursors: Statement
   /** Makes the cursor `$name` at `$to`, unless there is one. */
   readonly make: readonly Step[]
   /** Moves it from `$from` to `$to`. */
   readonly move: readonly Step[]
+  /** Forgets it. */
+  readonly drop: readonly Step[]
 }
 
 export function compileFeed(dialect: Dialect): FeedPlan {
@@ -99,6 +114,11 @@ export function compileFeed(dialect: Dialect): FeedPlan {
           dialect,
         ),
       ),
+    change: compile(
+      sql`SELECT ${soleColumns.sql} FROM ${JOURNAL} j ${FORMER} WHERE j."entity" = ${param('$entity')}
+        AND j."entity_id" = ${param('$id', 'integer')} AND j."version" = ${param('$version', 'integer')}`,
+      dialect.placeholder,
+    ),
     next: compile(
       sql`SELECT ${dialect.render('datetime', dialect.now, 0)}, ${dialect.render('datetime', sql`j."at"`, 0)}
         FROM ${JOURNAL} j WHERE j."seq" > ${param('$after', 'integer')} ORDER BY j."seq" LIMIT 1`,
@@ -108,10 +128,11 @@ export function compileFeed(dialect: Dialect): FeedPlan {
   }
 }
 
-function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'make' | 'move'> {
+function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'cursors' | 'make' | 'move' | 'drop'> {
   const [name, from, to] = [param('$name'), param('$from', 'integer'), param('$to', 'integer')]
   return {
     cursor: compile(sql`SELECT "seq" FROM ${CURSORS} WHERE "name" = ${name}`, dialect.placeholder),
+    cursors: compile(sql`SELECT "name" FROM ${CURSORS}`, dialect.placeholder),
     make: [
       step(
         dialect,
@@ -120,6 +141,7 @@ function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'make' | 'm
         sql`INSERT INTO ${CURSORS} ("name", "seq", "updated_at") VALUES (${name}, ${to}, ${dialect.now}) ON CONFLICT DO NOTHING`,
       ),
     ],
+    drop: [step(dialect, 'drop', 'any', sql`DELETE FROM ${CURSORS} WHERE "name" = ${name}`)],
     move: [
       step(
         dialect,

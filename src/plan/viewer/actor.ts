@@ -12,7 +12,7 @@ export interface User {
 }
 
 /**
- * Who acts: as one text `users/3`, `system`, `keys/7`, `jobs/nightly`, `reactions/charge` or `admins/1 as users/5`. A new
+ * Who acts: as one text `users/3`, `system`, `keys/7`, `jobs/nightly`, `reactions/orders.update` or `admins/1 as users/5`. A new
  * kind is a line here, in `actorName`, `actorParams` and `parseActor`.
  */
 export type Actor = (
@@ -136,8 +136,8 @@ function parseUser(text: string, logins: readonly string[], errors: Errors): Act
 
 const ID = /^[1-9]\d{0,15}$/
 /** Of jobs and reactions. */
-const WORK_NAME = /^[a-z][a-z0-9_-]{0,62}$/
-const SAMPLES = { [JOBS]: 'nightly', [REACTIONS]: 'charge' } as const
+const WORK_NAME = /^[a-z][a-z0-9_-]{0,62}(\.([a-z]+|\*))?$/
+const SAMPLES = { [JOBS]: 'nightly', [REACTIONS]: 'orders.update' } as const
 
 /** Who calls, by which token. */
 export interface Caller {

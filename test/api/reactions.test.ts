@@ -1,0 +1,203 @@
+import { expect, test } from 'bun:test'
+import { openApp } from '../../src/app.ts'
+import { apiOf } from '../../src/code/api.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Api } from '../../src/declare/api-types.ts'
+import { resolve } from '../../src/declare/resolve.ts'
+import { system } from '../../src/plan/viewer/actor.ts'
+import { app, choice, entity, integer, ref, text } from '../../src/takeback.ts'
+import { eventually, onEveryStore, operationOf } from '../harness.ts'
+
+/** What reactions were given, in order. */
+let seen: {
+  on: string
+  kind: string
+  id: number
+  before: any
+  after: any
+  operation: any
+  attempt: number
+}[] = []
+/** What the reaction to orders throws. */
+let refuse: (id: number) => unknown = () => undefined
+
+const note = (on: string) => (call: any) => {
+  const { kind, id, before, after, operation, attempt } = call
+  seen.push({ on, kind, id, before, after, operation, attempt })
+}
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    orders: entity({ fields: { status: choice(['open', 'paid'], { default: 'open' }), total: integer() } }),
+    invoices: entity({ fields: { order: ref('orders', { onDelete: 'cascade' }), total: integer() } }),
+    notes: entity({ fields: { title: text() } }),
+    loops: entity({ fields: { count: integer() } }),
+  },
+  reactions: {
+    'orders.*': note('orders.*'),
+    async 'orders.update'({ before, after, api }) {
+      const thrown = refuse(after.id)
+      if (thrown !== undefined) throw thrown
+      if (after.status === 'paid' && before.status !== 'paid')
+        await api.invoices.create({ order: { id: after.id }, total: after.total })
+    },
+    'invoices.create': note('invoices.create'),
+    'invoices.delete': note('invoices.delete'),
+    async 'loops.*'({ after, api }) {
+      if (after !== null) await api.loops.update(after.id, { count: { $add: 1 } })
+    },
+  },
+})
+
+onEveryStore('reactions', declaration, (server) => {
+  const kindsOf = (on: string, id: number) =>
+    seen.filter((one) => one.on === on && one.id === id).map(({ kind }) => kind)
+  const order = async (body: object = { total: 5 }) =>
+    (await server.expect(201, 'POST', '/api/orders/', body)).id
+  const queue = async () => (await server.context.work.state()).queues.reactions
+
+  test('every change once, in order, with the Entity before and after, and writes that name their cause', async () => {
+    seen = []
+    const id = await order()
+    const paid = await server.call('PATCH', `/api/orders/${id}/`, { body: { status: 'paid' } })
+    await eventually(() => kindsOf('invoices.create', 1).length === 1)
+    expect(seen.filter(({ on }) => on === 'orders.*')).toMatchObject([
+      { kind: 'create', id, before: null, after: { id, status: 'open', version: 1, deleted_at: null } },
+      { kind: 'update', id, before: { status: 'open' }, after: { status: 'paid', version: 2 }, attempt: 1 },
+    ])
+    const operation = operationOf(paid)
+    expect(seen[1]?.operation).toMatchObject({ id: operation, actor: 'admins/1', cause: null })
+    const { data } = await server.expect(200, 'GET', '/api/operations/?actor=reactions/orders.update')
+    expect(data).toMatchObject([{ actor: 'reactions/orders.update', cause: operation }])
+    expect(seen.at(-1)).toMatchObject({
+      on: 'invoices.create',
+      operation: { actor: 'reactions/orders.update', cause: operation },
+    })
+  })
+
+  test('undo, restore and purge are the changes that they are', async () => {
+    seen = []
+    const id = await order()
+    const changed = await server.call('PATCH', `/api/orders/${id}/`, { body: { total: 9 } })
+    await server.expect(200, 'POST', `/api/operations/${operationOf(changed)}/undo/`)
+    await server.expect(200, 'DELETE', `/api/orders/${id}/`)
+    await server.expect(200, 'DELETE', `/api/orders/${id}/?restore=1`)
+    await server.expect(200, 'DELETE', `/api/orders/${id}/`)
+    await eventually(() => kindsOf('orders.*', id).length === 6)
+    await server.expect(204, 'DELETE', `/api/orders/${id}/?purge=1`)
+    await eventually(() => kindsOf('orders.*', id).length === 7)
+    expect(kindsOf('orders.*', id)).toEqual([
+      'create',
+      'update',
+      'update',
+      'delete',
+      'restore',
+      'delete',
+      'purge',
+    ])
+    const [, , undone, deleted, restored, , purged] = seen.filter((one) => one.on === 'orders.*')
+    expect(undone).toMatchObject({ before: { total: 9 }, after: { total: 5 } })
+    expect([deleted?.before.deleted_at, typeof deleted?.after.deleted_at]).toEqual([null, 'string'])
+    expect(restored?.after.deleted_at).toBeNull()
+    expect(purged).toMatchObject({ before: null, after: null })
+  })
+
+  test('a reaction that fails is tried again, and holds up its own Entity only', async () => {
+    seen = []
+    const [stuck, free] = [await order(), await order()]
+    refuse = (id) => (id === stuck ? new Error('the bank is closed') : undefined)
+    await server.expect(200, 'PATCH', `/api/orders/${stuck}/`, { total: 6 })
+    await server.expect(200, 'PATCH', `/api/orders/${stuck}/`, { total: 7 })
+    await server.expect(200, 'PATCH', `/api/orders/${free}/`, { total: 6 })
+    await eventually(() => kindsOf('orders.*', free).length === 2)
+    await eventually(() =>
+      server.logged
+        .join('')
+        .includes(`reactions.orders.update of orders/${stuck} failed: the bank is closed`),
+    )
+    expect(kindsOf('orders.*', stuck)).toEqual(['create', 'update'])
+    refuse = () => undefined
+    await eventually(() => kindsOf('orders.*', stuck).length === 3)
+    expect(seen.filter(({ id }) => id === stuck).map(({ after }) => after.total)).toEqual([5, 6, 7])
+    await eventually(async () => (await queue())?.waiting === 0)
+  })
+
+  test('one that is set aside can be listed and tried again', async () => {
+    seen = []
+    refuse = () => new Error('never')
+    const id = await order()
+    await server.expect(200, 'PATCH', `/api/orders/${id}/`, { total: 6 })
+    await eventually(
+      async () => (await server.query(`SELECT 1 FROM takeback_tasks WHERE error LIKE '%never'`)).length === 1,
+    )
+    // As if it had failed for a day.
+    await server.query(`UPDATE takeback_tasks SET attempts = 35 WHERE queue = 'reactions' AND holder IS NULL`)
+    await eventually(async () => (await queue())?.aside === 1)
+    const [aside] = await server.context.work.aside('reactions')
+    expect(aside).toMatchObject({
+      payload: { reaction: 'orders.update', entity: 'orders', id, version: 2 },
+      attempts: 36,
+    })
+    expect(aside?.error).toContain('never')
+    // What comes behind it goes on.
+    await server.expect(200, 'PATCH', `/api/orders/${id}/`, { total: 8 })
+    await eventually(() => kindsOf('orders.*', id).length === 3)
+    refuse = () => undefined
+    expect(await server.context.work.retryAside('reactions', aside?.payload)).toBe(1)
+    await eventually(async () => (await queue())?.waiting === 0 && (await queue())?.aside === 0)
+  })
+
+  test('changes that were made while no server ran are caught up with, lists too', async () => {
+    seen = []
+    await server.stop()
+    const config = readConfig({ database: await server.databaseUrl() }, {})
+    const other = await openApp(config, resolve(declaration))
+    const caller = { actor: system, session: undefined, expired: false }
+    const acting = { caller, signal: new AbortController().signal, depth: 0 }
+    const api = apiOf(other.context, acting) as Api<typeof declaration.entities>
+    await api.orders.create(Array.from({ length: 30 }, () => ({ total: 1 })))
+    await other.close()
+    await server.start()
+    await eventually(() => seen.length === 30)
+    await eventually(async () => (await queue())?.waiting === 0)
+    expect(seen.length).toBe(30)
+  })
+
+  test('reactions that are taken out of the declaration and come back later begin then', async () => {
+    seen = []
+    const cursors = async () =>
+      (await server.query('SELECT name FROM takeback_cursors ORDER BY name')).map(({ name }) => name)
+    const { reactions: _, ...without } = declaration
+    await server.restart({ ...without, reactions: { 'invoices.create': note('invoices.create') } })
+    await eventually(async () => `${await cursors()}` === 'reactions/invoices')
+    const missed = await order()
+    await server.restart(declaration)
+    await eventually(async () => (await cursors()).length === 3)
+    const id = await order()
+    await eventually(() => kindsOf('orders.*', id).length === 1)
+    expect(kindsOf('orders.*', missed)).toEqual([])
+  })
+
+  test('a loop is stopped and named', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/loops/', { count: 0 })
+    await eventually(() =>
+      server.logged.join('').includes('A loop was stopped: reactions/loops.* made the operation'),
+    )
+    expect(await server.expect(200, 'GET', `/api/loops/${id}/`)).toMatchObject({ count: 10 })
+  })
+})
+
+test('a reaction that is wrong is named at the start, with what would be right', () => {
+  const run = () => {}
+  const reactions = { 'order.update': run, 'orders.updat': run, 'orders.create': 5, orders: run }
+  expect(() => resolve({ entities: { orders: { fields: {} } }, reactions })).toThrow(
+    [
+      'reactions.order.update: "order" is not an Entity type; did you mean "orders"?',
+      'reactions.orders.updat: must be an Entity type and a kind of change (create, update, delete, restore, purge or *), such as orders.update; did you mean "update"?',
+      'reactions.orders.create: must be a function',
+      'reactions.orders: must be an Entity type and a kind of change (create, update, delete, restore, purge or *), such as orders.update',
+    ].join('\n  '),
+  )
+})

@@ -116,6 +116,12 @@ export const oracle = withAdmins({
       own_ref: ref('targets', { ...some, ...own, as: 'own_referred', onDelete: 'clear' }),
       own_object: object({ inner: text(some), number: integer(some) }, { ...some, ...own }),
     },
+    computed: {
+      zq_made: 'amount + zq_integer',
+      zq_far: 'vault.zq_code + "!"',
+      own_made: 'own_integer + 0',
+      own_words: 'own_text + own_ref.name',
+    },
     unique: [['title', 'zq_integer']],
     access: all,
   }),
@@ -292,7 +298,11 @@ export function hiddenPaths(server: TestServer, name: string, actor: Actor): str
     if (entity === undefined) return []
     const seen = new Set([...walk(viewer.seen(entity))].map(({ path }) => path))
     const reads = viewer.visibility.reaches(entity)
-    return [...walk(entity.fields)].filter(({ path }) => !reads || !seen.has(path)).map(({ path }) => path)
+    const made = new Set(viewer.computed(entity).map((one) => one.name))
+    return [
+      ...[...walk(entity.fields)].filter(({ path }) => !reads || !seen.has(path)).map(({ path }) => path),
+      ...[...entity.computed.keys()].filter((one) => !reads || !made.has(one)),
+    ]
   }
   const behind = (field: Field): string[] =>
     field.kind === 'reference' ? unseen(field.target).map((path) => `${field.path}.${path}`) : []

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import fc from 'fast-check'
 import type { EntityDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import {
@@ -263,6 +264,86 @@ onEveryStoreByHand('new checks', (store) => {
     await server.restart(declared(undefined))
     await server.expect(201, 'POST', '/api/things/', { a: 5, b: 1 })
   })
+})
+
+onEveryStoreByHand('a check that came later', (store) => {
+  const { started } = changing(store)
+  const fields = {
+    a: integer(),
+    b: integer({ default: 5 }),
+    other: ref('things', { optional: true, onDelete: 'clear' }),
+  }
+  const small = fc.integer({ min: 0, max: 9 })
+  const which = fc.integer({ min: 1, max: 8 })
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('create'), a: small, b: small }),
+    fc.record({ do: fc.constant('patch'), id: which, a: small }),
+    fc.record({ do: fc.constant('add'), id: which, a: small }),
+    fc.record({ do: fc.constant('put'), id: which, a: small }),
+    fc.record({ do: fc.constant('all'), a: small }),
+    fc.record({ do: fc.constant('delete'), id: which }),
+    fc.record({ do: fc.constant('restore'), id: which }),
+    fc.record({ do: fc.constant('revert'), id: which, version: fc.integer({ min: 1, max: 5 }) }),
+    fc.record({ do: fc.constant('undo'), back: fc.integer({ min: 0, max: 20 }), skip: fc.boolean() }),
+    fc.record({ do: fc.constant('batch'), id: which, a: small, b: small }),
+  )
+  type Step = {
+    do: string
+    id?: number
+    a?: number
+    b?: number
+    version?: number
+    back?: number
+    skip?: boolean
+  }
+
+  test('holds whatever is written, taken back or restored', async () => {
+    const server = await started(things(fields))
+    const operations: string[] = []
+    const call = async (method: string, path: string, body?: unknown) => {
+      const received = await server.call(method, `/api/${path}`, body === undefined ? {} : { body })
+      expect([method, path, received.status < 500]).toEqual([method, path, true])
+      operations.push(...[operationOf(received)].filter(Boolean))
+      return received.status
+    }
+    const run = ({ do: what, id = 0, a = 0, b = 0, version = 1, back = 0, skip }: Step) => {
+      const path = `things/${id}/`
+      const undone = operations[Math.max(0, operations.length - 1 - back)]
+      if (what === 'create') return call('POST', 'things/', { a, b })
+      if (what === 'patch') return call('PATCH', path, { a })
+      if (what === 'add') return call('PATCH', path, { b: { $add: -a } })
+      if (what === 'put') return call('PUT', path, { a })
+      if (what === 'all') return call('PATCH', 'things/?filter=a%20%3C%209', { a })
+      if (what === 'delete') return call('DELETE', path)
+      if (what === 'restore') return call('DELETE', `${path}?restore=1`)
+      if (what === 'revert') return call('POST', `${path}revert/`, { version })
+      if (what === 'undo')
+        return call('POST', `operations/${undone}/undo/${skip ? '?skip_conflicts=1' : ''}`, {})
+      return call('POST', 'batch/', [
+        { method: 'PATCH', path: `/api/${path}`, body: { a: 0, b: 9 } },
+        { method: 'PATCH', path: `/api/${path}`, body: { a, b } },
+      ])
+    }
+    // A past without the check: some of it breaks it.
+    for (const a of [1, 9, 3, 8, 5, 7]) await run({ do: 'create', a, b: 4 })
+    for (const id of [1, 2, 3, 4]) await run({ do: 'patch', id, a: 2 })
+    for (const id of [5, 6]) await run({ do: 'delete', id })
+    await server.restart(
+      things(fields, { check: [{ that: 'a <= b', at: 'a', says: 'must not be above b' }] }),
+    )
+    const broken = () => server.query('SELECT id, a, b FROM things WHERE a > b AND deleted_at IS NULL')
+    const seen = new Set<number>()
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 15 }), async (steps) => {
+        for (const one of steps as Step[]) {
+          seen.add(await run(one))
+          expect([one, await broken()]).toEqual([one, []])
+        }
+      }),
+      { numRuns: 12, endOnFailure: true },
+    )
+    for (const status of [200, 201, 409, 422]) expect(seen).toContain(status)
+  }, 60_000)
 })
 
 test('mistakes in checks are found at start', () => {

@@ -65,6 +65,14 @@ const shop = withAdmins({
     check: [{ that: 'large || quantity < 5', at: 'quantity', says: 'is neither small nor large' }],
     access: { ...all, create: 'owner.id == me.id' },
   }),
+  // The hook first, then defaults, then what is set, then the check.
+  hooked: entity({
+    fields: { m: integer(), n: integer({ default: cel('m * 2') }), by: text({ optional: true }) },
+    before: { create: (body) => ({ ...body, m: (body.m ?? 0) + 1 }), update: () => ({ m: 7 }) },
+    set: { create: { by: cel('n > 4 ? "large" : "small"') }, update: { n: cel('m * 2') } },
+    check: [{ that: 'n != 10 || by != "large"', at: 'n', says: 'is ten' }],
+    access: all,
+  }),
   audits: entity({
     fields: { title: text(), audit: object({ by: ref('users'), at: datetime() }) },
     set: { create: { 'audit.by': me, 'audit.at': now }, update: { 'audit.at': now } },
@@ -177,6 +185,14 @@ onEveryStore('what the server provides', shop, (server) => {
     await patch({ status: 'closed' })
     await server.expect(200, 'POST', `/api/operations/${operationOf(undone)}/undo/`, {}, { token: a.token })
     expect(await server.expect(200, 'GET', path)).toMatchObject({ quantity: 3, edit: { by: { id: b.id } } })
+  })
+
+  test('hooks come first, then defaults, then what is set, then checks', async () => {
+    expect((await post('hooked', { m: 1 })).body).toMatchObject({ m: 2, n: 4, by: 'small' })
+    expectInvalid(await post('hooked', { m: 4 }), { n: ['is ten'] })
+    const { id } = (await post('hooked', { m: 5 })).body
+    expect(await server.expect(200, 'PATCH', `/api/hooked/${id}/`, { m: 1 })).toMatchObject({ m: 7, n: 14 })
+    expectInvalid(await post('hooked', { m: 1, n: 3 }), { n: ['is set by the server'] })
   })
 
   test('an object of nothing else need not be sent', async () => {

@@ -117,6 +117,7 @@ export const budget = {
   feedDependents: 1000,
   feedBehind: 1000,
   feedPastMs: 60_000,
+  catchUps: 16,
   heartbeatMs: 15_000,
   streamBytes: 256 * 1024,
   streamStallMs: 30_000,

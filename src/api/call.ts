@@ -40,4 +40,6 @@ export interface Call<Name extends string = string> {
   readonly depth?: number
   /** Keeps the connection open for as long as the answer takes. */
   waitLong(): void
+  /** Closes the connection soon, unless the client reads: the answer is over, but cannot be sent. */
+  hangUp(): void
 }

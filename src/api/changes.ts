@@ -221,6 +221,7 @@ async function stream(
     pageAfter: (position) => pageAfter(context, following, position, limit),
     isAlive: () => identities.isAlive(caller),
     stopping: call.stopping,
+    hangUp: () => call.hangUp(),
   })
   return { status: 200, type: STREAM, body: events.open(), headers: { 'X-Accel-Buffering': 'no' } }
 }

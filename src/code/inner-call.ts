@@ -63,4 +63,6 @@ export class InnerCall implements Call {
   async signUp(): Promise<void> {}
 
   waitLong(): void {}
+
+  hangUp(): void {}
 }

@@ -1,8 +1,10 @@
+import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
 import type { Feed, FeedPage } from '../journal/feed.ts'
 import { type Position, positionParts } from '../journal/position.ts'
 import type { Waker } from '../work/waker.ts'
 import { type Delivery, deliveriesOf } from './delivery.ts'
+import { Gate } from './gate.ts'
 import type { Eyes, Subscription } from './subscription.ts'
 import type { Teller } from './teller.ts'
 
@@ -44,6 +46,7 @@ export class Hub {
   readonly #groups = new Map<string, Group>()
   /** Everything up to here was told to all; undefined while there are none. */
   #head: Position | undefined
+  readonly #gate = new Gate(budget.catchUps)
   #turn: Promise<unknown> = Promise.resolve()
   #isMoving = false
   #isWoken = false
@@ -63,11 +66,12 @@ export class Hub {
 
   /** Takes in a listener that has been told everything up to its position; `catchUp` moves it on to the end of the journal. */
   async join(listener: Listener, catchUp: () => Promise<void>): Promise<void> {
-    for (let attempt = 1, isIn = false; !isIn && !listener.isOver; attempt++) {
-      await catchUp()
+    for (let attempt = 0, isIn = false; !isIn && !listener.isOver; attempt++) {
+      if (attempt > 0) await this.#gate.pass(catchUp)
       isIn = await this.#exclusively(async () => {
         if (this.#isBehind(listener) && attempt >= ATTEMPTS) await catchUp()
-        const isReady = !listener.isOver && !this.#isBehind(listener)
+        const isFirst = this.#head === undefined && attempt === 0
+        const isReady = !listener.isOver && !isFirst && !this.#isBehind(listener)
         if (isReady) this.#add(listener)
         return isReady
       })

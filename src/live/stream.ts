@@ -20,6 +20,8 @@ export interface Streaming {
   isAlive(): Promise<boolean>
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal
+  /** Closes the connection to a client that does not read. */
+  hangUp(): void
 }
 
 /** How long clients wait before they connect again, in milliseconds. */
@@ -95,7 +97,7 @@ export class EventStream implements Listener {
       const late = AbortSignal.timeout(budget.streamStallMs)
       this.#drained = resolve
       late.addEventListener('abort', () => {
-        if (this.#drained === resolve) this.end()
+        if (this.#drained === resolve) this.#giveUp()
         resolve()
       })
     }).then(() => {
@@ -126,13 +128,18 @@ export class EventStream implements Listener {
     if (this.#isOver || this.#controller === undefined) return
     this.#sentAt = performance.now()
     this.#controller.enqueue(typeof frame === 'string' ? encoder.encode(frame) : frame)
-    if ((this.#controller.desiredSize ?? 0) < -budget.streamBytes) this.end()
+    if ((this.#controller.desiredSize ?? 0) < -budget.streamBytes) this.#giveUp()
   }
 
   /** The server stops. Clients come back spread over some time. */
   readonly #stop = () => {
     this.#send(`retry: ${Math.round(RETRY_MS * (0.5 + Math.random()))}\n\n`)
     this.end()
+  }
+
+  #giveUp(): void {
+    this.end()
+    this.#streaming.hangUp()
   }
 
   end(): void {

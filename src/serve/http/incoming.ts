@@ -108,6 +108,10 @@ export class Incoming implements Call {
     this.#seen.server.timeout(this.#request, 0)
   }
 
+  hangUp(): void {
+    this.#seen.server.timeout(this.#request, 1)
+  }
+
   get address(): string {
     return this.#seen.client.network
   }

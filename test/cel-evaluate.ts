@@ -268,6 +268,10 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
   }
   const value = evaluate(first, top)
   if (name === 'has') return value !== null
+  if (value !== null && name in PARTS) {
+    const time = isTimely(value) ? value : timeOf(textOf(value))
+    return partOf(time.ms, name, second === undefined ? 'UTC' : textOf(evaluate(second, top)))
+  }
   if (['min', 'max', 'abs', 'round'].includes(name))
     return ofNumbers(
       name,
@@ -278,6 +282,29 @@ function call(name: string, args: readonly ASTNode[], top: Top): Value {
   if (name === 'size' && typeof value === 'object' && value.is === 'list')
     return { is: 'number', number: BigInt(value.items.length) }
   return ofText(name, textOf(value), other === null ? '' : textOf(other))
+}
+
+const PARTS: Readonly<Record<string, (local: Temporal.ZonedDateTime) => number>> = {
+  year: ({ year }) => year,
+  month: ({ month }) => month,
+  day: ({ day }) => day,
+  hour: ({ hour }) => hour,
+  minute: ({ minute }) => minute,
+  weekday: ({ dayOfWeek }) => dayOfWeek,
+  date: (local) => Date.parse(`${local.toPlainDate()}T00:00:00Z`),
+}
+
+/** Of a time in a zone. Where the local year could be one that cannot be written, there is none. */
+function partOf(ms: number, name: string, zone: string): Value {
+  const day = zone === 'UTC' ? 0 : 86_400_000
+  if (ms < Date.parse('0001-01-01T00:00:00Z') + day) return null
+  if (ms > Date.parse('9999-12-31T23:59:59.999Z') - day) return null
+  // Changes of the clocks after 2099 are not known.
+  const known = Temporal.Instant.fromEpochMilliseconds(Math.min(ms, Date.UTC(2100, 0, 1) - 1))
+  const offset = known.toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000
+  const local = Temporal.Instant.fromEpochMilliseconds(ms + offset).toZonedDateTimeISO('UTC')
+  const part = PARTS[name]?.(local) ?? 0
+  return name === 'date' ? { is: 'time', ms: part } : numberOf(BigInt(part))
 }
 
 function ofNumbers(name: string, values: readonly Value[]): Value {

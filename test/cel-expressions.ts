@@ -3,15 +3,18 @@ import {
   anyText,
   chosenLiterals,
   comparison,
+  dateParts,
   durations,
   equality,
   extremes,
   finer,
   literalOf,
+  localDates,
   operandsBeside,
   order,
   patterns,
   quoted,
+  timeParts,
 } from './cel-literals.ts'
 import { itemPaths, KINDS, type Kind, kindOf, type Paths, self } from './cel-paths.ts'
 import { TIMES } from './cel-values.ts'
@@ -103,7 +106,11 @@ class Expressions {
     if (kind === 'decimal 2') return [this.#arithmetic('decimal', depth).map((one) => `round(${one}, 2)`)]
     if (kind === 'date') {
       const day = this.#value('date', depth - 1)
-      return [fc.tuple(day, day, extremes).map(([a, b, op]) => `${op}(${a}, ${b})`)]
+      const time = fc.oneof(this.#value('datetime', depth - 1), fc.constant('now'))
+      return [
+        fc.tuple(day, day, extremes).map(([a, b, op]) => `${op}(${a}, ${b})`),
+        fc.tuple(time, localDates).map(([of, call]) => of + call),
+      ]
     }
     if (kind === 'integer') {
       const lists = this.#scopes.flatMap(({ lists, relations }) =>
@@ -114,6 +121,8 @@ class Expressions {
         sized.map((of) => `size(${of})`),
         sized.map((of) => `${of}.size()`),
         this.#arithmetic('integer', depth),
+        fc.tuple(this.#value('datetime', depth - 1), timeParts).map(([of, call]) => of + call),
+        fc.tuple(this.#value('date', depth - 1), dateParts).map(([of, call]) => of + call),
         this.#arithmetic('number', depth).map((one) => `round(${one})`),
       ]
     }

@@ -96,5 +96,20 @@ export const durations = duration.map((text) => `duration("${text}")`)
 export const equality = fc.constantFrom('==', '!=')
 export const order = fc.constantFrom('<', '<=', '>', '>=')
 export const comparison = fc.oneof(equality, order)
+const zone = fc.constantFrom(
+  '',
+  '"UTC"',
+  '"Europe/Zurich"',
+  '"America/New_York"',
+  '"Asia/Kolkata"',
+  '"Australia/Lord_Howe"',
+  '"Pacific/Apia"',
+)
+/** Calls behind a time, behind any date, and those that give a date. */
+export const timeParts = fc
+  .tuple(fc.constantFrom('year', 'month', 'day', 'hour', 'minute', 'weekday'), zone)
+  .map(([part, of]) => `.${part}(${of})`)
+export const dateParts = fc.constantFrom('.year()', '.month()', '.day()', '.weekday()')
+export const localDates = zone.map((of) => `.date(${of})`)
 export const extremes = fc.constantFrom('min', 'max')
 export const patterns = ['^a', 'b$', '^$', '^.$', '[a-c]+', 'a|B', '^[^a]*$', '\\\\', '^.{2}$', '^😀', '%|_']

@@ -158,6 +158,11 @@ const operators: Readonly<Record<Expression['op'], readonly Operator[]>> = {
     on('boolean', 'boolean', (hole) => `(sure ? (${hole}) : title == "a")`),
     on('boolean', 'boolean', (hole) => `(sure ? title == "a" : (${hole}))`),
   ],
+  part: [
+    on('datetime', 'integer', (hole) => `${hole}.year()`),
+    on('datetime', 'integer', (hole) => `${hole}.weekday("Europe/Zurich")`),
+    on('datetime', 'boolean', (hole) => `(${hole}.date("Asia/Kolkata") < "2026-01-01")`),
+  ],
   concat: [
     on('text', 'text', (hole) => `(${hole} + title)`),
     on('text', 'text', (hole) => `("a" + ${hole})`),

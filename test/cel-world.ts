@@ -119,6 +119,6 @@ export function decimalIn(text: string): Decimal {
   return { digits: BigInt(whole + fraction), scale: fraction.length }
 }
 
-export function timeOf(text: string): Value {
+export function timeOf(text: string): Extract<Value, { is: 'time' }> {
   return { is: 'time', ms: Date.parse(text) }
 }

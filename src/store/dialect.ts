@@ -1,4 +1,4 @@
-import type { Arithmetic } from '../declare/cel/expression.ts'
+import type { Arithmetic, TimePart } from '../declare/cel/expression.ts'
 import type { ColumnKind } from '../declare/fields/field.ts'
 import type { Period } from '../declare/period.ts'
 import type { ParamKind, Sql } from './sql.ts'
@@ -104,6 +104,8 @@ export interface Dialect {
   /** A time shifted by milliseconds, and the date of a time. */
   shift(time: Sql, ms: number): Sql
   day(time: Sql): Sql
+  /** A part of a time in a zone, or of a date, which has no zone; null outside of the years 1 to 9999. */
+  timePart(value: Sql, part: TimePart, zone: string | undefined): Sql
   /** The start of the period that a date or a time is in: the time of an hour, the first day of the others. */
   periodStart(value: Sql, period: Period): Sql
   object(members: readonly (readonly [key: string, value: Sql])[]): Sql

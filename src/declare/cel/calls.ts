@@ -16,6 +16,7 @@ import { absCall, extremeCall, roundCall } from './number-calls.ts'
 import type { Node } from './parse.ts'
 import { normalPattern } from './pattern.ts'
 import type { Members } from './scope.ts'
+import { partCall } from './time-calls.ts'
 
 type Understand = (reader: Reader, one: CelCall) => Found
 
@@ -57,6 +58,12 @@ const methods: Readonly<Record<string, Understand>> = {
   matches: (reader, { node, receiver, args }) =>
     matchesCall(reader, node, receiver ?? node, only(reader, node, args)),
   lowerAscii: (reader, { node, receiver }) => lower(reader, node, receiver ?? node),
+  ...Object.fromEntries(
+    (['year', 'month', 'day', 'hour', 'minute', 'weekday', 'date'] as const).map((part) => [
+      part,
+      (reader: Reader, one: CelCall) => partCall(reader, one, part),
+    ]),
+  ),
   exists: (reader, one) => each(reader, one, 'exists'),
   all: (reader, one) => each(reader, one, 'all'),
 }

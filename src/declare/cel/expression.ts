@@ -78,6 +78,9 @@ export function crossedTo({ root, hops }: Pick<Place, 'root' | 'hops'>): number 
 
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
 
+/** Months count from 1, weekdays from Monday, which is 1. */
+export type TimePart = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'weekday' | 'date'
+
 export type Arithmetic = '+' | '-' | '*' | '/' | '%'
 
 export type NumberKind = 'integer' | 'number' | 'decimal'
@@ -118,6 +121,14 @@ export type Expression =
   | { readonly op: 'shift'; readonly kind: 'datetime'; readonly of: Expression; readonly by: number }
   | { readonly op: 'size'; readonly kind: 'integer'; readonly of: Expression | ListPlace }
   | { readonly op: 'lower'; readonly kind: 'text'; readonly of: Expression }
+  /** A part of a date or of a time, as the clocks of a time zone show it; not there outside of the years 1 to 9999. */
+  | {
+      readonly op: 'part'
+      readonly kind: 'integer' | 'date'
+      readonly part: TimePart
+      readonly of: Expression
+      readonly zone: string
+    }
   | { readonly op: 'and' | 'or'; readonly kind: 'boolean'; readonly of: readonly Expression[] }
   | { readonly op: 'not'; readonly kind: 'boolean'; readonly of: Expression }
   | {
@@ -228,6 +239,7 @@ export type ValueExpression = Extract<
       | 'shift'
       | 'size'
       | 'lower'
+      | 'part'
       | 'choose'
       | 'concat'
       | NumberExpression['op']
@@ -255,20 +267,8 @@ export function operandsOf(expression: Expression): readonly Expression[] {
     case 'in':
       return [expression.value, ...expression.of]
     case 'made':
-    case 'not':
-    case 'shift':
-    case 'lower':
-    case 'decimal':
-    case 'round':
-    case 'abs':
-      return [expression.of]
     case 'size':
       return 'op' in expression.of ? [expression.of] : []
-    case 'compare':
-    case 'arithmetic':
-    case 'order':
-    case 'concat':
-      return [expression.left, expression.right]
     case 'member':
       return [expression.value]
     case 'exists':
@@ -282,6 +282,7 @@ export function operandsOf(expression: Expression): readonly Expression[] {
     case 'choose':
       return [expression.condition, expression.then, expression.otherwise]
     default:
-      return []
+      if ('left' in expression) return [expression.left, expression.right]
+      return 'of' in expression ? [expression.of] : []
   }
 }

@@ -48,3 +48,18 @@ export function nowSql({ shift, day }: Extract<Expression, { op: 'now' }>, diale
   const time = moved === 0 ? now : dialect.shift(now, moved)
   return day === undefined ? time : dialect.day(time)
 }
+
+export function partSql(
+  { part, of, zone }: Extract<Expression, { op: 'part' }>,
+  dialect: Dialect,
+  value: Sql,
+): Sql {
+  return dialect.timePart(value, part, of.kind === 'date' ? undefined : zone)
+}
+
+export function chooseSql(
+  { condition, then, otherwise }: Extract<Expression, { op: 'choose' }>,
+  write: (one: Expression) => Sql,
+): Sql {
+  return sql`CASE (${write(condition)}) WHEN TRUE THEN ${write(then)} WHEN FALSE THEN ${write(otherwise)} END`
+}

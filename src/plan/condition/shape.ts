@@ -56,6 +56,8 @@ function valueShape(expression: ValueExpression): string {
       return `size(${'op' in expression.of ? expressionShape(expression.of) : listPlaceShape(expression.of)})`
     case 'lower':
       return `lower(${expressionShape(expression.of)})`
+    case 'part':
+      return `part(${expression.part} ${expression.zone} ${expressionShape(expression.of)})`
     case 'arithmetic': {
       const { how, left, right, kind, scale } = expression
       return `arithmetic(${kind}${scale} ${expressionShape(left)} ${how} ${expressionShape(right)})`

@@ -17,7 +17,7 @@ import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, once, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import type { Ground } from './ground.ts'
-import { behindSql, literalSql, nowSql } from './literals.ts'
+import { behindSql, chooseSql, literalSql, nowSql, partSql } from './literals.ts'
 import { numberSql } from './numbers.ts'
 import { isConstant } from './pinned.ts'
 import { eachOf, itemAlias, MEMBERS, ownerIdOf, TARGET } from './quantifier.ts'
@@ -128,22 +128,15 @@ export class SqlWriter {
           : this.#length(expression.of)
       case 'lower':
         return this.#dialect.lower(this.write(expression.of, false))
+      case 'part':
+        return partSql(expression, this.#dialect, this.write(expression.of, false))
       case 'choose':
-        return this.#choose(expression)
+        return chooseSql(expression, (one) => this.write(one, false))
       case 'concat':
         return sql`(${this.write(expression.left, false)} || ${this.write(expression.right, false)})`
       default:
         return numberSql(expression, this.#dialect, (one) => this.#operand(one))
     }
-  }
-
-  #choose({ condition, then, otherwise }: Extract<Expression, { op: 'choose' }>): Sql {
-    const [test, met, unmet] = [condition, then, otherwise].map((one) => this.write(one, false)) as [
-      Sql,
-      Sql,
-      Sql,
-    ]
-    return sql`CASE (${test}) WHEN TRUE THEN ${met} WHEN FALSE THEN ${unmet} END`
   }
 
   #literal(literal: Literal): Sql {

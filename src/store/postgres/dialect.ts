@@ -1,8 +1,10 @@
 import { budget } from '../../budget.ts'
 import { SKEW_MS } from '../../clock.ts'
+import type { TimePart } from '../../declare/cel/expression.ts'
 import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
 import { count, id, join, once, type ParamKind, param, type Sql, sql, word } from '../sql.ts'
+import { localTimeSql } from './local-time.ts'
 import { numbersSql } from './numbers.ts'
 import { found, queryOf } from './search.ts'
 
@@ -85,6 +87,7 @@ export const dialect: Dialect = {
   shift: (time, ms) => sql`(${time} + ${word(`${ms} milliseconds`)}::interval)`,
   day: (time) => sql`(${time} AT TIME ZONE 'UTC')::date`,
   periodStart,
+  timePart,
 
   object: (members) =>
     members.length === 0
@@ -186,12 +189,26 @@ export const dialect: Dialect = {
 function periodStart(value: Sql, { unit, of, zone = 'UTC' }: Period): Sql {
   if (of === 'date') return sql`date_trunc(${word(unit)}, ${value}::timestamp)::date`
   return once([value], ([time = value]) => {
-    const local = sql`(${time} AT TIME ZONE ${word(zone)})`
+    const local = localTimeSql(time, zone)
     const start = sql`date_trunc(${word(unit)}, ${local})`
     // An hour is the time at which it began: where clocks are set back, two hours have one local time.
     const made = unit === 'hour' ? sql`${time} - (${local} - ${start})` : sql`${start}::date`
     if (zone === 'UTC') return made
     return sql`CASE WHEN ${time} >= '0001-01-02 00:00:00Z' AND ${time} < '9999-12-31 00:00:00Z' THEN ${made} END`
+  })
+}
+
+function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
+  const field: Sql = { parts: [part === 'weekday' ? 'isodow' : part] }
+  if (zone === undefined) return sql`extract(${field} FROM ${value})::bigint`
+  return once([value], ([time = value]) => {
+    const local = localTimeSql(time, zone)
+    const made = part === 'date' ? sql`${local}::date` : sql`extract(${field} FROM ${local})::bigint`
+    const [first, last] =
+      zone === 'UTC'
+        ? [sql`'0001-01-01 00:00:00Z'`, sql`'9999-12-31 23:59:59.999Z'`]
+        : [sql`'0001-01-02 00:00:00Z'`, sql`'9999-12-30 23:59:59.999Z'`]
+    return sql`CASE WHEN ${time} BETWEEN ${first} AND ${last} THEN ${made} END`
   })
 }
 

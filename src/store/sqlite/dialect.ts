@@ -1,3 +1,4 @@
+import type { TimePart } from '../../declare/cel/expression.ts'
 import { parseDecimal } from '../../declare/fields/number.ts'
 import type { Period } from '../../declare/period.ts'
 import type { Bound, Dialect } from '../dialect.ts'
@@ -81,6 +82,7 @@ export const dialect: Dialect = {
   shift: (time, ms) => once([time], ([at = time]) => shifted(at, ms)),
   day: (time) => sql`substr(${time}, 1, 10)`,
   periodStart,
+  timePart,
 
   object: (members) => sql`json_object(${join(members.flatMap(([key, value]) => [word(key), value]))})`,
   nested: (json) => sql`json(${json})`,
@@ -173,6 +175,34 @@ function periodStart(value: Sql, { unit, zone }: Period): Sql {
   if (zone === undefined || zone === 'UTC') return startOf(value, unit, value)
   const local = sql`takeback_local_time(${value}, ${word(zone)})`
   return once([value, local], ([time = value, there = local]) => startOf(there, unit, time))
+}
+
+/** Where a part of a time stands in its text. */
+const places = {
+  year: [1, 4],
+  month: [6, 2],
+  day: [9, 2],
+  hour: [12, 2],
+  minute: [15, 2],
+  date: [1, 10],
+} as const
+
+function timePart(value: Sql, part: TimePart, zone: string | undefined): Sql {
+  const local =
+    zone === undefined
+      ? value
+      : zone === 'UTC'
+        ? once([value], ([time = value]) => withinYears(time))
+        : sql`takeback_local_time(${value}, ${word(zone)})`
+  if (part === 'weekday') return sql`CAST(strftime('%u', ${local}) AS INTEGER)`
+  const [start, length] = places[part]
+  const text = sql`substr(${local}, ${count(start)}, ${count(length)})`
+  return part === 'date' ? text : sql`CAST(${text} AS INTEGER)`
+}
+
+/** Not what was shifted beyond: it is marked. */
+function withinYears(time: Sql): Sql {
+  return sql`CASE WHEN ${time} BETWEEN '0001' AND '9999-12-31T23:59:59.999Z' THEN ${time} END`
 }
 
 /** `local` is a date, or a time as the clocks of its zone show it. An hour is the time at which it began. */

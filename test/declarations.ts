@@ -128,6 +128,7 @@ export const everything = app({
         parent: ref('things', { optional: true, onDelete: 'cascade' }),
         others: list(ref('things', { onDelete: 'clear' }), { max: 3, optional: true }),
         chosen: list(ref('things'), { default: [] }),
+        entries: list(object({ to: ref('things'), amount: integer({ default: 1 }) }), { default: [] }),
       },
     }),
   },

@@ -94,6 +94,10 @@ export const oracle = withAdmins({
       zq_list: list(text(), { default: [], ...hidden }),
       zq_lines: list(object({ price: integer() }), { default: [], ...hidden }),
       zq_links: list(ref('targets', { as: 'zq_linked', onDelete: 'clear' }), { default: [], ...hidden }),
+      zq_entries: list(object({ to: ref('targets', { as: 'zq_entered' }), n: integer() }), {
+        default: [],
+        ...hidden,
+      }),
       zq_ref: ref('targets', { ...some, ...hidden, as: 'zq_referred', onDelete: 'clear' }),
       zq_object: object(
         { inner: text(some), deep: object({ number: integer(some) }, some), to: ref('targets', some) },
@@ -113,6 +117,10 @@ export const oracle = withAdmins({
       own_list: list(text(), { default: [], ...own }),
       own_lines: list(object({ price: integer() }), { default: [], ...own }),
       own_links: list(ref('targets', { as: 'own_linked', onDelete: 'clear' }), { default: [], ...own }),
+      own_entries: list(object({ to: ref('targets', { as: 'own_entered' }), n: integer() }), {
+        default: [],
+        ...own,
+      }),
       own_ref: ref('targets', { ...some, ...own, as: 'own_referred', onDelete: 'clear' }),
       own_object: object({ inner: text(some), number: integer(some) }, { ...some, ...own }),
     },
@@ -143,6 +151,7 @@ const canaries = {
   zq_secret: 'CANARYsecret',
   zq_list: ['CANARYlist'],
   zq_lines: [{ price: 910_005 }],
+  zq_entries: [{ to: { id: 2 }, n: 910_008 }],
   zq_object: { inner: 'CANARYinner', deep: { number: 910_006 }, to: { id: 2 } },
   zq_always: { inner: 910_007 },
   zq_shell: { only: 'CANARYshell' },
@@ -159,6 +168,7 @@ export const ownCanaries = {
   own_json: { a: 'CANARYownjson' },
   own_list: ['CANARYownlist'],
   own_lines: [{ price: 910_014 }],
+  own_entries: [{ to: { id: 2 }, n: 910_016 }],
   own_object: { inner: 'CANARYowninner', number: 910_015 },
 }
 
@@ -209,6 +219,7 @@ export const conditions: readonly ((path: string) => string)[] = [
   (p) => `${p}.exists(i, i == "a")`,
   (p) => `${p}.exists(i, i.price > 3)`,
   (p) => `${p}.all(i, i.id == 3)`,
+  (p) => `${p}.exists(i, i.to.id == 2 && i.n == 3)`,
   (p) => `tags.exists(i, i == ${p})`,
   (p) => `lines.exists(i, i.${p} == 3)`,
   (p) => `${p} ? true : false`,
@@ -232,6 +243,9 @@ export const yields: readonly ((path: string) => string)[] = [
   (p) => `!(1 in ${p})`,
   (p) => `${p}.exists(i, i.price == 910014)`,
   (p) => `${p}.exists(i, i.name == "two")`,
+  (p) => `${p}.exists(i, i.to.id == 2 && i.n == 910016)`,
+  (p) => `${p}.exists(i, i.to.name == "two")`,
+  (p) => `!${p}.exists(i, i.to.id == 1)`,
   (p) => `${p}.all(i, i.name == "two")`,
   (p) => `!${p}.exists(i, i.name == "one")`,
   (p) => `${p}.name == "two"`,
@@ -259,6 +273,7 @@ export const parameters: readonly ((path: string) => Record<string, string>)[] =
   (p) => ({ expand: `target,${p}` }),
   (p) => ({ expand: `target.${p}` }),
   (p) => ({ expand: `${p}.vault` }),
+  (p) => ({ expand: `${p}.to` }),
   ...['filter=X == 3', 'filter=has(X)', 'sort=-X', 'fields=X', 'expand=X'].flatMap((option) =>
     ['target.things', 'owner.owned', 'things', 'owned', 'things.owner.owned'].map((to) => (p: string) => ({
       expand: `${to}(${option.replace('X', p)})`,
@@ -347,6 +362,7 @@ export const expansions: readonly string[] = [
   'owner.owned(sort=-own_integer;limit=2),target.things(filter=has(own_text);sort=own_text;limit=1)',
   'own_links(sort=-name;limit=1),own_ref(fields=name;expand=own_referred(sort=own_text;limit=1))',
   'own_ref.own_referred.own_links',
+  'own_entries.to(fields=name),target.own_entered(sort=own_integer;limit=1)',
 ]
 
 /** A body with one value, at a dot path. */

@@ -1,5 +1,6 @@
 import type { Edge, Model } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
+import { memberId } from '../declare/values.ts'
 import { leavesOf } from '../journal/leaves.ts'
 import { type Reversal, reversedEntity } from '../journal/reversal.ts'
 import type { Obstacle } from '../plan/past/obstacle.ts'
@@ -65,7 +66,8 @@ function wasEmptiedWith(
     const edge = edges.find((one) => one.from === plan.type.name && one.column === column)
     if (edge === undefined || edge.onDelete !== 'clear') return false
     const before = new Set(targetsOf(edge, plan.type, now.snapshot.state))
-    const after = edge.list === undefined ? [amendment.values[at]] : idsIn(String(amendment.values[at]))
+    const after =
+      edge.list === undefined ? [amendment.values[at]] : idsIn(String(amendment.values[at]), edge.list.member)
     const back = after.map(Number).filter((id) => !before.has(id))
     const keepsAll = [...before].every((id) => after.map(Number).includes(id))
     return (
@@ -83,13 +85,13 @@ function targetsOf(
     .find((leaf) => leaf.column === column)
     ?.read(state)
   if (value === null || value === undefined) return []
-  return list === undefined ? [Number(value)] : idsOf(value)
+  return list === undefined ? [Number(value)] : idsOf(value, list.member)
 }
 
-function idsIn(json: string): number[] {
-  return idsOf(JSON.parse(json))
+function idsIn(json: string, member: string): number[] {
+  return idsOf(JSON.parse(json), member)
 }
 
-function idsOf(list: unknown): number[] {
-  return Array.isArray(list) ? list.flatMap((one) => (isRecord(one) ? [Number(one.id)] : [])) : []
+function idsOf(list: unknown, member: string): number[] {
+  return Array.isArray(list) ? list.flatMap((one) => (isRecord(one) ? [memberId(one, member)] : [])) : []
 }

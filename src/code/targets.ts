@@ -1,7 +1,7 @@
 import { askedBy, type Context } from '../api/context.ts'
 import type { Field } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { noteReference, type Values } from '../declare/values.ts'
+import { dottedPath, memberId, noteReference, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { system } from '../plan/viewer/actor.ts'
 
@@ -35,6 +35,11 @@ function* pointers(fields: readonly Field[], values: Values, prefix: string): Ge
       yield { path, target: field.target, id: Number(value.id) }
     if (field.kind === 'links' && Array.isArray(value))
       for (const [at, one] of value.entries())
-        if (isRecord(one)) yield { path: `${path}.${at}`, target: field.target, id: Number(one.id) }
+        if (isRecord(one))
+          yield {
+            path: dottedPath(`${path}.${at}`, field.member),
+            target: field.target,
+            id: memberId(one, field.member),
+          }
   }
 }

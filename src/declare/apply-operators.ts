@@ -4,7 +4,7 @@ import { decimalType, formatDecimal, integerType, numberType, parseDecimal } fro
 import type { Field, ValueField } from './model.ts'
 import { isOperable, type Operable, operatorsOf } from './operators.ts'
 import { isRecord } from './record.ts'
-import { checkOf, type Values } from './values.ts'
+import { checkOf, memberId, type Values } from './values.ts'
 
 /** No value of these fields is an object, so a key with a `$` is always meant as an operator. */
 function hasOperator(value: Values): boolean {
@@ -100,7 +100,7 @@ function sentOperand(field: Operable, key: string, sent: Values, errors: Errors)
   return value.map((one: unknown, at) => {
     if (one === null) return mayBeNull ? null : note(errors, `${place}.${at}`, 'must not be null')
     // An item from before a limit was declared can still be removed.
-    const own = key === '$remove' && field.kind === 'value' ? new Map() : errors
+    const own = key === '$remove' && (field.kind === 'value' || field.item !== undefined) ? new Map() : errors
     const checked = check(one, `${place}.${at}`, own)
     return own !== errors && own.size > 0 ? one : checked
   })
@@ -108,6 +108,7 @@ function sentOperand(field: Operable, key: string, sent: Values, errors: Errors)
 
 /** The check of one operand. A number may be outside of the field's limits: only the result must be within them. */
 function itemCheck(field: Operable): Check {
+  if (field.kind === 'links' && field.item !== undefined) return checkOf(field.item, 'whole')
   if (field.kind === 'links')
     return checkOf({ ...field, kind: 'reference', unique: false, provided: undefined }, 'whole')
   if (field.type === 'integer') return integerType.check({ type: 'integer' })
@@ -130,8 +131,8 @@ function changedList(
   [added = [], removed = []]: readonly (readonly unknown[])[],
   { places }: Applied,
 ): unknown[] {
-  const gone = new Set(removed.map(canonical))
-  const list = present.filter((one) => !gone.has(canonical(one)))
+  const gone = new Set(removed.map((one) => identityOf(field, one)))
+  const list = present.filter((one) => !gone.has(identityOf(field, one)))
   const there = new Set(list.map(canonical))
   for (const [at, one] of added.entries()) {
     if (field.kind === 'links' && there.has(canonical(one))) continue
@@ -140,6 +141,12 @@ function changedList(
     list.push(one)
   }
   return list
+}
+
+/** What `$remove` finds an item by: in a list of objects with a reference, that reference. */
+function identityOf(field: Operable, one: unknown): string {
+  if (field.kind !== 'links' || field.member === '') return canonical(one)
+  return canonical(memberId(one, field.member))
 }
 
 /** The same text for equal values, whatever the order of their keys. */

@@ -13,6 +13,8 @@ export interface FieldPlace {
   readonly names: readonly string[]
   readonly taken: readonly string[]
   readonly inList: boolean
+  /** The dot path of an object whose fields may include one reference although it is an item of a list. */
+  readonly linking?: string
 }
 
 export function dotted(prefix: string, name: string): string {

@@ -57,7 +57,7 @@ export interface ValueField extends Ruled {
   readonly item: Field | undefined
 }
 
-interface ObjectField extends Ruled {
+export interface ObjectField extends Ruled {
   readonly kind: 'object'
   readonly name: string
   readonly path: string
@@ -80,7 +80,7 @@ export interface ReferenceField extends Ruled {
   readonly was: string | undefined
 }
 
-/** A list of references: a column has the list as it is shown, and a table beside it a row for each member. */
+/** A list of references, or of objects with a reference each: a column has the list as it is shown, and a table beside it a row for each member. */
 export interface LinksField extends Ruled {
   /** What the target calls those that refer to it. */
   readonly as: string | undefined
@@ -92,6 +92,10 @@ export interface LinksField extends Ruled {
   readonly onDelete: OnDelete
   readonly min: number
   readonly max: number | undefined
+  /** In a list of objects, what each item is; undefined if the items are the references themselves. */
+  readonly item: ObjectField | undefined
+  /** The name of the reference in such an item; otherwise empty. */
+  readonly member: string
   /** If there is one, it is empty: no Entities exist yet. */
   readonly default: readonly [] | undefined
   readonly was: string | undefined
@@ -177,7 +181,13 @@ export interface Edge {
   readonly onDelete: OnDelete
   /** Where it points at many: the table that tells which, and how many there must and may be. */
   readonly list:
-    | { readonly links: string; readonly min: number; readonly max: number | undefined }
+    | {
+        readonly links: string
+        /** The name of the reference in an item of a list of objects; otherwise empty. */
+        readonly member: string
+        readonly min: number
+        readonly max: number | undefined
+      }
     | undefined
 }
 

@@ -7,7 +7,12 @@ import type { Field, ValueField } from './model.ts'
 import type { Problems } from './problems.ts'
 import { unfitValue } from './provided.ts'
 import { isRecord } from './record.ts'
-import { type LinksDeclaration, resolveLinks, resolveReference } from './resolve-references.ts'
+import {
+  type LinksDeclaration,
+  resolveEntries,
+  resolveLinks,
+  resolveReference,
+} from './resolve-references.ts'
 import { isServerValue, type ServerValue } from './server-value.ts'
 
 const SERVER_OWNED = ['id', 'version', 'created_at', 'updated_at', 'deleted_at', 'deletion']
@@ -131,13 +136,11 @@ function resolveList(
   problems: Problems,
 ): Field | undefined {
   if (!place.inList && isLinks(declaration)) return resolveLinks(name, declaration, place, problems)
+  if (!place.inList && isLinking(declaration)) return resolveLinking(name, declaration, place, problems)
   const before = problems.length
-  const item = resolveField(
-    'items',
-    declaration.items,
-    { ...place, path: `${place.path}.items`, inList: true },
-    problems,
-  )
+  const { linking: _, ...around } = place
+  const at = { ...around, path: `${place.path}.items`, inList: true }
+  const item = resolveField('items', declaration.items, at, problems)
   if (item === undefined || problems.length > before) return undefined
   return resolveValue(name, { written: declaration, whole: { ...declaration, item } }, place, problems)
 }
@@ -145,6 +148,34 @@ function resolveList(
 function isLinks(declaration: ListDeclaration): declaration is LinksDeclaration {
   const { items } = declaration
   return isRecord(items) && items.type === 'ref'
+}
+
+function isRef(declaration: unknown): boolean {
+  return isRecord(declaration) && declaration.type === 'ref'
+}
+
+/** Whether it is a list of objects of which one field is a reference. */
+function isLinking({ items }: ListDeclaration): boolean {
+  return (
+    isRecord(items) &&
+    items.type === 'object' &&
+    isRecord(items.fields) &&
+    Object.values(items.fields).some(isRef)
+  )
+}
+
+function resolveLinking(
+  name: string,
+  declaration: ListDeclaration,
+  place: FieldPlace,
+  problems: Problems,
+): Field | undefined {
+  const before = problems.length
+  const linking = dotted(place.dotPath, 'items')
+  const at = { ...place, path: `${place.path}.items`, inList: true, linking }
+  const item = resolveField('items', declaration.items, at, problems)
+  if (item?.kind !== 'object' || problems.length > before) return undefined
+  return resolveEntries(name, declaration, item, { place, problems })
 }
 
 /** A declaration as it was written, and with the item of a list resolved. */

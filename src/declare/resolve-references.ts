@@ -12,7 +12,7 @@ import {
   type OptionCheck,
   rules,
 } from './fields/field.ts'
-import type { Field, LinksField, Provided } from './model.ts'
+import type { Field, LinksField, ObjectField, Provided } from './model.ts'
 import type { Problems } from './problems.ts'
 import { unfitValue } from './provided.ts'
 import { isServerValue } from './server-value.ts'
@@ -24,7 +24,7 @@ const aReverse: OptionCheck = (value) =>
     : 'must be a name of letters, digits and _, starting with a letter'
 
 const IN_ITEM =
-  'is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link'
+  'is a reference deeper inside an item of a list; put it directly into the object of the item, or declare a type for the link'
 
 export function resolveReference(
   name: string,
@@ -34,14 +34,14 @@ export function resolveReference(
 ): Field | undefined {
   const { optional = false, unique = false } = declaration
   const { target, onDelete } = resolveArrow(declaration, place, problems)
-  if (place.inList) problems.push([place.path, IN_ITEM])
+  if (place.inList) checkInItem(declaration, place, problems)
   const { default: given } = declaration
   if (
     given !== undefined &&
     (!isServerValue(given) || unfitValue(given, { kind: 'reference' }) !== undefined)
   )
     problems.push([`${place.path}.default`, "must be me, or cel('…') with an expression for it"])
-  if (onDelete === 'clear' && !optional)
+  if (onDelete === 'clear' && !optional && !place.inList)
     problems.push([
       `${place.path}.onDelete`,
       "is 'clear', which leaves the reference empty: add optional: true",
@@ -62,6 +62,26 @@ export function resolveReference(
     label: declaration.label,
     description: declaration.description,
   }
+}
+
+/** What cannot be said of a reference in an item of a list of objects. */
+function checkInItem(
+  declaration: RefDeclaration,
+  { path, dotPath, linking }: FieldPlace,
+  problems: Problems,
+): void {
+  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
+  if (linking === undefined || linking !== dotPath) problems.push([path, IN_ITEM])
+  if (declaration.optional !== undefined)
+    problem('optional', 'cannot be used for the reference of an item: leave the item out of the list')
+  if (declaration.unique !== undefined)
+    problem('unique', 'cannot be used in a list: each list has an Entity only once already')
+  if (declaration.default !== undefined) problem('default', 'cannot be used in a list')
+  if (declaration.onDelete === 'clear')
+    problem(
+      'onDelete',
+      "cannot be 'clear' in an item of a list, whose other values would be lost: use 'restrict' or 'cascade'",
+    )
 }
 
 /** No Entities exist yet, so a reference cannot have a constant as its default. */
@@ -120,10 +140,52 @@ export function resolveLinks(
     optional: declaration.optional === true,
     target,
     onDelete,
+    as: items.as,
+    item: undefined,
+    member: '',
+    ...listOptions(declaration),
+  }
+  checkGivenValues(declaration, checkOf(field, 'whole'), path, problems)
+  return field
+}
+
+/** A list of objects, of which one field is a reference. `item`: the object, resolved. */
+export function resolveEntries(
+  name: string,
+  declaration: ListDeclaration,
+  item: ObjectField,
+  { place, problems }: { readonly place: FieldPlace; readonly problems: Problems },
+): LinksField | undefined {
+  const [reference, ...more] = item.fields.filter((one) => one.kind === 'reference')
+  if (reference === undefined) return undefined
+  for (const one of more)
+    problems.push([
+      `${place.path}.items.${one.name}`,
+      `is a second reference, beside ${reference.name}: an item of a list can have one; declare a type for the link`,
+    ])
+  checkListOptions(declaration, place.path, problems)
+  const field: LinksField = {
+    kind: 'links',
+    name,
+    path: dotted(place.dotPath, name),
+    optional: declaration.optional === true,
+    target: reference.target,
+    onDelete: reference.onDelete,
+    as: reference.as,
+    item,
+    member: reference.name,
+    ...listOptions(declaration),
+  }
+  checkGivenValues(declaration, checkOf(field, 'whole'), place.path, problems)
+  return field
+}
+
+/** What the declaration says of the list itself. */
+function listOptions(declaration: ListDeclaration) {
+  return {
     min: declaration.min ?? 0,
     max: declaration.max,
-    default: declaration.default === undefined ? undefined : [],
-    as: items.as,
+    default: declaration.default === undefined ? undefined : ([] as const),
     was: declaration.was,
     read: declaration.read,
     write: declaration.write,
@@ -131,8 +193,6 @@ export function resolveLinks(
     description: declaration.description,
     example: declaration.example,
   }
-  checkGivenValues(declaration, checkOf(field, 'whole'), path, problems)
-  return field
 }
 
 export type LinksDeclaration = ListDeclaration & { readonly items: RefDeclaration }
@@ -141,17 +201,8 @@ export type LinksDeclaration = ListDeclaration & { readonly items: RefDeclaratio
 function checkLinks(declaration: LinksDeclaration, path: string, problems: Problems): void {
   const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
   const { items } = declaration
-  const { unique, ...options } = declaration as LinksDeclaration & { unique?: unknown }
-  checkOptions(options, linksOptions, path, problems)
-  for (const [at, said] of [
-    ['unique', unique],
-    ['items.unique', items.unique],
-  ] as const)
-    if (said !== undefined)
-      problem(
-        at,
-        'cannot be used for a list of references: a list has no duplicates, and several lists may have the same item',
-      )
+  checkListOptions(declaration, path, problems)
+  if (items.unique !== undefined) problem('items.unique', NOT_UNIQUE)
   if (items.default !== undefined) problem('items.default', 'cannot be used in a list')
   if (items.optional !== undefined)
     problem(
@@ -161,6 +212,16 @@ function checkLinks(declaration: LinksDeclaration, path: string, problems: Probl
   for (const rule of ['read', 'write'] as const)
     if (items[rule] !== undefined) problem(`items.${rule}`, 'cannot be used in a list; put it on the list')
   if (items.was !== undefined) problem('items.was', 'cannot be used in a list: its items are not renamed')
+}
+
+const NOT_UNIQUE =
+  'cannot be used for a list of references: a list has no duplicates, and several lists may have the same item'
+
+function checkListOptions(declaration: ListDeclaration, path: string, problems: Problems): void {
+  const problem = (option: string, sentence: string) => problems.push([`${path}.${option}`, sentence])
+  const { unique, ...options } = declaration as ListDeclaration & { unique?: unknown }
+  checkOptions(options, linksOptions, path, problems)
+  if (unique !== undefined) problem('unique', NOT_UNIQUE)
   const conflict = minAboveMax(declaration)
   if (conflict !== undefined) problem(...conflict)
   const { default: given } = declaration

@@ -89,16 +89,16 @@ test('every mistake has its dot path and what would be right', () => {
       'entities.rooms.fields.a.pattern: is not a pattern that is known here: Looking ahead or behind',
     ],
     [
-      inRooms({ a: list(object({ b: ref('rooms') })) }),
-      'entities.rooms.fields.a.items.b: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
+      inRooms({ a: list(object({ o: object({ b: ref('rooms') }) })) }),
+      'entities.rooms.fields.a.items.o.b: is a reference deeper inside an item of a list; put it directly into the object of the item, or declare a type for the link',
     ],
     [
       inRooms({ a: list(list(ref('rooms'))) }),
-      'entities.rooms.fields.a.items.items: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
+      'entities.rooms.fields.a.items.items: is a reference deeper inside an item of a list; put it directly into the object of the item, or declare a type for the link',
     ],
     [
       inRooms({ a: list(object({ b: list(ref('rooms')) })) }),
-      'entities.rooms.fields.a.items.b.items: is a reference inside an item of a list, which is not supported yet; use a list of references, or declare a type for the link',
+      'entities.rooms.fields.a.items.b.items: is a reference deeper inside an item of a list; put it directly into the object of the item, or declare a type for the link',
     ],
     [
       inRooms({ a: list(ref('rooms', { unique: true })) }),
@@ -313,7 +313,7 @@ test('what is right becomes a Model that nobody can change', () => {
       within: 'at',
       to: 'rooms',
       onDelete: 'clear',
-      list: { links: 'bookings.at.others', min: 1, max: undefined },
+      list: { links: 'bookings.at.others', member: '', min: 1, max: undefined },
     },
   ])
   expect(model.logins.map(({ name }) => name)).toEqual(['admins'])

@@ -3,6 +3,7 @@ import { checkChecks, resolveChecks } from './checks.ts'
 import { didYouMean } from './closest.ts'
 import { checkComputed, resolveComputed } from './computed.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
+import { edgesOf } from './edges.ts'
 import { ENTITY_NAME, entityNameProblem } from './entity-names.ts'
 import { checkLabels, resolveTitle } from './entity-words.ts'
 import { checkOptions } from './field-place.ts'
@@ -11,11 +12,10 @@ import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
 import {
   columnOf,
-  type Edge,
   type EntityType,
   type Field,
   isPointing,
-  linkTableOf,
+  type LinksField,
   type Model,
   walk,
 } from './model.ts'
@@ -332,7 +332,7 @@ function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Prob
   for (const { name, fields } of entities.values())
     for (const field of walk(fields)) {
       if (!isPointing(field) || field.as === undefined) continue
-      const path = `${declaredAt(name, field.path)}${field.kind === 'links' ? '.items' : ''}.as`
+      const path = `${declaredAt(name, field.path)}${field.kind === 'links' ? itemsPath(field) : ''}.as`
       const target = entities.get(field.target)
       const taken = [...Object.keys(ownValues), ...(target?.fields.map((one) => one.name) ?? [])]
       const key = `${field.target}.${field.as}`
@@ -343,21 +343,9 @@ function checkReverses(entities: ReadonlyMap<string, EntityType>, problems: Prob
     }
 }
 
-function edgesOf(entities: ReadonlyMap<string, EntityType>): Edge[] {
-  return [...entities.values()].flatMap(({ name, fields }) => edgesFrom(name, fields, undefined))
-}
-
-function edgesFrom(from: string, fields: readonly Field[], within: string | undefined): Edge[] {
-  return fields.flatMap((field): Edge[] => {
-    if (field.kind === 'object') return edgesFrom(from, field.fields, field.optional ? field.path : within)
-    if (field.kind === 'value') return []
-    const { path, target, onDelete } = field
-    const list =
-      field.kind === 'links'
-        ? { links: linkTableOf(from, path).table, min: field.min, max: field.max }
-        : undefined
-    return [{ from, path, column: columnOf(field), within, to: target, onDelete, list }]
-  })
+/** Where the reference of a list is declared, from the list on. */
+function itemsPath({ member }: LinksField): string {
+  return member === '' ? '.items' : `.items.${member}`
 }
 
 function isUnique(field: Field): boolean {

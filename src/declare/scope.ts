@@ -7,7 +7,9 @@ import {
   type EntityType,
   type Field,
   isPointing,
+  type LinksField,
   linkTableOf,
+  type ObjectField,
   type Reverse,
   reversesOf,
   type ValueField,
@@ -162,6 +164,7 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
     const members = () =>
       target !== undefined && visibility.reaches(target) ? membersOf(target, entities, visibility) : idOnly
     if (field.kind === 'reference') return { is: 'reference', column, to: field.target, members }
+    if (field.item !== undefined) return entriesMember(field, field.item, look, column)
     return {
       is: 'list',
       column,
@@ -175,6 +178,14 @@ function memberOf(field: Field, look: Look, prefix: number): Member | undefined 
   const one = value(column, kindOf(field), field.scale, declaredChoices(field))
   if (!field.fold || prefix > 0 || one.is !== 'value') return one
   return { ...one, folded: { column: foldedColumn(column), sorts: field.sortsFolded } }
+}
+
+/** A list of objects with a reference each. */
+function entriesMember(field: LinksField, item: ObjectField, look: Look, column: string): Member {
+  const inner = new Map(fieldMembers(item.fields, look, item.path.length + 1))
+  const entries = { table: linkTableOf(look.type.name, field.path).table, column: `${field.member}.id` }
+  const members = { names: [...inner.keys()], get: (name: string) => inner.get(name) }
+  return { is: 'list', column, max: field.max, item: members, entries }
 }
 
 /** Of a hidden Entity, only the id is known. */

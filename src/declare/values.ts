@@ -130,8 +130,12 @@ const checkReference: Check = (value, path, errors) => {
   return { id }
 }
 
-/** A list of references without duplicates. A wrong one leaves `null` in its place, so that the others are still checked. */
-function linksCheck({ min, max = Number.POSITIVE_INFINITY }: LinksField): Check {
+/**
+ * A list of references, or of objects with one, each only once. A wrong item leaves `null` in its place, so that the
+ * others are still checked.
+ */
+function linksCheck({ min, max = Number.POSITIVE_INFINITY, item, member }: LinksField): Check {
+  const check = item === undefined ? checkReference : checkOf(item, 'whole')
   return (value, path, errors) => {
     if (!Array.isArray(value)) return note(errors, path, 'must be a list')
     if (value.length < min) note(errors, path, `must have at least ${min} items`)
@@ -140,16 +144,28 @@ function linksCheck({ min, max = Number.POSITIVE_INFINITY }: LinksField): Check 
     return value.map((one, at) => {
       const own: Errors = new Map()
       const place = `${path}.${at}`
-      if (one === null) noteReference(own, place, 'must not be null')
-      else checkReference(one, place, own)
+      if (one === null && item === undefined) noteReference(own, place, 'must not be null')
+      else if (one === null) note(own, place, 'must not be null')
+      const checked = one === null ? undefined : check(one, place, own)
       for (const [key, sentences] of own) for (const sentence of sentences) note(errors, key, sentence)
       if (own.size > 0) return null
-      const { id } = one as { id: number }
-      if (seen.has(id)) noteReference(errors, place, 'is already in the list')
+      const id = memberId(checked, member)
+      if (seen.has(id)) noteReference(errors, dottedPath(place, member), 'is already in the list')
       seen.add(id)
-      return { id }
+      return checked
     })
   }
+}
+
+/** The id in a member of a list of references, or in an item with the reference of this name. */
+export function memberId(one: unknown, member: string): number {
+  const reference = member === '' ? one : (one as Record<string, unknown> | null | undefined)?.[member]
+  return Number((reference as { id?: unknown } | null | undefined)?.id)
+}
+
+/** The path of the reference in an item of a list. */
+export function dottedPath(place: string, member: string): string {
+  return member === '' ? place : `${place}.${member}`
 }
 
 const referenceSchema: JsonSchema = {
@@ -227,10 +243,11 @@ function referencesTo(target: string, direction: 'in' | 'out'): JsonSchema {
   return { ...referenceSchema, additionalProperties: true, description }
 }
 
-function linksSchema({ target, min, max }: LinksField, direction: 'in' | 'out'): JsonSchema {
+function linksSchema({ target, min, max, item }: LinksField, direction: 'in' | 'out'): JsonSchema {
   return {
     type: 'array',
-    items: referencesTo(target, direction),
+    items:
+      item === undefined ? referencesTo(target, direction) : objectSchema(item.fields, 'whole', direction),
     uniqueItems: true,
     ...(min > 0 && { minItems: min }),
     ...(max !== undefined && { maxItems: max }),

@@ -1,4 +1,5 @@
 import { isRecord } from '../declare/record.ts'
+import { memberId } from '../declare/values.ts'
 import type { FeedChange } from '../journal/feed.ts'
 
 /** What an operation did to one Entity, however often it changed it. */
@@ -43,11 +44,14 @@ export function touches({ before, data }: EntityChange, columns: ReadonlySet<str
 }
 
 /** The ids that a reference, or a list of references, had before and has after. */
-export function referredIn({ before, data }: EntityChange, column: string): number[] {
+export function referredIn(
+  { before, data }: EntityChange,
+  { column, member }: { readonly column: string; readonly member: string },
+): number[] {
   return [before, data].flatMap((state) => {
     const value = state === null ? null : valueOfPath(JSON.parse(state), column)
-    const all = Array.isArray(value) ? value.map((one) => (isRecord(one) ? one.id : one)) : [value]
-    return all.filter((one): one is number => typeof one === 'number')
+    const all = Array.isArray(value) ? value.map((one) => memberId(one, member)) : [value]
+    return all.filter((one): one is number => Number.isSafeInteger(one))
   })
 }
 

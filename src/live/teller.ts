@@ -264,7 +264,7 @@ function idsBehind(
 ): number[] | undefined {
   const touched = changed.filter((one) => one.entity === type && touches(one, columns))
   if (touched.length === 0) return undefined
-  if (way.kind === 'referrers') return touched.flatMap((one) => referredIn(one, way.column))
+  if (way.kind === 'referrers') return touched.flatMap((one) => referredIn(one, way))
   return touched.flatMap(({ id }) => id ?? [])
 }
 

@@ -10,7 +10,7 @@ import {
   type ValueField,
 } from '../declare/model.ts'
 import { isRecord } from '../declare/record.ts'
-import { defaultOf, isRequired, providedDefault } from '../declare/values.ts'
+import { defaultOf, isRequired, objectSchema, providedDefault } from '../declare/values.ts'
 import { type Conceals, concealedOf } from './concealed.ts'
 import { type Content, code, type Html, html, joinHtml, nameCode } from './html.ts'
 
@@ -59,11 +59,12 @@ function rowsOfFields(fields: readonly Field[], about: FieldsOf, within?: string
       ]
     if (field.kind === 'links')
       return [
-        row(field.path, 'list of references', need, [
+        row(field.path, field.item === undefined ? 'list of references' : 'list of objects', need, [
           ...labelNotes(field),
           ...linksNotes(field),
           ...ruleNotes(field),
         ]),
+        ...entryRows(field, conceals(field)),
       ]
     const inner = rowsOfFields(field.fields, about, field.optional ? field.path : within)
     return [
@@ -143,6 +144,12 @@ function itemRows({ path, schema }: { path: string; schema: JsonSchema }, concea
       limits(isRecord(bare) ? bare : {}),
     )
   })
+}
+
+/** The fields of the items of a list of objects with a reference each. */
+function entryRows({ path, item }: LinksField, concealed: boolean): Content[][] {
+  if (item === undefined) return []
+  return itemRows({ path, schema: { items: objectSchema(item.fields, 'whole', 'in') } }, concealed)
 }
 
 const UNIQUE = 'unique (deleted Entities do not count)'

@@ -6,6 +6,7 @@ import {
   type Field,
   isFilled,
   isReadOnly,
+  type LinksField,
   type Model,
   providedOf,
   type ValueField,
@@ -42,10 +43,17 @@ function sampleValue(field: Field): unknown {
     case 'reference':
       return { id: 1 }
     case 'links':
-      return field.example ?? Array.from({ length: Math.max(1, field.min) }, (_, at) => ({ id: at + 1 }))
+      return (
+        field.example ?? Array.from({ length: Math.max(1, field.min) }, (_, at) => sampleMember(field, at))
+      )
     case 'object':
       return sampleFields(field.fields, () => false)
   }
+}
+
+function sampleMember({ item, member }: LinksField, at: number): unknown {
+  const reference = { id: at + 1 }
+  return item === undefined ? reference : { ...sampleFields(item.fields, () => false), [member]: reference }
 }
 
 /** The sample as it comes back. */

@@ -141,8 +141,8 @@ export interface Dialect {
    * is longer than `budget.matchedCharacters`: time is bounded by it, and what was not looked at neither matches nor does not.
    */
   matches(text: Sql, pattern: Sql): Sql
-  /** The members of a list of references as rows, from the value of its column. */
-  members(list: Sql): { readonly rows: Sql; readonly target: Sql; readonly place: Sql }
+  /** The members of a list of references as rows, from the value of its column. `member`: the name of the reference in an item, if items are objects. */
+  members(list: Sql, member: string): { readonly rows: Sql; readonly target: Sql; readonly place: Sql }
   /** The inverse: the value of the column, from rows `r` (`target`, …) in order. */
   listOf(rows: Sql, order: Sql): Sql
   /** Rows of a table, called `t`, in whose columns all words of a query are found, the last one as the beginning of one; and that query as it is bound. */

@@ -7,6 +7,8 @@ export interface Column {
   readonly references?: string
   /** A list of references to this table: beside it there is a link table, which triggers keep as it is. */
   readonly links?: string
+  /** In a list of objects: the name of the reference in each. */
+  readonly member?: string
   /** What a deletion of its target has ever been declared to do to it. */
   readonly ever?: readonly string[]
   /** Digits behind the point, of a decimal: what is kept depends on it. */

@@ -192,7 +192,7 @@ onEveryStore('the oracle', oracle, (server) => {
 
     test('reads show nothing of it', async () => {
       const visible = ['id', 'title', 'amount', 'owner.id', 'target.name', 'vault.id', 'created_at']
-      const mine = Object.keys(ownCanaries).filter((name) => !/json|list|lines|object/.test(name))
+      const mine = Object.keys(ownCanaries).filter((name) => !/json|list|lines|entries|object/.test(name))
       mine.push('own_made', 'own_words')
       for (const [, , token] of callers()) {
         for (const type of ['things', 'users', 'targets', 'vaults']) {

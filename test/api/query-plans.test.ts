@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Bound } from '../../src/store/dialect.ts'
-import { choice, datetime, entity, integer, list, ref, text } from '../../src/takeback.ts'
+import { choice, datetime, entity, integer, list, object, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 import { askedOf, fillTable, planOf, scansIn, valuesOf } from '../plans.ts'
@@ -52,6 +52,13 @@ const declaration = withAdmins({
     fields: { name: text(), members: list(ref('users'), { default: [] }) },
     access: { read: 'me.id in members' },
   }),
+  rosters: entity({
+    fields: {
+      name: text(),
+      people: list(object({ user: ref('users'), role: choice(['owner', 'reader']) }), { default: [] }),
+    },
+    access: { read: 'people.exists(p, p.user.id == me.id && p.role == "owner")' },
+  }),
   tasks: entity({
     fields: { title: text(), project: ref('projects'), public: integer() },
     access: { read: 'me.id in project.members' },
@@ -59,7 +66,7 @@ const declaration = withAdmins({
 })
 
 /** Those that are too large to be looked at as a whole. */
-const large = ['visits', 'tickets', 'projects', 'tasks', 'rooms']
+const large = ['visits', 'tickets', 'projects', 'rosters', 'tasks', 'rooms']
 const VISITS = 60_000
 const COMPANIES = 200
 const USERS = 1000
@@ -113,6 +120,8 @@ onEveryStoreByHand('plans of queries', (store) => {
         ? members
         : `CASE WHEN (1 + i % ${USERS}) = (1 + (i * 7 + 1) % ${USERS}) THEN '[]' ELSE ${members} END::json`,
     })
+    const people = `'[{"user":{"id":' || (1 + i % ${USERS}) || '},"role":"owner"}]'`
+    await fill('rosters', PROJECTS, { name: "'Roster ' || i", people: sqlite ? people : `(${people})::json` })
     await fill('tasks', 20_000, { title: "'Task ' || i", 'project.id': `1 + i % ${PROJECTS}`, public: '0' })
     if (!sqlite) await server.query('ANALYZE')
   }, 120_000)
@@ -164,6 +173,8 @@ onEveryStoreByHand('plans of queries', (store) => {
       '/api/projects/': /projects.members:target\+source:index/,
       '/api/projects/?count=1': /projects.members:target\+source:index/,
       '/api/projects/?sort=-created_at': /projects.members:target\+source:index/,
+      '/api/rosters/': /rosters.people:target\+source:index/,
+      '/api/rosters/?sort=-created_at&count=1': /rosters.people:target\+source:index/,
       '/api/tasks/': /tasks:project.id\+id:index/,
       '/api/tasks/?count=1': /tasks:project.id\+id:index/,
       '/api/tickets/summary/?count=1': /tickets:owner.id\+id:index/,
@@ -196,6 +207,8 @@ onEveryStoreByHand('plans of queries', (store) => {
       '/api/tickets/?filter=fold(label) in ["etage 6", "Étage 7"]': /tickets:label\^:sort/,
       '/api/tickets/?filter=fold(label).startsWith("étage 123")&sort=label': /tickets:label\^:sort/,
       '/api/projects/?filter=5 in members': /projects.members:target\+source:index/,
+      '/api/rosters/?filter=people.exists(p, p.role == "owner" %26%26 p.user.id == 5)':
+        /rosters.people:target\+source:index/,
       '/api/tasks/?filter=5 in project.members': /tasks:project.id\+id:index/,
       '/api/visits/summary/?group=status&count=1&owner.id=5': /visits:owner.id\+id:index/,
     },

@@ -38,6 +38,14 @@ export interface ListPlace {
   readonly item: { readonly kind: ValueKind; readonly scale: number } | 'object' | LinkRows | Referrers
   /** The most items that it may have, where that is declared. */
   readonly max: number | undefined
+  /** Of a list of objects with a reference each: that reference, and the table that tells who is in which list. */
+  readonly entries?: Entries | undefined
+}
+
+/** `column`: the id of the reference, in an item. */
+export interface Entries {
+  readonly table: string
+  readonly column: string
 }
 
 /** The rows of a list of references: a table with `source`, `target` and `place`. */

@@ -36,8 +36,8 @@ export function foundMember(root: Root, hops: Place['hops'], member: Member, out
   }
 }
 
-function foundList(place: Place, { item, max }: Extract<Member, { is: 'list' }>): Found {
-  if ('get' in item) return { is: 'list', list: { place, item: 'object', max }, members: item }
+function foundList(place: Place, { item, max, entries }: Extract<Member, { is: 'list' }>): Found {
+  if ('get' in item) return { is: 'list', list: { place, item: 'object', max, entries }, members: item }
   if (!('members' in item)) return { is: 'list', list: { place, item, max }, members: undefined }
   const { members, ...rows } = item
   return { is: 'list', list: { place, item: rows, max }, members: members() }

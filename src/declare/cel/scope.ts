@@ -1,4 +1,4 @@
-import type { LinkRows, Referrers, ValueKind } from './expression.ts'
+import type { Entries, LinkRows, Referrers, ValueKind } from './expression.ts'
 
 export interface Folded {
   readonly column: string
@@ -32,6 +32,7 @@ export type Member =
       readonly column: string
       /** The most items that it may have, where that is declared. */
       readonly max: number | undefined
+      readonly entries?: Entries
       readonly item:
         | { readonly kind: ValueKind; readonly scale: number }
         | Members

@@ -15,8 +15,8 @@ import { columnRule, type Viewer } from '../viewer/viewer.ts'
 export type Way =
   /** Along references of it. */
   | { readonly kind: 'references'; readonly hops: readonly Hop[] }
-  /** They refer to it, by this column or by a list of references at this path. */
-  | { readonly kind: 'referrers'; readonly column: string }
+  /** They refer to it, by this column or by a list at this path. `member`: the name of the reference in its items, if they are objects. */
+  | { readonly kind: 'referrers'; readonly column: string; readonly member: string }
   /** Otherwise: any Entity may depend on any of them. */
   | { readonly kind: 'any' }
 
@@ -91,7 +91,9 @@ export class Dependencies {
     if (referrers === undefined || from === undefined) return
     const isOwn = place.root.of === 'self' && place.hops.length === 0 && base?.length === 0
     const column = referrers.links === undefined ? referrers.column : referrers.path
-    this.#note(from.name, isOwn ? { kind: 'referrers', column } : { kind: 'any' })
+    const edge = this.#model.edges.find((one) => one.from === from.name && one.path === referrers.path)
+    const member = edge?.list?.member ?? ''
+    this.#note(from.name, isOwn ? { kind: 'referrers', column, member } : { kind: 'any' })
     if (viewer === undefined) return
     this.#rule(viewer.may(from, 'read'), from, undefined)
     for (const path of new Set([column, referrers.path])) this.#guard(from, path, viewer, undefined)

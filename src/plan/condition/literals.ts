@@ -3,6 +3,16 @@ import type { Dialect } from '../../store/dialect.ts'
 import { param, type Sql, sql, word } from '../../store/sql.ts'
 import { NOW } from './row-source.ts'
 
+/** The operators of comparisons. */
+export const comparisons = {
+  '==': sql`=`,
+  '!=': sql`<>`,
+  '<': sql`<`,
+  '<=': sql`<=`,
+  '>': sql`>`,
+  '>=': sql`>=`,
+}
+
 /** The name under which a literal of a filter is bound. */
 export function literalName(at: number): string {
   return `$literal ${at}`

@@ -57,8 +57,33 @@ function isKeyColumn(type: EntityType, column: string): boolean {
   return field?.kind === 'reference' || (field?.kind === 'value' && field.unique)
 }
 
-function isOwn({ root }: Place, { depth }: QuantifiedReferrers): boolean {
+/** Of `exists` over a list of objects with a reference each: the constant that the reference must equal, if there is one. */
+export function entryIn({
+  list,
+  depth,
+  condition,
+}: Extract<Expression, { op: 'exists' | 'all' }>): Expression | undefined {
+  const { entries } = list
+  if (entries === undefined) return undefined
+  const isTarget = (one: Expression) =>
+    one.op === 'value' &&
+    isItem(one.place.root, depth) &&
+    one.place.hops.length === 0 &&
+    one.place.column === entries.column
+  for (const part of condition.op === 'and' ? condition.of : [condition]) {
+    if (part.op !== 'compare' || part.how !== '==') continue
+    if (isTarget(part.left) && isConstant(part.right)) return part.right
+    if (isTarget(part.right) && isConstant(part.left)) return part.left
+  }
+  return undefined
+}
+
+function isItem(root: Place['root'], depth: number): boolean {
   return root.of === 'item' && root.depth === depth
+}
+
+function isOwn({ root }: Place, { depth }: QuantifiedReferrers): boolean {
+  return isItem(root, depth)
 }
 
 /** Whether a value is the same for all rows. */

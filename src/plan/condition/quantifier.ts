@@ -46,3 +46,9 @@ export function ownerIdOf({ place }: ListPlace): Expression {
 export const MEMBERS = 1000
 /** The column of a link table with the id of a member. */
 export const TARGET = 'target'
+
+/** The list of the items of a depth; `row` is the alias of a referrer. */
+export interface OpenList {
+  readonly list: ListPlace
+  readonly row?: Sql
+}

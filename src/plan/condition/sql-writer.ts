@@ -17,15 +17,14 @@ import type { Dialect } from '../../store/dialect.ts'
 import { and, id, join, once, type Sql, sql } from '../../store/sql.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 import type { Ground } from './ground.ts'
-import { behindSql, chooseSql, literalSql, nowSql, partSql } from './literals.ts'
+import { behindSql, chooseSql, comparisons, literalSql, nowSql, partSql } from './literals.ts'
 import { numberSql } from './numbers.ts'
-import { isConstant } from './pinned.ts'
-import { eachOf, itemAlias, MEMBERS, ownerIdOf, TARGET } from './quantifier.ts'
+import { entryIn, isConstant } from './pinned.ts'
+import { eachOf, itemAlias, MEMBERS, type OpenList, ownerIdOf, TARGET } from './quantifier.ts'
 import { ReferrersSql } from './referrers.ts'
 import { type RowSource, rowOf } from './row-source.ts'
 
 type TextOperator = 'startsWith' | 'endsWith' | 'contains' | 'matches'
-const operators = { '==': sql`=`, '!=': sql`<>`, '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` }
 
 /** What the SQL of an expression is written from. */
 interface Writing {
@@ -36,12 +35,6 @@ interface Writing {
   readonly ground: Ground
   /** How many aliases there are, those of the rules within included: each speaks of rows that have one outside of it. */
   readonly aliases?: { count: number }
-}
-
-/** The list of the items of a depth; `row` is the alias of a referrer. */
-interface OpenList {
-  readonly list: ListPlace
-  readonly row?: Sql
 }
 
 /** Writes the SQL of one expression. */
@@ -168,13 +161,13 @@ export class SqlWriter {
   #compare({ how, left, right }: Extract<Expression, { op: 'compare' }>, holds: boolean): Sql {
     if (left.op === 'size' && !('op' in left.of) && right.op === 'literal' && right.kind === 'integer') {
       const most = this.#literal(right)
-      return sql`${this.#length(left.of, most)} ${operators[how]} ${most}`
+      return sql`${this.#length(left.of, most)} ${comparisons[how]} ${most}`
     }
     return this.#over(
       left,
       [right],
       holds,
-      (value) => sql`${value} ${operators[how]} ${this.#operand(right)}`,
+      (value) => sql`${value} ${comparisons[how]} ${this.#operand(right)}`,
     )
   }
 
@@ -279,10 +272,9 @@ export class SqlWriter {
       return sql`JOIN ${table} ON ${alias}."id" = ${this.#column(before.alias, before.type, hops[at]?.column ?? '')}`
     })
     const [first, last] = [stops[0], stops.at(-1)]
-    const none = sql``
     return {
-      first: first?.alias ?? none,
-      last: last?.alias ?? none,
+      first: first?.alias ?? sql``,
+      last: last?.alias ?? sql``,
       type: last?.type,
       tables: join(tables, sql` `),
       live: and(live),
@@ -308,16 +300,9 @@ export class SqlWriter {
   }
 
   #member(value: Expression, list: ListPlace, holds: boolean): Sql {
-    const wanted = this.#operand(value)
     const links = linkRowsOf(list)
-    if (holds && links !== undefined && this.#isStored(list) && this.#isSeen(list.place))
-      return this.#over(
-        ownerIdOf(list),
-        [value],
-        holds,
-        (source) =>
-          sql`${source} IN (SELECT l."source" FROM ${this.#ground.table(links.table)} l WHERE l."target" = ${wanted})`,
-      )
+    if (holds && links && this.#isLinked(list)) return this.#linked(value, list, links.table)
+    const wanted = this.#operand(value)
     const depth = MEMBERS + this.#aliases.count++
     const items = this.#items(list, depth)
     const single = typeof list.item === 'object' && 'kind' in list.item ? list.item : undefined
@@ -354,16 +339,31 @@ export class SqlWriter {
     if (referrers !== undefined) return this.#referrers.each(each, referrers, holds)
     const rows = this.#items(list, depth)
     const met = this.write(condition, holds && op === 'exists')
-    return sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${eachOf(op, { rows }, met, holds)} END`
+    const whole = sql`CASE WHEN ${this.#place(list.place)} IS NOT NULL THEN ${eachOf(op, { rows }, met, holds)} END`
+    const wanted = op === 'exists' && holds && this.#isLinked(list) ? entryIn(each) : undefined
+    if (wanted === undefined || list.entries === undefined) return whole
+    return sql`(${this.#linked(wanted, list, list.entries.table)} AND ${whole})`
+  }
+
+  /** Whether its link table tells the viewer who is in it. */
+  #isLinked(list: ListPlace): boolean {
+    return this.#isStored(list) && this.#isSeen(list.place)
+  }
+
+  /** That an Entity is in a list, by the index of its link table. */
+  #linked(value: Expression, list: ListPlace, table: string): Sql {
+    const wanted = this.#operand(value)
+    const found = sql`SELECT l."source" FROM ${this.#ground.table(table)} l WHERE l."target" = ${wanted}`
+    return this.#over(ownerIdOf(list), [value], true, (source) => sql`${source} IN (${found})`)
   }
 
   /** The items of a list, as rows. */
   #items(list: ListPlace, depth: number): Sql {
     this.#lists.set(depth, { list })
     const links = linkRowsOf(list)
-    if (links === undefined || !this.#isStored(list))
-      return this.#dialect.items(this.#place(list.place), itemAlias(depth))
     const alias = itemAlias(depth)
+    if (links === undefined || !this.#isStored(list))
+      return this.#dialect.items(this.#place(list.place), alias)
     return sql`(SELECT * FROM ${this.#ground.table(links.table)} k WHERE k."source" = ${this.write(ownerIdOf(list), false)}) ${alias}`
   }
 

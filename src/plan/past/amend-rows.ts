@@ -81,7 +81,7 @@ export class AmendmentRows {
   #wanted({ column, list }: Edge): { readonly rows: Sql; readonly target: Sql } {
     const value = this.next(column)
     if (list === undefined) return { rows: this.both, target: value }
-    const { rows, target } = this.#dialect.members(value)
+    const { rows, target } = this.#dialect.members(value, list.member)
     return { rows: sql`${this.both} CROSS JOIN ${rows}`, target }
   }
 

@@ -116,7 +116,7 @@ export class AmendSteps {
   #kept(edge: Edge): Sql {
     const { rows, target } = arrowsOf(edge)
     const { column, to, list } = edge
-    const still = this.#dialect.members(sql`v.${id(column)}`)
+    const still = this.#dialect.members(sql`v.${id(column)}`, list?.member ?? '')
     const emptied =
       list === undefined
         ? sql`v.${id(column)} IS NULL`

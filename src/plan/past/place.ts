@@ -56,7 +56,8 @@ export function tablesAtPlace({ entities, edges }: Model, dialect: Dialect): (na
     const edge = edges.find(({ from, path, list }) => list && linkTableOf(from, path).table === name)
     const source = entities.get(edge?.from ?? '')
     if (edge === undefined || source === undefined) throw new Error(`There is no table ${name}.`)
-    const { rows, target, place } = dialect.members(dialect.extract(sql`b."data"`, edge.path, 'json', 0))
+    const former = dialect.extract(sql`b."data"`, edge.path, 'json', 0)
+    const { rows, target, place } = dialect.members(former, edge.list?.member ?? '')
     return sql`(SELECT a."source", a."target", a."place" FROM ${id(name)} a
       WHERE a."source" NOT IN (SELECT l."entity_id" FROM ${LATER} l WHERE l."entity" = ${word(source.name)})
       UNION ALL SELECT b."entity_id", ${target}, ${place} FROM (SELECT b."entity_id", b."data" FROM ${formerRows(source)}) b CROSS JOIN ${rows})`

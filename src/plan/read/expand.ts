@@ -92,11 +92,19 @@ class ExpandReader {
     if (given === undefined || node === undefined) return
     if (node.options !== NO_OPTIONS) note(this.#errors, 'expand', `"${path}" has options more than once`)
     if (given.has('filter')) this.#filters++
-    const isList = fieldAt(last.from, last.path)?.kind !== 'reference'
+    const field = fieldAt(last.from, last.path)
+    const isList = field?.kind !== 'reference' && !(field?.kind === 'links' && field.item !== undefined)
     node.options = this.#options.read(given, { path, type: last.target, isList }, this.#filters, this.#errors)
     const further = given.get('expand')
     if (further !== undefined)
       this.read(further, { type: last.target, depth: place.depth + hops.length, inside })
+  }
+
+  /** A reference inside of what was named, or one with a similar name, as the end of a sentence. */
+  #hintAt(type: EntityType, path: string): string {
+    const paths = this.#expandable.paths(type)
+    const inside = paths.find((one) => one.startsWith(`${path}.`))
+    return inside === undefined ? didYouMean(path, paths) : `; did you mean "${inside}"?`
   }
 
   /** The references along a path. Undefined, with a note, where the path leads nowhere, or is too long. */
@@ -111,8 +119,7 @@ class ExpandReader {
         return note(
           this.#errors,
           'expand',
-          () =>
-            `"${path}" is not a reference of ${at.name}${didYouMean(left.join('.'), this.#expandable.paths(at))}`,
+          () => `"${path}" is not a reference of ${at.name}${this.#hintAt(at, left.join('.'))}`,
         )
       if (depth + hops.length === budget.expandDepth)
         return note(this.#errors, 'expand', `"${path}" is more than ${budget.expandDepth} away`)

@@ -8,6 +8,7 @@ import {
   reversesOf,
   walk,
 } from '../../declare/model.ts'
+import { dottedPath } from '../../declare/values.ts'
 import type { Params } from '../../store/dialect.ts'
 import type { Filter } from '../condition/filter.ts'
 import type { SortKey } from '../condition/query.ts'
@@ -79,7 +80,7 @@ export class Expandable {
 
   /** The type that a path leads to; undefined where it cannot be expanded. */
   target(type: EntityType, path: string): EntityType | undefined {
-    const field = [...walk(this.#viewer.seen(type))].find((one) => one.path === path)
+    const field = [...walk(this.#viewer.seen(type))].find((one) => expandPath(one) === path)
     const target =
       field !== undefined && isPointing(field)
         ? this.#model.entities.get(field.target)
@@ -88,8 +89,9 @@ export class Expandable {
   }
 
   paths(type: EntityType): string[] {
-    return [...walk(this.#viewer.seen(type)), ...this.reverses(type).map(({ name }) => ({ path: name }))]
-      .map(({ path }) => path)
+    return [...walk(this.#viewer.seen(type))]
+      .map(expandPath)
+      .concat(this.reverses(type).map(({ name }) => name))
       .filter((path) => this.target(type, path) !== undefined)
   }
 
@@ -110,6 +112,12 @@ interface ExpansionHop {
   readonly rest: readonly string[]
 }
 
+/** The field that a path expands. */
 export function fieldAt({ fields }: EntityType, path: string): Field | undefined {
-  return [...walk(fields)].find((one) => one.path === path)
+  return [...walk(fields)].find((one) => expandPath(one) === path)
+}
+
+/** What a field is called in `expand`. In a list of objects, the reference of the items is expanded. */
+export function expandPath(field: Field): string {
+  return field.kind === 'links' ? dottedPath(field.path, field.member) : field.path
 }

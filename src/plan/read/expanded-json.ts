@@ -2,7 +2,9 @@ import { budget } from '../../budget.ts'
 import {
   columnOf,
   type EntityType,
+  type LinksField,
   linkTableOf,
+  type ObjectField,
   type PointingField,
   type Reverse,
 } from '../../declare/model.ts'
@@ -101,6 +103,7 @@ export class ExpandedJson {
         if (field?.kind !== 'links')
           return this.#single(reference, this.#render(target, inner, further(reached, 0)))
         const rendered = this.#render(target, inner, further(reached, 1))
+        if (field.item !== undefined) return this.#entries(field, field.item, reference, rendered)
         const links = id(linkTableOf(type.name, path).table)
         const { filter, sort, limit } = rendered.options
         return (filter ?? sort ?? limit) === undefined
@@ -165,6 +168,33 @@ export class ExpandedJson {
     return this.#dialect.nested(
       sql`'[' || coalesce((SELECT string_agg(s.j, ',' ORDER BY s.n) FROM (${seen}) s), '') || ']'`,
     )
+  }
+
+  /** A list of objects, with the Entity in place of the reference of each. */
+  #entries(field: LinksField, item: ObjectField, list: Sql, rendered: Rendered): Sql {
+    const { type: target, options, alias, json, reached } = rendered
+    const dialect = this.#dialect
+    const { entities, bytes: most } = allotted(reached)
+    const { rows, target: member, place } = dialect.members(list, field.member)
+    const { seen: isSeen, bytes } = this.#ask(target, weighed, options.fields)
+    const all = sql`SELECT m."value" AS "item", ${member} AS "target", ${place} AS "place", ${weighed}."id" AS "found",
+      sum(CASE WHEN ${weighed}."id" IS NULL THEN 0 ELSE ${bytes} END) OVER (ORDER BY ${place} ROWS UNBOUNDED PRECEDING) AS "bytes"
+      FROM ${rows} LEFT JOIN ${id(target.name)} ${weighed} ON ${weighed}."id" = ${member} AND ${place} < ${count(entities)} AND ${isSeen}`
+    const plain = dialect.object([['id', dialect.render('reference', sql`q."target"`, 0)]])
+    const reference = sql`CASE WHEN ${alias}."id" IS NOT NULL THEN ${json}
+      WHEN q."found" IS NOT NULL OR q."place" >= ${count(entities)} THEN ${this.#truncated(sql`q."target"`)} ELSE ${plain} END`
+    const entry = dialect.object(
+      item.fields.map(({ name }): [string, Sql] => [
+        name,
+        name === field.member
+          ? dialect.nested(reference)
+          : dialect.render('json', dialect.extract(sql`q."item"`, name, 'json', 0), 0),
+      ]),
+    )
+    const made = sql`SELECT ${entry} AS j, q."place" AS n FROM (${all}) q
+      LEFT JOIN ${id(target.name)} ${alias} ON ${alias}."id" = q."found" AND q."bytes" <= ${count(most)}`
+    const text = sql`'[' || coalesce((SELECT string_agg(s.j, ',' ORDER BY s.n) FROM (${made}) s), '') || ']'`
+    return sql`CASE WHEN ${list} IS NOT NULL THEN ${dialect.nested(text)} END`
   }
 
   /** The members that the viewer sees and that meet the filter, in the order of the sort or of the list. */

@@ -1,4 +1,5 @@
 import type { Edge } from '../../declare/model.ts'
+import { dottedPath } from '../../declare/values.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 
 /** The rows `c` that refer to others by an edge, whether that is a column or a list, and their targets. */
@@ -20,7 +21,9 @@ export function arrowsOf({ from, column, list }: Edge): Arrows {
 
 /** The dot path of a target's id, from the edge and what its `place` has told. */
 export function pathOfTarget({ path, column, list }: Edge, place: string | undefined): string {
-  return list === undefined || place === undefined ? column : `${path}.${place}.id`
+  return list === undefined || place === undefined
+    ? column
+    : `${dottedPath(`${path}.${place}`, list.member)}.id`
 }
 
 /** That a row, called `t`, refers to one of these ids. */

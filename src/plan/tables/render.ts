@@ -1,5 +1,6 @@
 import type { ValueKind } from '../../declare/cel/expression.ts'
 import { columnOf, type EntityType, type Field } from '../../declare/model.ts'
+import { dottedPath } from '../../declare/values.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { id, type Sql, sql } from '../../store/sql.ts'
 import { ownColumns } from './columns.ts'
@@ -75,8 +76,9 @@ function renderField(field: Field, dialect: Dialect, shown: Showing): Sql | unde
     return maybe(at, expanded === undefined ? plain : dialect.nested(sql`coalesce(${expanded}, ${plain})`))
   }
   if (field.kind === 'links') {
-    if (chosen !== undefined && !chosen.has(field.path)) return undefined
-    return shown.expand?.(field.path, at) ?? dialect.render('json', at, 0)
+    const path = dottedPath(field.path, field.member)
+    if (chosen !== undefined && !chosen.has(field.path) && !chosen.has(path)) return undefined
+    return shown.expand?.(path, at) ?? dialect.render('json', at, 0)
   }
   const inner = chosen?.has(field.path) ? { ...shown, chosen: undefined } : shown
   const members = renderFields(field.fields, dialect, inner)

@@ -8,7 +8,7 @@ import {
   type Model,
   walk,
 } from '../../declare/model.ts'
-import { checkOf, defaultOf, isRequired } from '../../declare/values.ts'
+import { checkOf, defaultOf, isRequired, objectSchema } from '../../declare/values.ts'
 import type { MigrationStep } from '../../store/migration/steps.ts'
 import { type Column, type Index, pathOf, type Table, wordsColumn } from '../../store/tables.ts'
 import { bodyColumns } from './columns.ts'
@@ -65,11 +65,16 @@ function columnsOf(type: EntityType): Column[] {
 
 /** The limits are those of the list: what it may hold is what it links to. */
 function linksColumn(field: LinksField): Partial<Column> {
-  const { target, onDelete, min, max } = field
+  const { target, onDelete, min, max, item, member } = field
   return {
     links: target,
+    ...(item !== undefined && { member }),
     ever: [onDelete],
-    limits: { ...(min > 0 && { minItems: min }), ...(max !== undefined && { maxItems: max }) },
+    limits: {
+      ...(min > 0 && { minItems: min }),
+      ...(max !== undefined && { maxItems: max }),
+      ...(item !== undefined && { items: objectSchema(item.fields, 'whole', 'in') }),
+    },
     check: checkOf(field, 'whole'),
   }
 }
@@ -108,7 +113,12 @@ function asideEdges(held: readonly Table[], model: Model): Edge[] {
       const list =
         column.links === undefined
           ? undefined
-          : { links: linkTableOf(name, column.name).table, min: 0, max: undefined }
+          : {
+              links: linkTableOf(name, column.name).table,
+              member: column.member ?? '',
+              min: 0,
+              max: undefined,
+            }
       return [
         {
           from: name,

@@ -1,5 +1,5 @@
 import type { EntityType } from '../../declare/model.ts'
-import { noteReference } from '../../declare/values.ts'
+import { dottedPath, noteReference } from '../../declare/values.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Dialect, Params, Row } from '../../store/dialect.ts'
 import { and, compile, count, id, param, type Sql, type Statement, sql, unionAll } from '../../store/sql.ts'
@@ -36,8 +36,9 @@ export function compileFaults(
     explain(rows, errors) {
       for (const [kind, at, holder] of rows) {
         const field = kind === 'reference' ? references[Number(at)]?.field : undefined
-        const place = field?.kind === 'links' ? `.${holder}` : ''
-        if (field !== undefined) noteReference(errors, field.path + place, 'refers to nothing')
+        const path =
+          field?.kind === 'links' ? dottedPath(`${field.path}.${holder}`, field.member) : field?.path
+        if (path !== undefined) noteReference(errors, path, 'refers to nothing')
         else
           noteTaken(
             errors,
@@ -54,7 +55,7 @@ function deadOf(column: BodyColumn, at: number, { members }: Dialect): Sql {
   const { field } = column
   if (field.kind !== 'links')
     return sql`SELECT 'reference', ${count(at)}, 0 WHERE NOT ${hasLiveTarget(column, { lock: undefined, members })}`
-  const { rows, target, place } = members(boundOf(column))
+  const { rows, target, place } = members(boundOf(column), field.member)
   return sql`SELECT 'reference', ${count(at)}, ${place} FROM ${rows} WHERE ${target} IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM ${id(field.target)} h WHERE h."id" = ${target} AND h."deleted_at" IS NULL)`
 }

@@ -19,7 +19,7 @@ export function hasLiveTarget(column: BodyColumn, { lock, members }: Pick<Dialec
   const value = boundOf(column)
   const stays = lock?.toStay ?? sql``
   if (field.kind === 'links') {
-    const { rows, target } = members(value)
+    const { rows, target } = members(value, field.member)
     const isLiveMember = sql`h."id" IN (SELECT ${target} FROM ${rows})
       AND h."deleted_at" IS NULL`
     return sql`(${lockRows(field.target, isLiveMember, stays)}) = (SELECT count(*) FROM ${rows})`

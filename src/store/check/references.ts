@@ -6,16 +6,16 @@ import { type Checked, type Finding, findRows } from './finding.ts'
 /** Link tables against their lists, in both directions. */
 export async function checkLinkTables(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const { name, links: linked } of table.columns) {
+  for (const { name, links: linked, member = '' } of table.columns) {
     if (linked === undefined) continue
     const links = linkTableOf(table.name, name).table
-    const { rows, target, place } = checked.structure.dialect.members(sql`t.${id(name)}`)
+    const { rows, target, place } = checked.structure.dialect.members(sql`t.${id(name)}`, member)
     const named =
       (what: string) =>
-      ([source, member]: readonly unknown[]): Finding => ({
+      ([source, one]: readonly unknown[]): Finding => ({
         kind: 'link',
         where: `${table.name}/${source}`,
-        what: `${what} ${linked}/${member} (${name})`,
+        what: `${what} ${linked}/${one} (${name})`,
       })
     findings.push(
       ...(await findRows(

@@ -35,7 +35,9 @@ export function conversion(from: Column, to: Column): ((value: unknown) => unkno
 }
 
 /** What a column holds, in words that differ where its values could not be read as before. */
-export function contentOf({ kind, references, links, scale, secret }: Column): string {
+export function contentOf({ kind, references, links, member, scale, secret }: Column): string {
+  if (links !== undefined && member !== undefined)
+    return `lists of objects that refer to ${links} by ${member}`
   if (links !== undefined) return `lists of references to ${links}`
   if (references !== undefined) return `references to ${references}`
   if (secret) return 'secrets'

@@ -6,8 +6,8 @@ import { indexName, type LinkColumn, type Site } from './structure.ts'
 /** Finds the lists that contain a target. */
 const byTarget: Index = { columns: ['target', 'source'], unique: false }
 
-export function linksOf(table: string, column: string): LinkColumn {
-  return { table, column, links: linkTableOf(table, column).table }
+export function linksOf(table: string, { name: column, member = '' }: Column): LinkColumn {
+  return { table, column, links: linkTableOf(table, column).table, member }
 }
 
 /** The link table of a list of references that is new, and empty wherever it is; kept as the lists are from then on. */
@@ -17,7 +17,7 @@ export async function addLinks(
   column: Column,
 ): Promise<void> {
   if (column.links === undefined) return
-  const list = linksOf(table.name, column.name)
+  const list = linksOf(table.name, column)
   const links = id(list.links)
   const type = ddl.type({ name: 'id', kind: 'reference' })
   await session.run(
@@ -36,9 +36,10 @@ export async function fillLinks(
   column: Column,
 ): Promise<void> {
   if (column.links === undefined) return
-  const { rows, target, place } = dialect.members(sql`t.${id(column.name)}`)
+  const { links, member } = linksOf(table.name, column)
+  const { rows, target, place } = dialect.members(sql`t.${id(column.name)}`, member)
   await session.run(
-    sql`INSERT INTO ${id(linksOf(table.name, column.name).links)} ("source", "target", "place")
+    sql`INSERT INTO ${id(links)} ("source", "target", "place")
       SELECT t."id", ${target}, ${place} FROM ${id(table.name)} t CROSS JOIN ${rows}`,
   )
 }
@@ -69,7 +70,7 @@ export async function dropLinks(
   column: Column,
 ): Promise<void> {
   if (column.links === undefined) return
-  const list = linksOf(table.name, column.name)
+  const list = linksOf(table.name, column)
   for (const source of ddl.releaseLinks(list)) await session.run(source)
   await session.run(sql`DROP TABLE ${id(list.links)}`)
 }

@@ -42,7 +42,7 @@ function renameTable(now: readonly Table[], { from, to, unsaid }: Rename, draft:
   if (table === undefined) return after
   draft.do({ kind: 'rename index', table, from: deletionIndex(from), index: ofDeletion })
   renameIndexes(table, draft, (index) => indexName(from, index))
-  for (const { name: column } of table.columns.filter(isList))
+  for (const column of table.columns.filter(isList))
     draft.do({
       kind: 'rename links',
       from: { ...linksOf(from, column), table: to },
@@ -104,12 +104,12 @@ function renameField(table: Table, renamed: Rename, draft: Draft): Table {
   draft.do({ kind: 'rename field', table: table.name, from, to, columns })
   if (unsaid) draft.refuse(path, unsaidText(renamed, 'field'))
   else draft.safe(path, `is the new name of ${from}`)
-  for (const { name } of table.columns.filter(isList))
-    if (fresh(name) !== name)
+  for (const column of table.columns.filter(isList))
+    if (fresh(column.name) !== column.name)
       draft.do({
         kind: 'rename links',
-        from: linksOf(table.name, name),
-        to: linksOf(table.name, fresh(name)),
+        from: linksOf(table.name, column),
+        to: linksOf(table.name, { ...column, name: fresh(column.name) }),
       })
   const after = withFieldRenamed(table, { from, to }, fresh)
   renameIndexes(after, draft, (_, at) => indexName(table.name, table.indexes[at] ?? ofDeletion))

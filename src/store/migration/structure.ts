@@ -56,6 +56,8 @@ export interface LinkColumn {
   readonly table: string
   readonly column: string
   readonly links: string
+  /** The name of the reference in an item; empty if items are references. */
+  readonly member: string
 }
 
 /** The structure of a database, and how to change it. */

@@ -50,8 +50,8 @@ export function ddlOf({ bytewise }: { readonly bytewise: boolean }): Ddl {
     dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
     withReferences: sql` CASCADE`,
     // What stays in the list stays in its table: a row that is made anew is held against both foreign keys again.
-    keepLinks({ table, column, links }) {
-      const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`)
+    keepLinks({ table, column, links, member }) {
+      const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`, member)
       const [before, after] = [sql`OLD.${id(column)}::text`, sql`NEW.${id(column)}::text`]
       return [
         sql`CREATE FUNCTION ${id(links)}() RETURNS trigger LANGUAGE plpgsql AS $keep$ BEGIN

@@ -159,9 +159,9 @@ export const dialect: Dialect = {
       ([value = text]) =>
         sql`CASE WHEN char_length(${value}) <= ${count(budget.matchedCharacters)} THEN ${value} COLLATE "C" ~ ${pattern} END`,
     ),
-  members: (list) => ({
+  members: (list, member) => ({
     rows: sql`json_array_elements(${list}) WITH ORDINALITY AS m("value", "at")`,
-    target: sql`(m."value" ->> 'id')::bigint`,
+    target: sql`(m."value" #>> ${jsonPath(member === '' ? 'id' : `${member}.id`)})::bigint`,
     place: sql`(m."at" - 1)`,
   }),
   listOf: (rows, order) =>

@@ -128,9 +128,9 @@ export const dialect: Dialect = {
   forEachRow: sql``,
   isListed: (value, name) => sql`${value} IN (SELECT r.value FROM json_each(${param(name, 'rows')}) r)`,
   matches: (text, pattern) => sql`takeback_matches(${text}, ${pattern})`,
-  members: (list) => ({
+  members: (list, member) => ({
     rows: sql`json_each(${list}) m`,
-    target: sql`json_extract(m.value, '$.id')`,
+    target: sql`json_extract(m.value, ${jsonPath(member === '' ? 'id' : `${member}.id`)})`,
     place: sql`m.key`,
   }),
   listOf: (rows, order) =>

@@ -136,8 +136,8 @@ const ddl: Ddl = {
 
   dropColumn: (table, { name }) => [sql`ALTER TABLE ${id(table.name)} DROP COLUMN ${id(name)}`],
   withReferences: sql``,
-  keepLinks({ table, column, links }) {
-    const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`)
+  keepLinks({ table, column, links, member }) {
+    const { rows, target, place } = dialect.members(sql`NEW.${id(column)}`, member)
     const put = sql`INSERT INTO ${id(links)} ("source", "target", "place") SELECT NEW."id", ${target}, ${place} FROM ${rows};`
     return [
       sql`CREATE TRIGGER ${id(`${links}:insert`)} AFTER INSERT ON ${id(table)} WHEN NEW.${id(column)} IS NOT NULL BEGIN ${put} END`,

@@ -76,7 +76,7 @@ export function conditionOf(
   return condition
 }
 
-function usesNow(expression: Expression): boolean {
+export function usesNow(expression: Expression): boolean {
   return expression.op === 'now' || operandsOf(expression).some(usesNow)
 }
 

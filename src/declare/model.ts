@@ -1,3 +1,4 @@
+import type { Expression } from './cel/expression.ts'
 import type { Computed, NamedRule } from './cel/scope.ts'
 import type { HookName, ReactionKind } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
@@ -243,6 +244,8 @@ export interface Webhook {
   readonly secrets: readonly string[]
   /** By type, the kinds of changes that it is told of. */
   readonly kinds: ReadonlyMap<string, ReadonlySet<string>>
+  /** Of its only type: the condition that an Entity meets after the change. */
+  readonly filter: Expression | undefined
   /** Whether its host was allowed by name: it may be private. */
   readonly allowed: boolean
 }

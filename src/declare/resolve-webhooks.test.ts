@@ -5,7 +5,10 @@ import { resolve } from './resolve.ts'
 
 const SECRET = `whsec_${btoa('0123456789abcdef01234567')}`
 const right = { to: 'https://erp.example.com/in', secret: SECRET, on: ['orders.*'] }
-const entities = { orders: entity({ fields: { title: text() } }), invoices: entity({ fields: {} }) }
+const entities = {
+  orders: entity({ fields: { title: text({ fold: true }) } }),
+  invoices: entity({ fields: {} }),
+}
 
 function modelOf(webhooks: unknown) {
   return resolve({ ...app({ entities }), webhooks } as AppDeclaration)
@@ -48,6 +51,17 @@ const mistakes: readonly (readonly [declared: unknown, said: string])[] = [
     'is not on the public internet',
   ],
   [{ erp: { ...right, allow: 'localhost' } }, 'webhooks.erp.allow: must be a list of hosts'],
+  [{ erp: { ...right, to: 'https://u:%@erp.example.com' } }, 'has a user or a password that is not encoded'],
+  [{ erp: { ...right, filter: 1 } }, 'webhooks.erp.filter: must be a condition in CEL'],
+  [{ erp: { ...right, filter: 'titel == "x"' } }, 'did you mean "title"?'],
+  [{ erp: { ...right, filter: 'title == me.id' } }, 'uses me, but a webhook is nobody'],
+  [{ erp: { ...right, filter: 'created_at < now' } }, 'uses now, but a retry comes later'],
+  [{ erp: { ...right, filter: 'fold(title) == "x"' } }, 'uses fold(), but the journal'],
+  [{ erp: { ...right, filter: 'true' } }, 'does not depend on the Entity'],
+  [
+    { erp: { ...right, filter: 'title == "x"', on: ['orders.*', 'invoices.*'] } },
+    'webhooks.erp.filter: is for events of one type',
+  ],
   [{ erp: { ...right, secret: 'short' } }, 'webhooks.erp.secret: must be whsec_ and 24 to 64 bytes'],
   [{ erp: { ...right, secret: `whsec_${btoa('x'.repeat(23))}` } }, 'webhooks.erp.secret: must be'],
   [{ erp: { ...right, secret: [SECRET, `whsec_${btoa('x'.repeat(65))}`] } }, 'webhooks.erp.secret: must be'],

@@ -1,15 +1,22 @@
 import { isIP } from 'node:net'
+import { budget } from '../budget.ts'
+import { understand } from './cel/check.ts'
+import { asksFolded, type Expression } from './cel/expression.ts'
+import { settled } from './cel/fold.ts'
+import { Mistake, parseCel, startingNames } from './cel/parse.ts'
+import { usesNow } from './checks.ts'
 import { didYouMean } from './closest.ts'
-import type { Model, Webhook } from './model.ts'
+import type { EntityType, Model, Webhook } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isPublicAddress } from './public-address.ts'
 import { isRecord } from './record.ts'
+import { allFields, membersOf } from './scope.ts'
 import { webhookKinds } from './webhooks.ts'
 
 type EntityTypes = Model['entities']
 
 const NAME = /^[a-z][a-z0-9_-]{0,62}$/
-const OPTIONS = ['to', 'secret', 'on', 'allow']
+const OPTIONS = ['to', 'secret', 'on', 'filter', 'allow']
 const EXAMPLE =
   "must be webhooks by name, such as { erp: { to: env('ERP_URL'), secret: env('ERP_SECRET'), on: ['orders.*'] } }"
 
@@ -46,12 +53,54 @@ function resolveWebhook(
         `is not an option${didYouMean(option, OPTIONS)}; the options are ${OPTIONS.join(', ')}`,
       ])
   const allow = resolveAllowed(declared.allow, path, problems)
+  const kinds = resolveEvents(declared.on, entities, path, problems)
   return Object.freeze({
     name,
     ...resolveTarget(declared.to, allow, path, problems),
     secrets: resolveSecrets(declared.secret, path, problems),
-    kinds: resolveEvents(declared.on, entities, path, problems),
+    kinds,
+    filter: resolveFilter(declared.filter, { kinds, entities, path: `${path}.filter` }, problems),
   })
+}
+
+interface FilterPlace {
+  readonly kinds: Webhook['kinds']
+  readonly entities: EntityTypes
+  readonly path: string
+}
+
+function resolveFilter(
+  declared: unknown,
+  { kinds, entities, path }: FilterPlace,
+  problems: Problems,
+): Expression | undefined {
+  if (declared === undefined) return undefined
+  const types = [...kinds.keys()].flatMap((name) => entities.get(name) ?? [])
+  const [type] = types
+  if (typeof declared !== 'string')
+    problems.push([path, `must be a condition in CEL, such as 'status == "paid"'`])
+  else if (types.length > 1) problems.push([path, 'is for events of one type; declare a webhook for each'])
+  else if (type !== undefined)
+    try {
+      return filterOf(declared, type, entities)
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error
+      problems.push([path, `${error.message}, in ${JSON.stringify(declared)}`])
+    }
+  return undefined
+}
+
+/** A retry must find the same: so it knows no `me`, no `now` and no referrers. */
+function filterOf(text: string, type: EntityType, entities: EntityTypes): Expression {
+  if (startingNames(parseCel(text)).has('me')) throw new Mistake('uses me, but a webhook is nobody')
+  const own = ['id', 'version', 'created_at', 'updated_at'] as const
+  const self = membersOf(type, entities, allFields, { own, referrers: false })
+  const condition = settled(understand(text, { self, me: null, anybody: [] }, budget.ruleItems))
+  if (usesNow(condition))
+    throw new Mistake('uses now, but a retry comes later; compare with created_at or updated_at')
+  if (asksFolded(condition)) throw new Mistake('uses fold(), but the journal has no folded texts')
+  if (condition.op === 'constant') throw new Mistake('does not depend on the Entity')
+  return condition
 }
 
 /** `host` or `host:port`. */
@@ -76,6 +125,8 @@ function resolveTarget(
     problems.push([`${path}.to`, 'must be a URL, such as https://erp.example.com/takeback'])
     return { to: '', allowed: false }
   }
+  if (!isEncoded(url.username) || !isEncoded(url.password))
+    problems.push([`${path}.to`, 'has a user or a password that is not encoded: write % as %25'])
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const allowed = allow.includes(url.hostname) || allow.includes(`${url.hostname}:${port}`)
   const advice = `allow: ['${url.hostname}:${port}']`
@@ -84,6 +135,15 @@ function resolveTarget(
   else if (!allowed && url.protocol === 'http:')
     problems.push([`${path}.to`, `must begin with https://; for a network that you trust, say ${advice}`])
   return { to: url.href, allowed }
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** What is private without asking anybody; other names are looked up when something is sent. */

@@ -9,6 +9,8 @@ export interface WebhookDeclaration<Event extends string = string> {
   readonly secret: string | readonly string[]
   /** What it is told of: `'orders.create'`, `'orders.*'`. */
   readonly on: readonly Event[]
+  /** A condition in CEL: it is told of the Entities that meet it. For events of one type only. */
+  readonly filter?: string
   /** Hosts that may be private or use http: `'localhost:9000'`, `'erp.internal'`. */
   readonly allow?: readonly string[]
 }

@@ -97,12 +97,13 @@ export class Follower {
 
   /** Reads one page; returns whether to go on at once. */
   async #move(): Promise<boolean> {
-    const { feed, cursors, work } = this.#following
+    const { feed, cursors, waker, work } = this.#following
     const { name, queue = name, entities, tasksOf, unbounded = false } = this.#options
     this.#place ??= await this.#known()
     const { stored, read, since } = this.#place
     try {
       const page = await feed.after(read, { limit: OPERATIONS, entities })
+      if (page.pending) waker.again()
       if (page.next === read) return false
       const tasks = (await Promise.all(page.operations.map(tasksOf))).flat()
       const isIdle = tasks.length === 0

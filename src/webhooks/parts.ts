@@ -1,50 +1,20 @@
 import { budget } from '../budget.ts'
-import type { Webhook } from '../declare/model.ts'
-import type { Feed, FeedChange, ReadOperation } from '../journal/feed.ts'
-import type { UpcasterOf } from '../journal/upcast.ts'
+import type { FeedChange, ReadOperation } from '../journal/feed.ts'
+import type { WebhookSelection } from './selection.ts'
 import type { Message } from './signature.ts'
-
-/** Reads an operation as a webhook is told of it. */
-export interface OperationReading {
-  readonly feed: Feed
-  readonly upcasterOf: UpcasterOf
-}
-
-/** The pages of an operation's changes that a webhook is told of. */
-export async function* selectedChanges(
-  feed: Feed,
-  { kinds }: Webhook,
-  operation: ReadOperation,
-): AsyncGenerator<FeedChange[]> {
-  const entities = [...kinds.keys()]
-  for (let { changes, rest } = operation; ; ) {
-    yield changes.filter(({ entity, kind }) => kinds.get(entity)?.has(kind))
-    if (rest === null) return
-    const next = await feed.changes(operation.id, rest, entities)
-    changes = next.changes
-    rest = next.rest
-  }
-}
-
-/** Whether a webhook is told of anything in it. */
-export async function isSelected(feed: Feed, webhook: Webhook, operation: ReadOperation): Promise<boolean> {
-  for await (const changes of selectedChanges(feed, webhook, operation)) if (changes.length > 0) return true
-  return false
-}
 
 /**
  * An operation as it is sent: one message with its id, or several if it is too large for one. Nothing if there is nothing
  * to tell.
  */
 export async function* messagesOf(
-  { feed, upcasterOf }: OperationReading,
-  webhook: Webhook,
+  selection: WebhookSelection,
   operation: ReadOperation,
 ): AsyncGenerator<Message> {
   let [part, texts, bytes] = [1, [] as string[], 0]
-  for await (const changes of selectedChanges(feed, webhook, operation))
+  for await (const changes of selection.of(operation))
     for (const change of changes) {
-      const text = textOf(change, upcasterOf)
+      const text = textOf(change)
       const size = Buffer.byteLength(text)
       // Only now it is known that there is another part.
       if (texts.length > 0 && bytes + size > budget.webhookBytes) {
@@ -72,16 +42,8 @@ function messageOf({ id, at, actor }: ReadOperation, texts: readonly string[], p
   }
 }
 
-/** In today's form, as history shows it. */
-function textOf({ entity, id, version, kind, data, before }: FeedChange, upcasterOf: UpcasterOf): string {
-  const upcaster = upcasterOf(entity)
-  const state = (text: string) => upcaster.upcast(JSON.parse(text))
-  return JSON.stringify({
-    entity,
-    id,
-    version,
-    kind,
-    data: data === null ? null : state(data),
-    ...(before !== null && { before: state(before) }),
-  })
+/** The states are JSON already. */
+function textOf({ entity, id, version, kind, data, before }: FeedChange): string {
+  const head = JSON.stringify({ entity, id, version, kind })
+  return `${head.slice(0, -1)},"data":${data}${before === null ? '' : `,"before":${before}`}}`
 }

@@ -43,6 +43,7 @@ describe('a request to a webhook', () => {
     to,
     secrets: [btoa('0123456789abcdef01234567')],
     kinds: new Map(),
+    filter: undefined,
     allowed,
   })
   const sendTo = (to: string, network: Network, allowed = true) =>

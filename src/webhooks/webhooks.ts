@@ -3,7 +3,8 @@ import { Follower, type Following } from '../live/follower.ts'
 import { Hopeless } from '../work/job.ts'
 import { type Queue, type TaskJob, taskParams } from '../work/queues.ts'
 import { Deliveries, type DeliveryState } from './deliveries.ts'
-import { isSelected, messagesOf, type OperationReading } from './parts.ts'
+import { messagesOf } from './parts.ts'
+import { type OperationReading, WebhookSelection } from './selection.ts'
 import { send } from './send.ts'
 
 /** The answer of a server that wants no more of this. */
@@ -29,12 +30,14 @@ interface Parts extends Following, OperationReading {}
  */
 export class Webhooks {
   readonly #parts: Parts
-  readonly #webhooks: ReadonlyMap<string, Webhook>
+  readonly #webhooks: ReadonlyMap<string, SelectingWebhook>
   readonly #deliveries: Deliveries
 
   constructor(webhooks: readonly Webhook[], parts: Parts) {
     this.#parts = parts
-    this.#webhooks = new Map(webhooks.map((one) => [one.name, one]))
+    this.#webhooks = new Map(
+      webhooks.map((one) => [one.name, { ...one, selection: new WebhookSelection(one, parts) }]),
+    )
     this.#deliveries = new Deliveries(parts.store)
   }
 
@@ -47,9 +50,9 @@ export class Webhooks {
       (webhook) =>
         new Follower(this.#parts, {
           name: queueOf(webhook.name),
-          entities: [...webhook.kinds.keys()],
+          entities: webhook.selection.entities,
           tasksOf: async (operation) =>
-            (await isSelected(this.#parts.feed, webhook, operation)) ? [taskOf(webhook, operation.id)] : [],
+            (await webhook.selection.isAny(operation)) ? [taskOf(webhook, operation.id)] : [],
         }),
     )
   }
@@ -62,12 +65,12 @@ export class Webhooks {
     }))
   }
 
-  async #deliver(webhook: Webhook, job: TaskJob): Promise<void> {
+  async #deliver(webhook: SelectingWebhook, job: TaskJob): Promise<void> {
     const { operation: id } = job.payload as Payload
-    const operation = await this.#parts.feed.operation(id, [...webhook.kinds.keys()])
+    const operation = await this.#parts.feed.operation(id, webhook.selection.entities)
     // Retention has erased it meanwhile.
     if (operation === undefined) return
-    for await (const message of messagesOf(this.#parts, webhook, operation)) {
+    for await (const message of messagesOf(webhook.selection, operation)) {
       const delivery = await send(webhook, message, job.signal)
       const { status, error } = delivery
       const about = { webhook: webhook.name, operation: message.id, attempt: job.attempt }
@@ -81,10 +84,10 @@ export class Webhooks {
   async resend(name: string, operation: string): Promise<string | undefined> {
     const { feed, store, work } = this.#parts
     const webhook = this.#webhooks.get(name)
-    const found =
-      webhook && (await feed.operation(operation.replace(/\.\d+$/, ''), [...webhook.kinds.keys()]))
-    if (webhook === undefined || found === undefined || !(await isSelected(feed, webhook, found)))
-      return undefined
+    if (webhook === undefined) return undefined
+    // The id of a part names its operation, too.
+    const found = await feed.operation(operation.replace(/\.\d+$/, ''), webhook.selection.entities)
+    if (found === undefined || !(await webhook.selection.isAny(found))) return undefined
     const task = taskOf(webhook, found.id)
     if ((await work.retryAside(task.queue, task.payload)) === 0)
       await store.write([work.enqueue], taskParams([task]))
@@ -113,6 +116,10 @@ export class Webhooks {
     })
     return Object.fromEntries(await Promise.all(states))
   }
+}
+
+interface SelectingWebhook extends Webhook {
+  readonly selection: WebhookSelection
 }
 
 interface Payload {

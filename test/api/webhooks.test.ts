@@ -178,6 +178,51 @@ onEveryStoreByHand('webhooks', (store) => {
     expect(other.told[0]?.authorization).toBe(`Basic ${btoa('u:p@')}`)
   })
 
+  test('a filter selects Entities by their values after the change, and also through references', async () => {
+    const from = erp.told.length
+    const shared = { secret: SECRET, allow: [other.host] }
+    const paid = { on: ['orders.*'], filter: 'total > 10 && margin == null' }
+    const billed = { on: ['invoices.*'], filter: 'order.title == "filtered"' }
+    await server.restart(
+      declared({
+        ...webhooks,
+        paid: { ...shared, ...paid, to: `http://${other.host}/paid` },
+        billed: { ...shared, ...billed, to: `http://${other.host}/billed` },
+      }),
+    )
+    const toldOf = (path: string) => other.told.filter((one) => one.path === path)
+    const order = await server.expect(201, 'POST', '/api/orders/', { title: 'filtered', total: 5 })
+    const path = `/api/orders/${order.id}/`
+    await server.expect(200, 'PATCH', path, { total: 11 })
+    await server.expect(200, 'PATCH', path, { margin: 1 })
+    await server.expect(200, 'PATCH', path, { margin: null })
+    await server.expect(200, 'POST', '/api/batch/', [
+      { method: 'POST', path: '/api/orders/', body: { title: 'a', total: 99 } },
+      { method: 'POST', path: '/api/orders/', body: { title: 'b', total: 1 } },
+      { method: 'POST', path: '/api/invoices/', body: { order: { id: order.id } } },
+      { method: 'POST', path: '/api/invoices/', body: { order: { id: 1 } } },
+    ])
+    await eventually(() => toldOf('/paid').length === 3 && toldOf('/billed').length === 1)
+    await server.expect(200, 'DELETE', path)
+    await eventually(() => toldOf('/paid').length === 4)
+    await server.expect(204, 'DELETE', `${path}?purge=1`)
+    await eventually(() => toldOf('/paid').length === 5)
+    const seen = toldOf('/paid').map(({ body }) => body.changes)
+    expect(seen.map((changes) => changes.map((one: any) => `${one.kind} ${one.data?.total}`))).toEqual([
+      ['update 11'],
+      ['update 11'],
+      ['create 99'],
+      ['delete 11'],
+      ['purge undefined'],
+    ])
+    const [bill] = toldOf('/billed')
+    expect(bill?.body.changes.map((one: any) => [one.kind, one.data.order.id])).toEqual([
+      ['create', order.id],
+    ])
+    await delivered(from + 7)
+    await server.restart(declaration)
+  })
+
   test('instances share the work: each operation comes in order, and once', async () => {
     const from = erp.told.length
     const second = new TestServer('', declaration, {}, await server.database())

@@ -18,12 +18,21 @@ export const laterChanges: Sql = sql`WITH ${LATER} AS MATERIALIZED (SELECT j."en
   GROUP BY j."entity", j."entity_id")`
 
 /** The Entities of a type, from their JSON: each of its columns that is not secret, from rows `r` with `data`. */
-export function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
+function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
   return join(
     columnsOf(type).map(
       ({ name, kind, scale }) => sql`${dialect.extract(data, name, kind, scale)} AS ${id(name)}`,
     ),
   )
+}
+
+/** The Entities of `$rows`: lists of a number and the JSON of a version. */
+export function journalStates(type: EntityType, dialect: Dialect): Sql {
+  const rows = dialect.rows('$rows', [
+    { name: 'number', kind: 'integer' },
+    { name: 'data', kind: 'text' },
+  ])
+  return sql`(SELECT r."number", ${columnsFrom(type, sql`r."data"`, dialect)} FROM ${rows} r)`
 }
 
 function columnsOf(type: EntityType) {

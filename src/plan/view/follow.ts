@@ -1,5 +1,5 @@
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
-import { type EntityType, walk } from '../../declare/model.ts'
+import { walk } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
 import { and, compile, id, param, type Sql, type Statement, sql } from '../../store/sql.ts'
@@ -8,7 +8,7 @@ import { Dependencies, type Dependency } from '../condition/dependencies.ts'
 import type { Filter } from '../condition/filter.ts'
 import { type Ground, today } from '../condition/ground.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
-import { columnsFrom, laterChanges, tablesAtPlace } from '../past/place.ts'
+import { journalStates, laterChanges, tablesAtPlace } from '../past/place.ts'
 import { renderEntity } from '../tables/render.ts'
 import { RuleSql } from './rule-sql.ts'
 import type { Viewing } from './viewing.ts'
@@ -73,7 +73,7 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
     )
   const dependents = new Map<Dependency, Statement>()
   return {
-    seen: statement(rowsOf(type, dialect), sql`t."number"`),
+    seen: statement(journalStates(type, dialect), sql`t."number"`),
     dependents(dependency) {
       const known = dependents.get(dependency)
       if (known !== undefined) return known
@@ -113,15 +113,6 @@ function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | u
   history.add(viewer.may(type, 'history'), type)
   depends.usesMe ||= history.usesMe
   return depends
-}
-
-/** The rows of `$rows`. */
-function rowsOf(type: EntityType, dialect: Dialect): Sql {
-  const rows = dialect.rows('$rows', [
-    { name: 'number', kind: 'integer' },
-    { name: 'data', kind: 'text' },
-  ])
-  return sql`(SELECT r."number", ${columnsFrom(type, sql`r."data"`, dialect)} FROM ${rows} r)`
 }
 
 /** What callers see of rows. */

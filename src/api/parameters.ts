@@ -160,6 +160,11 @@ export const shared = {
     '`dependents` also deletes Entities that refer to a deleted one, or clears their references. `targets` also restores deleted Entities that a restored one refers to. Use a comma for both.',
     { type: 'string', enum: ['targets', 'dependents', 'targets,dependents', 'dependents,targets'] },
   ),
+  with_effects: query(
+    'with_effects',
+    '`1` also takes back what the operation has set off: what reactions wrote because of it, and what that set off in its turn. Only for admins.',
+    flag,
+  ),
   with_targets: query(
     'with',
     '`targets`, with `restore=1`: also restores deleted Entities that this one refers to.',

@@ -77,13 +77,14 @@ const all = (properties: Record<string, JsonSchema>) => closedObject(properties,
 const asked: Record<string, JsonSchema> = {
   dry_run: { type: 'boolean', description: 'Shows what would change, and writes nothing.' },
   skip_conflicts: { type: 'boolean', description: 'Skips conflicts and takes back the rest.' },
+  with_effects: { type: 'boolean', description: 'Also takes back what was set off. Only for admins.' },
   with: { type: 'string', description: '`dependents`, `targets`, or both, separated by a comma.' },
   plan: { type: 'string', description: 'The `plan` of a preview. Does exactly that, or nothing.' },
   cursor: { type: 'string', description: 'The next page of a preview.' },
 }
 
-/** Without `skip_conflicts`: there is only one change to take back. */
-const { skip_conflicts: _, ...askedOfOne } = asked
+/** Without `skip_conflicts` and `with_effects`: there is only one change to take back. */
+const { skip_conflicts: _, with_effects: __, ...askedOfOne } = asked
 
 /** Of a history. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
@@ -152,6 +153,16 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
         type: 'object',
         additionalProperties: { type: 'array', items: text },
         description: 'What was skipped, and why.',
+      },
+      effects: {
+        type: 'array',
+        items: all({
+          operation: text,
+          at: time,
+          actor: { type: ['string', 'null'] },
+          changes: { type: 'integer', minimum: 1 },
+        }),
+        description: 'Only for admins: the operations that were set off. At most 100, the newest first.',
       },
       ...planned,
     },

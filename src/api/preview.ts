@@ -7,6 +7,7 @@ import type { Knowledge } from '../plan/view/known.ts'
 import { type Actor, actorName } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Context, KeptAnswer } from './context.ts'
+import type { SetOff } from './effects.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { operationById } from './operations.ts'
 import type { TakenBack } from './take-back.ts'
@@ -69,7 +70,17 @@ export function* plannedAnswer(
 export function undoAnswer(
   context: Context,
   actor: Actor,
-  { taken, undone, ...asked }: PreviewRequest & { taken: TakenBack; undone: readonly string[] },
+  {
+    taken,
+    undone,
+    effects = [],
+    ...asked
+  }: PreviewRequest & {
+    taken: TakenBack
+    undone: readonly string[]
+    /** What the operations have set off. */
+    effects?: readonly SetOff[]
+  },
 ): Act<KeptAnswer> {
   const { operation, skipped } = taken
   return plannedAnswer(context, actor, {
@@ -81,6 +92,7 @@ export function undoAnswer(
       total,
       changes: changes.map((one) => withMore(one, taken)),
       skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
+      ...(effects.length > 0 && { effects: effects.slice(0, budget.namedChanges) }),
     }),
   })
 }

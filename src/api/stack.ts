@@ -46,7 +46,7 @@ interface VersionStep extends StackChange {
 }
 
 /** Without `skip_conflicts`: there is only one change. */
-const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts')
+const ASKED_OF_ONE = ASKED.filter((name) => name !== 'skip_conflicts' && name !== 'with_effects')
 
 interface Asking {
   readonly way: StackWay

@@ -6,6 +6,7 @@ import { type Actor, actorName, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
 import { OPERATIONS, refTo, type Success } from './description.ts'
+import { effectsOf, withEffects } from './effects.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { performOnce, type Repeatable, transactOnce } from './once.ts'
 import { filterParams, isVisible, operationById, parseFilter, visibleTo } from './operations.ts'
@@ -19,6 +20,8 @@ import { takeBack, type Wanted, type With } from './take-back.ts'
 /** The parameters of an undo, from the query or the body. */
 export interface UndoRequest extends PreviewRequest {
   readonly skipConflicts: boolean
+  /** Whether to take back as well what the operations have set off. */
+  readonly withEffects: boolean
   readonly with: ReadonlySet<With>
 }
 
@@ -59,13 +62,15 @@ function runUndo(
   const { actor } = request.caller
   const { dryRun, plan, offset } = asked
   const make = function* (): Act<KeptAnswer> {
-    const { operations, foreign } = yield* which()
+    const { operations: named, foreign } = yield* which()
+    const effects = yield* effectsOf(context, actor, named)
+    const operations = asked.withEffects ? withEffects(actor, named, effects) : named
     const wanted = { operations, foreign, skipConflicts: asked.skipConflicts, with: asked.with }
     const taken = yield* asPlanned(plan, takeBack(context, actor, wanted))
-    return yield* undoAnswer(context, actor, { taken, undone: operations, dryRun, plan, offset })
+    return yield* undoAnswer(context, actor, { taken, undone: operations, effects, dryRun, plan, offset })
   }
   if (dryRun) return rehearse(context.store, make)
-  const whole = plan !== undefined || asked.with.size > 0
+  const whole = plan !== undefined || asked.with.size > 0 || asked.withEffects
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
 }
 
@@ -92,7 +97,7 @@ function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   return true
 }
 
-const SWITCHES = ['dry_run', 'skip_conflicts'] as const
+const SWITCHES = ['dry_run', 'skip_conflicts', 'with_effects'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
 /** The query of an undo. */
@@ -123,6 +128,7 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
   const asked = {
     dryRun: flag('dry_run'),
     skipConflicts: flag('skip_conflicts'),
+    withEffects: flag('with_effects'),
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
     ...previewPlace(text('plan'), text('cursor'), errors),
   }
@@ -189,7 +195,15 @@ const codes = [
   'plan_changed',
   'disk_full',
 ] as const
-const parameters = ['dry_run', 'skip_conflicts', 'with', 'plan', 'cursor', ...writing] as const
+const parameters = [
+  'dry_run',
+  'skip_conflicts',
+  'with',
+  'with_effects',
+  'plan',
+  'cursor',
+  ...writing,
+] as const
 
 export const undoOperation = serverEndpoint({
   name: 'undoOperation',

@@ -135,8 +135,12 @@ class OperationCalls {
     this.#acting = acting
   }
 
-  async undo(id: string, { dryRun, skipConflicts }: UndoOptions = {}): Promise<unknown> {
-    const query = withQuery({ dry_run: dryRun, skip_conflicts: skipConflicts })
+  async undo(id: string, { dryRun, skipConflicts, withEffects }: UndoOptions = {}): Promise<unknown> {
+    const query = withQuery({
+      dry_run: dryRun,
+      skip_conflicts: skipConflicts,
+      with_effects: withEffects,
+    })
     return (await callServer(this.#context, this.#acting, undoOperation, () => ({ id, ...query }))).value
   }
 }

@@ -97,6 +97,8 @@ export interface UndoOptions {
   readonly dryRun?: boolean
   /** Takes back the rest where something stands in the way. */
   readonly skipConflicts?: boolean
+  /** Also takes back what the operation has set off. */
+  readonly withEffects?: boolean
 }
 
 /** What an undo changed, or would change. */
@@ -106,6 +108,8 @@ export interface UndoResult {
   total: number
   changes: { entity: string; id: number; kind: string; changed: Record<string, unknown> }[]
   skipped: Record<string, string[]>
+  /** What the operation has set off. */
+  effects?: { operation: string; at: string; actor: string | null; changes: number }[]
 }
 
 export interface OperationsApi {

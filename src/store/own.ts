@@ -86,6 +86,8 @@ export const ownTables: readonly OwnTable[] = [
       { name: 'at', columns: ['at', 'operation', 'actor', 'actor_id', 'entity'], since: 3 },
       // Of the few that somebody else has done in the name of a user: all others cost nothing here.
       { name: 'via', columns: ['via', 'at', 'operation'], with: 'via', since: 4 },
+      // Of the few that another operation has set off.
+      { name: 'cause', columns: ['cause', 'operation'], with: 'cause', since: 5 },
     ],
   },
   {

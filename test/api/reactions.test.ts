@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Api } from '../../src/declare/api-types.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
-import { app, choice, entity, integer, ref, text } from '../../src/takeback.ts'
+import { app, choice, entity, integer, ref, signedIn, text } from '../../src/takeback.ts'
 import { eventually, onEveryStore, operationOf } from '../harness.ts'
 
 /** What reactions were given, in order. */
@@ -30,7 +30,11 @@ const declaration = app({
   admins: 'admins',
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
-    orders: entity({ fields: { status: choice(['open', 'paid'], { default: 'open' }), total: integer() } }),
+    users: entity({ login: { userType: 'user' }, fields: {} }),
+    orders: entity({
+      fields: { status: choice(['open', 'paid'], { default: 'open' }), total: integer() },
+      access: { create: signedIn, read: signedIn, update: signedIn },
+    }),
     invoices: entity({ fields: { order: ref('orders', { onDelete: 'cascade' }), total: integer() } }),
     notes: entity({ fields: { title: text() } }),
     loops: entity({ fields: { count: integer() } }),
@@ -77,6 +81,51 @@ onEveryStore('reactions', declaration, (server) => {
     })
   })
 
+  test('undo shows what an operation set off, and takes it back if asked to', async () => {
+    const id = await order({ total: 7 })
+    const operation = operationOf(
+      await server.call('PATCH', `/api/orders/${id}/`, { body: { status: 'paid' } }),
+    )
+    const invoices = async () =>
+      (await server.expect(200, 'GET', `/api/invoices/?order.id=${id}`)).data.length
+    await eventually(async () => (await invoices()) === 1)
+    const undo = `/api/operations/${operation}/undo/`
+    const preview = await server.expect(200, 'POST', `${undo}?dry_run=1`)
+    expect(preview).toMatchObject({
+      undone: 1,
+      total: 1,
+      effects: [{ actor: 'reactions/orders.update', changes: 1 }],
+    })
+    const whole = await server.expect(200, 'POST', undo, { dry_run: true, with_effects: true })
+    expect(whole).toMatchObject({ undone: 2, total: 2 })
+    expect(whole.plan).not.toBe(preview.plan)
+    const done = await server.expect(200, 'POST', `${undo}?with_effects=1&plan=${whole.plan}`)
+    expect(done.changes.map(({ entity, kind }: any) => [entity, kind])).toEqual([
+      ['invoices', 'delete'],
+      ['orders', 'update'],
+    ])
+    expect(await server.expect(200, 'GET', `/api/orders/${id}/`)).toMatchObject({ status: 'open' })
+    expect(await invoices()).toBe(0)
+    // The whole can be undone as one.
+    await server.expect(200, 'POST', `/api/operations/${done.operation}/undo/`)
+    expect(await invoices()).toBeGreaterThan(0)
+  })
+
+  test('others neither see nor take back what their operations set off', async () => {
+    const { token } = await server.user('users', { email: 'u@example.com' })
+    const { id } = await server.expect(201, 'POST', '/api/orders/', { total: 7 }, { token })
+    const paid = await server.call('PATCH', `/api/orders/${id}/`, { body: { status: 'paid' }, token })
+    await eventually(
+      async () => (await server.expect(200, 'GET', `/api/invoices/?order.id=${id}`)).data.length === 1,
+    )
+    const undo = `/api/operations/${operationOf(paid)}/undo/`
+    expect(
+      (await server.expect(200, 'POST', `${undo}?dry_run=1`, undefined, { token })).effects,
+    ).toBeUndefined()
+    expect((await server.call('POST', `${undo}?with_effects=1`, { token })).status).toBe(403)
+    await server.expect(200, 'POST', undo, undefined, { token })
+  })
+
   test('undo, restore and purge are the changes that they are', async () => {
     seen = []
     const id = await order()
@@ -97,7 +146,9 @@ onEveryStore('reactions', declaration, (server) => {
       'delete',
       'purge',
     ])
-    const [, , undone, deleted, restored, , purged] = seen.filter((one) => one.on === 'orders.*')
+    const [, , undone, deleted, restored, , purged] = seen.filter(
+      (one) => one.id === id && one.on === 'orders.*',
+    )
     expect(undone).toMatchObject({ before: { total: 9 }, after: { total: 5 } })
     expect([deleted?.before.deleted_at, typeof deleted?.after.deleted_at]).toEqual([null, 'string'])
     expect(restored?.after.deleted_at).toBeNull()

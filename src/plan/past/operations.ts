@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
 import { and, compile, count, param, type Sql, type Statement, sql } from '../../store/sql.ts'
@@ -97,6 +98,8 @@ export interface OperationsPlan {
   readonly touched: Statement
   /** By `$operation`, from the place `$offset` on, by Entity: `changeColumns`. */
   slice(limit: number): Statement
+  /** Those that `$operations` have set off, directly or not, newest first: `operationColumns`. */
+  effects(limit: number): Statement
   /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
   readonly whole: Statement
 }
@@ -141,6 +144,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
           WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"
           LIMIT ${count(limit)} OFFSET ${param('$offset', 'integer')}`,
       ),
+    effects: (limit) => made(`effects ${limit}`, () => effects(named, limit)),
     whole: compile(
       sql`SELECT j."entity", j."entity_id", j."version", j."kind", j."data" FROM ${JOURNAL} j
         WHERE j."operation" = ${param('$operation')} ORDER BY j."entity", j."entity_id", j."version"`,
@@ -158,6 +162,15 @@ function matching(filter: OperationFilter, limit: number, more = sql``): Sql {
   return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
+}
+
+/** Longer chains than this are stopped when they are made. */
+function effects(named: Sql, limit: number): Sql {
+  return sql`WITH RECURSIVE e("operation", "depth") AS (
+      SELECT j."operation", 1 FROM ${JOURNAL} j WHERE j."cause" IN ${named}
+      UNION SELECT j."operation", e."depth" + 1 FROM e JOIN ${JOURNAL} j ON j."cause" = e."operation" WHERE e."depth" <= ${count(budget.codeDepth)})
+    SELECT ${operationColumns.sql} FROM ${JOURNAL} o WHERE o."operation" IN (SELECT e."operation" FROM e)
+    GROUP BY o."operation" ORDER BY min(o."at") DESC, o."operation" DESC LIMIT ${count(limit)}`
 }
 
 function touched(named: Sql): Sql {

@@ -60,6 +60,7 @@ const fields = {
   members: list(ref('users'), { default: [] }),
   place: object({ city: text(some), count: integer({ default: 3 }), keeper: ref('users', some) }, some),
   extra: json(some),
+  code: integer({ ...some, unique: true }),
 } as const
 
 /** `$` stands before the names of the Entity: for nothing, or for `next.` */
@@ -263,6 +264,15 @@ onEveryStoreByHand('rules everywhere', (store) => {
     ...{ owner: { id: 1 }, members: [{ id: 1 }], place: { city: 'a', keeper: { id: 1 } } },
   }
 
+  type Calls = (method: string, path: string, body?: unknown) => Promise<Received>
+
+  async function exerciseMany(list: string, id: number, call: Calls): Promise<void> {
+    const where = `${list}?filter=id == ${id}`
+    await call('PATCH', where, { order: { $add: 1 }, nested: { seen: 5 }, seen: 'd' })
+    await call('DELETE', `${where}&dry_run=1`)
+    for (const order of [1, 2]) await call('PUT', `${list}?match=code`, { ...full, code: id, order })
+  }
+
   async function exercise(type: string, token: string | null): Promise<void> {
     const list = `/api/${type}/`
     const call = async (method: string, path: string, body?: unknown): Promise<Received> => {
@@ -282,6 +292,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
       await call('PATCH', path, { place: {}, nested: {} })
       await call('PATCH', path, { place: { count: 4 }, nested: { seen: 4 }, seen: 'b' })
       await call('PATCH', path, { place: null, nested: null, owner: null, members: [] })
+      if (body === full) await exerciseMany(list, id, call)
       const { headers } = await call('PUT', path, { ...full, seen: 'c' })
       await call('POST', `/api/operations/${headers.get('takeback-operation')}/undo/`)
       await call('GET', path)

@@ -33,6 +33,7 @@ export class AmendSteps {
   readonly #dialect: Dialect
   readonly #group: AmendmentRows
   readonly #heads: Sql
+  readonly #idsName: string
   readonly #ids: Sql
 
   constructor(group: AmendmentGroup, at: number, model: Model, dialect: Dialect) {
@@ -48,7 +49,8 @@ export class AmendSteps {
     this.#group = new AmendmentRows(group, at, model, dialect)
     // For statements that do not need the values, which may be large.
     this.#heads = dialect.rows(headsName(at), HEADS)
-    this.#ids = dialect.listed(idsName(at), 'integer')
+    this.#idsName = idsName(at)
+    this.#ids = dialect.listed(this.#idsName, 'integer')
   }
 
   #step(name: string, expect: Step['expect'], source: Sql): Step {
@@ -58,7 +60,7 @@ export class AmendSteps {
   /** Locks the Entities. They must still have the versions that were read. */
   lock(): Step[] {
     const { lock } = this.#dialect
-    const isOne = sql`h."id" IN ${this.#ids}`
+    const isOne = this.#dialect.isListed(sql`h."id"`, this.#idsName)
     return [
       ...(lock === undefined
         ? []
@@ -90,7 +92,7 @@ export class AmendSteps {
       this.#step(
         'change',
         'any',
-        sql`UPDATE ${this.#table} SET "deleted_at" = "updated_at" WHERE "id" IN ${this.#ids} AND "deleted_at" IS NULL`,
+        sql`UPDATE ${this.#table} SET "deleted_at" = "updated_at" WHERE ${this.#dialect.isListed(id('id'), this.#idsName)} AND "deleted_at" IS NULL`,
       ),
     ]
   }
@@ -164,13 +166,15 @@ export class AmendSteps {
   /** Live Entities must refer to live ones only, and nothing live may refer to a deleted one. */
   check(): Step[] {
     const { lock } = this.#dialect
-    const live = sql`c."id" IN ${this.#ids} AND c."deleted_at" IS NULL`
+    const live = sql`${this.#dialect.isListed(sql`c."id"`, this.#idsName)} AND c."deleted_at" IS NULL`
     const holds =
       lock === undefined
         ? []
         : this.#out.map((edge) => {
             const { rows, target } = arrowsOf(edge)
-            const isTarget = sql`h."id" IN (SELECT ${target} FROM ${rows} WHERE ${live})`
+            // Worked out first: else a planner may compare everything that refers to a target with every id.
+            const targets = sql`SELECT DISTINCT ${target} FROM ${rows} WHERE ${live}`
+            const isTarget = this.#dialect.isAmong(sql`h."id"`, targets)
             return this.#step('lock', 'any', lockRows(edge.to, isTarget, lock.toStay))
           })
     const dead = this.#out.map((edge) => {
@@ -181,7 +185,7 @@ export class AmendSteps {
     const held = this.#into.map((edge) => {
       const { rows, target } = arrowsOf(edge)
       return sql`SELECT ${word(edgeKey('held', edge))}, ${target}, c."id" FROM ${rows}
-        WHERE ${target} IN ${this.#dialect.listed(goneName(edge.to), 'integer')} AND c."deleted_at" IS NULL`
+        WHERE ${this.#dialect.isListed(target, goneName(edge.to))} AND c."deleted_at" IS NULL`
     })
     return [
       ...holds,

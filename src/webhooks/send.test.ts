@@ -109,6 +109,13 @@ describe('a request to a webhook', () => {
     expect(seen.length).toBe(before)
   })
 
+  test('ends after its time, whether nobody answers or the name is not found', async () => {
+    const slow = { status: null, error: 'did not answer within 0.05 s' }
+    expect(await sendTo(`http://127.0.0.1:${silent.port}/`, { limit: 50 })).toMatchObject(slow)
+    const lookup = () => new Promise<never>(() => {})
+    expect(await sendTo('https://erp.test/', { limit: 50, lookup })).toMatchObject(slow)
+  })
+
   test('ends when it is told to, whatever the other server does', async () => {
     const abort = new AbortController()
     const sent = send(webhookTo(`http://127.0.0.1:${silent.port}/`), message, abort.signal)

@@ -14,12 +14,14 @@ export interface DeliveryOutcome {
   readonly ms: number
 }
 
-/** How names are found and certificates are checked, where not as usual. */
+/** How names are found, certificates are checked and time is limited, where not as usual. */
 export interface Network {
   /** The addresses of a host. */
   lookup?(host: string): Promise<readonly string[]>
   /** Trusted certificates, in place of the usual ones. */
   readonly ca?: string
+  /** The time limit, in milliseconds. */
+  readonly limit?: number
 }
 
 /** One request, within its time limit. Rejects only if the signal is aborted. */
@@ -34,13 +36,14 @@ export async function send(
     ...outcome,
     ms: Math.round(performance.now() - began),
   })
-  const late = AbortSignal.timeout(budget.webhookMs)
+  const { limit = budget.webhookMs } = network
+  const late = AbortSignal.timeout(limit)
   try {
     const status = await post(webhook, message, AbortSignal.any([signal, late]), network)
     return ended({ status, error: status >= 200 && status < 300 ? null : answered(status) })
   } catch (error) {
     signal.throwIfAborted()
-    const slow = `did not answer within ${budget.webhookMs / 1000} s`
+    const slow = `did not answer within ${limit / 1000} s`
     return ended({ status: null, error: late.aborted ? slow : reasonFor(error) })
   }
 }

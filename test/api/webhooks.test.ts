@@ -178,6 +178,19 @@ onEveryStoreByHand('webhooks', (store) => {
     expect(other.told[0]?.authorization).toBe(`Basic ${btoa('u:p@')}`)
   })
 
+  test('what retention has cut before it was told is skipped, and the log says so', async () => {
+    const from = erp.told.length
+    await server.restart(declared(undefined))
+    await create('cut before anybody was told')
+    const [{ seq } = {}] = await server.query('SELECT max(seq) AS seq FROM takeback_journal')
+    await server.query(`INSERT INTO takeback_meta (key, value) VALUES ('cut orders', '${seq}')`)
+    const kept = await create('kept')
+    await server.restart(declaration)
+    await delivered(from + 1)
+    expect(erp.told.slice(from).map(({ id }) => id)).toEqual([kept])
+    expect(server.logged.join()).toContain('Retention has erased changes before \\"webhook erp\\" could read')
+  })
+
   test('a filter selects Entities by their values after the change, and also through references', async () => {
     const from = erp.told.length
     const shared = { secret: SECRET, allow: [other.host] }

@@ -123,6 +123,7 @@ const timers: Readonly<Record<string, string>> = {
   'api/perform.ts': 'a pause that an operation asks for',
   'api/rate-limits.ts': 'each process tells the others what it has counted in its own memory',
   'app.ts': 'the end of a server',
+  'cli/dev.ts': 'changes that an editor makes together; the end of a server',
   'cli/jobs.ts': 'a command waits for the job that it has started',
   'cli/serve.ts': 'the end of a process',
   'journal/feed.ts': 'transactions that are under way',

@@ -2,6 +2,7 @@ import type { Command } from './arguments.ts'
 import { backup } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { copyCommand } from './copy.ts'
+import { devCommand } from './dev.ts'
 import { init } from './init.ts'
 import { jobsList, jobsRun } from './jobs.ts'
 import { migrateCommand } from './migrate.ts'
@@ -20,6 +21,7 @@ import { webhooksList, webhooksResend } from './webhooks.ts'
 /** Every command, in the order in which the help shows them. */
 export const commands: readonly Command[] = [
   serveCommand,
+  devCommand,
   init,
   rulesTest,
   migrateCommand,

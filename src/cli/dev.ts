@@ -1,0 +1,221 @@
+import { existsSync, type FSWatcher, readFileSync, watch } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { readConfig } from '../config.ts'
+import { StartError } from '../errors.ts'
+import { isMemory } from '../store/location.ts'
+import type { Command } from './arguments.ts'
+import { confirm } from './confirm.ts'
+import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
+
+export const devCommand: Command = {
+  name: 'dev',
+  usage: 'takeback dev [--yes] [--config FILE] [--database URL] [--port N]',
+  summary: 'Serves, and starts anew whenever the config or a file that it imports has changed.',
+  options: {
+    yes: { value: undefined, help: 'do not ask before a change that is more than an addition' },
+    ...storeOptions,
+    ...serverOptions,
+    ...helpOption,
+  },
+  details:
+    'Takes the flags of "takeback serve". Before each start it prints what the declaration changes in the database.',
+  async run(given) {
+    if (given.words.length > 0)
+      throw new StartError(`takeback dev does not take "${given.words[0]}": its flags begin with --.`)
+    const flags = flagsOf(given)
+    const { file, database } = readConfig(flags, process.env)
+    const args = Object.entries(flags).flatMap(([name, value]) =>
+      value === '' ? [`--${name}`] : [`--${name}`, String(value)],
+    )
+    const session = new DevSession({
+      file,
+      args,
+      plans: !isMemory(database),
+      yes: given.text('yes') !== undefined,
+    })
+    await session.run()
+  },
+}
+
+interface DevSettings {
+  /** The config. */
+  readonly file: string
+  /** For `takeback serve`. */
+  readonly args: readonly string[]
+  /** Whether the database outlives a start, so that there is something to plan. */
+  readonly plans: boolean
+  readonly yes: boolean
+}
+
+/** Editors write a file in several steps. */
+const SETTLE_MS = 50
+const STOP_MS = 3000
+const main = join(import.meta.dir, 'main.ts')
+
+/** A server in a process of its own, which is replaced when a file changes: no module of the old one is left then. */
+class DevSession {
+  readonly #settings: DevSettings
+  #server: Bun.Subprocess | undefined
+  #watchers: FSWatcher[] = []
+  #changed = Promise.withResolvers<void>()
+
+  constructor(settings: DevSettings) {
+    this.#settings = settings
+  }
+
+  /** Until a signal comes. */
+  async run(): Promise<void> {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, async () => {
+        await this.#stop()
+        process.exit(0)
+      })
+    for (;;) {
+      const { promise } = this.#watch()
+      if (await this.#isWanted()) {
+        await this.#stop()
+        this.#start()
+      }
+      await promise
+      // More may come of the same change.
+      await Bun.sleep(SETTLE_MS)
+      console.log('\nThe declaration has changed.')
+    }
+  }
+
+  /** Whether to start with the declaration as it is now. The present server goes on if not. */
+  async #isWanted(): Promise<boolean> {
+    const { plans, yes, args } = this.#settings
+    if (!plans) return true
+    const plan = await planNow(storeArgs(args))
+    if (typeof plan === 'string') {
+      console.error(plan)
+      return false
+    }
+    for (const { effect, path, what } of plan.lines) console.log(`  ${effect.padEnd(7)}  ${path} ${what}`)
+    if (plan.refused > 0) {
+      console.error('The database cannot be migrated while a change is refused. Mend the declaration.')
+      return false
+    }
+    const asks = plan.older || plan.lines.some((line) => !isAddition(line))
+    if (asks && !yes && !(await this.#confirmed())) return false
+    // A start never goes back to an older declaration by itself.
+    if (plan.older) await runToEnd(['migrate', '--apply', ...storeArgs(args)])
+    return true
+  }
+
+  async #confirmed(): Promise<boolean> {
+    try {
+      if (await confirm('This is more than an addition. Change the database?')) return true
+      console.log('Nothing was changed.')
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      console.error('This is more than an addition, and there is no terminal to ask: start with --yes.')
+    }
+    return false
+  }
+
+  #start(): void {
+    this.#server = Bun.spawn([process.execPath, main, 'serve', ...this.#settings.args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      // Nobody waits for a balancer here.
+      env: { ...process.env, TAKEBACK_DRAIN: '0' },
+    })
+  }
+
+  async #stop(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    server.kill('SIGTERM')
+    await Promise.race([server.exited, Bun.sleep(STOP_MS)])
+    server.kill('SIGKILL')
+    await server.exited
+    this.#server = undefined
+  }
+
+  /** Resolves when a file of the declaration changes. Folders are watched, since editors replace files. */
+  #watch(): { readonly promise: Promise<void> } {
+    for (const watcher of this.#watchers) watcher.close()
+    this.#changed = Promise.withResolvers<void>()
+    const { resolve } = this.#changed
+    const names = Map.groupBy(importsFrom(this.#settings.file), (file) => dirname(file))
+    const there = [...names].filter(([folder]) => existsSync(folder))
+    this.#watchers = there.map(([folder, files]) => {
+      const own = new Set(files.map((file) => basename(file)))
+      return watch(folder, (_, name) => {
+        if (name === null || own.has(name)) resolve()
+      })
+    })
+    return this.#changed
+  }
+}
+
+interface PrintedPlan {
+  readonly refused: number
+  readonly older: boolean
+  readonly lines: readonly PrintedLine[]
+}
+
+interface PrintedLine {
+  readonly effect: string
+  readonly path: string
+  readonly what: string
+}
+
+/** In a process of its own, since this one has loaded nothing. A text if the declaration is wrong. */
+async function planNow(args: readonly string[]): Promise<PrintedPlan | string> {
+  const { out, err } = await runToEnd(['migrate', '--json', ...args])
+  return out.startsWith('{') ? (JSON.parse(out) as PrintedPlan) : err.trim() || out.trim()
+}
+
+async function runToEnd(args: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { out, err }
+}
+
+/** Something new, or what was kept aside before. */
+function isAddition({ effect, what }: PrintedLine): boolean {
+  return effect === 'safe' ? /^is (a )?new/.test(what) : what === 'is kept aside'
+}
+
+/** Those flags that "takeback migrate" takes. */
+function storeArgs(args: readonly string[]): string[] {
+  return args.flatMap((arg, at) => {
+    const name = arg.replace(/^--/, '')
+    return arg.startsWith('--') && name in storeOptions ? [arg, args[at + 1] ?? ''] : []
+  })
+}
+
+/** The file and all that it imports, packages left out. */
+export function importsFrom(entry: string): string[] {
+  const found = new Set([entry])
+  for (const file of found) {
+    const folder = dirname(file)
+    for (const path of importsIn(file)) {
+      if (!path.startsWith('.') && !path.startsWith('/')) continue
+      try {
+        found.add(Bun.resolveSync(path, folder))
+      } catch {
+        // It is not there yet: it comes as a change of this folder.
+        found.add(join(folder, path))
+      }
+    }
+  }
+  return [...found]
+}
+
+function importsIn(file: string): string[] {
+  if (!/\.[cm]?[jt]sx?$/.test(file)) return []
+  try {
+    return new Bun.Transpiler({ loader: 'tsx' })
+      .scanImports(readFileSync(file, 'utf8'))
+      .map(({ path }) => path)
+  } catch {
+    return []
+  }
+}

@@ -5,12 +5,15 @@ import {
   boolean,
   choice,
   date,
+  datetime,
   decimal,
   entity,
   integer,
   invalid,
   json,
   list,
+  me,
+  now,
   object,
   ref,
   secret,
@@ -184,3 +187,27 @@ app({
 entity({ fields: { name: text() }, acces: {} })
 // @ts-expect-error: a hook that does not exist.
 entity({ fields: { name: text() }, before: { creat() {} } })
+
+// What the server sets cannot be sent, and computed fields only come back.
+const audits = entity({
+  fields: {
+    by: ref('users', { default: me }),
+    count: integer(),
+    at: datetime(),
+    edit: object({ by: ref('users'), note: text() }),
+  },
+  set: { create: { at: now, 'edit.by': me }, update: { at: now } },
+  computed: { twice: 'count * 2' },
+  before: {
+    create(audit) {
+      // @ts-expect-error: it is set by the server.
+      audit.at
+    },
+    update(_, { before }) {
+      same<typeof before.twice, string | number | boolean | null>(true)
+    },
+  },
+})
+same<NewEntity<typeof audits>, { count: number; edit: { note: string }; by?: { id: number } }>(true)
+same<SeenEntity<typeof audits>['twice'], string | number | boolean | null | undefined>(true)
+same<WholeEntity<typeof audits>['at'], string>(true)

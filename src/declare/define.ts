@@ -215,9 +215,16 @@ export interface SetDeclaration<Path extends string = string> {
   readonly update?: { readonly [P in Path]?: SetValue }
 }
 
-/** One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in. */
-export interface EntityDeclaration<F extends Fields = Fields, UserType extends string = string>
-  extends Labelled {
+/**
+ * One Entity type. `F` are its fields; `UserType` is what `user_type` says, never where nobody can log in; `Kept` are the
+ * dot paths that only the server sets, `Computed` the names of computed fields.
+ */
+export interface EntityDeclaration<
+  F extends Fields = Fields,
+  UserType extends string = string,
+  Kept extends string = string,
+  Computed extends string = string,
+> extends Labelled {
   readonly fields: F
   /** Lets Entities of this type log in: adds `email`, unique, and `password`, secret. */
   readonly login?: LoginDeclaration<UserType>
@@ -228,9 +235,9 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
   /** Sorts to be served by an index of the live Entities: lists of dot paths, `-` for descending. */
   readonly index?: readonly (readonly string[])[]
   /** Values that the server always sets on an action, by dot path. These fields are never sent. */
-  readonly set?: SetDeclaration
+  readonly set?: SetDeclaration<Kept>
   /** Read-only fields that are computed from others, by their names: `{ total: 'quantity * price' }`. */
-  readonly computed?: Readonly<Record<string, string>>
+  readonly computed?: { readonly [Name in Computed]: string }
   /** Conditions that every Entity must meet when it is written. */
   readonly check?: readonly CheckDeclaration[]
   /** Its old name: a rename keeps the data, the journal and the references to it. */
@@ -247,14 +254,17 @@ export interface EntityDeclaration<F extends Fields = Fields, UserType extends s
 }
 
 /** The same as it is written: its paths must be those of its fields. In quotes, so that errors list them. */
-export interface EntityOptions<F extends Fields, UserType extends string>
-  extends EntityDeclaration<F, UserType> {
+export interface EntityOptions<
+  F extends Fields,
+  UserType extends string,
+  Kept extends string,
+  Computed extends string,
+> extends EntityDeclaration<F, UserType, Kept, Computed> {
   readonly title?: `${TextPath<F, UserType>}`
   readonly unique?: readonly (readonly `${UniquePath<F, UserType>}`[])[]
   readonly index?: readonly (readonly `${IndexPath<F, UserType>}`[])[]
-  readonly set?: SetDeclaration<`${FieldPath<F, UserType>}`>
   readonly check?: readonly CheckDeclaration<`${FieldPath<F, UserType>}`>[]
-  readonly before?: BeforeHooks<EntityDeclaration<F, UserType>>
+  readonly before?: BeforeHooks<EntityDeclaration<F, UserType, Kept, Computed>>
 }
 
 export type Entities = Readonly<Record<string, EntityDeclaration>>
@@ -289,10 +299,15 @@ export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' 
 }
 
 /** Declares one Entity type. */
-export function entity<const F extends Fields, const UserType extends string = never>(
-  declaration: EntityOptions<F, UserType>,
-): EntityDeclaration<Given<F>, Given<UserType>> {
-  return Object.freeze(declaration) as EntityDeclaration as EntityDeclaration<Given<F>, Given<UserType>>
+export function entity<
+  const F extends Fields,
+  const UserType extends string = never,
+  const Kept extends `${FieldPath<F, UserType>}` = never,
+  const Computed extends string = never,
+>(
+  declaration: EntityOptions<F, UserType, Kept, Computed>,
+): EntityDeclaration<Given<F>, Given<UserType>, Given<Kept>, Given<Computed>> {
+  return Object.freeze(declaration) as unknown as ReturnType<typeof entity<F, UserType, Kept, Computed>>
 }
 
 /** Declares the whole backend: the default export of `takeback.config.ts`. */

@@ -126,6 +126,39 @@ export type DeclaredFields<Type> = Type extends { readonly fields: infer Fields 
     : LoginFields & Named<Fields>
   : never
 
+/** The dot paths that only the server sets. */
+type KeptIn<Type> = Type extends {
+  readonly set?: { readonly create?: infer Create; readonly update?: infer Update }
+}
+  ? KnownName<keyof NonNullable<Create> | keyof NonNullable<Update>>
+  : never
+
+/** The names of computed fields. */
+type ComputedIn<Type> = Type extends { readonly computed?: infer Computed }
+  ? KnownName<keyof NonNullable<Computed>>
+  : never
+
+/** Names that are known. */
+type KnownName<Name> = string extends Name ? never : Extract<Name, string>
+
+/** The fields that can be sent. */
+type SentFields<Type> = [KeptIn<Type>] extends [never]
+  ? DeclaredFields<Type>
+  : WithoutKept<DeclaredFields<Type>, KeptIn<Type>>
+
+type WithoutKept<Fields, Kept> = {
+  [Name in keyof Fields as Name extends Kept ? never : Name]: Fields[Name] extends {
+    readonly type: 'object'
+    readonly fields: infer Inner
+  }
+    ? Omit<Fields[Name], 'fields'> & { readonly fields: WithoutKept<Inner, Behind<Kept, Name>> }
+    : Fields[Name]
+}
+
+type Behind<Path, Name> = Path extends `${Name & string}.${infer Rest}` ? Rest : never
+
+type ComputedFields<Type> = { [Name in ComputedIn<Type>]: string | number | boolean | null }
+
 /** What `user_type` says at login; never where nobody can log in. */
 type UserTypeIn<Type> = Type extends { readonly login?: { readonly userType: infer UserType } }
   ? UserType
@@ -143,15 +176,19 @@ export interface EntityKeys {
 }
 
 /** The body of a create. */
-export type NewEntity<Type, Ref = Reference> = NewFields<DeclaredFields<Type>, Ref>
+export type NewEntity<Type, Ref = Reference> = NewFields<SentFields<Type>, Ref>
 /** Some values of an Entity: what an update sets, or a create that is not whole yet. */
-export type EntityChanges<Type> = Simplified<ChangedFields<DeclaredFields<Type>, Reference, false>>
+export type EntityChanges<Type> = Simplified<ChangedFields<SentFields<Type>, Reference, false>>
 /** The body of an update: the keys that are left out stay, and `{ $add: 1 }` adds. */
-export type EntityPatch<Type, Ref = Reference> = Simplified<ChangedFields<DeclaredFields<Type>, Ref, true>>
+export type EntityPatch<Type, Ref = Reference> = Simplified<ChangedFields<SentFields<Type>, Ref, true>>
 /** An Entity as it comes back: a field with a `read` rule may not be there. */
-export type SeenEntity<Type> = Simplified<EntityKeys & ReturnedFields<DeclaredFields<Type>, true>>
+export type SeenEntity<Type> = Simplified<
+  EntityKeys & ReturnedFields<DeclaredFields<Type>, true> & Partial<ComputedFields<Type>>
+>
 /** An Entity as the system sees it. */
-export type WholeEntity<Type> = Simplified<EntityKeys & ReturnedFields<DeclaredFields<Type>, false>>
+export type WholeEntity<Type> = Simplified<
+  EntityKeys & ReturnedFields<DeclaredFields<Type>, false> & ComputedFields<Type>
+>
 
 /** The users of one login type, as rules call them: the Entity, and its `userType` as `type`. */
 type UserOf<Type> = [UserTypeIn<Type>] extends [never]

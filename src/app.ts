@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import pkg from '../package.json'
+import { resetPage } from './api/account-pages.ts'
 import type { Context, Opened, ServerSettings } from './api/context.ts'
 import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'
 import { endpoints } from './api/endpoints.ts'
 import type { Part } from './api/part.ts'
-import { accountPart, parts, pastPart, servicePart, webhookPart } from './api/parts.ts'
+import { accountPart, mailPart, parts, pastPart, servicePart, webhookPart } from './api/parts.ts'
 import { codePart } from './code/part.ts'
 import { routeEndpoints } from './code/routes.ts'
 import type { Config } from './config.ts'
@@ -23,7 +24,7 @@ import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
 import { Origins } from './serve/http/origins.ts'
-import { htmlPage, redirect } from './serve/http/pages.ts'
+import { formPage, htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
 import { type BoundServer, bindServer } from './serve/http/server.ts'
@@ -111,6 +112,8 @@ interface Opening {
   readonly onLost?: (error: unknown) => void
   /** Whether the declaration may be one that the database has left behind. */
   readonly back?: boolean
+  /** Where it listens. */
+  readonly url?: string
   /** Parts besides Takeback's own. */
   readonly parts?: readonly Part[]
 }
@@ -119,7 +122,7 @@ interface Opening {
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, parts: more = [] }: Opening = {},
+  { observer = new Observer(), onLost, back = false, url, parts: more = [] }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   const all = [...parts, codePart, ...more]
@@ -138,7 +141,7 @@ export async function openApp(
       waker: new Waker(store),
       serviceTime: await ServiceTime.open(store),
       legacy,
-      settings: settingsOf(config, signing),
+      settings: settingsOf(config, signing, url),
     }
     const document = whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served })))
     const context = { ...contextOf(opened, more), document }
@@ -158,6 +161,7 @@ function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'docume
     ...accountPart.compile(opened),
     ...servicePart.compile(opened),
     ...webhookPart.compile(opened, past),
+    ...mailPart.compile(opened),
     ...codePart.compile(),
     ...Object.assign({}, ...more.map((part) => part.compile?.(opened, past))),
   }
@@ -194,7 +198,7 @@ export async function startApp(
 ): Promise<Running> {
   const bound = bindTo(config, observer)
   try {
-    const app = await openApp(config, model, { ...opening, observer })
+    const app = await openApp(config, model, { ...opening, observer, url: bound.url })
     await prepareParts(app)
     const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
     // Before anything is written: new followers begin here. If the database does not answer, they begin later.
@@ -227,7 +231,8 @@ function serveOn(bound: BoundServer, config: Config, app: App, followers: readon
   const { context } = app
   const { model, observer } = context
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
-  const routes = [...pages, ...routesOf(context, app.endpoints)]
+  const forms = model.logins.length > 0 ? [formPage(context, resetPage)] : []
+  const routes = [...pages, ...forms, ...routesOf(context, app.endpoints)]
   const server = bound.serve(
     {
       context,
@@ -282,10 +287,14 @@ function servedOf({ docs }: Config, model: Model, more: readonly Part[]): Endpoi
   return { ...known, server: [...known.server, ...routeEndpoints(model, known)] }
 }
 
-function settingsOf({ previousSecret, rates, explainDenials }: Config, signing: string): ServerSettings {
+function settingsOf(
+  { previousSecret, rates, explainDenials, mail, port }: Config,
+  signing: string,
+  url = `http://localhost:${port}`,
+): ServerSettings {
   const { version } = pkg
   const secrets = previousSecret === undefined ? ([signing] as const) : ([signing, previousSecret] as const)
-  return { version, secrets, rates, explainDenials }
+  return { version, secrets, rates, explainDenials, mail: { ...mail, url: mail.url ?? url } }
 }
 
 /** The examples on the page point to where it is served. */

@@ -43,6 +43,7 @@ export const budget = {
   loginWaits: 100,
   knownPlaces: 20,
   knownPlaceDays: 90,
+  resetLinkMinutes: 30,
 
   // What is asked for.
   pageDefault: 20,
@@ -128,6 +129,9 @@ export const budget = {
   webhookBytes: 1024 * 1024,
   webhookAddresses: 4,
   webhookDeliveries: 100,
+
+  // What is mailed.
+  mailMs: 20_000,
 
   // What is answered.
   answerBytes: 16 * 1024 * 1024,

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { defaultRates, type Rate, type Rates } from './budget.ts'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './observe/log.ts'
-import { hidePassword, type Limits, type Location, MEMORY } from './store/location.ts'
+import { hidePassword, isMemory, type Limits, type Location, MEMORY } from './store/location.ts'
 import { parseAddress } from './store/postgres/address.ts'
 import { faultOfSecret } from './store/secret.ts'
 
@@ -34,6 +34,20 @@ export interface Config {
   readonly rates: Rates
   /** Scheduled backups, if any. */
   readonly backups: BackupPlan | undefined
+  readonly mail: MailConfig
+}
+
+/** How mails are sent, and where their links lead. */
+export interface MailConfig {
+  /** `smtp[s]://user:password@host:port`; without it, mails are written to files. */
+  readonly smtp: URL | undefined
+  readonly from: string
+  /** The folder for mails if there is no SMTP server. */
+  readonly outbox: string
+  /** Where people reach this server. Default: where it listens. */
+  readonly url: string | undefined
+  /** Where the pages of the app are. */
+  readonly appUrl: string | undefined
 }
 
 export interface BackupPlan {
@@ -66,7 +80,12 @@ export type Flags = Readonly<
       | 'backup-every'
       | 'backup-keep'
       | 'backup-to'
-      | 'backup-passphrase-file',
+      | 'backup-passphrase-file'
+      | 'smtp'
+      | 'mail-from'
+      | 'outbox'
+      | 'url'
+      | 'app-url',
       string
     >
   >
@@ -75,12 +94,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export function readConfig(flags: Flags, environment: Environment): Config {
   const setting = (flag: keyof Flags, variable: string) => flags[flag] ?? (environment[variable] || undefined)
+  const database = readDatabase(
+    setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db',
+    readLimits(flags, environment),
+  )
   return Object.freeze({
     file: resolve(setting('config', 'TAKEBACK_CONFIG') ?? 'takeback.config.ts'),
-    database: readDatabase(
-      setting('database', 'TAKEBACK_DATABASE') ?? 'sqlite:data/takeback.db',
-      readLimits(flags, environment),
-    ),
+    database,
     host: setting('host', 'HOST') ?? '127.0.0.1',
     port: readPort(setting('port', 'PORT') ?? '3000'),
     drainMs: readDrain(setting('drain', 'TAKEBACK_DRAIN')),
@@ -95,6 +115,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     docs: !readSwitch(flags, environment, 'no-docs'),
     rates: readRates(setting('rate-limit', 'TAKEBACK_RATE_LIMIT')),
     backups: readBackups(setting),
+    mail: readMail(setting, database),
   })
 }
 
@@ -120,6 +141,48 @@ function readBackups(
     folder: resolve(folder ?? BACKUP_FOLDER),
     passphraseFile: setting('backup-passphrase-file', 'TAKEBACK_BACKUP_PASSPHRASE_FILE'),
   }
+}
+
+function readMail(
+  setting: (flag: keyof Flags, variable: string) => string | undefined,
+  database: Location,
+): MailConfig {
+  const smtp = readSmtp(setting('smtp', 'TAKEBACK_SMTP'))
+  const from = setting('mail-from', 'TAKEBACK_MAIL_FROM')
+  const url = readBase('url', setting('url', 'TAKEBACK_URL'))
+  if (smtp !== undefined && from === undefined)
+    throw new StartError('--smtp needs --mail-from: the address that mails come from.')
+  if (smtp !== undefined && url === undefined)
+    throw new StartError(
+      '--smtp needs --url: the address at which people reach this server, such as https://api.example.com. Links in mails begin with it.',
+    )
+  const beside = database.kind === 'sqlite' && !isMemory(database) ? dirname(database.path) : 'data'
+  return {
+    smtp,
+    from: from ?? 'Takeback <takeback@localhost>',
+    outbox: resolve(setting('outbox', 'TAKEBACK_OUTBOX') ?? `${beside}/outbox`),
+    url,
+    appUrl: readBase('app-url', setting('app-url', 'TAKEBACK_APP_URL')),
+  }
+}
+
+function readSmtp(text: string | undefined): URL | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || url.search !== '')
+    throw new StartError(
+      `--smtp must be an address such as smtp://user:password@mail.example.com:587, not "${hidePassword(text)}".`,
+    )
+  return url
+}
+
+/** Without a `/` at its end. */
+function readBase(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new StartError(`--${flag} must be an address such as https://example.com, not "${text}".`)
+  return url.href.replace(/\/+$/, '')
 }
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const

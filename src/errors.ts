@@ -39,6 +39,10 @@ export const catalogue = {
   unsupported_encoding: { status: 415, message: 'A body must be sent uncompressed.' },
   invalid_data: { status: 422, message: 'Invalid Data' },
   login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
+  invalid_link: {
+    status: 422,
+    message: 'The link is wrong, has expired or was used already. Ask for a new one.',
+  },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },

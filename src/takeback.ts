@@ -115,6 +115,7 @@ export type {
 } from './declare/fields/text.ts'
 export type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './declare/fields/time.ts'
 export type * from './declare/infer.ts'
+export type { MailCall, MailDeclaration, MailKind, MailLinks, MailText } from './declare/mail.ts'
 export { ApiError, forbidden, InvalidData, invalidData as invalid } from './declare/refusals.ts'
 export type { Keep } from './declare/retention.ts'
 export type { Marker } from './declare/rule.ts'

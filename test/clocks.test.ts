@@ -12,6 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
   'api/context.ts': '`now` in rules',
   'api/health.ts': 'shown to admins',
   'api/identify.ts': 'the times of tokens',
+  'api/mail-queue.ts': 'names of files',
   'api/query.ts': 'the oldest time that can be asked about',
   'api/retention.ts': 'times of Entities; guarded against jumps',
   'cli/backup-schedule.ts': 'names of backups',

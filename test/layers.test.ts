@@ -22,6 +22,7 @@ const parts = [
   'work',
   'live',
   'webhooks',
+  'mail',
   'api',
   'code',
   'openapi',

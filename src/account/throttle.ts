@@ -21,6 +21,8 @@ export interface Trier {
   readonly device: string | null
   /** The session of a signed-in caller: counts as a known device. */
   readonly session?: string
+  /** False if a right attempt makes no place known. */
+  readonly remembered?: boolean
 }
 
 /** An attempt that was right. */
@@ -72,8 +74,8 @@ export class Throttle {
       return undefined
     }
     const device = origin === 'device' && trier.device !== null ? trier.device : newDevice()
-    const signedIn = trier.session !== undefined
-    await this.#store.write(signedIn ? this.#statements.pass : this.#statements.remember, {
+    const remembered = trier.session === undefined && trier.remembered !== false
+    await this.#store.write(remembered ? this.#statements.remember : this.#statements.pass, {
       ...params,
       $device: placeDigest('device', device),
     })

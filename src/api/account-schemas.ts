@@ -61,6 +61,15 @@ function userSchema(model: Model): JsonSchema {
 
 const passwordChangeSchema = closedObject({ password, new_password: password }, ['password', 'new_password'])
 
+function forgotSchema(model: Model): JsonSchema {
+  return closedObject({ email: someText, user_type: userTypeSchema(model) }, ['email'])
+}
+
+const passwordResetSchema = closedObject({ token: { ...someText, writeOnly: true }, password }, [
+  'token',
+  'password',
+])
+
 /** Login, its answer, the signed-in user, and a change of password. */
 export function accountSchemas(model: Model): Record<string, JsonSchema> {
   return {
@@ -69,5 +78,7 @@ export function accountSchemas(model: Model): Record<string, JsonSchema> {
     LoginAnswer: loginAnswerSchema,
     User: userSchema(model),
     PasswordChange: passwordChangeSchema,
+    Forgot: forgotSchema(model),
+    PasswordReset: passwordResetSchema,
   }
 }

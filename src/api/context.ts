@@ -1,3 +1,4 @@
+import type { Links } from '../account/links.ts'
 import type { Seals } from '../account/seals.ts'
 import type { SessionSteps } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
@@ -15,6 +16,7 @@ import type { UpcasterOf } from '../journal/upcast.ts'
 import type { Hub } from '../live/hub.ts'
 import type { Positions } from '../live/positions.ts'
 import type { Teller } from '../live/teller.ts'
+import type { Mailer, MailSettings } from '../mail/mailer.ts'
 import type { Observer } from '../observe/observer.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
@@ -65,6 +67,15 @@ export interface ServerSettings {
   readonly rates: Rates
   /** Whether refusals name the rule behind them: only during development. */
   readonly explainDenials: boolean
+  readonly mail: LinkSettings & MailSettings
+}
+
+/** Where the links in mails lead. */
+interface LinkSettings {
+  /** Where people reach this server. */
+  readonly url: string
+  /** Where the pages of the app are. */
+  readonly appUrl: string | undefined
 }
 
 /** Who calls, and how they prove it. */
@@ -110,6 +121,12 @@ export interface WebhookPiece {
   readonly webhooks: Webhooks
 }
 
+/** Mails to users. */
+export interface MailPiece {
+  readonly mailer: Mailer
+  readonly links: Links
+}
+
 /** The user's code. */
 export interface CodePiece {
   /** Runs the hook of a type: the body as it is to be written. */
@@ -117,7 +134,14 @@ export interface CodePiece {
 }
 
 /** What every endpoint works with: what the database was opened with, and a piece from each part. */
-export interface Context extends Opened, AccountPiece, PastPiece, ServicePiece, WebhookPiece, CodePiece {
+export interface Context
+  extends Opened,
+    AccountPiece,
+    PastPiece,
+    ServicePiece,
+    WebhookPiece,
+    MailPiece,
+    CodePiece {
   /** The OpenAPI document of all that is served. */
   document(): string
 }

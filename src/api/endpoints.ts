@@ -13,6 +13,7 @@ import { listOperations, readOperation } from './operations.ts'
 import { readEntity } from './read.ts'
 import { removeEntity } from './remove.ts'
 import { removeEntities } from './remove-many.ts'
+import { askForReset, resetByLink } from './reset.ts'
 import { revertEntity } from './revert.ts'
 import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
 import { redoLast, undoLast } from './stack.ts'
@@ -31,6 +32,8 @@ export const endpoints: Endpoints = {
     refreshToken, // POST /api/auth/refresh
     logOut, // POST /api/auth/logout
     changeMyPassword, // POST /api/auth/password
+    askForReset, // POST /api/auth/password/forgot
+    resetByLink, // POST /api/auth/password/reset
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/
     followChanges, // GET /api/changes/

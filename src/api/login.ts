@@ -152,7 +152,7 @@ export function takeText(body: Record<string, unknown>, name: string, errors: Er
 }
 
 /** If empty, `null` or absent: all login types, in the order of their declaration. */
-function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
+export function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
   if (userType === undefined || userType === null || userType === '') return model.logins
   const type = model.logins.find(({ login }) => login?.userType === userType)
   if (type !== undefined) return [type]

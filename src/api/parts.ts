@@ -1,4 +1,5 @@
 import { accountDigest } from '../account/account-digest.ts'
+import { Links } from '../account/links.ts'
 import { Seals } from '../account/seals.ts'
 import { compileSessions } from '../account/sessions.ts'
 import { TemporaryPasswords } from '../account/temporary.ts'
@@ -10,6 +11,7 @@ import { upcastersOf } from '../journal/upcast.ts'
 import { Hub } from '../live/hub.ts'
 import { Positions } from '../live/positions.ts'
 import { Teller } from '../live/teller.ts'
+import { Mailer } from '../mail/mailer.ts'
 import { compileAmend } from '../plan/past/amend.ts'
 import { compileAnswers } from '../plan/past/answers.ts'
 import { compileFeed } from '../plan/past/feed.ts'
@@ -18,9 +20,18 @@ import { compileOperations } from '../plan/past/operations.ts'
 import { compilePurges } from '../plan/past/purge.ts'
 import { FORMAT } from '../store/own.ts'
 import { Webhooks } from '../webhooks/webhooks.ts'
-import type { AccountPiece, Context, Opened, PastPiece, ServicePiece, WebhookPiece } from './context.ts'
+import type {
+  AccountPiece,
+  Context,
+  MailPiece,
+  Opened,
+  PastPiece,
+  ServicePiece,
+  WebhookPiece,
+} from './context.ts'
 import { Health } from './health.ts'
 import { Identities } from './identify.ts'
+import { mailQueue } from './mail-queue.ts'
 import type { Part } from './part.ts'
 import { RateLimits } from './rate-limits.ts'
 import { retentionWork } from './retention.ts'
@@ -92,5 +103,15 @@ export const webhookPart = {
   followers: ({ webhooks }: Context) => webhooks.followers(),
 } satisfies Part
 
+/** Mails to users. */
+export const mailPart = {
+  name: 'mail',
+  compile: ({ store, observer, settings }: Opened): MailPiece => ({
+    mailer: new Mailer(settings.mail, observer),
+    links: new Links(store),
+  }),
+  queues: (context: Context) => (context.model.logins.length > 0 ? [mailQueue(context)] : []),
+} satisfies Part
+
 /** Takeback's own parts. */
-export const parts: readonly Part[] = [accountPart, pastPart, servicePart, webhookPart]
+export const parts: readonly Part[] = [accountPart, pastPart, servicePart, webhookPart, mailPart]

@@ -8,6 +8,7 @@ import type { LoginPlan } from '../plan/read/login.ts'
 import { type Caller, type Session, system } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
 import { type Answer, askedBy, type Context, operationOf, signInFirst, TRIES } from './context.ts'
 import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
@@ -110,13 +111,23 @@ export async function changePassword(
   return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
 
-/** False if the password was changed since `$epoch`. Other changes of the user do not matter. */
-function* setPassword(context: Context, plan: Plan, params: Params): Act<boolean> {
+/**
+ * False if the password was changed since `$epoch`, or if one of the steps `before` is refused. Other changes of the user
+ * do not matter.
+ */
+export function* setPassword(
+  context: Context,
+  plan: Plan,
+  params: Params,
+  before: readonly Step[] = [],
+): Act<boolean> {
   const steps = plan.view(system).writes.update(params, { partial: true, guarded: [] })
   for (let tries = 0; tries < TRIES; tries++) {
     params.$versions = null
     const seals = yield* sealFormer(context, plan, params)
-    if ((yield* write([...seals, ...steps], params)).done) return true
+    const outcome = yield* write([...before, ...seals, ...steps], params)
+    if (outcome.done) return true
+    if (before.some(({ name }) => name === outcome.step)) return false
   }
   return false
 }

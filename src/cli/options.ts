@@ -66,6 +66,23 @@ export const serverOptions = {
     value: undefined,
     help: 'for development: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',
   },
+  url: {
+    value: 'URL',
+    help: 'the address at which people reach this server: links in mails begin with it (TAKEBACK_URL; where it listens)',
+  },
+  'app-url': {
+    value: 'URL',
+    help: 'the address of the pages of your app, for links that mail.links declares (TAKEBACK_APP_URL; none)',
+  },
+  smtp: {
+    value: 'URL',
+    help: 'the mail server: smtp[s]://user:password@host:port (TAKEBACK_SMTP; none: mails are written to files)',
+  },
+  'mail-from': { value: 'EMAIL', help: 'the address that mails come from (TAKEBACK_MAIL_FROM)' },
+  outbox: {
+    value: 'FOLDER',
+    help: 'the folder for mails if there is no mail server (TAKEBACK_OUTBOX; outbox beside the database)',
+  },
   'backup-every': { value: 'TIME', help: 'make a backup every 30m, 6h or 1d (TAKEBACK_BACKUP_EVERY; never)' },
   'backup-keep': { value: 'N', help: 'how many of these backups to keep (TAKEBACK_BACKUP_KEEP; 14)' },
   'backup-to': { value: 'FOLDER', help: 'the folder for these backups (TAKEBACK_BACKUP_TO; backups)' },

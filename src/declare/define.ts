@@ -45,6 +45,7 @@ import type {
 } from './fields/text.ts'
 import type { DateDeclaration, DatetimeDeclaration, TimeOptions } from './fields/time.ts'
 
+import type { MailDeclaration } from './mail.ts'
 import type { Keep } from './retention.ts'
 import type { Rule } from './rule.ts'
 import type { CelValue, MeValue, ServerValue } from './server-value.ts'
@@ -287,15 +288,19 @@ export interface AppDeclaration<E = Entities> {
   readonly webhooks?: Readonly<Record<string, WebhookDeclaration>>
   /** What is to be done after changes, by Entity type and kind of change. */
   readonly reactions?: AnyReactions
+  /** Texts of mails in place of Takeback's own, and where their links lead. */
+  readonly mail?: MailDeclaration
 }
 
 /** The same as it is written: its names must be those of its Entity types. */
-export interface AppOptions<E, Bodies> extends Omit<AppDeclaration<E>, 'routes' | 'jobs' | 'reactions'> {
+export interface AppOptions<E, Bodies>
+  extends Omit<AppDeclaration<E>, 'routes' | 'jobs' | 'reactions' | 'mail'> {
   readonly admins?: LoginName<LoginNames<E>[keyof E & string]>
   readonly routes?: Routes<E, Bodies>
   readonly jobs?: Jobs<E>
   readonly webhooks?: Readonly<Record<string, WebhookDeclaration<WebhookEvent<keyof E & string>>>>
   readonly reactions?: Reactions<E>
+  readonly mail?: MailDeclaration<E>
 }
 
 /** Declares one Entity type. */

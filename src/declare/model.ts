@@ -3,6 +3,7 @@ import type { Computed, NamedRule } from './cel/scope.ts'
 import type { HookName, ReactionKind } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
+import type { MailKind } from './mail.ts'
 import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 import type { ServerValue } from './server-value.ts'
@@ -250,6 +251,13 @@ export interface Webhook {
   readonly allowed: boolean
 }
 
+/** Texts and links in place of Takeback's own. */
+export interface MailModel {
+  readonly texts: ReadonlyMap<MailKind, (call: object) => unknown>
+  /** Paths of the app's pages, with `{token}`. */
+  readonly links: ReadonlyMap<MailKind, string>
+}
+
 /** The declarations, resolved and frozen. */
 export interface Model {
   readonly code: UserCode
@@ -259,12 +267,13 @@ export interface Model {
   readonly logins: readonly EntityType[]
   readonly edges: readonly Edge[]
   readonly webhooks: readonly Webhook[]
+  readonly mail: MailModel
 }
 
 /** Whether code of the user's runs in this process. */
-export function hasCode({ entities, code }: Model): boolean {
+export function hasCode({ entities, code, mail }: Model): boolean {
   const inTypes = [...entities.values()].some(({ before }) => before !== undefined)
-  return inTypes || Object.values(code).some((declared) => declared.length > 0)
+  return inTypes || mail.texts.size > 0 || Object.values(code).some((declared) => declared.length > 0)
 }
 
 const nothing: Provided = Object.freeze({})

@@ -26,6 +26,7 @@ import { checkProvided } from './provided-values.ts'
 import { isRecord } from './record.ts'
 import { resolveCode, resolveHooks } from './resolve-code.ts'
 import { resolveFields, valueField } from './resolve-fields.ts'
+import { resolveMail } from './resolve-mail.ts'
 import { resolveWebhooks } from './resolve-webhooks.ts'
 import { type RetentionTimes, resolveRetention } from './retention.ts'
 import { isRule, type Rule } from './rule.ts'
@@ -49,6 +50,7 @@ const APP_OPTIONS = [
   'jobs',
   'reactions',
   'webhooks',
+  'mail',
 ]
 
 const ENTITY_OPTIONS = [
@@ -103,7 +105,8 @@ function resolveApp(declaration: unknown, problems: Problems): Model | undefined
   const admins = adminsOf(declaration as unknown as AppDeclaration, entities, problems)
   const code = resolveCode(declaration, types, problems)
   const webhooks = resolveWebhooks(declaration.webhooks, entities, problems)
-  return Object.freeze({ ...types, admins, edges: edgesOf(entities), code, webhooks })
+  const mail = resolveMail(declaration.mail, problems)
+  return Object.freeze({ ...types, admins, edges: edgesOf(entities), code, webhooks, mail })
 }
 
 function resolveEntities(

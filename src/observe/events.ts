@@ -51,6 +51,8 @@ export interface Events {
   task_failed: TaskFailure & { readonly pauseMs: number }
   /** It has failed too often, and is not tried any more. */
   task_set_aside: TaskFailure
+  /** There is no SMTP server: a mail is in this file. */
+  mail_written: { readonly file: string }
   /** Retention has cut changes from the journal that this follower had not read yet. */
   journal_cut: { readonly follower: string }
   /** Retention has erased an Entity from the trash, and all that went with it: so many Entities. */

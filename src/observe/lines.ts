@@ -90,6 +90,8 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: `Task ${id} of the queue "${queue}" was set aside after ${attempts} attempts`,
     error,
   }),
+  mail_written: ({ file }) =>
+    info(`No mail server is set (TAKEBACK_SMTP), so a mail was written to ${file}`, { file }),
   journal_cut: ({ follower }) => ({
     level: 'warning',
     message: `Retention has erased changes before "${follower}" could read them: it goes on with what is left`,

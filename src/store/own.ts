@@ -315,6 +315,25 @@ export const ownTables: readonly OwnTable[] = [
     indexes: [{ name: 'webhook', columns: ['webhook', 'id'], since: 5 }],
     since: 5,
   },
+  {
+    name: 'takeback_links',
+    about:
+      'Links that were mailed, one for each account and purpose: a digest of the token, a digest of the e-mail and the password as they were, and when it expires.',
+    columns: [
+      text('entity'),
+      integer('entity_id'),
+      text('purpose'),
+      text('digest'),
+      text('bound'),
+      time('until'),
+    ],
+    key: ['entity', 'entity_id', 'purpose'],
+    indexes: [
+      { name: 'digest', columns: ['digest'], unique: true, since: 5 },
+      { name: 'until', columns: ['until'], since: 5 },
+    ],
+    since: 5,
+  },
 ]
 
 /** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */

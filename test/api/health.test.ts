@@ -95,6 +95,7 @@ onEveryStore('health', bookings, (server) => {
     const { text, body } = await server.call('GET', '/api/health/details')
     expect(body.queues).toEqual({
       aside: { waiting: 0, running: 0, aside: 1, oldest: null },
+      mail: { waiting: 0, running: 0, aside: 0, oldest: null },
       nobody: { waiting: 1, running: 0, aside: 0, oldest: expect.any(String) },
     })
     expect(body.aside).toEqual([

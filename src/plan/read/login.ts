@@ -16,7 +16,7 @@ export const memberColumns = namedColumns({ id: sql`t."id"`, hash, epoch })
 /** Whether tokens are still good. `ended`: 1 where the session or the token was ended. */
 export const tokenColumns = namedColumns({ epoch, ended, hash, ...temporary })
 const selfColumns = (json: Sql) =>
-  namedColumns({ hash, epoch, json, key: sql`t.${id(EMAIL_KEY)}`, ...temporary })
+  namedColumns({ hash, epoch, json, email: sql`t."email"`, key: sql`t.${id(EMAIL_KEY)}`, ...temporary })
 
 /** What a login type adds to a Plan: finding its members, and whether they still are. */
 export interface LoginPlan {
@@ -29,7 +29,7 @@ export interface LoginPlan {
   /** A user: `json` is what they see of themselves, `key` that of the e-mail. */
   readSelf(
     row: readonly Bound[],
-  ): Readonly<Record<'hash' | 'epoch' | 'json' | 'key' | 'digest' | 'until', Bound>>
+  ): Readonly<Record<'hash' | 'epoch' | 'json' | 'email' | 'key' | 'digest' | 'until', Bound>>
   /** Whether there was ever one of it, the deleted included. */
   readonly any: Statement
 }

@@ -1,4 +1,5 @@
-import type { Answer } from '../../api/context.ts'
+import type { AccountPage } from '../../api/account-pages.ts'
+import type { Answer, Context } from '../../api/context.ts'
 import type { Route } from './route.ts'
 
 const HTML = 'text/html; charset=utf-8'
@@ -14,6 +15,18 @@ export function htmlPage(path: string, html: () => string, scriptHash: string): 
       'Cache-Control': 'no-cache',
     },
   }))
+}
+
+/** A page with a form that is sent to the page itself. */
+export function formPage(context: Context, { path, show, submit }: AccountPage): Route {
+  const page = { body: undefined, produces: [HTML], takes: ['link'], page: true }
+  return {
+    path,
+    methods: {
+      GET: { ...page, run: show },
+      POST: { ...page, run: (call) => submit(context, call) },
+    },
+  }
 }
 
 export function redirect(path: string, to: string): Route {

@@ -178,7 +178,8 @@ export class Service {
     if (preflight) return preflight
     const handler = handlerOf(route, request.method)
     admit(seen, handler, request.method, 'address')
-    if (handler.page) return handler.run(new Incoming(request, seen, nothing))
+    if (handler.page)
+      return handler.run(new Incoming(request, seen, { ...nothing, query: pageQuery(seen, handler) }))
     const type = preferredOf(request.headers.get('accept'), handler.produces)
     if (type === undefined) throw new Failure('not_acceptable')
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
@@ -212,6 +213,10 @@ export class Service {
     if (token === undefined) return anonymous
     return this.#identities.recall(token) ?? this.#identities.identify(token)
   }
+}
+
+function pageQuery({ search }: RequestFacts, { takes }: Handler): Query {
+  return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes)
 }
 
 function refuseExpired(handler: Handler, { expired }: Caller): void {

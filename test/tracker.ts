@@ -58,11 +58,12 @@ const tracker = withAdmins({
     fields: {
       name: text(),
       count: integer({ default: 0, min: 0 }),
+      label: text({ optional: true, search: true, sort: 'fold' }),
       twice: integer({ optional: true, read: 'me.type == "admin"' }),
       editor: ref('users', { optional: true, read: 'me.type == "admin"' }),
       checked: text({ optional: true, read: 'me.type == "admin"', write: 'me.type == "admin"' }),
     },
-    set: { update: { twice: cel('count == 2 ? 4 : 0'), editor: me } },
+    set: { update: { twice: cel('count == 2 ? 4 : 0'), label: cel('name'), editor: me } },
     before: {
       update(changes, { before }) {
         if (before.name === 'refused') throw invalid({ count: 'is fixed' })

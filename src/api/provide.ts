@@ -4,11 +4,12 @@ import { checkOf, noteReference, type Values } from '../declare/values.ts'
 import { type Errors, Failure, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { NOW } from '../plan/condition/row-source.ts'
+import { columnsBeside } from '../plan/tables/schema.ts'
 import { type Actor, userOf } from '../plan/viewer/actor.ts'
 import type { Provision } from '../plan/write/provide.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
-import { wordsColumn } from '../store/tables.ts'
+import { isMadeFrom } from '../store/tables.ts'
 import { isMatch, type Preconditions } from './context.ts'
 import { isFaulty } from './faults.ts'
 import { valueAt } from './merge.ts'
@@ -50,7 +51,7 @@ export function provideChange(plan: Plan, actor: Actor, providing: ProvidedBody)
 export function expressionColumns(plan: Plan, actor: Actor): string[] {
   return expressionsOf(plan, actor).flatMap(({ field }) => {
     const column = columnOf(field)
-    return field.kind === 'value' && field.search ? [column, wordsColumn(column)] : [column]
+    return [column, ...columnsBeside(plan.type).filter((name) => isMadeFrom(column, name))]
   })
 }
 

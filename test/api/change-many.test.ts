@@ -158,15 +158,18 @@ withTracker('changes by a filter', (tasks, server) => {
   })
 
   test('hooks run for each, and what the server sets is set in each that changes', async () => {
-    const bodies = [{ name: 'a' }, { name: 'b', count: 2 }, { name: 'c' }]
+    const bodies = [{ name: 'a' }, { name: 'B', count: 2 }, { name: 'c' }]
     const made = await server.expect(201, 'POST', '/api/orders/', bodies)
     const orders = '/api/orders/?filter=name != "other"'
     const as = { token: tasks.token }
     const changed = await server.call('PATCH', orders, { body: { count: { $add: 1 } }, ...as })
     expect([changed.status, changed.body.matched, changed.body.total]).toEqual([200, 3, 3])
-    expect(Object.keys(changed.body.changes[0].changed)).toEqual(['count'])
+    expect(Object.keys(changed.body.changes[0].changed)).toEqual(['count', 'label'])
     const all = async () => (await server.expect(200, 'GET', orders)).data
     const user = { id: 1 }
+    expect(
+      (await server.expect(200, 'GET', '/api/orders/?search=b&filter=fold(label) == "b"')).data,
+    ).toHaveLength(1)
     expect(await all()).toMatchObject([
       { count: 1, twice: 0, editor: user, checked: '0 to 1' },
       { count: 3, twice: 0, editor: user, checked: '2 to 3' },

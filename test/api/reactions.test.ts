@@ -183,9 +183,13 @@ onEveryStore('reactions', declaration, (server) => {
     await eventually(
       async () => (await server.query(`SELECT 1 FROM takeback_tasks WHERE error LIKE '%never'`)).length === 1,
     )
-    // As if it had failed for a day.
-    await server.query(`UPDATE takeback_tasks SET attempts = 35 WHERE queue = 'reactions' AND holder IS NULL`)
-    await eventually(async () => (await queue())?.aside === 1)
+    await eventually(async () => {
+      // As if it had failed for a day. While it is being tried, it cannot be changed.
+      await server.query(
+        `UPDATE takeback_tasks SET attempts = 35 WHERE queue = 'reactions' AND holder IS NULL AND attempts < 35`,
+      )
+      return (await queue())?.aside === 1
+    })
     const [aside] = await server.context.work.aside('reactions')
     expect(aside).toMatchObject({
       payload: { reaction: 'orders.update', entity: 'orders', id, version: 2 },

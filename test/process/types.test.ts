@@ -23,7 +23,11 @@ export const given = { a: t.text({ max: 3, read: t.everyone }), m: t.object({ a:
 export const kept = { a: t.ref('admins', { default: t.me }), b: t.datetime({ default: t.now }), c: t.decimal({ default: t.cel('d') }) }
 export const things = t.entity({ fields: bare, set: { update: { i: t.now } }, computed: { x: 'd * 2' }, check: [{ that: 'd > 0', at: 'd', says: 'must be positive' }], access: { read: t.everyone, create: t.signedIn }, trash: { keep: '3d' } })
 export default t.app({ admins: 'admins', journal: { keep: '1d' }, entities: {
-  things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) } })
+  things, admins: t.entity({ login: { userType: 'admin' }, fields: {} }) },
+  routes: { 'POST /api/go/:id/': { access: t.signedIn, body: t.object({ thing: t.ref('things') }),
+    async run({ me, body, params, api }) { return { me: me?.email, a: (await api.things.get(body.thing.id)).a, id: params.id } } } },
+  reactions: { async 'things.update'({ before, after, api }) { if (before.a !== after.a) await api.things.delete(after.id) } },
+  jobs: { nightly: { every: '0 3 * * *', async run({ api }) { for (const { id } of (await api.things.list()).data) await api.things.update(id, { d: 3 }) } } } })
 export const hooked = t.entity({ fields: { name: t.text() }, before: { async create(thing, { me, api }) {
   if (me === null) throw t.forbidden()
   const page = await api.things.list().catch((error: unknown) => { throw error instanceof t.InvalidData ? t.invalid({}) : error })

@@ -41,6 +41,15 @@ const declaration = withAdmins({
     fields: { project: ref('projects') },
     access: { read: 'project.members.exists(m, m.user.id == me.id && m.role in ["owner", "editor"])' },
   }),
+  boards: entity({
+    fields: { members: list(object({ user: ref('users'), role })) },
+    access: {
+      create: 'members.exists(m, m.user.id == me.id && m.role == "owner")',
+      read: 'members.exists(m, m.user.id == me.id)',
+      update: `members.exists(m, m.user.id == me.id && m.role == "owner")
+        && next.members.exists(m, m.role == "owner")`,
+    },
+  }),
   products: entity({ fields: { name: text({ default: '' }) }, access: { read: everyone } }),
   orders: entity({
     fields: {
@@ -143,6 +152,16 @@ onEveryStore('lists of objects with a reference', declaration, (server) => {
     expect(await titles(`filter=members.exists(m,m.user.id==3)&${past}`)).toEqual(['two'])
     const { body } = await server.call('GET', '/api/projects/?filter=members.exists(m, m.usr.id == 1)')
     expect(body.errors.filter).toEqual(['unknown field "m.usr" at column 21; did you mean "m.user"?'])
+  })
+
+  test('are asked about by rules before they are written', async () => {
+    const board = { members: [entry(1, 'owner'), entry(2)] }
+    await server.expect(403, 'POST', '/api/boards/', board, as(2))
+    const { id } = await server.expect(201, 'POST', '/api/boards/', board, as(1))
+    await server.expect(403, 'PATCH', `/api/boards/${id}/`, { members: [entry(2, 'owner')] }, as(2))
+    await server.expect(403, 'PATCH', `/api/boards/${id}/`, { members: [entry(1)] }, as(1))
+    await server.expect(200, 'PATCH', `/api/boards/${id}/`, { members: { $remove: [entry(2)] } }, as(1))
+    await server.expect(404, 'GET', `/api/boards/${id}/`, undefined, as(2))
   })
 
   test('are expanded item by item', async () => {

@@ -40,6 +40,7 @@ const declaration = withAdmins({
       secret: integer({ default: 0, read: 'assignee.id == me.id' }),
       hidden: integer({ default: 0, read: 'me.type == "admin"' }),
     },
+    computed: { score: 'weight * 10 + 1' },
     access: { read: 'status == "open" || me.type == "user"' },
     index: [['project.id', '-due']],
   }),
@@ -87,7 +88,15 @@ onEveryStore('expansions with options', declaration, (server) => {
   test('of referrers are filtered, sorted, cut and narrowed, and go on in their own list', async () => {
     const asked = { filter: 'status == "open"', sort: '-due,weight', limit: '5', fields: 'id,title' }
     const text = Object.entries(asked).map(([name, value]) => `${name}=${value}`)
-    for (const by of ['-due,weight', 'due', '-assignee.name,due', 'weight,-id', '-secret,title', 'title']) {
+    for (const by of [
+      '-due,weight',
+      '-score',
+      'due',
+      '-assignee.name,due',
+      'weight,-id',
+      '-secret,title',
+      'title',
+    ]) {
       const options = text.map((one) => one.replace('-due,weight', by)).join(';')
       const wanted = await get('/api/tasks/', { ...asked, sort: by, limit: '200', 'project.id': '1' })
       const one = await expand('/api/projects/1/', `tasks(${options})`)

@@ -66,9 +66,7 @@ export class Extent {
   #start(condition: Sql): Sql {
     const table = id(this.#reach.types[0]?.name ?? '')
     const isRoot =
-      this.#roots === 'one'
-        ? sql`t."id" = ${param('$id')}`
-        : sql`t."id" IN ${this.#dialect.listed('$ids', 'integer')}`
+      this.#roots === 'one' ? sql`t."id" = ${param('$id')}` : this.#dialect.isListed(sql`t."id"`, '$ids')
     return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${isRoot} AND ${condition}`
   }
 

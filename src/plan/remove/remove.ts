@@ -139,7 +139,7 @@ class RemoveSteps {
       { name: '$id', kind: 'integer' },
       { name: '$version', kind: 'integer' },
     ])
-    const forbidden = sql`SELECT t."id" FROM ${table} t WHERE t."id" IN ${this.#dialect.listed('$ids', 'integer')}
+    const forbidden = sql`SELECT t."id" FROM ${table} t WHERE ${this.#dialect.isListed(sql`t."id"`, '$ids')}
       AND (${rule ?? sql`1 = 1`}) IS NOT TRUE LIMIT 1`
     return [
       ...extent.find(sql`"deleted_at" IS NULL`, isLiveRow),

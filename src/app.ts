@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import pkg from '../package.json'
-import { resetPage } from './api/account-pages.ts'
+import { accountPages } from './api/account-pages.ts'
 import type { Context, Opened, ServerSettings } from './api/context.ts'
 import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'
@@ -231,7 +231,7 @@ function serveOn(bound: BoundServer, config: Config, app: App, followers: readon
   const { context } = app
   const { model, observer } = context
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
-  const forms = model.logins.length > 0 ? [formPage(context, resetPage)] : []
+  const forms = model.logins.length > 0 ? accountPages.map((page) => formPage(context, page)) : []
   const routes = [...pages, ...forms, ...routesOf(context, app.endpoints)]
   const server = bound.serve(
     {

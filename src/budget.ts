@@ -44,6 +44,7 @@ export const budget = {
   knownPlaces: 20,
   knownPlaceDays: 90,
   resetLinkMinutes: 30,
+  inviteLinkDays: 7,
 
   // What is asked for.
   pageDefault: 20,

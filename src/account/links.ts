@@ -8,7 +8,10 @@ import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
 /** What a link in a mail is good for, and for how long. */
-const lifetimes = { reset: budget.resetLinkMinutes * 60_000 } as const
+const lifetimes = {
+  reset: budget.resetLinkMinutes * 60_000,
+  invite: budget.inviteLinkDays * 24 * 60 * 60_000,
+} as const
 export type LinkPurpose = keyof typeof lifetimes
 
 /** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
@@ -41,7 +44,11 @@ export class Links {
 
   constructor(store: Store) {
     this.#store = store
-    this.#statements = { reset: compileLinks(store.dialect, lifetimes.reset) }
+    const { dialect } = store
+    this.#statements = {
+      reset: compileLinks(dialect, lifetimes.reset),
+      invite: compileLinks(dialect, lifetimes.invite),
+    }
   }
 
   /** The token of a new link. */

@@ -1,3 +1,4 @@
+import type { MailKind } from '../declare/mail.ts'
 import { catalogue, Failure } from '../errors.ts'
 import type { Call } from './call.ts'
 import type { Answer, Context } from './context.ts'
@@ -40,46 +41,55 @@ ${body}
   }
 }
 
-const RESET = 'Set a new password'
+/** What differs between the pages that set a password. */
+interface PasswordPage {
+  readonly kind: MailKind
+  readonly title: string
+}
 
-function resetForm(token: string, alert = ''): string {
-  return `${alert === '' ? '' : `<p role="alert">${Bun.escapeHTML(alert)}</p>`}
-<form method="post" action="reset">
+function passwordForm({ kind, title }: PasswordPage, token: string, refused?: Failure): Answer {
+  const weak = refused?.errors?.get('password')
+  const alert = weak === undefined ? refused?.message : `The password ${weak.join(', ')}.`
+  const answer = pageAnswer(
+    refused === undefined ? 200 : catalogue[refused.code].status,
+    title,
+    `${alert === undefined ? '' : `<p role="alert">${Bun.escapeHTML(alert)}</p>`}
+<form method="post" action="${kind}">
 <input type="hidden" name="token" value="${Bun.escapeHTML(token)}">
 <label>New password <input type="password" name="password" autocomplete="new-password" required autofocus></label>
 <button>Set the password</button>
-</form>`
+</form>`,
+  )
+  return { ...answer, headers: { ...answer.headers, ...refused?.headers } }
 }
 
-export const resetPage: AccountPage = {
-  path: '/account/reset',
-  show(call) {
-    return pageAnswer(200, RESET, resetForm(call.query.take(new Map(), () => {}).link ?? ''))
-  },
-  async submit(context, call) {
-    const form = new URLSearchParams(await new Response(call.bytes).text())
-    const token = form.get('token') ?? ''
-    const { address, signal } = call
-    const request = {
-      body: { token, password: form.get('password') ?? '' },
-      address,
-      signal,
-      note: null,
-      noteAccount: (digest: string) => call.noteAccount(digest),
-    }
-    try {
-      await resetPassword(context, request)
-      return pageAnswer(200, RESET, '<p>The password was changed. You can log in with it now.</p>')
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code === 'internal') throw error
-      return refusedForm(error, token)
-    }
-  },
+function passwordPage(page: PasswordPage): AccountPage {
+  return {
+    path: `/account/${page.kind}`,
+    show: (call) => passwordForm(page, call.query.take(new Map(), () => {}).link ?? ''),
+    async submit(context, call) {
+      const form = new URLSearchParams(await new Response(call.bytes).text())
+      const token = form.get('token') ?? ''
+      const { address, signal } = call
+      const request = {
+        body: { token, password: form.get('password') ?? '' },
+        address,
+        signal,
+        note: null,
+        noteAccount: (digest: string) => call.noteAccount(digest),
+      }
+      try {
+        await resetPassword(context, request)
+        return pageAnswer(200, page.title, '<p>The password was changed. You can log in with it now.</p>')
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        return passwordForm(page, token, error)
+      }
+    },
+  }
 }
 
-function refusedForm(failure: Failure, token: string): Answer {
-  const weak = failure.errors?.get('password')
-  const alert = weak === undefined ? failure.message : `The password ${weak.join(', ')}.`
-  const answer = pageAnswer(catalogue[failure.code].status, RESET, resetForm(token, alert))
-  return { ...answer, headers: { ...answer.headers, ...failure.headers } }
-}
+export const accountPages: readonly AccountPage[] = [
+  passwordPage({ kind: 'reset', title: 'Set a new password' }),
+  passwordPage({ kind: 'invite', title: 'Set your password' }),
+]

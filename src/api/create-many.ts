@@ -9,6 +9,7 @@ import { create } from './create.ts'
 import { entitySuccess, hookCodes, manyOf } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { askingOf, beforeCreate, beforeEach, hasHook } from './hooks.ts'
+import { inviteUser } from './invite.ts'
 import { answerAll, refuseNumber, repeatedValues } from './list-body.ts'
 import { performOnce, replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
@@ -64,7 +65,7 @@ export const createEntity = entityEndpoint({
   name: 'create',
   method: 'POST',
   path: '/api/{entity}/',
-  parameters: [...writing],
+  parameters: ['invite', ...writing],
   body: 'any',
   rule: { all: ['create'] },
   signsUp: (plan) => signsUp(plan),
@@ -87,6 +88,7 @@ export const createEntity = entityEndpoint({
   }),
   async run(context, plan, call) {
     const { caller, body, query } = call
+    if (query.has('invite')) return inviteUser(context, plan, call)
     // One sign-up was counted before the body was read.
     if (Array.isArray(body) && signsUp(plan, caller.actor)) await call.signUp(body.length)
     if (hasHook(plan, 'create')) return createHooked(context, plan, call)

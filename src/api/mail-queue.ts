@@ -9,12 +9,14 @@ import { askedBy, type Context } from './context.ts'
 
 const QUEUE = 'mail'
 
-/** A mail to send to an account. It has no token: that is made when the mail is. */
-interface Payload {
-  readonly mail: MailKind
-  readonly entity: string
-  readonly id: number
-}
+/**
+ * A mail to send to an account, which is named by its id or by the operation that creates it. It has no token: that is
+ * made when the mail is.
+ */
+type Payload = { readonly mail: MailKind; readonly entity: string } & (
+  | { readonly id: number }
+  | { readonly operation: string }
+)
 
 /** The task of a mail. `null` is a mail to nobody: it costs the same to enqueue. */
 export function mailTask(payload: Payload | null): Task {
@@ -31,7 +33,8 @@ async function sendMail(context: Context, job: TaskJob): Promise<void> {
   const account = payload === null ? undefined : await accountOf(context, payload)
   // Nobody, or somebody who is gone.
   if (payload === null || account === undefined) return
-  const { mail, entity, id } = payload
+  const { mail, entity } = payload
+  const { id } = account
   const token = await context.links.make(job.store, mail, { entity, id, bound: account.bound })
   const link = linkOf(context, mail, token)
   const text = await ownText(context, mail, account.plan, { id, link })
@@ -40,17 +43,28 @@ async function sendMail(context: Context, job: TaskJob): Promise<void> {
 
 interface Account {
   readonly plan: Plan
+  readonly id: number
   readonly email: string
   readonly bound: string
 }
 
-async function accountOf({ plans, store }: Context, { entity, id }: Payload): Promise<Account | undefined> {
-  const plan = plans.get(entity)
-  if (plan?.login === undefined) return undefined
-  const [row] = await store.read(plan.login.self, { ...askedBy(system), $id: id })
+async function accountOf(context: Context, payload: Payload): Promise<Account | undefined> {
+  const plan = context.plans.get(payload.entity)
+  const id = 'id' in payload ? payload.id : await createdBy(context, payload)
+  if (plan?.login === undefined || id === undefined) return undefined
+  const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
   if (row === undefined) return undefined
   const { email, key, hash } = plan.login.readSelf(row)
-  return { plan, email: String(email), bound: stateDigest(String(key), String(hash)) }
+  return { plan, id, email: String(email), bound: stateDigest(String(key), String(hash)) }
+}
+
+/** Undefined if retention has erased the operation meanwhile. */
+async function createdBy(
+  { feed }: Context,
+  { entity, operation }: { entity: string; operation: string },
+): Promise<number | undefined> {
+  const found = await feed.operation(operation, [entity])
+  return found?.changes.find(({ kind }) => kind === 'create')?.id ?? undefined
 }
 
 /** Never made from the headers of a request: whoever sends those could lead others astray. */

@@ -182,6 +182,7 @@ export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as
  * as in `?customer.id=5`: a name that is not listed is taken as one of them.
  */
 export const typed = {
+  invite: ['invite'],
   search: ['search'],
   match: ['match'],
   sort: ['sort'],

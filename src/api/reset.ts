@@ -1,4 +1,4 @@
-import { stateDigest } from '../account/links.ts'
+import { type LinkPurpose, stateDigest } from '../account/links.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -56,6 +56,7 @@ export async function forgotPassword(context: Context, request: Request): Promis
 /** The account of a valid link. */
 interface Linked {
   readonly plan: Plan
+  readonly purpose: LinkPurpose
   readonly actor: Actor
   readonly id: number
   readonly epoch: number
@@ -85,9 +86,14 @@ export async function resetPassword(context: Context, request: Request): Promise
   return { ...answer, headers: { 'Takeback-Operation': operation } }
 }
 
+/** The links that set a password. */
+const SETTING = ['reset', 'invite'] as const
+
 /** Undefined if the link is not valid, or the account was changed since. */
 async function accountOfLink(context: Context, token: string): Promise<Linked | undefined> {
-  const found = await context.links.find('reset', token)
+  const [reset, invite] = await Promise.all(SETTING.map((one) => context.links.find(one, token)))
+  const found = reset ?? invite
+  const purpose = reset === undefined ? 'invite' : 'reset'
   const plan = found && context.plans.get(found.entity)
   if (found === undefined || plan?.login === undefined) return undefined
   const { entity, id, bound } = found
@@ -95,7 +101,7 @@ async function accountOfLink(context: Context, token: string): Promise<Linked | 
   const [row] = await context.store.read(plan.login.self, { ...askedBy(actor), $id: id })
   const self = row && plan.login.readSelf(row)
   if (self === undefined || stateDigest(String(self.key), String(self.hash)) !== bound) return undefined
-  return { plan, actor, id, epoch: Number(self.epoch), key: String(self.key) }
+  return { plan, purpose, actor, id, epoch: Number(self.epoch), key: String(self.key) }
 }
 
 function refuseWeak({ plan, key }: Linked, password: string): void {
@@ -108,10 +114,10 @@ function refuseWeak({ plan, key }: Linked, password: string): void {
 /** The link is used up in the transaction that sets the password. */
 async function changeByLink(
   context: Context,
-  { plan, actor, id, epoch }: Linked,
+  { plan, purpose, actor, id, epoch }: Linked,
   { token, password, request }: { token: string; password: string; request: Request },
 ): Promise<string> {
-  const link = context.links.using('reset', token)
+  const link = context.links.using(purpose, token)
   const params = { ...operationOf(actor), ...link.params, $id: id, $epoch: epoch, password }
   await perform(context.store, hashSecrets(plan, params, 'login'), request.signal)
   const act = setPassword(context, plan, params, [link.step])
@@ -159,7 +165,8 @@ export const resetByLink = serverEndpoint({
   path: '/api/auth/password/reset',
   describe: () => ({
     summary: 'Set a new password by a mailed link',
-    description: 'Takes the token of the newest link, once. Ends all sessions of the user.',
+    description:
+      'Takes the token of the newest link, or of an invitation, once. Ends all sessions of the user.',
     body: {
       schema: refTo('PasswordReset'),
       example: { token: 'l3vYp7yqM0…', password: 'a longer and better password' },

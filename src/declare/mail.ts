@@ -1,7 +1,7 @@
 import type { AnyUser } from './infer.ts'
 
-export const mailKinds = ['reset'] as const
-/** `reset`: a link to set a new password. */
+export const mailKinds = ['reset', 'invite'] as const
+/** `reset`: a link to set a new password. `invite`: a link to set the first one. */
 export type MailKind = (typeof mailKinds)[number]
 
 /** A mail as people read it. */

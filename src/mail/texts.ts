@@ -17,6 +17,12 @@ const words: Readonly<Record<MailKind, Words>> = {
     action: 'Set a new password',
     outro: `The link works once, for ${budget.resetLinkMinutes} minutes. If you did not ask for it, ignore this mail: your password stays as it is.`,
   },
+  invite: {
+    subject: 'Your account',
+    intro: 'An account was created for you, with this e-mail address.',
+    action: 'Set your password',
+    outro: `The link works once, for ${budget.inviteLinkDays} days. After that, ask for a new password, as if you had forgotten yours.`,
+  },
 }
 
 export function defaultText(kind: MailKind, link: string): MailText {

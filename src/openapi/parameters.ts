@@ -36,6 +36,7 @@ export function parametersOf(
   model: Model,
 ): (Parameter | SharedParameter)[] {
   const ofType: Record<keyof typeof typed, () => Parameter[]> = {
+    invite: () => inviteParameters(type),
     search: () => searchParameters(type),
     match: () => [matchParameter(type)],
     sort: () => [sortParameter(type, model)],
@@ -96,6 +97,14 @@ function comparablesOf(type: EntityType, model: Model): Map<string, ComparablePa
     field: undefined,
   }))
   return new Map([...own, ...fields, ...computed].map((one) => [one.column, one]))
+}
+
+/** For types that log in. */
+function inviteParameters({ login }: EntityType): Parameter[] {
+  if (login === undefined) return []
+  const description =
+    '`1` invites the user: leave out `password`, and the user is mailed a link that sets it. Needs a token.'
+  return [query('invite', description, { type: 'string', enum: ['1'] })]
 }
 
 /** For types that have something to search. */

@@ -112,6 +112,7 @@ export const budget = {
 
   // Who follows the journal.
   wakeGatherMs: 20,
+  wakeRestMs: 500,
   feedLookMs: 1000,
   followedTasks: 1000,
   feedWaitSeconds: 30,

@@ -48,8 +48,6 @@ export class Hub {
   #head: Position | undefined
   readonly #gate = new Gate(budget.catchUps)
   #turn: Promise<unknown> = Promise.resolve()
-  #isMoving = false
-  #isWoken = false
   #tickedAt = 0
   #stopFollowing: (() => void) | undefined
 
@@ -112,27 +110,22 @@ export class Hub {
     return done
   }
 
-  #wake(): void {
-    this.#isWoken = true
-    if (!this.#isMoving) void this.#moveOn()
+  #wake(): Promise<void> {
     const now = performance.now()
-    if (now - this.#tickedAt < TICK_MS) return
-    this.#tickedAt = now
-    for (const listener of this.#listeners()) listener.tick()
+    if (now - this.#tickedAt >= TICK_MS) {
+      this.#tickedAt = now
+      for (const listener of this.#listeners()) listener.tick()
+    }
+    return this.#moveOn()
   }
 
   async #moveOn(): Promise<void> {
-    this.#isMoving = true
     try {
-      for (let more = true; more; ) {
-        this.#isWoken = false
-        more = (await this.#exclusively(() => this.#move())) || this.#isWoken
-      }
+      for (let more = true; more; ) more = await this.#exclusively(() => this.#move())
     } catch (error) {
       // If the database does not answer, they wait for the next time.
       if (!(error instanceof Failure)) for (const listener of this.#listeners()) listener.end()
     }
-    this.#isMoving = false
   }
 
   *#listeners(): Generator<Listener> {

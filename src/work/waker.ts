@@ -4,26 +4,32 @@ import type { Store } from '../store/store.ts'
 /** How often it looks whether other processes have committed something, where the database has no notices. */
 const GLANCE_MS = 50
 
+/** How much longer they rest than they have worked. */
+const RESTS = 9
+
 /**
  * Wakes whoever follows the journal: soon after a commit of any process, at most once in `wakeGatherMs`, and once a second
- * in any case. A call says that there may be something new, no more: what is new is read from the journal. Costs nothing
- * while nobody follows.
+ * in any case. A call says that there may be something new, no more: what is new is read from the journal. Those who take
+ * long are woken less often, so that following takes a tenth of the time at most. Costs nothing while nobody follows.
  */
 export class Waker {
   readonly #store: Store
-  readonly #followers = new Set<() => void>()
+  readonly #followers = new Set<() => void | Promise<void>>()
   #stopHearing: (() => void) | undefined
   #timer: Timer | undefined
   #glance: Timer | undefined
   #others = 0
   #wokenAt = Number.NEGATIVE_INFINITY
+  #restMs: number = budget.wakeGatherMs
+  #isWaking = false
+  #isHeard = false
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /** Calls `wake` whenever there may be something new in the journal, until the function that it returns is called. */
-  follow(wake: () => void): () => void {
+  follow(wake: () => void | Promise<void>): () => void {
     this.#followers.add(wake)
     if (this.#stopHearing === undefined) this.#start()
     return () => {
@@ -62,16 +68,24 @@ export class Waker {
   }
 
   #heard(): void {
-    if (this.#timer !== undefined) return
+    if (this.#isWaking) this.#isHeard = true
+    if (this.#isWaking || this.#timer !== undefined) return
     const since = performance.now() - this.#wokenAt
-    this.#timer = setTimeout(() => this.#wake(), Math.max(0, budget.wakeGatherMs - since))
+    this.#timer = setTimeout(() => this.#wake(), Math.max(0, this.#restMs - since))
     this.#timer.unref()
   }
 
-  #wake(): void {
+  async #wake(): Promise<void> {
     this.#timer = undefined
+    this.#isWaking = true
+    this.#isHeard = false
+    const began = performance.now()
+    await Promise.allSettled([...this.#followers].map((wake) => wake()))
     this.#wokenAt = performance.now()
-    for (const wake of this.#followers) wake()
+    const rest = (this.#wokenAt - began) * RESTS
+    this.#restMs = Math.min(budget.wakeRestMs, Math.max(budget.wakeGatherMs, rest))
+    this.#isWaking = false
+    if (this.#isHeard && this.#stopHearing !== undefined) this.#heard()
   }
 
   /** Nobody is woken any more. */

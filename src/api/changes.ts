@@ -208,9 +208,9 @@ async function stream(
 ): Promise<AnyAnswer> {
   const { hub, positions, feed, identities } = context
   const { subscription, eyes, caller, limit } = following
-  const from = following.since ?? (await hub.now())
+  const from = following.since
   // A position that is gone is refused before the stream begins.
-  if (following.since !== undefined) await feed.check(from, subscription.entities)
+  if (from !== undefined) await feed.check(from, subscription.entities)
   call.waitLong()
   const events = new EventStream({
     hub,
@@ -223,7 +223,9 @@ async function stream(
     stopping: call.stopping,
     hangUp: () => call.hangUp(),
   })
-  return { status: 200, type: STREAM, body: events.open(), headers: { 'X-Accel-Buffering': 'no' } }
+  const body = events.open()
+  await events.begun
+  return { status: 200, type: STREAM, body, headers: { 'X-Accel-Buffering': 'no' } }
 }
 
 export const followChanges = serverEndpoint({

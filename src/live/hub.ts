@@ -62,6 +62,14 @@ export class Hub {
     return this.#head ?? this.#feed.now()
   }
 
+  /** Takes in a listener that wants nothing but what comes from now on: once this is done, it misses nothing. */
+  joinNow(listener: Listener): Promise<void> {
+    return this.#exclusively(async () => {
+      listener.position = await this.now()
+      if (!listener.isOver) this.#add(listener)
+    })
+  }
+
   /** Takes in a listener that has been told everything up to its position; `catchUp` moves it on to the end of the journal. */
   async join(listener: Listener, catchUp: () => Promise<void>): Promise<void> {
     for (let attempt = 0, isIn = false; !isIn && !listener.isOver; attempt++) {

@@ -9,7 +9,8 @@ export interface Streaming {
   readonly hub: Hub
   readonly subscription: Subscription
   readonly eyes: Eyes
-  readonly from: Position
+  /** Undefined: from now on. */
+  readonly from: Position | undefined
   /** A position as it is sent. */
   textOf(position: Position): string
   /** What comes behind a position, a page at a time, until nothing does. */
@@ -26,6 +27,8 @@ export interface Streaming {
 
 /** How long clients wait before they connect again, in milliseconds. */
 const RETRY_MS = 2000
+/** Before it is known where a stream begins. */
+const START = '' as Position
 const encoder = new TextEncoder()
 /** Many listeners are sent the same bytes. */
 const framed = new WeakMap<Delivery, Uint8Array>()
@@ -34,19 +37,20 @@ const framed = new WeakMap<Delivery, Uint8Array>()
 export class EventStream implements Listener {
   readonly subscription: Subscription
   readonly eyes: Eyes
-  position: Position
+  position: Position = START
   readonly #streaming: Streaming
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #sentAt = 0
   #isOver = false
   #sending: Promise<void> = Promise.resolve()
   #drained: (() => void) | undefined
+  readonly #begun = Promise.withResolvers<void>()
 
   constructor(streaming: Streaming) {
     this.#streaming = streaming
     this.subscription = streaming.subscription
     this.eyes = streaming.eyes
-    this.position = streaming.from
+    if (streaming.from !== undefined) this.position = streaming.from
   }
 
   /** The bytes. A client that does not read them is cut off before they pile up. */
@@ -58,7 +62,6 @@ export class EventStream implements Listener {
           this.#controller = controller
           stopping.addEventListener('abort', this.#stop)
           if (stopping.aborted) return this.#stop()
-          this.#send(`retry: ${RETRY_MS}\nid: ${this.#at}\n\n`)
           this.#run().catch(() => this.end())
         },
         pull: () => this.#drained?.(),
@@ -66,6 +69,11 @@ export class EventStream implements Listener {
       },
       { highWaterMark: budget.streamBytes, size: (chunk) => chunk?.byteLength ?? 0 },
     )
+  }
+
+  /** Once this is done, nothing is missed. */
+  get begun(): Promise<void> {
+    return this.#begun.promise
   }
 
   get isOver(): boolean {
@@ -77,7 +85,11 @@ export class EventStream implements Listener {
   }
 
   async #run(): Promise<void> {
-    await this.#streaming.hub.join(this, () => this.#catchUp())
+    const { hub, from } = this.#streaming
+    if (from === undefined) await hub.joinNow(this)
+    this.#send(`retry: ${RETRY_MS}\nid: ${this.#at}\n\n`)
+    this.#begun.resolve()
+    if (from !== undefined) await hub.join(this, () => this.#catchUp())
   }
 
   async #catchUp(): Promise<void> {
@@ -150,6 +162,7 @@ export class EventStream implements Listener {
 
   #close(): void {
     this.#isOver = true
+    this.#begun.resolve()
     this.#drained?.()
     this.#streaming.stopping.removeEventListener('abort', this.#stop)
     this.#streaming.hub.leave(this)

@@ -153,17 +153,23 @@ function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'cursors' |
   }
 }
 
-/** Each operation is looked for once, however many of its changes there are; its last one is found by the index. */
+/**
+ * Each operation is looked for once, however many of its changes there are; its first and its last one are found by the
+ * index. Only of an operation that begins before the window all changes are looked at.
+ */
 function window(changes: number, filtered: boolean, dialect: Dialect): Sql {
-  const within = sql`SELECT j."seq", j."operation" FROM ${JOURNAL} j
-    WHERE j."seq" > ${param('$after', 'integer')} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${count(changes)}`
+  const after = param('$after', 'integer')
+  const within = sql`SELECT j."seq", j."operation", CASE WHEN ${isWanted(sql`j`, filtered, dialect)} THEN 1 ELSE 0 END AS "wanted" FROM ${JOURNAL} j
+    WHERE j."seq" > ${after} AND j."seq" <= ${param('$upto', 'integer')} ORDER BY j."seq" LIMIT ${count(changes)}`
+  const ofOperation = sql`FROM ${JOURNAL} k WHERE k."operation" = e."operation"`
   // One row, and not EXISTS: some databases would look at the whole journal beforehand.
   const told = filtered
-    ? sql` AND (SELECT 1 FROM ${JOURNAL} x WHERE x."operation" = e."operation" AND ${isWanted(sql`x`, filtered, dialect)} LIMIT 1) = 1`
+    ? sql` AND CASE WHEN e."wanted" = 1 THEN 1 WHEN (SELECT min(k."seq") ${ofOperation}) > ${after} THEN 0
+        ELSE (SELECT 1 ${ofOperation} AND ${isWanted(sql`k`, filtered, dialect)} LIMIT 1) END = 1`
     : sql``
-  const grouped = sql`SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes" FROM (${within}) w GROUP BY w."operation"`
+  const grouped = sql`SELECT w."operation", max(w."seq") AS "place", count(*) AS "changes", max(w."wanted") AS "wanted" FROM (${within}) w GROUP BY w."operation"`
   return sql`SELECT ${windowColumns.sql} FROM (SELECT e.*,
-      CASE WHEN e."place" = (SELECT max(k."seq") FROM ${JOURNAL} k WHERE k."operation" = e."operation")${told} THEN 1 ELSE 0 END AS "is_end"
+      CASE WHEN e."place" = (SELECT max(k."seq") ${ofOperation})${told} THEN 1 ELSE 0 END AS "is_end"
     FROM (${grouped}) e) e ORDER BY e."place"`
 }
 
@@ -176,6 +182,8 @@ function page(rows: Sql, dialect: Dialect): Sql {
     FROM (${fittingRows(sized, sql`p."place", p."key"`)}) f JOIN ${JOURNAL} j ON j."seq" = f."key" ${FORMER} ORDER BY j."seq"`
 }
 
-function isWanted(alias: Sql, filtered: boolean, { listed }: Dialect): Sql {
-  return filtered ? sql`${alias}."entity" IN ${listed('$entities', 'text')}` : sql`1 = 1`
+/** A join with the list would tempt planners to read the whole journal. */
+function isWanted(alias: Sql, filtered: boolean, { isAmong, listed }: Dialect): Sql {
+  if (!filtered) return sql`1 = 1`
+  return isAmong(sql`${alias}."entity"`, sql`SELECT n.* FROM ${listed('$entities', 'text')} n`)
 }

@@ -115,6 +115,7 @@ export const undoCommand: Command = {
       help: 'dependents: also delete what refers to deleted Entities; targets: also restore what restored ones refer to',
     },
     'skip-conflicts': { value: undefined, help: 'skip conflicts and take back the rest' },
+    'with-effects': { value: undefined, help: 'also take back what the operations have set off' },
     ...yesOption,
     ...jsonOption,
     ...storeOptions,
@@ -132,6 +133,7 @@ export const undoCommand: Command = {
         const also = given.text('with')
         const sent: [string, string][] = [
           ['skip_conflicts', given.text('skip-conflicts') === undefined ? '0' : '1'],
+          ['with_effects', given.text('with-effects') === undefined ? '0' : '1'],
           ...(also === undefined ? [] : [['with', also] as [string, string]]),
           more,
         ]
@@ -169,10 +171,12 @@ interface Undone {
     readonly changed: Changed
   }[]
   readonly skipped: Readonly<Record<string, readonly string[]>>
+  /** What the operations have set off. */
+  readonly effects?: readonly { readonly operation: string; readonly actor: string | null }[]
 }
 
 function shownUndo(body: string): string {
-  const { undone, total, changes, skipped } = JSON.parse(body) as Undone
+  const { undone, total, changes, skipped, effects = [] } = JSON.parse(body) as Undone
   const lines = changes.flatMap(({ entity, id, kind, changed }) => [
     `${kind.padEnd(7)}  ${entity}/${id}`,
     ...shownChanges(changed),
@@ -182,6 +186,7 @@ function shownUndo(body: string): string {
     ...lines,
     ...(total > changes.length ? [`… and ${total - changes.length} more`] : []),
     ...left,
+    ...effects.map(({ operation, actor }) => `set off  ${operation} by ${actor ?? 'nobody'}`),
     '',
     `${undone === 1 ? '1 operation' : `${undone} operations`}, ${total === 1 ? '1 Entity' : `${total} Entities`} to change.`,
   ].join('\n')

@@ -98,7 +98,7 @@ onEveryStore('relations', relations, (server) => {
     ['size(tasks) > 1', [1, 3]],
     ['tasks.size() in [1]', [2, 4]],
     ['size(tasks) > 0.5 && size(tasks) < 2', [2, 4]],
-    ['size(tasks) >= size(mentions) + 0', undefined],
+    ['size(tasks) >= size(mentions) + 0', [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]],
     ['size(tasks) < size(mentions)', [5]],
     ['mentions.exists(t, t.project.title == "p4")', [1, 5]],
     ['tasks.exists(t, t.up.project.id == 1)', [4]],

@@ -1,4 +1,4 @@
-import type { Errors } from '../errors.ts'
+import { type Errors, note } from '../errors.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import type { FollowPlan } from '../plan/view/follow.ts'
 import { type Actor, userOf } from '../plan/viewer/actor.ts'
@@ -40,11 +40,9 @@ export function subscriptionOf(
     const { lists, follow } = plan.view(actor)
     const parsed = filter === undefined ? undefined : lists.parse(filter, errors)
     const chosen = fields === undefined ? undefined : lists.parseFields(fields, errors)
-    return {
-      name: plan.type.name,
-      plan: follow({ filter: parsed, fields: chosen }),
-      params: parsed?.params ?? {},
-    }
+    const followed = follow({ filter: parsed, fields: chosen })
+    noteFolds(plan.type.name, followed, errors)
+    return { name: plan.type.name, plan: followed, params: parsed?.params ?? {} }
   })
   const login = userOf(actor)?.entity
   const usesMe = types.some(({ plan }) => plan.usesMe)
@@ -58,6 +56,13 @@ export function subscriptionOf(
     login,
     entities: [...new Set([...types.map(({ name }) => name), ...others, ...own])],
   }
+}
+
+/** Folded texts are not in the journal: what depends on them cannot be told of former versions. */
+function noteFolds(name: string, { folds }: FollowPlan, errors: Errors): void {
+  if (folds === 'filter') note(errors, 'filter', 'uses fold(), which changes cannot be filtered by')
+  if (folds === 'rules')
+    note(errors, 'entity', `must not include ${name}: its rules or computed fields use fold()`)
 }
 
 /** Whose eyes they are: one for all whom the rules treat alike. */

@@ -306,3 +306,49 @@ onEveryStore('the feed of changes', declaration, (server) => {
     expect((await since(position)).data.map(({ data }) => data.title)).toEqual(['after'])
   })
 })
+
+const shop = withAdmins({
+  rooms: entity({ fields: { title: text({ fold: true }), open: boolean() }, access: { read: everyone } }),
+  desks: entity({
+    fields: { title: text({ fold: true }), room: ref('rooms') },
+    computed: { place: 'room.title + ", " + title' },
+    access: { read: 'place != "hidden, desk"' },
+  }),
+  folded: entity({ fields: { title: text({ fold: true }) }, access: { read: 'fold(title) == fold("A")' } }),
+})
+
+onEveryStore('the feed of changes with values that are made of others', shop, (server) => {
+  const told = async (query: string) => {
+    const { status, body } = await server.call('GET', `/api/changes/?${query}`, { token: null })
+    return status === 200
+      ? body.data.map(({ type, data }: Change) => [type, data?.place])
+      : [status, body.errors]
+  }
+  test('has computed fields, and refuses to fold', async () => {
+    const { next } = (await server.call('GET', '/api/changes/')).body
+    const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'Loft', open: true })
+    await server.expect(201, 'POST', '/api/desks/', { title: 'desk', room: { id: room.id } })
+    for (const title of ['Attic', 'hidden'])
+      await server.call('PATCH', `/api/rooms/${room.id}/`, { body: { title } })
+    const since = `since=${next}&entity=desks`
+    expect(await told(since)).toEqual([
+      ['upsert', 'Loft, desk'],
+      ['upsert', 'Attic, desk'],
+      ['remove', undefined],
+    ])
+    const filter = (text: string) => `${since}&filter=${encodeURIComponent(text)}`
+    expect(await told(filter('place.startsWith("Loft")'))).toEqual([
+      ['upsert', 'Loft, desk'],
+      ['remove', undefined],
+    ])
+    for (const text of ['fold(title) == fold("a")', 'fold(room.title) == fold("a")'])
+      expect(await told(filter(text))).toEqual([
+        422,
+        { filter: ['uses fold(), which changes cannot be filtered by'] },
+      ])
+    expect(await told('entity=folded')).toEqual([
+      422,
+      { entity: ['must not include folded: its rules or computed fields use fold()'] },
+    ])
+  })
+})

@@ -8,6 +8,7 @@ import {
   referrersOf,
   yes,
 } from '../../declare/cel/expression.ts'
+import { unfoldedColumn } from '../../declare/folded-column.ts'
 import type { EntityType, Model } from '../../declare/model.ts'
 import { columnRule, type Viewer } from '../viewer/viewer.ts'
 
@@ -41,6 +42,8 @@ export class Dependencies {
   /** Columns of the caller. */
   readonly mine = new Set<string>()
   usesMe = false
+  /** Whether they use `fold()`: the journal has no folded texts. */
+  folds = false
 
   constructor(model: Model) {
     this.#model = model
@@ -65,6 +68,7 @@ export class Dependencies {
   }
 
   #place({ root, hops, column }: Place, type: EntityType, viewer: Viewer | undefined, base: Base): void {
+    this.folds ||= column !== unfoldedColumn(column)
     if (root.of === 'me') {
       this.usesMe = true
       if (hops.length > 0 || column !== 'id') this.mine.add(hops[0]?.column ?? column)

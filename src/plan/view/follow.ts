@@ -32,6 +32,8 @@ export interface FollowPlan {
   /** Columns of the caller that decide it. */
   readonly mine: ReadonlySet<string>
   readonly usesMe: boolean
+  /** What uses `fold()`, and so cannot be evaluated on versions in the journal. */
+  readonly folds: 'rules' | 'filter' | undefined
   /** Whether they see every live Entity. */
   readonly seesAll: boolean
 }
@@ -94,6 +96,7 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
     dependencies: depends.found,
     mine: depends.mine,
     usesMe: depends.usesMe,
+    folds: depends.folds ? (dependenciesOf(viewing, undefined).folds ? 'rules' : 'filter') : undefined,
     seesAll: read === yes && query.filter === undefined,
   }
 }
@@ -112,6 +115,7 @@ function dependenciesOf({ type, viewer, model }: Viewing, filter: Expression | u
   const history = new Dependencies(model)
   history.add(viewer.may(type, 'history'), type)
   depends.usesMe ||= history.usesMe
+  depends.folds ||= history.folds
   return depends
 }
 

@@ -31,6 +31,9 @@ interface LinkStatements {
   readonly use: Step
 }
 
+/** So long that nobody guesses one, and so short that a link to this machine fits in a line of a mail. */
+const TOKEN_BYTES = 24
+
 const columns = namedColumns({ entity: sql`"entity"`, id: sql`"entity_id"`, bound: sql`"bound"` })
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
 
@@ -53,7 +56,7 @@ export class Links {
 
   /** The token of a new link. */
   async make(store: Store, purpose: LinkPurpose, { entity, id, bound }: LinkTarget): Promise<string> {
-    const token = randomBytes(32).toString('base64url')
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const params = { ...paramsOf(purpose, token), $entity: entity, $id: id, $bound: bound }
     await store.write(this.#statements[purpose].make, params)
     return token

@@ -42,7 +42,7 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
 function refuseUninvitable({ login }: Plan, query: Query, body: object): void {
   const errors: Errors = new Map()
   const asked = query.take(errors)
-  if (login === undefined) note(errors, 'invite', 'is not a parameter here')
+  if (login === undefined) note(errors, 'invite', 'is only for types that log in')
   else if (asked.invite !== '1') note(errors, 'invite', 'must be 1')
   if (Array.isArray(body)) throw invalidAt('', 'must be one user: a list cannot be invited')
   if (login !== undefined && Object.hasOwn(body, 'password'))

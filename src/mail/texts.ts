@@ -29,7 +29,7 @@ export function defaultText(kind: MailKind, link: string): MailText {
   const { subject, intro, action, outro } = words[kind]
   return {
     subject,
-    text: `${intro}\n\n${action}:\n${link}\n\n${outro}\n`,
+    text: `${wrapped(intro)}\n\n${action}:\n${link}\n\n${wrapped(outro)}\n`,
     html: `<!doctype html>
 <html lang="en"><body style="font: 16px/1.5 sans-serif">
 <p>${Bun.escapeHTML(intro)}</p>
@@ -38,6 +38,19 @@ export function defaultText(kind: MailKind, link: string): MailText {
 </body></html>
 `,
   }
+}
+
+/** Mails with longer lines are encoded, and hard to read in a file. */
+const LINE = 72
+
+function wrapped(paragraph: string): string {
+  const lines: string[] = []
+  for (const word of paragraph.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > LINE) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines.join('\n')
 }
 
 /** The text of a declaration's own function, if it is one. */

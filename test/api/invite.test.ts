@@ -77,7 +77,7 @@ onEveryStore(
       const eve = { email: 'eve@example.com', name: 'Eve' }
       expect((await invite('users', eve, { token: null })).status).toBe(401)
       expect((await invite('staff', eve, { token: null })).status).toBe(401)
-      expectInvalid(await invite('rooms', { title: 'Sea' }), { invite: ['is not a parameter here'] })
+      expectInvalid(await invite('rooms', { title: 'Sea' }), { invite: ['is only for types that log in'] })
       expectInvalid(
         await server.call('POST', '/api/users/?invite=0&x=1', { body: { ...eve, password: 'x' } }),
         {

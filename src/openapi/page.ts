@@ -7,6 +7,7 @@ import type { Operation } from './operation.ts'
 import { operationsOf } from './operations.ts'
 import { endpointList } from './page-calls.ts'
 import { entitySection } from './page-entity.ts'
+import { followSection } from './page-follow.ts'
 import { pastSection } from './page-past.ts'
 import { script } from './page-script.ts'
 import { style } from './page-style.ts'
@@ -34,6 +35,7 @@ export function pageOf(
     changesSection(),
     removalSection(),
     pastSection(first, operations),
+    followSection(first, operations),
     ...customSection(operations),
     errorsSection(),
   ]

@@ -1,0 +1,28 @@
+import { CHANGES } from '../api/description.ts'
+import { code, figure, html, type Section, table } from './html.ts'
+import type { Operation } from './operation.ts'
+import { curl, endpointList } from './page-calls.ts'
+
+const TYPES = [
+  [code('upsert'), html`Put <code>data</code> in the place of what you have`],
+  [code('remove'), 'Remove it: it is deleted, has left the filter, or you may not see it any more'],
+  [code('reset'), 'Read the whole type again, then go on'],
+]
+
+/** What changes, as it changes. */
+export function followSection(first: string, operations: readonly Operation[]): Section {
+  return {
+    id: 'follow',
+    title: 'Follow changes',
+    body: html`<p>Every list and every read has the header <code>Takeback-Position</code>. Ask what has changed since, with the
+rules of reads, and go on from <code>next</code>. With <code>Accept: text/event-stream</code> it is a stream of server-sent
+events.</p>
+${figure(
+  html`<span class="method get">GET</span> Changes since a position; waits for one`,
+  curl(`/api/changes/?entity=${first}&since=a41c09d27e55-1204-2k9x0fz3&wait=30`, { token: true }),
+)}${table('What to do with a change', ['Type', 'Meaning'], TYPES)}
+<h3>Endpoints</h3>
+${endpointList(operations.filter(({ tag }) => tag === CHANGES))}
+`,
+  }
+}

@@ -46,7 +46,9 @@ export class Extent {
       ...lockGraphs(this.#reach.types, this.#model, this.#dialect),
       findRoot(),
       ...noting,
-      ...this.#reach.types.map(({ name }) => this.#hold(name, this.ids(name), lock.toChange)),
+      ...this.#reach.types.map(({ name }) =>
+        step(this.#dialect, 'hold', 'any', lockRows(name, this.has(sql`h."id"`, name), lock.toChange)),
+      ),
       this.#isStillThat(found),
     ]
   }
@@ -66,7 +68,12 @@ export class Extent {
   #start(condition: Sql): Sql {
     const table = id(this.#reach.types[0]?.name ?? '')
     const isRoot =
-      this.#roots === 'one' ? sql`t."id" = ${param('$id')}` : this.#dialect.isListed(sql`t."id"`, '$ids')
+      this.#roots === 'one'
+        ? sql`t."id" = ${param('$id')}`
+        : this.#dialect.isAmong(
+            sql`t."id"`,
+            sql`SELECT i.* FROM ${this.#dialect.listed('$ids', 'integer')} i`,
+          )
     return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${isRoot} AND ${condition}`
   }
 
@@ -78,6 +85,14 @@ export class Extent {
   /** The ids of one type in it, as the right side of `IN`. */
   ids(type: string): Sql {
     return this.#isSingle ? sql`(${param('$id')})` : this.#dialect.noted(this.#code(type))
+  }
+
+  /** That an id of a type is in it. With many, it is written so that no estimate makes the planner compare all with all. */
+  has(value: Sql, type: string): Sql {
+    const ids = this.ids(type)
+    return this.#roots === 'one'
+      ? sql`${value} IN ${ids}`
+      : this.#dialect.isAmong(value, sql`SELECT n.* FROM ${ids} n`)
   }
 
   #isOutside(alias: Sql, type: string): Sql {
@@ -112,7 +127,7 @@ export class Extent {
     const { rows, target } = arrowsOf(edge)
     const number = edge.list === undefined ? sql`count(*)` : sql`count(DISTINCT c."id")`
     return sql`SELECT ${word(String(at))}, ${number}, 0 FROM ${rows}
-        WHERE ${target} IN ${this.ids(edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
+        WHERE ${this.has(target, edge.to)} AND ${condition}${this.#isOutside(sql`c`, edge.from)} HAVING count(*) > 0`
   }
 
   /** How many lists outside of it would become too short: number of the edge, number of rows. */
@@ -143,7 +158,12 @@ export class Extent {
   }
 
   journal(type: EntityType, kind: ChangeKind): Sql {
-    return journal(type, kind, this.#dialect, sql`${id(type.name)} t WHERE t."id" IN ${this.ids(type.name)}`)
+    return journal(
+      type,
+      kind,
+      this.#dialect,
+      sql`${id(type.name)} t WHERE ${this.has(sql`t."id"`, type.name)}`,
+    )
   }
 
   /** Notes rows outside of it that change because of it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { eventually } from '../harness.ts'
-import { example, serve } from './process.ts'
+import { example, newFolder, serve } from './process.ts'
 
 const tools = ['bash', 'curl'].every((tool) => Bun.which(tool) !== null)
 if (!tools) console.warn('skipped: the examples of the reference page need bash and curl')
@@ -28,15 +28,22 @@ function rank(id: string): number {
   return /^(remove|delete)/.test(id) ? 30 : 20
 }
 
-/** Examples that cannot succeed as they stand: nobody has that password, and no operation that id. */
-const REFUSED: Record<string, number> = { changePassword: 422, readOperation: 404, undoOperation: 404 }
+/** Examples that cannot succeed as they stand: nobody has that password or that link, and no operation that id. */
+const REFUSED: Record<string, number> = {
+  changePassword: 422,
+  resetPassword: 422,
+  readOperation: 404,
+  undoOperation: 404,
+}
 
 /** The examples of one type all have the same values, of which some must be unique. */
 const isTaken = (answer: string) => /"errors":\{("[^"]+":\["is taken[^\]]*\],?)+\}/.test(answer)
 
 describe.skipIf(!tools)('the reference page', () => {
   test('has an example for each call, which works when it is pasted', async () => {
-    const server = await serve(['--config', example, '--database', 'sqlite::memory:', '--log', 'json'])
+    const server = await serve([
+      ...['--config', example, '--database', 'sqlite::memory:', '--log', 'json', '--outbox', newFolder()],
+    ])
     await eventually(() => server.said().includes('# taken back'))
     const [, password = ''] = /password {2}(\S+)/.exec(server.said()) ?? []
     const post = async (path: string, body: object, token = '') => {

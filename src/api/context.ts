@@ -296,7 +296,7 @@ export function entityAnswer(
 }
 
 /** How often a write is tried if the reason for its refusal has gone in the meantime. */
-export const TRIES = 5
+export const TRIES = 20
 
 /** Whether `If-Match` allows a version. */
 export function isMatch(ifMatch: string | null, version: unknown): boolean {

@@ -150,7 +150,9 @@ export const dialect: Dialect = {
   isAmong: (value, query) => sql`${value} = ANY (ARRAY(${query}))`,
   rowByRow: (condition) => condition,
   forEachRow: sql` OFFSET 0`,
-  isListed: (value, name) => sql`${value} = ANY (translate(${param(name)}, '[]', '{}')::bigint[])`,
+  // Read once: otherwise the text may be read again for every row.
+  isListed: (value, name) =>
+    sql`${value} = ANY (ARRAY(SELECT unnest(translate(${param(name)}, '[]', '{}')::bigint[])))`,
 
   // By its code points: a text that has no one collation cannot be matched at all, and some collations cannot either.
   matches: (text, pattern) =>

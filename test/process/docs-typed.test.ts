@@ -237,7 +237,9 @@ describe.skipIf(!tools)('the commands of the docs, typed in', () => {
     const typed = pages.filter((page) => page !== 'README.md' && typedIn(page).length > 0)
     expect(typed).toEqual(Object.keys(stories).sort())
     const languages = new Set(pages.flatMap(blocksOf).map(({ language }) => language))
-    expect([...languages].sort()).toEqual(['', 'console', 'dockerfile', 'ini', 'json', 'sh', 'ts', 'yaml'])
+    expect([...languages].sort()).toEqual([
+      ...['', 'console', 'dockerfile', 'html', 'ini', 'js', 'json', 'sh', 'ts', 'yaml'],
+    ])
   })
 })
 

@@ -67,14 +67,13 @@ export class Extent {
 
   #start(condition: Sql): Sql {
     const table = id(this.#reach.types[0]?.name ?? '')
-    const isRoot =
-      this.#roots === 'one'
-        ? sql`t."id" = ${param('$id')}`
-        : this.#dialect.isAmong(
-            sql`t."id"`,
-            sql`SELECT i.* FROM ${this.#dialect.listed('$ids', 'integer')} i`,
-          )
-    return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${isRoot} AND ${condition}`
+    return sql`SELECT 0 AS "type", t."id" FROM ${table} t WHERE ${this.isRoot(sql`t."id"`)} AND ${condition}`
+  }
+
+  /** That an id is the one, or among those, that the removal was asked for. */
+  isRoot(value: Sql): Sql {
+    if (this.#roots === 'one') return sql`${value} = ${param('$id')}`
+    return this.#dialect.isAmong(value, sql`SELECT i.* FROM ${this.#dialect.listed('$ids', 'integer')} i`)
   }
 
   /** The number of a type in the notes; negative if the type cannot be in the extent. */

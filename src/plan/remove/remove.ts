@@ -133,7 +133,7 @@ class RemoveSteps {
     const extent = new Extent(this.#reach, this.#model, this.#dialect, 'many')
     const table = id(this.#type.name)
     const rule = this.#view.rule('delete', rowOf(this.#type))
-    const forbidden = sql`SELECT t."id" FROM ${table} t WHERE ${extent.has(sql`t."id"`, this.#type.name)}
+    const forbidden = sql`SELECT t."id" FROM ${table} t WHERE ${extent.isRoot(sql`t."id"`)}
       AND (${rule ?? sql`1 = 1`}) IS NOT TRUE LIMIT 1`
     return [
       ...extent.find(sql`"deleted_at" IS NULL`, isLiveRow),
@@ -143,7 +143,7 @@ class RemoveSteps {
         'none',
         // Versions only grow, so their sum is the same only if each of them is. A join could compare all with all.
         sql`SELECT 1 FROM (SELECT count(*) AS "all", sum(t."version") AS "versions" FROM ${table} t
-          WHERE ${extent.has(sql`t."id"`, this.#type.name)} AND t."deleted_at" IS NULL) x
+          WHERE ${extent.isRoot(sql`t."id"`)} AND t."deleted_at" IS NULL) x
           WHERE x."all" <> ${param('$number', 'integer')} OR x."versions" <> ${param('$sum', 'integer')}`,
       ),
       ...(rule === undefined ? [] : [step(this.#dialect, FORBIDDEN, 'none', forbidden)]),

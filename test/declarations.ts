@@ -43,6 +43,9 @@ const open = {
   restore: signedIn,
 } as const
 
+/** Whoever is signed in may do everything but purge. */
+export const forUsers = { ...open, history: signedIn } as const
+
 /** One type, whose fields change from test to test. */
 export function things(fields: EntityDeclaration['fields'], more: Partial<EntityDeclaration> = {}) {
   return withAdmins({ things: entity({ fields, ...more }) })

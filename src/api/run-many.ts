@@ -17,9 +17,6 @@ import { replayOf } from './once.ts'
 import { perform } from './perform.ts'
 import { asPlanned } from './preview.ts'
 
-/** How often Entities are matched again while others change them. */
-const MANY_TRIES = 20
-
 /** What hooks have made, by the id of the Entity. */
 export type HookedMany<T> = ReadonlyMap<number, T>
 
@@ -60,7 +57,7 @@ export async function runMany<T, P>(
   const asking = askingOf(call)
   const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
   const now = <A>(one: Act<A>) => perform(context.store, asPlanned(request.plan, one), call.signal)
-  for (let tries = 1; tries <= (before === undefined ? MANY_TRIES : TRIES); tries++) {
+  for (let tries = 1; tries <= TRIES; tries++) {
     const found = await now(matchedBy(plan, call.caller.actor, action, request.filter))
     try {
       const hooked = run && (await runHooks(plan.type.name, found, run))

@@ -12,21 +12,11 @@ import {
   list,
   object,
   ref,
-  signedIn,
   text,
 } from '../../src/takeback.ts'
 import { changing } from '../changing.ts'
-import { things, users, withAdmins } from '../declarations.ts'
+import { forUsers, things, users, withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore, onEveryStoreByHand, operationOf } from '../harness.ts'
-
-const all = {
-  create: signedIn,
-  read: signedIn,
-  update: signedIn,
-  delete: signedIn,
-  restore: signedIn,
-  history: signedIn,
-} as const
 
 const AFTER = 'must be after starts_at'
 const STOCK = 'must not be more than what is in stock'
@@ -46,7 +36,7 @@ const shop = withAdmins({
       { that: 'quantity <= product.stock', at: 'quantity', says: STOCK },
       { that: 'secretly < 10', at: 'secretly', says: 'is out of the question' },
     ],
-    access: all,
+    access: forUsers,
   }),
   slots: entity({
     fields: {
@@ -68,7 +58,7 @@ const shop = withAdmins({
       { that: 'from < to', at: 'to', says: 'must come after from' },
       { that: 'open || owner != null || note != "owned"', at: 'owner', says: 'must be there' },
     ],
-    access: all,
+    access: forUsers,
   }),
 })
 

@@ -14,17 +14,8 @@ import {
   signedIn,
   text,
 } from '../../src/takeback.ts'
-import { withAdmins } from '../declarations.ts'
+import { forUsers, withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore } from '../harness.ts'
-
-const all = {
-  create: signedIn,
-  read: signedIn,
-  update: signedIn,
-  delete: signedIn,
-  restore: signedIn,
-  history: signedIn,
-} as const
 
 const shop = withAdmins({
   users: entity({
@@ -60,7 +51,7 @@ const shop = withAdmins({
       reminder: 'due - duration("24h")',
     },
     check: [{ that: 'total <= 1000', at: 'quantity', says: 'makes more than 1000 in total' }],
-    access: { ...all, delete: 'total < 500' },
+    access: { ...forUsers, delete: 'total < 500' },
   }),
 })
 

@@ -2,7 +2,7 @@ import { afterAll, expect } from 'bun:test'
 import type { FieldDeclaration } from '../../src/declare/define.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
-import { withAdmins } from '../declarations.ts'
+import { forUsers, withAdmins } from '../declarations.ts'
 import { giant, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
 import { type Case, Flow, recorded, type Values } from '../names-flow.ts'
 
@@ -12,14 +12,6 @@ const ELSEWHERE =
     ' ',
   )
 
-const access = {
-  create: signedIn,
-  read: signedIn,
-  update: signedIn,
-  delete: signedIn,
-  restore: signedIn,
-  history: signedIn,
-} as const
 const users = entity({
   login: { userType: 'user' },
   fields: {},
@@ -84,10 +76,13 @@ function declare(names: readonly string[]) {
     groups,
     declaration: withAdmins({
       users,
-      targets_: entity({ fields: {}, access }),
+      targets_: entity({ fields: {}, access: forUsers }),
       ...Object.fromEntries(
         groups.flatMap((group, at) =>
-          Object.entries(kindsOf(group)).map(([kind, fields]) => [kind + at, entity({ fields, access })]),
+          Object.entries(kindsOf(group)).map(([kind, fields]) => [
+            kind + at,
+            entity({ fields, access: forUsers }),
+          ]),
         ),
       ),
       ...Object.fromEntries(
@@ -99,7 +94,7 @@ function declare(names: readonly string[]) {
               up: ref(name, { optional: true, onDelete: 'cascade' }),
               all: list(ref(name, { onDelete: 'clear' }), { default: [] }),
             },
-            access,
+            access: forUsers,
           }),
         ]),
       ),

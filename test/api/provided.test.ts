@@ -18,16 +18,8 @@ import {
   text,
 } from '../../src/takeback.ts'
 import { changing } from '../changing.ts'
-import { things, withAdmins } from '../declarations.ts'
+import { forUsers, things, withAdmins } from '../declarations.ts'
 import { expectInvalid, onEveryStore, onEveryStoreByHand, operationOf } from '../harness.ts'
-
-const all = {
-  create: signedIn,
-  read: signedIn,
-  update: signedIn,
-  delete: signedIn,
-  history: signedIn,
-} as const
 
 const shop = withAdmins({
   users: entity({
@@ -63,7 +55,7 @@ const shop = withAdmins({
       },
     },
     check: [{ that: 'large || quantity < 5', at: 'quantity', says: 'is neither small nor large' }],
-    access: { ...all, create: 'owner.id == me.id' },
+    access: { ...forUsers, create: 'owner.id == me.id' },
   }),
   // The hook first, then defaults, then what is set, then the check.
   hooked: entity({
@@ -71,12 +63,12 @@ const shop = withAdmins({
     before: { create: (body) => ({ ...body, m: (body.m ?? 0) + 1 }), update: () => ({ m: 7 }) },
     set: { create: { by: cel('n > 4 ? "large" : "small"') }, update: { n: cel('m * 2') } },
     check: [{ that: 'n != 10 || by != "large"', at: 'n', says: 'is ten' }],
-    access: all,
+    access: forUsers,
   }),
   audits: entity({
     fields: { title: text(), audit: object({ by: ref('users'), at: datetime() }) },
     set: { create: { 'audit.by': me, 'audit.at': now }, update: { 'audit.at': now } },
-    access: all,
+    access: forUsers,
   }),
 })
 

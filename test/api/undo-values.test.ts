@@ -1,17 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { entity, integer, json, list, object, signedIn, text } from '../../src/takeback.ts'
-import { users, withAdmins } from '../declarations.ts'
+import { entity, integer, json, list, object, text } from '../../src/takeback.ts'
+import { forUsers, users, withAdmins } from '../declarations.ts'
 import { onEveryStore, type Received, runs, type TestServer } from '../harness.ts'
-
-const access = {
-  create: signedIn,
-  read: signedIn,
-  update: signedIn,
-  delete: signedIn,
-  restore: signedIn,
-  history: signedIn,
-} as const
 
 const declared = withAdmins({
   users,
@@ -23,7 +14,7 @@ const declared = withAdmins({
       tags: list(text(), { default: [] }),
       place: object({ city: text({ optional: true }), zip: text({ optional: true }) }, { optional: true }),
     },
-    access,
+    access: forUsers,
   }),
 })
 

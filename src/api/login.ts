@@ -1,29 +1,16 @@
 import { type Verify, verifyInLane } from '../account/passwords.ts'
-import { expiryOf } from '../account/temporary.ts'
-import { newSession } from '../account/tokens.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { isStorable } from '../declare/fields/text.ts'
 import type { EntityType } from '../declare/model.ts'
 import { type Errors, Failure, invalid, note } from '../errors.ts'
-import type { Plan } from '../plan/compile.ts'
 import { memberColumns } from '../plan/read/login.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
-import type { Actor, Session } from '../plan/viewer/actor.ts'
 import { accountSchemas } from './account-schemas.ts'
-import { type Answer, askedBy, type Context } from './context.ts'
-import { refTo, SESSIONS, type Success } from './description.ts'
+import type { Answer, Context } from './context.ts'
+import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
-
-/** A user found by e-mail and password. */
-interface LoginMember {
-  readonly plan: Plan
-  readonly id: number
-  readonly epoch: number
-  readonly json: string
-  /** When the password expires, if it is a temporary one. */
-  readonly passwordExpiry: string | undefined
-}
+import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
@@ -35,7 +22,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
     verifyInLane(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
   )
   if (passed === undefined) throw new Failure('login_failed')
-  const answer = await signIn(context, passed.found, newSession(passed.found.epoch))
+  const answer = await startSession(context, passed.found)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 
@@ -53,30 +40,6 @@ export interface LoginRequest {
   noteAccount(digest: string): void
 }
 
-/** The token of a session, with its user. */
-export async function signIn(
-  context: Context,
-  { plan, id, json, passwordExpiry }: Omit<LoginMember, 'epoch'>,
-  session: Session,
-): Promise<Answer> {
-  const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
-  return {
-    status: 200,
-    body: JSON.stringify({
-      token,
-      user: describeUser(plan, json, passwordExpiry),
-      expires_at: expiresAt,
-      password_expires_at: passwordExpiry,
-    }),
-  }
-}
-
-/** The user as an Entity, with its type: `id` and `email` come first. */
-export function describeUser(plan: Plan, json: string, passwordExpiry: string | undefined): object {
-  const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
-  return { id, email, user_type: plan.type.login?.userType, ...rest, password_expires_at: passwordExpiry }
-}
-
 /**
  * For a wrong password it verifies as many hashes as there are login types, whether or not the e-mail exists, so neither
  * the answer nor its time reveals it.
@@ -85,7 +48,7 @@ async function findMember(
   context: Context,
   { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
   verify: Verify,
-): Promise<LoginMember | undefined> {
+): Promise<Proven | undefined> {
   let looked = 0
   for (const type of types) {
     const plan = context.plans.get(type.name)
@@ -101,20 +64,6 @@ async function findMember(
   }
   for (; looked < types.length; looked++) await verify(password, undefined)
   return undefined
-}
-
-/** The user as they see themselves; undefined if the user is gone in the meantime. */
-async function selfOf(
-  context: Context,
-  { login, type }: Plan,
-  id: number,
-): Promise<Pick<LoginMember, 'json' | 'passwordExpiry'> | undefined> {
-  if (login === undefined) return undefined
-  const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
-  const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
-  if (row === undefined) return undefined
-  const self = login.readSelf(row)
-  return { json: String(self.json), passwordExpiry: expiryOf(self) }
 }
 
 function parseLogin(
@@ -161,12 +110,6 @@ export function takeTypes({ model }: Context, userType: unknown, errors: Errors)
   return []
 }
 
-export const signedInAnswer: Success = {
-  status: 200,
-  description: 'The token and its user.',
-  headers: [],
-  schema: refTo('LoginAnswer'),
-}
 export const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
 
 const loggingIn = {

@@ -14,10 +14,11 @@ import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { hashSecrets, noteOwnPassword } from './faults.ts'
 import { badToken } from './identify.ts'
-import { credentials, describeUser, type LoginRequest, signedInAnswer, signIn, takeText } from './login.ts'
+import { credentials, type LoginRequest, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import { sealFormer } from './seal.ts'
+import { describeUser, signedInAnswer, signIn } from './sign-in.ts'
 
 interface Self {
   readonly plan: Plan

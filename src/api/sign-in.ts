@@ -1,0 +1,66 @@
+import { expiryOf } from '../account/temporary.ts'
+import { newSession } from '../account/tokens.ts'
+import type { Plan } from '../plan/compile.ts'
+import type { Actor, Session } from '../plan/viewer/actor.ts'
+import { type Answer, askedBy, type Context } from './context.ts'
+import { refTo, type Success } from './description.ts'
+
+/** A user who has proved who they are: by a password, or by what counts as much. */
+export interface Proven {
+  readonly plan: Plan
+  readonly id: number
+  readonly epoch: number
+  readonly json: string
+  /** When the password expires, if it is a temporary one. */
+  readonly passwordExpiry: string | undefined
+}
+
+/** Every way to log in ends here: a new session for a user who has proved who they are. */
+export function startSession(context: Context, user: Proven): Promise<Answer> {
+  return signIn(context, user, newSession(user.epoch))
+}
+
+/** The token of a session, with its user. */
+export async function signIn(
+  context: Context,
+  { plan, id, json, passwordExpiry }: Omit<Proven, 'epoch'>,
+  session: Session,
+): Promise<Answer> {
+  const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
+  return {
+    status: 200,
+    body: JSON.stringify({
+      token,
+      user: describeUser(plan, json, passwordExpiry),
+      expires_at: expiresAt,
+      password_expires_at: passwordExpiry,
+    }),
+  }
+}
+
+/** The user as an Entity, with its type: `id` and `email` come first. */
+export function describeUser(plan: Plan, json: string, passwordExpiry: string | undefined): object {
+  const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
+  return { id, email, user_type: plan.type.login?.userType, ...rest, password_expires_at: passwordExpiry }
+}
+
+/** The user as they see themselves; undefined if the user is gone in the meantime. */
+export async function selfOf(
+  context: Context,
+  { login, type }: Plan,
+  id: number,
+): Promise<Pick<Proven, 'json' | 'passwordExpiry'> | undefined> {
+  if (login === undefined) return undefined
+  const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
+  const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
+  if (row === undefined) return undefined
+  const self = login.readSelf(row)
+  return { json: String(self.json), passwordExpiry: expiryOf(self) }
+}
+
+export const signedInAnswer: Success = {
+  status: 200,
+  description: 'The token and its user.',
+  headers: [],
+  schema: refTo('LoginAnswer'),
+}

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { endpoints } from '../../src/api/endpoints.ts'
 import { bookings } from '../declarations.ts'
 import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
 import { clearOut } from '../work.ts'
@@ -6,12 +7,14 @@ import { clearOut } from '../work.ts'
 const DAY = 86_400_000
 
 onEveryStore('what may be sent again', bookings, (server) => {
-  const send = (key: string, path: string, body?: unknown, sent: Sent = {}) =>
-    server.call('POST', path, {
+  const sendBy = (method: string, key: string, path: string, { body, ...sent }: Sent = {}) =>
+    server.call(method, path, {
       ...sent,
       ...(body !== undefined && { body }),
       headers: { 'Idempotency-Key': key, ...sent.headers },
     })
+  const send = (key: string, path: string, body?: unknown, sent: Sent = {}) =>
+    sendBy('POST', key, path, { ...sent, body })
   const room = (title: string) => ({ title, beds: 1 })
   const replayed = ({ headers }: Received) => headers.get('idempotent-replay')
   const told = ({ status, text, headers }: Received) => [
@@ -43,6 +46,45 @@ onEveryStore('what may be sent again', bookings, (server) => {
     const since = new Date().toISOString()
     await server.expect(201, 'POST', '/api/notes/', { text: 'x' })
     expect((await twice('many', '/api/operations/undo/', { since, entity: 'notes' })).body.total).toBe(1)
+  })
+
+  test('so are changes and removals, whose If-Match is no longer right by then', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/rooms/', room('Cellar'))
+    const path = `/api/rooms/${id}/`
+    const writes: [method: string, path: string, body?: unknown][] = [
+      ['PATCH', path, { beds: 2 }],
+      ['PATCH', path, { beds: { $add: 1 } }],
+      ['PUT', path, room('Cellar')],
+      ['PUT', '/api/rooms/?match=title', { title: 'Cellar', beds: 5 }],
+      ['POST', `${path}revert/`, { version: 2 }],
+      ['POST', `${path}undo/`],
+      ['POST', `${path}redo/`],
+      ['DELETE', path],
+      ['DELETE', `${path}?restore=1`],
+      ['DELETE', path],
+      ['DELETE', `${path}?restore=1&with=targets`],
+      ['PATCH', '/api/rooms/?filter=title == "Cellar"', { beds: 7 }],
+      ['DELETE', '/api/rooms/?filter=title == "Cellar"'],
+      ['DELETE', `${path}?purge=1`],
+    ]
+    for (const [at, [method, to, body]] of writes.entries()) {
+      const ifMatch = to.includes('filter=') ? {} : { 'If-Match': `"${at + 1}"` }
+      const first = await sendBy(method, `write-${at}`, to, { body, headers: ifMatch })
+      const rows = await server.rows('takeback_journal')
+      const second = await sendBy(method, `write-${at}`, to, { body, headers: ifMatch })
+      expect([method, to, first.status < 300, replayed(second)]).toEqual([method, to, true, 'true'])
+      expect(told(second)).toEqual(told(first))
+      expect(await server.rows('takeback_journal')).toBe(rows)
+    }
+  })
+
+  test('every write of Entities takes a key', () => {
+    const without = [...endpoints.server, ...endpoints.entity].filter(
+      ({ method, parameters }) => method !== 'GET' && !parameters.some((one) => one === 'Idempotency-Key'),
+    )
+    // Answers with tokens must not be kept, one-use links must not work twice, and a question writes nothing.
+    const others = without.filter(({ path }) => !path.startsWith('/api/auth/'))
+    expect(others.map(({ path }) => path)).toEqual(['/api/login', '/api/may/'])
   })
 
   test('with another body, path or query it is refused, by another caller it is another', async () => {

@@ -45,6 +45,7 @@ export const budget = {
   knownPlaceDays: 90,
   resetLinkMinutes: 30,
   inviteLinkDays: 7,
+  actingMinutes: 15,
 
   // What is asked for.
   pageDefault: 20,

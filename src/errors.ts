@@ -13,6 +13,10 @@ export const catalogue = {
   unauthenticated: { status: 401, message: 'Sign in first: this needs a token.' },
   invalid_token: { status: 401, message: 'The token is invalid, expired or revoked.' },
   forbidden: { status: 403, message: 'You may not do this.' },
+  own_login_required: {
+    status: 403,
+    message: 'This needs a login of your own: a key, and an admin who acts as somebody, cannot do it.',
+  },
   password_change_required: {
     status: 403,
     message: 'The password was temporary and has expired. Change it with /api/auth/password first.',

@@ -40,8 +40,14 @@ export function renew(session: Session): Session {
   return { ...session, ...newToken(session.started) }
 }
 
-function newToken(started: number): { token: string; expires: number } {
-  return { token: newName(), expires: Math.min(secondsNow() + TOKEN_SECONDS, started + SESSION_SECONDS) }
+/** A short token with which an admin acts as a user of that epoch, within the session of the admin. */
+export function actingSession(session: Session, by: { entity: string; id: number }, epoch: number): Session {
+  const { token, expires } = newToken(session.started, budget.actingMinutes * 60)
+  return { ...session, token, expires, epoch, by: { ...by, epoch: session.epoch } }
+}
+
+function newToken(started: number, seconds = TOKEN_SECONDS): { token: string; expires: number } {
+  return { token: newName(), expires: Math.min(secondsNow() + seconds, started + SESSION_SECONDS) }
 }
 
 function newName(): string {
@@ -89,8 +95,11 @@ export class Tokens {
     use: string,
     more: Readonly<Record<string, string | number>> = {},
   ): Promise<Issued> {
+    const { by } = session
     const token = await new SignJWT({
       ...more,
+      // RFC 8693, section 4.1.
+      ...(by !== undefined && { act: { sub: `${by.entity}/${by.id}`, epo: by.epoch } }),
       use,
       ses: session.id,
       epo: session.epoch,
@@ -171,19 +180,30 @@ export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | und
     return undefined
   }
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined
-  const { use, iss, aud, sub, jti, ses, epo, auth_time, exp, nbf } = claims as Record<string, unknown>
-  const [, entity, id] =
-    typeof sub === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(sub) ?? []) : []
-  if (use !== purpose || iss !== ISSUER || !isFor(aud, AUDIENCE) || entity === undefined) return undefined
+  const { use, iss, aud, sub, act, jti, ses, epo, auth_time, exp, nbf } = claims as Record<string, unknown>
+  const user = readSubject(sub)
+  const by = act === undefined ? undefined : readActing(act)
+  if (use !== purpose || iss !== ISSUER || !isFor(aud, AUDIENCE) || user === undefined) return undefined
+  if (act !== undefined && by === undefined) return undefined
   if (typeof ses !== 'string' || typeof jti !== 'string') return undefined
   if (!isWholeNumber(epo) || !isWholeNumber(exp) || !isWholeNumber(auth_time)) return undefined
   if (nbf !== undefined && !(typeof nbf === 'number' && Number.isFinite(nbf))) return undefined
-  return {
-    entity,
-    id: Number(id),
-    session: { id: ses, token: jti, epoch: epo, started: auth_time, expires: exp },
-    notBefore: nbf ?? 0,
-  }
+  const session = { id: ses, token: jti, epoch: epo, started: auth_time, expires: exp }
+  return { ...user, session: by === undefined ? session : { ...session, by }, notBefore: nbf ?? 0 }
+}
+
+function readSubject(subject: unknown): { entity: string; id: number } | undefined {
+  const [, entity, id] =
+    typeof subject === 'string' ? (/^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(subject) ?? []) : []
+  return entity === undefined ? undefined : { entity, id: Number(id) }
+}
+
+/** The admin who acts as the subject of a token. */
+function readActing(act: unknown): Session['by'] {
+  if (typeof act !== 'object' || act === null) return undefined
+  const { sub, epo } = act as Record<string, unknown>
+  const admin = readSubject(sub)
+  return admin === undefined || !isWholeNumber(epo) ? undefined : { ...admin, epoch: epo }
 }
 
 function isWholeNumber(value: unknown): value is number {

@@ -33,6 +33,11 @@ export const passwordExpiry: JsonSchema = {
   description: 'When the password expires. Present only if it is temporary; change it before then.',
 }
 
+export const acting: JsonSchema = {
+  type: 'string',
+  description: 'The admin who acts as this user, such as `admins/1`. Present only then.',
+}
+
 const loginAnswerSchema = closedObject(
   {
     token: { type: 'string', description: 'A JWT. Send it with later requests.' },

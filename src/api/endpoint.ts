@@ -3,7 +3,7 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type Actor, passesRules } from '../plan/viewer/actor.ts'
+import { type Actor, isDelegate, passesRules } from '../plan/viewer/actor.ts'
 import type { Call } from './call.ts'
 import { type AnyAnswer, type Context, signInFirst } from './context.ts'
 import type { AboutEntity, AboutServer, Description } from './description.ts'
@@ -47,6 +47,11 @@ interface ServerEndpointOf<Name extends ParameterName> extends Described<Name, A
   readonly tag: string
   /** Who may call it: checked before it runs. */
   readonly access: 'everyone' | 'signed-in' | 'admins'
+  /**
+   * Whether it concerns how a user logs in: passwords, e-mails, keys, passkeys, second factors, sessions. It is then only
+   * for those who have logged in themselves: keys, and admins who act as somebody, are refused.
+   */
+  readonly ownLogin?: boolean
   run(context: Context, call: Call<QueryName<Name>>): AnyAnswer | Promise<AnyAnswer>
 }
 
@@ -85,7 +90,7 @@ export function serverEndpoint<const Name extends ParameterName>(
     ...endpoint,
     takes,
     run(context, call) {
-      admitActor(endpoint.access, call.caller.actor)
+      admitActor(endpoint, call.caller.actor)
       if (takes.length === 0) call.query.refuseAll()
       return endpoint.run(context, call as Call<QueryName<Name>>)
     },
@@ -100,7 +105,8 @@ export function entityEndpoint<const Name extends ParameterName>(
   }
 }
 
-function admitActor(access: ServerEndpoint['access'], actor: Actor): void {
+function admitActor({ access, ownLogin }: Pick<ServerEndpoint, 'access' | 'ownLogin'>, actor: Actor): void {
+  if (ownLogin && isDelegate(actor)) throw new Failure('own_login_required')
   if (access === 'everyone') return
   if (actor.kind === 'nobody') throw signInFirst()
   if (access === 'admins' && !passesRules(actor)) throw new Failure('forbidden')

@@ -1,3 +1,4 @@
+import { actAsUser } from './acting.ts'
 import { writeBatch } from './batch.ts'
 import { patchEntities } from './change-many.ts'
 import { followChanges } from './changes.ts'
@@ -34,6 +35,7 @@ export const endpoints: Endpoints = {
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset
+    actAsUser, // POST /api/auth/as/
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/
     followChanges, // GET /api/changes/

@@ -4,7 +4,7 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plans } from '../plan/compile.ts'
 import { tokenColumns } from '../plan/read/login.ts'
-import { type Actor, type Caller, nobody } from '../plan/viewer/actor.ts'
+import { type Caller, nobody, type Session, type User, userOf } from '../plan/viewer/actor.ts'
 import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
@@ -72,39 +72,48 @@ export class Identities {
 
   /** Whoever the claims of a valid token or ticket name. Throws if the token has ended. */
   async callerOf(claims: Claims | undefined): Promise<Caller> {
-    const state = claims === undefined ? undefined : await this.#stateOf(claims)
-    if (claims === undefined || state === undefined) throw badToken()
-    const { id, session } = claims
-    const entity = this.#nameOf(claims)
-    const actor: Actor = { kind: 'user', entity, id, admin: entity === this.#model.admins }
-    return Object.freeze({ actor, session, expired: state.expired })
+    const caller = claims === undefined ? undefined : await this.#aliveOf(claims)
+    if (caller === undefined) throw badToken()
+    return Object.freeze(caller)
   }
 
   /** Whether the token of a caller is still valid: for calls that last. */
   async isAlive({ actor, session }: Caller): Promise<boolean> {
-    if (session === undefined || actor.kind !== 'user') return true
+    const user = userOf(actor)
+    if (session === undefined || user === undefined) return true
     const age = this.#age
     const looked = performance.now()
     const known = this.#alive.get(session.token)
     if (known?.age === age && known.until > looked) return true
     if (session.expires * 1000 <= Date.now()) return false
-    const state = await this.#stateOf({ ...actor, session, notBefore: 0 })
-    if (state === undefined || state.expired) return false
-    const caller = { actor, session, expired: false }
+    const caller = await this.#aliveOf({ entity: user.entity, id: user.id, session, notBefore: 0 })
+    if (caller === undefined || caller.expired) return false
     keepKnown(this.#alive, session.token, { caller, age, until: looked + reliedMs(caller) })
     return true
   }
 
-  /** Tokens of a renamed type have its old name. */
-  #nameOf({ entity }: Claims): string {
-    if (this.#model.entities.has(entity)) return entity
-    return this.#model.logins.find(({ was }) => was === entity)?.name ?? entity
+  /** The caller of a token; undefined if it is no longer valid. If an admin acts as the user, both must be there. */
+  async #aliveOf({ entity, id, session }: Claims): Promise<Caller | undefined> {
+    const user = this.#userOf(entity, id)
+    const state = await this.#stateOf(user, session)
+    if (state === undefined) return undefined
+    if (session.by === undefined) return { actor: user, session, expired: state.expired }
+    const by = this.#userOf(session.by.entity, session.by.id)
+    const admin = await this.#stateOf(by, { ...session, epoch: session.by.epoch })
+    if (admin === undefined || !by.admin || user.admin) return undefined
+    return { actor: { kind: 'impersonation', by, user }, session, expired: admin.expired }
   }
 
-  /** Undefined if the token is no longer valid. */
-  async #stateOf(claims: Claims): Promise<{ expired: boolean } | undefined> {
-    const { id, session } = claims
-    const login = this.#plans.get(this.#nameOf(claims))?.login
+  /** Tokens of a renamed type have its old name. */
+  #userOf(name: string, id: number): User {
+    const { entities, logins, admins } = this.#model
+    const entity = entities.has(name) ? name : (logins.find(({ was }) => was === name)?.name ?? name)
+    return { kind: 'user', entity, id, admin: entity === admins }
+  }
+
+  /** Undefined if the user is gone, or the token is no longer valid. */
+  async #stateOf({ entity, id }: User, session: Session): Promise<{ expired: boolean } | undefined> {
+    const login = this.#plans.get(entity)?.login
     if (login === undefined) return undefined
     const [row] = await this.#store.read(login.state, {
       $id: id,

@@ -59,7 +59,7 @@ async function findMember(
     const { id, hash, epoch } = memberColumns.read(row)
     if (await verify(password, String(hash))) {
       const self = await selfOf(context, plan, Number(id))
-      if (self !== undefined) return { plan, id: Number(id), epoch: Number(epoch), ...self }
+      if (self !== undefined) return { ...self, plan, id: Number(id), epoch: Number(epoch) }
     }
   }
   for (; looked < types.length; looked++) await verify(password, undefined)

@@ -5,7 +5,7 @@ import { newSession, renew } from '../account/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/read/login.ts'
-import { type Caller, type Session, system } from '../plan/viewer/actor.ts'
+import { type Caller, type Session, system, userOf } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
@@ -35,11 +35,12 @@ interface Self {
 
 /** The calling user, with hash and session. */
 async function callerOf(context: Context, { actor, session }: Caller): Promise<Self> {
-  if (actor.kind !== 'user' || session === undefined) throw signInFirst()
-  const plan = context.plans.get(actor.entity)
+  const user = userOf(actor)
+  if (user === undefined || session === undefined) throw signInFirst()
+  const plan = context.plans.get(user.entity)
   const login = plan?.login
   const [row] =
-    login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: actor.id })
+    login === undefined ? [] : await context.store.read(login.self, { ...askedBy(actor), $id: user.id })
   if (plan === undefined || login === undefined || row === undefined) throw badToken()
   const self = login.readSelf(row)
   // Checks the token's own epoch: an ended token must not be exchanged for a valid one.
@@ -47,7 +48,7 @@ async function callerOf(context: Context, { actor, session }: Caller): Promise<S
   return {
     plan,
     login,
-    id: actor.id,
+    id: user.id,
     session,
     hash: String(self.hash),
     json: String(self.json),
@@ -58,8 +59,8 @@ async function callerOf(context: Context, { actor, session }: Caller): Promise<S
 
 /** `GET /api/auth/me` */
 export async function readSelf(context: Context, caller: Caller): Promise<Answer> {
-  const { plan, json, passwordExpiry } = await callerOf(context, caller)
-  return { status: 200, body: JSON.stringify(describeUser(plan, json, passwordExpiry)) }
+  const self = await callerOf(context, caller)
+  return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, self)) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
@@ -77,10 +78,11 @@ function endedNow({ serviceTime }: Context): Params {
   return { $until: serviceTime.text(ENDED_MS), $now: serviceTime.text() }
 }
 
-/** `POST /api/auth/logout`: all tokens of this session stop working. */
+/** `POST /api/auth/logout`: all tokens of this session stop working. An admin who acts as somebody only stops to do so. */
 export async function logout(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
   const { session } = await callerOf(context, caller)
-  const params = { $session: session.id, ...endedNow(context) }
+  const ended = session.by === undefined ? session.id : session.token
+  const params = { $session: ended, ...endedNow(context) }
   await context.store.write(context.sessions.end, params, signal)
   context.identities.forget()
   return { status: 204 }
@@ -184,6 +186,7 @@ export const refreshToken = serverEndpoint({
   name: 'refreshToken',
   method: 'POST',
   path: '/api/auth/refresh',
+  ownLogin: true,
   describe: () => ({
     summary: 'Get a new token',
     description:
@@ -213,6 +216,7 @@ export const changeMyPassword = serverEndpoint({
   name: 'changePassword',
   method: 'POST',
   path: '/api/auth/password',
+  ownLogin: true,
   body: 'object',
   expired: true,
   describe: () => ({

@@ -31,7 +31,7 @@ export async function signIn(
     status: 200,
     body: JSON.stringify({
       token,
-      user: describeUser(plan, json, passwordExpiry),
+      user: describeUser(plan, json, { passwordExpiry, session }),
       expires_at: expiresAt,
       password_expires_at: passwordExpiry,
     }),
@@ -39,9 +39,20 @@ export async function signIn(
 }
 
 /** The user as an Entity, with its type: `id` and `email` come first. */
-export function describeUser(plan: Plan, json: string, passwordExpiry: string | undefined): object {
+export function describeUser(
+  plan: Plan,
+  json: string,
+  { passwordExpiry, session: { by } }: { passwordExpiry: string | undefined; session: Session },
+): object {
   const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
-  return { id, email, user_type: plan.type.login?.userType, ...rest, password_expires_at: passwordExpiry }
+  return {
+    id,
+    email,
+    user_type: plan.type.login?.userType,
+    ...rest,
+    password_expires_at: passwordExpiry,
+    acting: by && `${by.entity}/${by.id}`,
+  }
 }
 
 /** The user as they see themselves; undefined if the user is gone in the meantime. */
@@ -49,13 +60,13 @@ export async function selfOf(
   context: Context,
   { login, type }: Plan,
   id: number,
-): Promise<Pick<Proven, 'json' | 'passwordExpiry'> | undefined> {
+): Promise<Pick<Proven, 'epoch' | 'json' | 'passwordExpiry'> | undefined> {
   if (login === undefined) return undefined
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
   const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
   if (row === undefined) return undefined
   const self = login.readSelf(row)
-  return { json: String(self.json), passwordExpiry: expiryOf(self) }
+  return { epoch: Number(self.epoch), json: String(self.json), passwordExpiry: expiryOf(self) }
 }
 
 export const signedInAnswer: Success = {

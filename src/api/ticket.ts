@@ -1,6 +1,6 @@
 import { budget } from '../budget.ts'
 import { Failure } from '../errors.ts'
-import type { Caller } from '../plan/viewer/actor.ts'
+import { type Caller, userOf } from '../plan/viewer/actor.ts'
 import { type Answer, type Context, signInFirst } from './context.ts'
 import { closedObject, refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
@@ -11,8 +11,9 @@ const USED_MS = 24 * 60 * 60 * 1000
 
 /** `POST /api/auth/ticket/`: what a URL may have in place of a token. Others may read a URL, so it works only once. */
 async function ticket({ tokens }: Context, { actor, session }: Caller): Promise<Answer> {
-  if (actor.kind !== 'user' || session === undefined) throw signInFirst()
-  const { entity, id } = actor
+  const user = userOf(actor)
+  if (user === undefined || session === undefined) throw signInFirst()
+  const { entity, id } = user
   const { token, expiresAt } = await tokens.issueTicket({ entity, id, session })
   return { status: 201, body: JSON.stringify({ ticket: token, expires_at: expiresAt }) }
 }

@@ -38,7 +38,7 @@ import { SEARCHED_MAX } from './words.ts'
 /** What acts besides users is called so in operations: `keys/7`, `jobs/nightly`. */
 const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
-const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at']
+const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at', 'acting']
 
 const APP_OPTIONS = [
   'admins',

@@ -37,7 +37,7 @@ export function operationsOf(model: Model, { server, entity }: Endpoints = endpo
   const once = server.map((one): Operation => {
     const said = one.describe(about)
     return {
-      ...commonOf(one, said),
+      ...commonOf(one, said, one.ownLogin ? ['own_login_required'] : []),
       path: one.path,
       id: one.name,
       tag: one.tag,
@@ -82,6 +82,7 @@ type Common = Omit<Operation, 'path' | 'id' | 'tag' | 'open' | 'parameters'>
 function commonOf(
   { method, body, expired, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
   said: ReturnType<ServerEndpoint['describe']>,
+  more: readonly Code[] = [],
 ): Common {
   const { summary, description, answers, codes, query = '' } = said
   return {
@@ -95,6 +96,7 @@ function commonOf(
     codes: [
       ...ANYWHERE.filter((code) => !expired || code !== 'password_change_required'),
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
+      ...more,
       ...codes,
     ],
   }

@@ -1,4 +1,4 @@
-import { passwordExpiry } from '../api/account-schemas.ts'
+import { acting, passwordExpiry } from '../api/account-schemas.ts'
 import { closedObject, manyOf, refTo, type SchemaKind, schemaName } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
@@ -165,7 +165,7 @@ function selfSchema(type: EntityType, userType: string, model: Model): JsonSchem
       type,
       { user_type: { const: userType } },
       {},
-      { ...computedSchemas(type, model), password_expires_at: passwordExpiry },
+      { ...computedSchemas(type, model), password_expires_at: passwordExpiry, acting },
     ),
   }
 }

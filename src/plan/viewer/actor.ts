@@ -45,6 +45,11 @@ export function userOf(actor: Actor): User | undefined {
   return actor.kind === 'key' || actor.kind === 'impersonation' ? actor.user : undefined
 }
 
+/** Whether they act in the name of a user without being that user: a program with a key, or an admin. */
+export function isDelegate(actor: Actor): boolean {
+  return actor.kind === 'key' || actor.kind === 'impersonation'
+}
+
 /** Whether they pass every rule: admins, and what the declaration itself has set up. */
 export function passesRules(actor: Actor): boolean {
   return userOf(actor)?.admin ?? actor.kind !== 'nobody'
@@ -159,4 +164,6 @@ export interface Session {
   /** Of the login and of this token, in seconds since 1970. */
   readonly started: number
   readonly expires: number
+  /** The admin whose session it is, if they act as the user; `epoch` is then that of the user. */
+  readonly by?: { readonly entity: string; readonly id: number; readonly epoch: number }
 }

@@ -4,31 +4,45 @@ import type { Scope } from '../../declare/cel/scope.ts'
 import { type ComputedValue, computedIn } from '../../declare/computed.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import { unfoldedColumn } from '../../declare/folded-column.ts'
-import { type EntityType, type Field, fieldIn, type Model } from '../../declare/model.ts'
+import { type EntityType, type Field, fieldIn, type Model, walk } from '../../declare/model.ts'
 import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
 import { idOnly, membersOf, type Visibility } from '../../declare/scope.ts'
+import { isSecret } from '../../declare/values.ts'
 import { EMAIL_KEY } from '../tables/schema.ts'
 import { type Actor, passesRules, userOf } from './actor.ts'
 
+/** Whom a Viewer stands for. */
+interface ViewerOf {
+  /** The type that they sign in as; undefined for nobody. */
+  readonly login: EntityType | undefined
+  /** Whether they pass every rule. */
+  readonly passes?: boolean
+  /** Whether they act in the name of a user: then they never purge, and never set a secret or the e-mail of an account. */
+  readonly limited?: boolean
+}
+
 /**
- * A group of callers for whom all rules read the same: nobody, the members of one login type, or the admins. Each rule
- * is evaluated for them in advance, as far as possible: to `yes`, to `no`, or to a condition on the Entity.
+ * A group of callers for whom all rules read the same: nobody, the members of one login type, those who act in the name
+ * of such a member, or the admins. Each rule is evaluated for them in advance, as far as possible: to `yes`, to `no`, or
+ * to a condition on the Entity.
  */
 export class Viewer {
   readonly name: string
   readonly #model: Model
   readonly #login: EntityType | undefined
   readonly #passes: boolean
+  readonly #limited: boolean
   readonly #actions = new Map<string, Expression>()
   readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
   /** For filters, sorts and expansions. */
   readonly visibility: Visibility
 
-  constructor(name: string, model: Model, login: EntityType | undefined, passes: boolean) {
+  constructor(name: string, model: Model, { login, passes = false, limited = false }: ViewerOf) {
     this.name = name
     this.#model = model
     this.#login = login
     this.#passes = passes
+    this.#limited = limited
     this.visibility = {
       reaches: (type) => this.may(type, 'read') !== no,
       sees: (field, type) => this.mayField(type, field.path, 'read') !== no,
@@ -52,6 +66,7 @@ export class Viewer {
   }
 
   #ruleOf(type: EntityType, action: Action): Expression {
+    if (this.#limited && action === 'purge') return no
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor({ rule, subject: action }, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : allTrue([this.may(type, 'read'), own])
@@ -109,9 +124,16 @@ export class Viewer {
         allTrue(rules.map((rule) => ruleFor(rule, type, this.#login, this.#model))),
       ]),
     )
+    if (this.#limited && action !== 'read')
+      for (const field of walk(type.fields)) if (isCredential(type, field, action)) made.set(field.path, no)
     this.#fields.set(key, made)
     return made
   }
+}
+
+/** Whether somebody could log in, or take an account over, with what they set here. A new account must have some e-mail. */
+function isCredential({ login }: EntityType, field: Field, action: FieldAction): boolean {
+  return isSecret(field) || (login !== undefined && field.path === 'email' && action === 'change')
 }
 
 /** Who may see a column. */
@@ -128,24 +150,26 @@ export function fieldOf(type: EntityType, column: string): Field | undefined {
 
 /** The viewers of a Model, by actor. */
 export interface Viewers {
+  /** Those that are compiled before the first request; others when one of them comes. */
   readonly all: readonly Viewer[]
   of(actor: Actor): Viewer
 }
 
 export function viewersOf(model: Model): Viewers {
   const admins = model.admins === undefined ? undefined : model.entities.get(model.admins)
-  const passing = new Viewer('', model, admins, true)
-  const nobody = new Viewer('nobody', model, undefined, false)
-  const users = new Map(
-    model.logins
-      .filter(({ name }) => name !== model.admins)
-      .map((login) => [login.name, new Viewer(login.name, model, login, false)]),
+  const passing = new Viewer('', model, { login: admins, passes: true })
+  const nobody = new Viewer('nobody', model, { login: undefined })
+  const logins = model.logins.filter(({ name }) => name !== model.admins)
+  const users = new Map(logins.map((login) => [login.name, new Viewer(login.name, model, { login })]))
+  const limited = new Map(
+    logins.map((login) => [login.name, new Viewer(`as ${login.name}`, model, { login, limited: true })]),
   )
   return {
     all: [passing, nobody, ...users.values()],
     of(actor) {
       if (passesRules(actor)) return passing
-      return users.get(userOf(actor)?.entity ?? '') ?? nobody
+      const viewers = actor.kind === 'impersonation' ? limited : users
+      return viewers.get(userOf(actor)?.entity ?? '') ?? nobody
     },
   }
 }

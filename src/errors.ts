@@ -31,10 +31,15 @@ export const catalogue = {
   nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
+  changed_meanwhile: { status: 409, message: 'Others have changed the same fields since you read them.' },
   busy: { status: 409, message: 'Others are changing this right now. Try again.' },
   position_gone: {
     status: 410,
     message: 'Changes cannot be followed from this position. Read the data again, and continue from there.',
+  },
+  version_gone: {
+    status: 410,
+    message: 'The journal does not have that version any more. Read the Entity again.',
   },
   plan_changed: { status: 412, message: 'It would now do something else than its preview.' },
   stale: { status: 412, message: 'It has changed since you read it.' },

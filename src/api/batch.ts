@@ -23,7 +23,7 @@ import { Allowance, type Answered, fillIn, fillInText, isPartReference } from '.
 import { REMOVALS, remove, removeEntity } from './remove.ts'
 import { signsUp } from './sign-up.ts'
 import { isTagList, TAGS_EXPECTED } from './tags.ts'
-import { parseIfMatch, update } from './update.ts'
+import { parseIfMatch, patchEntity, update } from './update.ts'
 import { beforeUpsert, type HookedUpsert, upsert, upsertEntity } from './upsert.ts'
 
 const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
@@ -128,6 +128,7 @@ function* runPart(
   const id = String(fillInText(sentId ?? '', 'path', filling))
   const body = fillIn(sentBody, '', filling)
   const own = sentOwn && (fillIn(sentOwn, '', filling) as Values)
+  const before = sent && fillIn(sent, '', filling)
   if (errors.size > 0) throw invalid(errors)
   if (method === 'POST') return yield* create(plan, actor, body, { query, operation, sent })
   if (sentId === undefined)
@@ -135,7 +136,7 @@ function* runPart(
   const about = { id: parseId(id), query, when: { ifMatch }, operation }
   if (method === 'DELETE') return yield* remove(context, plan, actor, about)
   const manner = method === 'PATCH' ? 'partial' : 'replace'
-  return yield* update(context, plan, actor, { ...about, body, own, manner })
+  return yield* update(context, plan, actor, { ...about, body, own, manner, sent: before })
 }
 
 function resultOf({ status, body = 'null', headers = {} }: Answer): string {
@@ -224,9 +225,14 @@ function parsePlace(
     return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
   if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
-  const upserts = method === 'PUT' && id === undefined
-  const takes = upserts ? upsertEntity.takes : method === 'DELETE' ? removeEntity.takes : []
-  return { plan, id, query: new Query<string>(parameters, takes) }
+  return { plan, id, query: new Query<string>(parameters, takenBy(method, id)) }
+}
+
+/** The parameters that the path of a part may have. */
+function takenBy(method: BatchPart['method'] | undefined, id: string | undefined): readonly string[] {
+  if (method === 'DELETE') return removeEntity.takes
+  if (method === 'PATCH' && id !== undefined) return patchEntity.takes
+  return method === 'PUT' && id === undefined ? upsertEntity.takes : []
 }
 
 export const writeBatch = serverEndpoint({

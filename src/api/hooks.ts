@@ -27,6 +27,8 @@ export interface HookedBody {
 export interface HookedChanges {
   /** The part that the hook has left as it was. */
   readonly body: object
+  /** What the caller had sent. */
+  readonly sent: object
   /** What the hook sets: the rules of the caller do not hold for it. */
   readonly own: Values
 }
@@ -121,7 +123,7 @@ function split({ sent, given, made }: Record<'sent' | 'given' | 'made', Values>)
   for (const [name, value] of Object.entries(made))
     if (Object.hasOwn(given, name) && Bun.deepEquals(value, given[name])) body[name] = sent[name]
     else own[name] = value
-  return { body, own }
+  return { body, own, sent }
 }
 
 /** A hook before a delete can only refuse. */

@@ -150,6 +150,11 @@ export const shared = {
   entity: query('entity', 'Only operations on this Entity type, or on one Entity, such as `bookings/7`.', {
     type: 'string',
   }),
+  base: query(
+    'base',
+    'The version that the change was made from. Refused only if one of the same fields was changed since (409 `changed_meanwhile`).',
+    { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  ),
   dry_run: query('dry_run', '`1` shows the changes and the conflicts, and writes nothing.', flag),
   skip_conflicts: query('skip_conflicts', '`1` skips conflicts and takes back the rest.', flag),
   plan: query('plan', 'The `plan` of a preview. Does exactly that, or nothing (412 `plan_changed`).', {

@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import { applyOperators, atSentPlaces, hasOperators } from '../declare/apply-operators.ts'
 import { isRecord } from '../declare/record.ts'
 import type { Values } from '../declare/values.ts'
-import { type Errors, Failure, invalid, note } from '../errors.ts'
+import { type Code, type Errors, Failure, invalid, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
 import { type Actor, passesRules, system } from '../plan/viewer/actor.ts'
@@ -10,6 +10,7 @@ import type { Sight } from '../plan/viewer/sight.ts'
 import type { WriteManner } from '../plan/write/write.ts'
 import { type Act, after, pause, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
+import { baseOf, refuseChanged } from './base.ts'
 import type { Call } from './call.ts'
 import {
   allow,
@@ -68,13 +69,16 @@ interface SentUpdate {
   readonly operation?: string
   /** What a hook sets besides: the rules of the caller do not hold for it. */
   readonly own?: Values | undefined
+  /** The body before the hook. */
+  readonly sent?: unknown
 }
+
+type HeldUpdate = Pick<SentUpdate, 'manner' | 'body' | 'query'>
 
 /** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
 export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   allow(plan, 'update', actor)
-  if (sent.manner === 'partial' && asksRelative(plan, actor, sent.body))
-    return yield* changeRelative(context, plan, actor, sent)
+  if (isHeld(plan, actor, sent)) return yield* changeHeld(context, plan, actor, sent)
   const { sight: sightOf } = plan.view(actor)
   if (sightOf === undefined || sent.manner === 'partial') {
     const answer = yield* change(context, plan, actor, sent)
@@ -97,14 +101,22 @@ export function asksRelative({ type, view }: Plan, actor: Actor, body: unknown):
   return hasOperators(view(actor).shown.fields ?? type.fields, body)
 }
 
-/** A PATCH with operators. To be run in one transaction, in which nobody else can change the Entity once it is locked. */
-function* changeRelative(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
+/** Whether the present values decide what is written: with operators, or with a base. */
+function isHeld(plan: Plan, actor: Actor, { manner, body, query }: HeldUpdate): boolean {
+  return manner === 'partial' && (query.has('base') || asksRelative(plan, actor, body))
+}
+
+/** To be run in one transaction, in which nobody else can change the Entity once it is locked. */
+function* changeHeld(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
   const { shown, writes } = plan.view(actor)
   const { id, when } = sent
   if (writes.hold.length > 0) yield* write(writes.hold, { $id: id })
   const present = yield* live(plan, actor, id)
   if (!isMatch(when.ifMatch, present.version)) throw new Failure('stale')
   const errors: Errors = new Map()
+  const base = baseOf(sent.query, errors)
+  if (base !== undefined)
+    yield* refuseChanged(context, plan, actor, { base, body: sent.sent ?? sent.body, present })
   const places = new Map<string, string>()
   const fields = shown.fields ?? plan.type.fields
   const body = applyOperators(fields, sent.body as Values, JSON.parse(present.json), { errors, places })
@@ -296,8 +308,9 @@ function runWith(manner: UpdateMode) {
     const { body, own } = hasHook(plan, 'update')
       ? await beforeUpdate(context, plan, askingOf(call), { id, body: call.body, when })
       : { body: call.body, own: undefined }
-    const make = () => update(context, plan, caller.actor, { id, body, manner, when, query, own })
-    return manner === 'partial' && asksRelative(plan, caller.actor, body)
+    const sent = { id, body, manner, when, query, own, sent: call.body }
+    const make = () => update(context, plan, caller.actor, sent)
+    return isHeld(plan, caller.actor, sent)
       ? transactOnce(context, call, make)
       : performOnce(context, call, make)
   }
@@ -306,7 +319,12 @@ function runWith(manner: UpdateMode) {
 /** PATCH and PUT differ only in what they do with keys that are absent. */
 function describeChange(
   about: AboutEntity,
-  { summary, does, body }: { summary: string; does: string; body: NonNullable<Description['body']> },
+  {
+    summary,
+    does,
+    body,
+    codes = [],
+  }: { summary: string; does: string; body: NonNullable<Description['body']>; codes?: readonly Code[] },
 ): Description {
   const password =
     about.type.login === undefined
@@ -324,23 +342,26 @@ function describeChange(
       'busy',
       'stale',
       'disk_full',
+      ...codes,
     ],
   }
 }
 
 export const patchEntity = entityEndpoint({
   ...changing,
+  parameters: [...changing.parameters, 'base'],
   name: 'patch',
   method: 'PATCH',
   describe: (about) =>
     describeChange(about, {
       summary: `Change ${about.one}`,
-      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value. `{"$add": -1}` changes a number relative to its value at the time of the write; `{"$add": […], "$remove": […]}` does the same for a list.',
+      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value. `{"$add": -1}` changes a number relative to its value at the time of the write; `{"$add": […], "$remove": […]}` does the same for a list. With `base=3`, the change is merged unless one of the same fields was changed since version 3.',
       // A PATCH sends only a part, so its example has one key.
       body: {
         schema: about.schema('patch'),
         example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),
       },
+      codes: ['changed_meanwhile', 'version_gone'],
     }),
   run: runWith('partial'),
 })

@@ -8,7 +8,14 @@ import { readEntity } from '../api/read.ts'
 import { removeEntity } from '../api/remove.ts'
 import { undoOperation } from '../api/undo.ts'
 import { patchEntity } from '../api/update.ts'
-import type { BatchResult, GetRequest, ListRequest, UndoOptions, WriteOptions } from '../declare/api-types.ts'
+import type {
+  BatchResult,
+  GetRequest,
+  ListRequest,
+  UndoOptions,
+  UpdateOptions,
+  WriteOptions,
+} from '../declare/api-types.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { isRecord } from '../declare/record.ts'
 import { Failure } from '../errors.ts'
@@ -105,8 +112,9 @@ class EntityCalls {
     return this.#call(listEntities, withQuery(options, where))
   }
 
-  update(id: number, changes: unknown, { version }: WriteOptions = {}): Promise<unknown> {
-    return this.#call(patchEntity, () => ({ id: String(id), body: sentBody(changes), version }))
+  update(id: number, changes: unknown, { version, base }: UpdateOptions = {}): Promise<unknown> {
+    const about = { id: String(id), version, ...withQuery({ base }) }
+    return this.#call(patchEntity, () => ({ ...about, body: sentBody(changes) }))
   }
 
   delete(id: number, { version }: WriteOptions = {}): Promise<unknown> {

@@ -43,6 +43,11 @@ export interface WriteOptions {
   readonly version?: number
 }
 
+export interface UpdateOptions extends WriteOptions {
+  /** The version that the changes were made from: refused with `changed_meanwhile` only if others have changed the same fields since. */
+  readonly base?: number
+}
+
 /** What happened to an Entity. */
 export interface HistoryEntry {
   version: number
@@ -61,7 +66,7 @@ export interface EntityApi<Type, Entity> {
   get(id: number, options?: GetRequest): Promise<Entity>
   list(options?: ListRequest): Promise<Page<Entity>>
   /** The keys that are left out stay as they are. */
-  update(id: number, changes: EntityPatch<Type>, options?: WriteOptions): Promise<Entity>
+  update(id: number, changes: EntityPatch<Type>, options?: UpdateOptions): Promise<Entity>
   delete(id: number, options?: WriteOptions): Promise<Entity>
   /** Takes back exactly the operation that deleted it. */
   restore(id: number): Promise<Entity>

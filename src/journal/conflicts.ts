@@ -17,11 +17,14 @@ export type Conflicts = Map<string, string[]>
 /** The message if the reason must not be revealed. */
 export const CHANGED = 'was changed since'
 
-interface VersionChange {
+/** What one version changed, and who made it. */
+export interface VersionChange {
   readonly columns: ReadonlySet<string>
   readonly version: number
   readonly isDelete: boolean
-  readonly by: string
+  readonly actor: string | null
+  readonly at: string
+  readonly operation: string
 }
 
 interface Explained {
@@ -40,7 +43,7 @@ export function explainConflicts(
   rows: readonly Row[],
   { undone, fields, upcaster }: Explained,
 ): string[] {
-  const changes = changesIn(plan, rows, undone, upcaster)
+  const changes = versionChanges(plan, rows, undone, upcaster)
   const told = new Set([DELETED, ...[...walk(fields)].map(columnOf)])
   const sentences = new Set<string>()
   const first = new Map<string, number>()
@@ -57,8 +60,9 @@ export function explainConflicts(
   return [...sentences]
 }
 
-function byAll(changes: readonly VersionChange[]): string {
-  const named = changes.slice(-budget.namedObstacles).map(({ by }) => `, by ${by}`)
+/** `, by users/3 at …`: everyone who made these changes, the last ones named. */
+export function byAll(changes: readonly VersionChange[]): string {
+  const named = changes.slice(-budget.namedObstacles).map((one) => `, by ${maker(one)}`)
   const more = changes.length - named.length
   return named.join('') + (more > 0 ? `, and ${more} times before` : '')
 }
@@ -68,12 +72,14 @@ function explainDeletion(changes: readonly VersionChange[]): string {
   const verb = ({ isDelete }: VersionChange) => (isDelete ? 'deleted' : 'restored')
   const last = changes.at(-1)
   if (last === undefined) return CHANGED
-  const named = changes.slice(-budget.namedObstacles).map((one) => `${verb(one)} by ${one.by}`)
+  const named = changes.slice(-budget.namedObstacles).map((one) => `${verb(one)} by ${maker(one)}`)
   return `was ${verb(last)} since: ${named.join(', ')}`
 }
 
+const maker = ({ actor, at }: VersionChange) => `${actor ?? 'nobody'} at ${at}`
+
 /** What each version changed, those of the operations themselves left out. */
-function changesIn(
+export function versionChanges(
   plan: Plan,
   rows: readonly Row[],
   undone: ReadonlySet<string>,
@@ -85,20 +91,21 @@ function changesIn(
     return {
       version: Number(version),
       operation: String(operation),
-      by: `${actor ?? 'nobody'} at ${at}`,
+      actor: actor === null ? null : String(actor),
+      at: String(at),
       snapshot,
       deletion: snapshot && deletionAt(snapshot, kind === 'delete' ? operation : null, deletion),
     }
   })
-  return states.flatMap(({ snapshot, deletion, version, operation, by }, at): VersionChange[] => {
+  return states.flatMap(({ snapshot, deletion, ...made }, at): VersionChange[] => {
     const before = states[at - 1]
-    if (undone.has(operation) || snapshot === undefined || before?.snapshot === undefined) return []
+    if (undone.has(made.operation) || snapshot === undefined || before?.snapshot === undefined) return []
     const former = before.snapshot.state
     const columns = leavesOf(plan.type)
       .filter((leaf) => !isEqual(leaf.read(snapshot.state), leaf.read(former)))
       .map(({ column }) => column)
     if (deletion !== before.deletion) columns.push(DELETED)
-    return [{ columns: new Set(columns), version, isDelete: deletion !== null, by }]
+    return [{ ...made, columns: new Set(columns), isDelete: deletion !== null }]
   })
 }
 

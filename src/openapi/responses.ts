@@ -84,6 +84,9 @@ const where: Readonly<Partial<Record<Code, Record<string, string[]>>>> = {
   },
   in_use: { 'bookings.customer': ['12 bookings refer to it'] },
   cannot_undo: { 'bookings/7': ['was changed since, by users/3: guests'] },
+  changed_meanwhile: {
+    guests: ['was changed since version 3, by users/3 at 2026-06-02T17:00:00.000Z; is 4 now'],
+  },
   target_deleted: { 'customer.id': ['refers to customers/5, which is deleted'] },
 }
 

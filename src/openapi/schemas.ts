@@ -170,6 +170,27 @@ function selfSchema(type: EntityType, userType: string, model: Model): JsonSchem
   }
 }
 
+/** What `changed_meanwhile` adds to an error. */
+const conflictSchemas: Record<string, JsonSchema> = {
+  version: { type: 'integer', description: 'With `changed_meanwhile`: the present version.' },
+  conflicts: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      properties: {
+        now: { description: 'The present value.' },
+        version: { type: 'integer', description: 'The version that has changed it last.' },
+        actor: { type: ['string', 'null'] },
+        at: { type: 'string', format: 'date-time' },
+        operation: { type: 'string', format: 'uuid' },
+      },
+      required: ['now'],
+    },
+    description:
+      'With `changed_meanwhile`: the fields that were changed, by dot path. Who changed them is only for those who may see the history.',
+  },
+}
+
 function errorSchema(): JsonSchema {
   const sentences = { type: 'array', items: { type: 'string' }, minItems: 1 }
   return {
@@ -191,6 +212,7 @@ function errorSchema(): JsonSchema {
           anyOf: [refTo('Undone'), refTo('ChangedMany')],
           description: 'With `plan_changed`: what it would do now.',
         },
+        ...conflictSchemas,
       },
       ['message', 'code'],
     ),

@@ -360,6 +360,9 @@ onEveryStore('hooks', declaration, (server) => {
           .update(restored.id, { stock: 1 }, { version: 1 })
           .catch((error: ApiError) => error.code)
         result.stale = stale
+        result.changed = await api.system.products
+          .update(restored.id, { stock: 1 }, { base: 1 })
+          .catch((error: ApiError) => error.code)
         await api.system.products.delete(restored.id)
         await api.system.products.purge(restored.id)
       }
@@ -374,7 +377,7 @@ onEveryStore('hooks', declaration, (server) => {
       expect(result.history.data).toHaveLength(5)
       expect(result.undone).toMatchObject({ undone: 1, total: 1 })
       expect(result.after).toEqual({ stock: 5 })
-      expect(result.stale).toBe('stale')
+      expect([result.stale, result.changed]).toEqual(['stale', 'changed_meanwhile'])
     })
   })
 })

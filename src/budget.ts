@@ -46,6 +46,8 @@ export const budget = {
   resetLinkMinutes: 30,
   inviteLinkDays: 7,
   actingMinutes: 15,
+  seenMinutes: 5,
+  agentCharacters: 300,
 
   // What is asked for.
   pageDefault: 20,

@@ -1,32 +1,184 @@
-import { param, sql } from '../store/sql.ts'
-import { type Step, step } from '../store/step.ts'
+import { budget } from '../budget.ts'
+import type { Session } from '../plan/viewer/actor.ts'
+import type { Params } from '../store/dialect.ts'
+import type { ServiceTime } from '../store/service-time.ts'
+import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { compileSessions, SEEN_MS, type SessionStatements, sessionColumns } from './session-statements.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 
-export interface SessionSteps {
-  /** Ends a session, with all of its tokens. */
-  readonly end: readonly Step[]
-  /** Ends one token, unless it or its session has ended already. */
-  readonly replace: readonly Step[]
-}
-
+const DAY_MS = 24 * 60 * 60 * 1000
 /**
  * How long what has ended is known, in service time. A token lives for a day by the wall clock: a week more, so that none
  * comes back to life where that clock is set back.
  */
-export const ENDED_MS = TOKEN_SECONDS * 1000 + 7 * 24 * 60 * 60 * 1000
+const ENDED_MS = TOKEN_SECONDS * 1000 + 7 * DAY_MS
+/** How long a session is listed that gets no new token, in service time: a day longer than its token lives. */
+const LISTED_MS = TOKEN_SECONDS * 1000 + DAY_MS
+const KNOWN_MAX = 10_000
 
-/** What ended so long ago that none of its tokens can be valid need not be known any more. */
-export function compileSessions({ dialect }: Store): SessionSteps {
-  const until = param('$until', 'datetime')
-  const clear = sql`DELETE FROM "takeback_ended_sessions" WHERE "until" < ${param('$now', 'datetime')}`
-  const end = sql`INSERT INTO "takeback_ended_sessions" ("session", "until") VALUES (${param('$session')}, ${until})
-    ON CONFLICT ("session") DO NOTHING`
-  const replace = sql`INSERT INTO "takeback_ended_sessions" ("session", "until") SELECT ${param('$token')}, ${until}
-    WHERE NOT EXISTS (SELECT 1 FROM "takeback_ended_sessions" WHERE "session" = ${param('$session')})
-    ON CONFLICT ("session") DO NOTHING`
-  return {
-    end: [step(dialect, 'session', 'any', clear), step(dialect, 'session', 'any', end)],
-    replace: [step(dialect, 'session', 'any', clear), step(dialect, 'session', 'some', replace)],
+/** How somebody has proved who they are. */
+export type SessionKind = 'password' | 'passkey' | 'provider'
+
+/** From where a session is used. */
+export interface Visitor {
+  readonly address: string
+  /** As `User-Agent` says. */
+  readonly agent: string | null
+}
+
+/** Whose sessions. Those of another epoch have ended. */
+export interface SessionOwner {
+  readonly entity: string
+  readonly id: number
+  readonly epoch: number
+}
+
+/** A session as its owner sees it. */
+export interface ListedSession {
+  readonly id: string
+  readonly how: string
+  readonly started_at: string
+  readonly seen_at: string
+  readonly expires_at: string
+  readonly address: string
+  readonly user_agent: string | null
+}
+
+/**
+ * The sessions of users: a list for people to read, and what has ended. Whether a token works depends on what has ended
+ * alone: a session without a row in the list works.
+ */
+export class Sessions {
+  /** Ends one token, unless it or its session has ended already: `$token`, `$session` and `endedNow`. */
+  readonly replace: readonly Step[]
+  readonly #store: Store
+  readonly #serviceTime: ServiceTime
+  readonly #statements: SessionStatements
+  /** When each was last noted as seen, by `performance.now()`. */
+  readonly #seen = new Map<string, number>()
+
+  constructor(store: Store, serviceTime: ServiceTime) {
+    this.#store = store
+    this.#serviceTime = serviceTime
+    this.#statements = compileSessions(store.dialect)
+    this.replace = this.#statements.replace
   }
+
+  /** Puts a new session on the list. */
+  async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
+    await this.#store.write(this.#statements.start, this.#rowOf(owner, session, { how, visitor }))
+    this.#noteSeen(session.id)
+  }
+
+  /** Ends a token for the next one of its session. False if it or its session has ended: of many at once, one succeeds. */
+  async renew(
+    owner: SessionOwner,
+    { former, next, visitor }: { former: Session; next: Session; visitor: Visitor },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    // Sessions that began before there was a list had a password.
+    const row = this.#rowOf(owner, next, { how: 'password', visitor })
+    const params = { ...row, ...this.endedNow, $token: former.token }
+    return (await this.#store.write(this.#statements.renew, params, signal)).done
+  }
+
+  /** Ends one session of a user; false if there is none of that name. */
+  async end(owner: SessionOwner, session: string, signal: AbortSignal): Promise<boolean> {
+    const params = { ...ownerParams(owner), ...this.endedNow, $session: session }
+    return (await this.#store.write(this.#statements.endListed, params, signal)).done
+  }
+
+  /** Ends a session, listed or not. */
+  async endOwn(session: string, signal: AbortSignal): Promise<void> {
+    await this.#store.write(this.#statements.end, { ...this.endedNow, $session: session }, signal)
+  }
+
+  /** Ends all sessions of a user that are listed, but for this one. */
+  async endOthers(owner: SessionOwner, session: string, signal: AbortSignal): Promise<void> {
+    const params = { ...ownerParams(owner), ...this.endedNow, $session: session }
+    await this.#store.write(this.#statements.endOthers, params, signal)
+  }
+
+  /** The newest first. */
+  async list(owner: SessionOwner): Promise<ListedSession[]> {
+    const rows = await this.#store.read(this.#statements.list, ownerParams(owner))
+    return rows.map((row) => {
+      const { session, how, started, seen, expires, address, agent } = sessionColumns.read(row)
+      return {
+        id: String(session),
+        how: String(how),
+        started_at: timeText(started),
+        seen_at: timeText(seen),
+        expires_at: timeText(expires),
+        address: String(address),
+        user_agent: agent === null ? null : String(agent),
+      }
+    })
+  }
+
+  /**
+   * Notes that a session is in use: every few minutes, and nobody waits for it. A time that is lost is noted a few minutes
+   * later.
+   */
+  see({ id }: Session): void {
+    const known = this.#seen.get(id)
+    if (known !== undefined && performance.now() - known < SEEN_MS) return
+    this.#noteSeen(id)
+    this.#store.write(this.#statements.see, { $session: id }).catch(() => {})
+  }
+
+  #noteSeen(session: string): void {
+    if (this.#seen.size >= KNOWN_MAX) this.#seen.clear()
+    this.#seen.set(session, performance.now())
+  }
+
+  /** Removes those from the list that are long over. */
+  async clear(store: Store): Promise<void> {
+    await store.write(this.#statements.clear, { $now: this.#serviceTime.text() })
+  }
+
+  /** Until when what ends now is known, and what of it need not be known any more. */
+  get endedNow(): Params {
+    return { $until: this.#serviceTime.text(ENDED_MS), $now: this.#serviceTime.text() }
+  }
+
+  #rowOf(
+    owner: SessionOwner,
+    session: Session,
+    { how, visitor }: { how: SessionKind; visitor: Visitor },
+  ): Params {
+    return {
+      ...ownerParams(owner),
+      $session: session.id,
+      $how: how,
+      $started: textOf(session.started),
+      $expires: textOf(session.expires),
+      $listed: this.#serviceTime.text(LISTED_MS),
+      $address: visitor.address,
+      $agent: visitor.agent === null ? null : printable(visitor.agent),
+    }
+  }
+}
+
+function ownerParams({ entity, id, epoch }: SessionOwner): Params {
+  return { $entity: entity, $id: id, $epoch: epoch }
+}
+
+/** Of seconds since 1970. */
+function textOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString()
+}
+
+function timeText(value: unknown): string {
+  return new Date(String(value)).toISOString()
+}
+
+/** Short, in one line, and storable. */
+function printable(agent: string): string {
+  return agent
+    .replace(/\p{C}+|\s+/gu, ' ')
+    .trim()
+    .slice(0, budget.agentCharacters)
+    .toWellFormed()
 }

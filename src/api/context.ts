@@ -1,6 +1,6 @@
 import type { Links } from '../account/links.ts'
 import type { Seals } from '../account/seals.ts'
-import type { SessionSteps } from '../account/sessions.ts'
+import type { Sessions } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
 import type { Throttle } from '../account/throttle.ts'
 import type { Tokens } from '../account/tokens.ts'
@@ -83,7 +83,7 @@ export interface AccountPiece {
   readonly tokens: Tokens
   readonly identities: Identities
   readonly throttle: Throttle
-  readonly sessions: SessionSteps
+  readonly sessions: Sessions
   readonly temporary: TemporaryPasswords
   readonly seals: Seals
   /** What stands for an account in the log. */

@@ -17,6 +17,7 @@ import { removeEntities } from './remove-many.ts'
 import { askForReset, resetByLink } from './reset.ts'
 import { revertEntity } from './revert.ts'
 import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
+import { endOtherSessions, endSession, listSessions } from './sessions.ts'
 import { redoLast, undoLast } from './stack.ts'
 import { summariseEntities } from './summary.ts'
 import { makeTicket } from './ticket.ts'
@@ -32,6 +33,9 @@ export const endpoints: Endpoints = {
     readMe, // GET /api/auth/me
     refreshToken, // POST /api/auth/refresh
     logOut, // POST /api/auth/logout
+    listSessions, // GET /api/auth/sessions/
+    endSession, // DELETE /api/auth/sessions/{id}/
+    endOtherSessions, // DELETE /api/auth/sessions/
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset

@@ -1,3 +1,4 @@
+import type { Sessions } from '../account/sessions.ts'
 import { expiryOf, isExpired } from '../account/temporary.ts'
 import type { Claims, Tokens } from '../account/tokens.ts'
 import type { Model } from '../declare/model.ts'
@@ -12,6 +13,14 @@ export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefin
 /** How long a user is cached at most: other servers may have ended a session. */
 const RELIED_MS = 500
 const KNOWN_MAX = 10_000
+
+interface IdentityParts {
+  readonly model: Model
+  readonly plans: Plans
+  readonly store: Store
+  readonly tokens: Tokens
+  readonly sessions: Sessions
+}
 
 interface Known {
   readonly caller: Caller
@@ -30,16 +39,18 @@ export class Identities {
   readonly #plans: Plans
   readonly #store: Store
   readonly #tokens: Tokens
+  readonly #sessions: Sessions
   readonly #known = new Map<string, Known>()
   /** By the name of a token, which proves nothing: nobody is recognised by it. */
   readonly #alive = new Map<string, Known>()
   #forgotten = 0
 
-  constructor(model: Model, plans: Plans, store: Store, tokens: Tokens) {
+  constructor({ model, plans, store, tokens, sessions }: IdentityParts) {
     this.#model = model
     this.#plans = plans
     this.#store = store
     this.#tokens = tokens
+    this.#sessions = sessions
   }
 
   /** The caller, if the cache has them. */
@@ -122,6 +133,7 @@ export class Identities {
     })
     const state = row === undefined ? undefined : tokenColumns.read(row)
     if (state === undefined || Number(state.epoch) !== session.epoch || state.ended !== null) return undefined
+    this.#sessions.see(session)
     const expiry = expiryOf(state)
     return { expired: expiry !== undefined && isExpired(expiry) }
   }

@@ -22,7 +22,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
     verifyInLane(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
   )
   if (passed === undefined) throw new Failure('login_failed')
-  const answer = await startSession(context, passed.found)
+  const answer = await startSession(context, passed.found, 'password', request)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
 }
 
@@ -34,6 +34,8 @@ export interface LoginRequest {
   readonly address: string
   /** `Takeback-Device` */
   readonly device: string | null
+  /** `User-Agent` */
+  readonly agent: string | null
   /** The run and the reason of a write. */
   readonly note: Note | null
   /** Puts the digest of the account into the log. */

@@ -112,6 +112,21 @@ export const shared = {
     "Only operations by this actor: a user such as `users/3`, with all that was done in the user's name; `system`; or `keys/7`, `jobs/nightly`, `reactions/orders.update`, `admins/1 as users/5`.",
     { type: 'string' },
   ),
+  user: query('user', 'Another user, such as `users/5`. Only for admins.', {
+    type: 'string',
+    pattern: '^[a-z][a-z0-9_]*/[1-9][0-9]*$',
+  }),
+  others: {
+    ...query('others', '`1`: all of them, but for the session that asks.', { type: 'string', enum: ['1'] }),
+    required: true,
+  },
+  session: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of a session.',
+    schema: { type: 'string', examples: ['Zk3VfZ0m1xJ8b2tq9aQyWg'] },
+  },
   since: query('since', 'Only operations at this time or later.', { type: 'string', format: 'date-time' }),
   position: query(
     'since',

@@ -1,7 +1,7 @@
 import { accountDigest } from '../account/account-digest.ts'
 import { Links } from '../account/links.ts'
 import { Seals } from '../account/seals.ts'
-import { compileSessions } from '../account/sessions.ts'
+import { Sessions } from '../account/sessions.ts'
 import { TemporaryPasswords } from '../account/temporary.ts'
 import { Throttle } from '../account/throttle.ts'
 import { Tokens } from '../account/tokens.ts'
@@ -42,11 +42,12 @@ export const accountPart = {
   compile({ model, plans, store, serviceTime, settings }: Opened): AccountPiece {
     const [secret, previous] = settings.secrets
     const tokens = new Tokens(secret, previous)
+    const sessions = new Sessions(store, serviceTime)
     return {
       tokens,
-      identities: new Identities(model, plans, store, tokens),
+      identities: new Identities({ model, plans, store, tokens, sessions }),
       throttle: new Throttle(store, serviceTime),
-      sessions: compileSessions(store),
+      sessions,
       temporary: new TemporaryPasswords(store),
       seals: new Seals(settings.secrets),
       digestOf: accountDigest(secret),

@@ -33,6 +33,7 @@ export function retentionWork(context: Context): Recurring {
     every: EVERY_MS,
     async run(job) {
       await context.serviceTime.keep()
+      await context.sessions.clear(job.store)
       await watch.look()
       await retention.passUnlessInDoubt(job)
     },

@@ -1,7 +1,7 @@
 import { verifyInLane } from '../account/passwords.ts'
-import { ENDED_MS } from '../account/sessions.ts'
+import type { Visitor } from '../account/sessions.ts'
 import { expiryOf } from '../account/temporary.ts'
-import { newSession, renew } from '../account/tokens.ts'
+import { renew } from '../account/tokens.ts'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/read/login.ts'
@@ -18,7 +18,7 @@ import { credentials, type LoginRequest, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import { sealFormer } from './seal.ts'
-import { describeUser, signedInAnswer, signIn } from './sign-in.ts'
+import { describeUser, ownerOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
 
 interface Self {
   readonly plan: Plan
@@ -34,7 +34,7 @@ interface Self {
 }
 
 /** The calling user, with hash and session. */
-async function callerOf(context: Context, { actor, session }: Caller): Promise<Self> {
+export async function signedInUser(context: Context, { actor, session }: Caller): Promise<Self> {
   const user = userOf(actor)
   if (user === undefined || session === undefined) throw signInFirst()
   const plan = context.plans.get(user.entity)
@@ -59,31 +59,29 @@ async function callerOf(context: Context, { actor, session }: Caller): Promise<S
 
 /** `GET /api/auth/me` */
 export async function readSelf(context: Context, caller: Caller): Promise<Answer> {
-  const self = await callerOf(context, caller)
+  const self = await signedInUser(context, caller)
   return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, self)) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
-export async function refresh(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
-  const self = await callerOf(context, caller)
-  const { id, token } = self.session
-  const params = { $session: id, $token: token, ...endedNow(context) }
-  const replaced = await context.store.write(context.sessions.replace, params, signal)
+export async function refresh(context: Context, caller: Caller, request: Refresh): Promise<Answer> {
+  const self = await signedInUser(context, caller)
+  const former = self.session
+  const next = renew(former)
+  const owner = ownerOf({ ...self, epoch: former.epoch })
+  const done = await context.sessions.renew(owner, { former, next, visitor: request }, request.signal)
   context.identities.forget()
-  if (!replaced.done) throw badToken()
-  return signIn(context, self, renew(self.session))
+  if (!done) throw badToken()
+  return signIn(context, self, next)
 }
 
-function endedNow({ serviceTime }: Context): Params {
-  return { $until: serviceTime.text(ENDED_MS), $now: serviceTime.text() }
-}
+type Refresh = Visitor & { readonly signal: AbortSignal }
 
 /** `POST /api/auth/logout`: all tokens of this session stop working. An admin who acts as somebody only stops to do so. */
 export async function logout(context: Context, caller: Caller, signal: AbortSignal): Promise<Answer> {
-  const { session } = await callerOf(context, caller)
+  const { session } = await signedInUser(context, caller)
   const ended = session.by === undefined ? session.id : session.token
-  const params = { $session: ended, ...endedNow(context) }
-  await context.store.write(context.sessions.end, params, signal)
+  await context.sessions.endOwn(ended, signal)
   context.identities.forget()
   return { status: 204 }
 }
@@ -94,7 +92,7 @@ export async function changePassword(
   caller: Caller,
   request: LoginRequest,
 ): Promise<Answer> {
-  const self = await callerOf(context, caller)
+  const self = await signedInUser(context, caller)
   request.noteAccount(context.digestOf(self.key))
   const { password, fresh } = parseChange(self, request.body as Record<string, unknown>)
   await confirmPassword(context, self, password, request)
@@ -109,8 +107,8 @@ export async function changePassword(
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
   const json = row === undefined ? self.json : String(self.login.readSelf(row).json)
-  const next = { ...self, json, passwordExpiry: undefined }
-  const answer = await signIn(context, next, newSession(self.session.epoch + 1))
+  const next = { ...self, json, passwordExpiry: undefined, epoch: self.session.epoch + 1 }
+  const answer = await startSession(context, next, 'password', request)
   return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
 
@@ -194,7 +192,7 @@ export const refreshToken = serverEndpoint({
     answers: [signedInAnswer],
     codes: ['unauthenticated', 'disk_full'],
   }),
-  run: (context, { caller, signal }) => refresh(context, caller, signal),
+  run: (context, call) => refresh(context, call.caller, call),
 })
 
 export const logOut = serverEndpoint({

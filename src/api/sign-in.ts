@@ -1,3 +1,4 @@
+import type { SessionKind, SessionOwner, Visitor } from '../account/sessions.ts'
 import { expiryOf } from '../account/temporary.ts'
 import { newSession } from '../account/tokens.ts'
 import type { Plan } from '../plan/compile.ts'
@@ -16,8 +17,20 @@ export interface Proven {
 }
 
 /** Every way to log in ends here: a new session for a user who has proved who they are. */
-export function startSession(context: Context, user: Proven): Promise<Answer> {
-  return signIn(context, user, newSession(user.epoch))
+export async function startSession(
+  context: Context,
+  user: Proven,
+  how: SessionKind,
+  visitor: Visitor,
+): Promise<Answer> {
+  const session = newSession(user.epoch)
+  await context.sessions.start(ownerOf(user), session, how, visitor)
+  return signIn(context, user, session)
+}
+
+/** Whose sessions they are. */
+export function ownerOf({ plan, id, epoch }: Pick<Proven, 'plan' | 'id' | 'epoch'>): SessionOwner {
+  return { entity: plan.type.name, id, epoch }
 }
 
 /** The token of a session, with its user. */

@@ -34,6 +34,7 @@ export class InnerCall implements Call {
   readonly type = 'application/json'
   readonly address = ''
   readonly device = null
+  readonly agent = null
   readonly note = null
   readonly key = null
   readonly target = ''

@@ -172,6 +172,32 @@ export const ownTables: readonly OwnTable[] = [
     key: ['session'],
   },
   {
+    name: 'takeback_sessions',
+    about:
+      'The sessions of users, for people to see: when and how each began, where it was last used and when. Whether a token works does not depend on it.',
+    columns: [
+      text('session'),
+      text('entity'),
+      integer('entity_id'),
+      // The epoch of the tokens of the user: those of another one have ended.
+      integer('epoch'),
+      text('how'),
+      time('started_at'),
+      time('seen_at'),
+      time('expires_at'),
+      // When the row is erased, in service time.
+      time('until'),
+      text('address'),
+      optional(text('agent')),
+    ],
+    key: ['session'],
+    indexes: [
+      { name: 'entity', columns: ['entity', 'entity_id', 'started_at'], since: 5 },
+      { name: 'until', columns: ['until'], since: 5 },
+    ],
+    since: 5,
+  },
+  {
     name: 'takeback_temporary_passwords',
     about: 'Digests of the hashes of passwords that were printed, and when they expire.',
     columns: [text('entity'), integer('entity_id'), text('digest'), time('until')],

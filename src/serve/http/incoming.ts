@@ -96,6 +96,10 @@ export class Incoming implements Call {
     return this.#request.headers.get('takeback-device')
   }
 
+  get agent(): string | null {
+    return this.#request.headers.get('user-agent')
+  }
+
   noteAccount(digest: string): void {
     this.#seen.account = digest
   }

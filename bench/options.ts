@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 export const parts = [
@@ -11,6 +12,7 @@ export const parts = [
   'growth',
   'cascade',
   'journal',
+  'listeners',
   'queries',
   'isolation',
 ] as const
@@ -26,15 +28,20 @@ export interface Options {
   readonly seconds: number
   /** Many short ones in turns, so that whatever else this machine does meets both servers alike. */
   readonly rounds: number
+  /** The folder of another Takeback to measure against, in place of the bare server. */
+  readonly against: string | undefined
 }
 
-export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--seconds N] [--only part,part]
+export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--seconds N] [--only part,part] [--against FOLDER]
 
   --store NAME   sqlite, unless told; or postgres: one of its own, or TAKEBACK_BENCH_POSTGRES=postgres://…
   --quick        a third of the rounds, and no growth, queries nor isolation: they take a million rows
   --growth       growth only
   --seconds N    how long a round of load takes
   --only LIST    of ${parts.join(', ')}
+  --against FOLDER
+                 creates, reads, lists, pairs and logins against another checkout of Takeback, with its
+                 node_modules: is this one as fast as the one before?
   --help         this`
 
 /** Undefined where help is asked for. */
@@ -48,6 +55,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
       growth: { type: 'boolean', default: false },
       seconds: { type: 'string' },
       only: { type: 'string' },
+      against: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
@@ -62,6 +70,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     parts: readParts(chosen),
     seconds: readSeconds(values.seconds ?? '1'),
     rounds: quick ? 3 : 9,
+    against: values.against === undefined ? undefined : resolve(values.against),
   }
 }
 

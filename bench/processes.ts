@@ -34,9 +34,14 @@ export function onCore(core: 'load' | 'server', command: readonly string[]): str
 }
 
 /** Runs a command to its end, and hands back what it said. Longer than `seconds` it may not take. */
-export async function run(command: readonly string[], seconds: number, input = ''): Promise<string> {
+export async function run(
+  command: readonly string[],
+  seconds: number,
+  input = '',
+  from = root,
+): Promise<string> {
   const child = Bun.spawn([...command], {
-    cwd: root,
+    cwd: from,
     stdin: new Blob([input]),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -60,10 +65,16 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export function startTakeback(database: Database, free = false, config = CONFIG): Promise<Server> {
+/** `from` is the folder of the Takeback to start. */
+export function startTakeback(
+  database: Database,
+  free = false,
+  config = CONFIG,
+  from = root,
+): Promise<Server> {
   const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database, config)]
   const whole = [...command, '--host', '127.0.0.1', '--port', '0', '--log', 'json']
-  return start(free ? whole : onCore('server', whole))
+  return start(free ? whole : onCore('server', whole), from)
 }
 
 export function startLimit({ url }: Database): Promise<Server> {
@@ -85,11 +96,11 @@ export function storeFlags({ url }: Database, config: string): string[] {
 
 let count = 0
 
-async function start(command: readonly string[]): Promise<Server> {
+async function start(command: readonly string[], from = root): Promise<Server> {
   const log = join(folder, `${++count}.log`)
   const output = openSync(log, 'a')
   const began = performance.now()
-  const child = Bun.spawn([...command], { cwd: root, stdin: 'ignore', stdout: output, stderr: output })
+  const child = Bun.spawn([...command], { cwd: from, stdin: 'ignore', stdout: output, stderr: output })
   closeSync(output)
   running.add(child)
   const url = await ready(child, log)

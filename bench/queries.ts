@@ -34,7 +34,7 @@ export async function measureQueries(
   say: (what: string) => void,
 ): Promise<Line[]> {
   say(`queries: filling ${whole(VISITS)} rows`)
-  const database = await makeDatabase(store, 'queries', { visits: VISITS }, CONFIG)
+  const database = await makeDatabase(store, 'queries', { visits: VISITS }, { config: CONFIG })
   await addGuest(database)
   const pages = await lookUp(database, CONFIG, wantedPages())
   const others = await lookUp(database, CONFIG, wantedBesides())

@@ -111,6 +111,7 @@ const rows: readonly Row[] = [
 interface Subject {
   readonly server: Server
   readonly database: Database
+  readonly token: string
 }
 
 /** Requests in a second of Takeback and of the limit, in turns, and the memory that Takeback takes for it. */
@@ -119,7 +120,12 @@ export async function measureRates(
   options: Options,
   say: (what: string) => void,
 ): Promise<Line[]> {
-  const chosen = rows.filter(({ name, not }) => options.parts.has(name) && not !== options.store)
+  const chosen = rows.filter(
+    ({ name, not, limitPath }) =>
+      options.parts.has(name) &&
+      not !== options.store &&
+      (options.against === undefined || limitPath === undefined),
+  )
   if (chosen.length === 0) return []
   const database = await makeDatabase(store, 'rates', { bookings: BOOKINGS })
   const asked = [
@@ -127,18 +133,18 @@ export async function measureRates(
     { actor: admin, entity: 'bookings', id: 7 } as const,
   ]
   await refuseScans(database, await lookUp(database, CONFIG, asked), ['bookings'])
-  const copy = await database.copy('limit')
-  const takeback = { server: await startTakeback(database), database }
-  const limit = { server: await startLimit(copy), database: copy }
+  const copy = options.against === undefined ? await database.copy('limit') : undefined
+  const server = await startTakeback(database)
   await Bun.sleep(1000)
-  const idle = memoryOf(takeback.server.pid).now
-  const token = await logIn(takeback.server)
-  await compareAnswers(takeback.server, limit.server, token, bookingOf(0))
+  const idle = memoryOf(server.pid).now
+  const takeback: Subject = { server, database, token: await logIn(server) }
+  const limit = await startOther(store, options.against, copy, takeback.token)
+  await compareAnswers(takeback, limit, bookingOf(0))
   const lines: Line[] = []
   let peak = 0
   for (const row of chosen) {
     say(row.what)
-    lines.push(await measureRow(row, options, takeback, limit, token))
+    lines.push(await measureRow(row, options, takeback, limit))
     // What hashes of passwords take is not the memory that is asked for.
     if (row.bar !== undefined) peak = Math.max(peak, memoryOf(takeback.server.pid).peak)
   }
@@ -152,12 +158,24 @@ export async function measureRates(
   return [...lines, memory('memory, idle', idle), memory('memory, creates + reads + lists', peak)]
 }
 
+/** The bare server on the same rows, or another Takeback with a database that it has made itself. */
+async function startOther(
+  store: BenchStore,
+  against: string | undefined,
+  copy: Database | undefined,
+  token: string,
+): Promise<Subject> {
+  if (copy !== undefined) return { server: await startLimit(copy), database: copy, token }
+  const database = await makeDatabase(store, 'other', { bookings: BOOKINGS }, { from: against })
+  const server = await startTakeback(database, false, CONFIG, against)
+  return { server, database, token: await logIn(server) }
+}
+
 async function measureRow(
   row: Row,
-  { rounds, seconds }: Options,
+  { rounds, seconds, against }: Options,
   takeback: Subject,
   limit: Subject,
-  token: string,
 ): Promise<Line> {
   const rates = new Map<Subject, number[]>([
     [takeback, []],
@@ -166,7 +184,7 @@ async function measureRow(
   for (let round = 0; round <= rounds; round++)
     for (const [subject, found] of rates) {
       const asked = subject === limit ? atLimit(row) : row
-      const rate = await measureRound(asked, round, seconds, subject, token)
+      const rate = await measureRound(asked, round, seconds, subject)
       // The first is to get warm.
       if (round > 0) found.push(rate)
     }
@@ -175,7 +193,7 @@ async function measureRow(
   return {
     what: row.what,
     takeback: `${whole(ours)} /s`,
-    against: `${whole(theirs)} /s limit`,
+    against: `${whole(theirs)} /s ${against === undefined ? 'limit' : 'other'}`,
     ratio: ratio.toFixed(2),
     ...(row.bar !== undefined && judge(ratio, row.bar)),
   }
@@ -196,8 +214,7 @@ async function measureRound(
   { load, requests, leaves, what }: Row,
   round: number,
   seconds: number,
-  { server, database }: Subject,
-  token: string,
+  { server, database, token }: Subject,
 ): Promise<number> {
   const before = leaves === undefined ? 0 : (await database.count())[leaves]
   const done = await drive(server, token, load(round), round === 0 ? 1 : seconds)

@@ -7,6 +7,7 @@ import { generator } from './generator.ts'
 import { measureGrowth } from './growth.ts'
 import { measureIsolation } from './isolation.ts'
 import { measureJournal } from './journal.ts'
+import { measureListeners } from './listeners.ts'
 import { help, type Options, parseOptions, type StoreName } from './options.ts'
 import { openPostgres } from './postgres/store.ts'
 import { cleanUp, folder, pinned } from './processes.ts'
@@ -70,6 +71,10 @@ async function measure(options: Options): Promise<void> {
   if (options.parts.has('journal')) {
     say('journal')
     lines.push(...(await measureJournal(store, options)))
+  }
+  if (options.parts.has('listeners')) {
+    say('listeners')
+    lines.push(...(await measureListeners(store, options)))
   }
   if (options.parts.has('isolation')) lines.push(...(await measureIsolation(store, options, say)))
   if (options.parts.has('queries')) lines.push(...(await measureQueries(store, options, say)))

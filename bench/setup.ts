@@ -9,11 +9,11 @@ export async function makeDatabase(
   store: BenchStore,
   name: string,
   rows: Rows,
-  config = CONFIG,
+  { config = CONFIG, from }: { readonly config?: string; readonly from?: string | undefined } = {},
 ): Promise<Database> {
   const database = await store.make(name)
   const add = ['user', 'add', 'admins', member.email, '--password', member.password]
-  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database, config)], 30)
+  await run([process.execPath, 'src/cli/main.ts', ...add, ...storeFlags(database, config)], 30, '', from)
   await database.fill(rows)
   return database
 }
@@ -50,9 +50,8 @@ export async function logIn(server: Server, email: string = member.email): Promi
 
 /** A yardstick that answers something else measures something else: both must say the same, but for times and tokens. */
 export async function compareAnswers(
-  takeback: Server,
-  limit: Server,
-  token: string,
+  takeback: { readonly server: Server; readonly token: string },
+  limit: { readonly server: Server; readonly token: string },
   booking: object,
 ): Promise<void> {
   const calls = [
@@ -65,10 +64,12 @@ export async function compareAnswers(
   ] as const
   for (const [method, path, body] of calls) {
     const [ours, bare] = await Promise.all(
-      [takeback, limit].map(async (server) => blank(await ask(server, method, path, token, body))),
+      [takeback, limit].map(async ({ server, token }) => blank(await ask(server, method, path, token, body))),
     )
     if (ours !== bare)
-      throw new Error(`bench/limit.ts does not answer ${method} ${path} as Takeback does:\n${ours}\n${bare}`)
+      throw new Error(
+        `The other server does not answer ${method} ${path} as Takeback does:\n${ours}\n${bare}`,
+      )
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onEveryStore, type TestServer } from '../harness.ts'
@@ -293,6 +294,33 @@ onEveryStore('the feed of changes', declaration, (server) => {
       expect(heard.text).not.toContain('not for cem')
     }
     expect(server.logged.join('')).not.toContain(ticket)
+  })
+
+  test('cuts off a client that does not read, and nobody else', async () => {
+    const { heard, cut } = await listen(server, '/api/changes/?entity=news&fields=id')
+    const { hostname, port, host } = new URL(server.url)
+    const deaf = connect({ host: hostname, port: Number(port) })
+    deaf.write(`GET /api/changes/?entity=news HTTP/1.1\r\nHost: ${host}\r\nAccept: text/event-stream\r\n\r\n`)
+    await new Promise((resolve) => deaf.once('data', resolve))
+    deaf.pause()
+    await eventually(() => server.context.hub.listeners === 2)
+    const page = Array.from({ length: 4 }, () => ({ title: 'x'.repeat(200_000) }))
+    // The system's own buffers hold a few megabytes before anything waits in the server.
+    for (let sent = 0; sent < 50 && server.context.hub.listeners === 2; sent++)
+      await server.expect(201, 'POST', '/api/news/', page)
+    await eventually(() => server.context.hub.listeners === 1)
+    const { id } = await add('news', { title: 'the last one' })
+    await eventually(() => heard.text.includes(`"id":${id},`))
+    let got = ''
+    deaf.on('data', (chunk) => {
+      got = (got + chunk.toString('latin1')).slice(-100)
+    })
+    deaf.on('error', () => {})
+    const closed = new Promise((resolve) => deaf.once('close', resolve))
+    deaf.resume()
+    await closed
+    expect(got).not.toContain('the last one')
+    cut()
   })
 
   test('ends when the server stops, and tells clients to come back', async () => {

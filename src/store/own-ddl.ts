@@ -1,13 +1,6 @@
 import type { Ddl } from './migration/structure.ts'
-import {
-  columnsIn,
-  FORMAT,
-  type OwnColumn,
-  type OwnIndex,
-  type OwnTable,
-  ownTables,
-  tablesIn,
-} from './own.ts'
+import { columnsIn, FORMAT, ownTables, tablesIn } from './own.ts'
+import type { OwnColumn, OwnIndex, OwnTable } from './own-table.ts'
 import { id, join, type Sql, sql } from './sql.ts'
 
 /** Makes the tables as they are in a format. */

@@ -16,9 +16,9 @@ import {
   HEADS,
   headsName,
   idsName,
-  MOVED,
 } from './amendment.ts'
 import { journal } from './journal.ts'
+import { refuseMoved } from './moved.ts'
 import { edgeKey } from './obstacle.ts'
 
 /** The statements that amend one group. */
@@ -32,6 +32,7 @@ export class AmendSteps {
   readonly #into: readonly Edge[]
   readonly #dialect: Dialect
   readonly #group: AmendmentRows
+  readonly #at: number
   readonly #heads: Sql
   readonly #idsName: string
   readonly #ids: Sql
@@ -46,6 +47,7 @@ export class AmendSteps {
     this.#out = model.edges.filter(({ from }) => from === type.name)
     this.#into = model.edges.filter(({ to }) => to === type.name)
     this.#dialect = dialect
+    this.#at = at
     this.#group = new AmendmentRows(group, at, model, dialect)
     // For statements that do not need the values, which may be large.
     this.#heads = dialect.rows(headsName(at), HEADS)
@@ -65,12 +67,7 @@ export class AmendSteps {
       ...(lock === undefined
         ? []
         : [this.#step('lock', 'any', lockRows(this.#type.name, isOne, lock.toChange))]),
-      this.#step(
-        MOVED,
-        'none',
-        sql`SELECT v."$id" FROM ${this.#heads} v LEFT JOIN ${this.#table} t ON t."id" = v."$id"
-          WHERE t."id" IS NULL OR t."version" <> v."$version" LIMIT 1`,
-      ),
+      refuseMoved(this.#dialect, this.#type, this.#at, this.#dialect.isListed(sql`t."id"`, this.#idsName)),
     ]
   }
 

@@ -1,9 +1,8 @@
 import type { EntityType, Model } from '../../declare/model.ts'
 import type { Bound, Params } from '../../store/dialect.ts'
 import type { ChangeKind } from './journal.ts'
+import { versionsParams } from './moved.ts'
 
-/** The name of the step that is refused if an Entity has changed since it was read. */
-export const MOVED = 'moved'
 /** The name of the step that is refused if a rule forbids an amendment. */
 export const FORBIDDEN = 'forbidden'
 
@@ -75,6 +74,7 @@ export function amendParams(groups: readonly AmendmentGroup[], model: Model, of:
     params[rowsName(at)] = `[${rows.map((row) => `[${row.map(boundJson).join(',')}]`).join(',')}]`
     params[headsName(at)] = JSON.stringify(heads)
     params[idsName(at)] = JSON.stringify(amendments.map(({ id }) => id))
+    Object.assign(params, versionsParams(at, amendments))
     const lists = byType.get(type.name)
     for (const { id, kind, deletion } of amendments) {
       lists?.amended.push(id)

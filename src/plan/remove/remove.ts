@@ -16,7 +16,8 @@ import {
 import { type Step, step } from '../../store/step.ts'
 import { checksOf } from '../condition/checks.ts'
 import { rowOf } from '../condition/row-source.ts'
-import { FORBIDDEN, MOVED, UNMET } from '../past/amendment.ts'
+import { FORBIDDEN, UNMET } from '../past/amendment.ts'
+import { refuseMoved, versionsParams } from '../past/moved.ts'
 import { checkKey } from '../past/obstacle.ts'
 import { beginPurge, isNoPurge } from '../past/purge.ts'
 import { nextVersion } from '../tables/columns.ts'
@@ -90,8 +91,7 @@ const isLiveRow = sql`c."deleted_at" IS NULL`
 export function manyParams(entities: readonly { readonly id: number; readonly version: number }[]): Params {
   return {
     $ids: JSON.stringify(entities.map((one) => one.id)),
-    $number: entities.length,
-    $sum: entities.reduce((sum, { version }) => sum + version, 0),
+    ...versionsParams(0, entities),
   }
 }
 
@@ -137,14 +137,11 @@ class RemoveSteps {
       AND (${rule ?? sql`1 = 1`}) IS NOT TRUE LIMIT 1`
     return [
       ...extent.find(sql`"deleted_at" IS NULL`, isLiveRow),
-      step(
+      refuseMoved(
         this.#dialect,
-        MOVED,
-        'none',
-        // Versions only grow, so their sum is the same only if each of them is. A join could compare all with all.
-        sql`SELECT 1 FROM (SELECT count(*) AS "all", sum(t."version") AS "versions" FROM ${table} t
-          WHERE ${extent.isRoot(sql`t."id"`)} AND t."deleted_at" IS NULL) x
-          WHERE x."all" <> ${param('$number', 'integer')} OR x."versions" <> ${param('$sum', 'integer')}`,
+        this.#type,
+        0,
+        sql`${extent.isRoot(sql`t."id"`)} AND t."deleted_at" IS NULL`,
       ),
       ...(rule === undefined ? [] : [step(this.#dialect, FORBIDDEN, 'none', forbidden)]),
       ...this.#deletion(extent),

@@ -48,6 +48,10 @@ export const catalogue = {
   unsupported_encoding: { status: 415, message: 'A body must be sent uncompressed.' },
   invalid_data: { status: 422, message: 'Invalid Data' },
   login_failed: { status: 422, message: 'The e-mail or the password is wrong.' },
+  unverified: {
+    status: 422,
+    message: 'The e-mail address is not confirmed yet. Follow the link in the mail, or ask for a new one.',
+  },
   invalid_link: {
     status: 422,
     message: 'The link is wrong, has expired or was used already. Ask for a new one.',

@@ -185,6 +185,8 @@ describe('the OpenAPI document', () => {
       'loginByUsername',
       'forgotPassword',
       'resetPassword',
+      'verifyEmail',
+      'sendVerification',
       'may',
       'createUsers',
       'upsertUsers',

@@ -1,18 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { SKEW_MS } from '../clock.ts'
+import type { LinkKind } from '../declare/mail.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
-/** What a link in a mail is good for, and for how long. */
-const lifetimes = {
+const HOUR = 60 * 60_000
+const DAY = 24 * HOUR
+
+/** How long a link in a mail is good. */
+const lifetimes: Readonly<Record<LinkKind, number>> = {
   reset: budget.resetLinkMinutes * 60_000,
-  invite: budget.inviteLinkDays * 24 * 60 * 60_000,
-} as const
-export type LinkPurpose = keyof typeof lifetimes
+  invite: budget.inviteLinkDays * DAY,
+  verify: budget.verifyLinkDays * DAY,
+  email: budget.emailLinkHours * HOUR,
+  revert: budget.revertLinkDays * DAY,
+}
 
 /** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
 const LINK = 'link'
@@ -21,58 +27,103 @@ const LINK = 'link'
 export interface LinkTarget {
   readonly entity: string
   readonly id: number
-  /** From `stateDigest`. */
+  /** From `stateDigest`; empty if the link is valid whatever happens to the account. */
   readonly bound: string
+  /** The e-mail address that it is for, if it is not that of the account. */
+  readonly address?: string | undefined
+  /** Links of one purpose with different slots exist side by side. */
+  readonly slot?: string
 }
 
 interface LinkStatements {
   readonly find: Statement
+  /** By account and slot. */
+  readonly held: Statement
   readonly make: readonly Step[]
-  readonly use: Step
+  readonly renew: readonly Step[]
+  readonly use: readonly Step[]
 }
 
 /** So long that nobody guesses one, and so short that a link to this machine fits in a line of a mail. */
 const TOKEN_BYTES = 24
 
-const columns = namedColumns({ entity: sql`"entity"`, id: sql`"entity_id"`, bound: sql`"bound"` })
+const columns = namedColumns({
+  entity: sql`"entity"`,
+  id: sql`"entity_id"`,
+  bound: sql`"bound"`,
+  address: sql`"address"`,
+})
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
+const isHeld = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')} AND "purpose" = ${param('$purpose')} AND "slot" = ${param('$slot')}`
 
 /**
- * Links in mails. The database has only digests of their tokens. An account has one link for each purpose: a new one
- * replaces the old one.
+ * Links in mails. The database has only digests of their tokens. An account has one link for each purpose and slot: a new
+ * one replaces the old one.
  */
 export class Links {
   readonly #store: Store
-  readonly #statements: Readonly<Record<LinkPurpose, LinkStatements>>
+  readonly #statements: ReadonlyMap<LinkKind, LinkStatements>
 
   constructor(store: Store) {
     this.#store = store
-    const { dialect } = store
-    this.#statements = {
-      reset: compileLinks(dialect, lifetimes.reset),
-      invite: compileLinks(dialect, lifetimes.invite),
-    }
+    const kinds = Object.keys(lifetimes) as LinkKind[]
+    this.#statements = new Map(
+      kinds.map((kind) => [kind, compileLinks(store.dialect, lifetimes[kind])] as const),
+    )
+  }
+
+  #of(purpose: LinkKind): LinkStatements {
+    const found = this.#statements.get(purpose)
+    if (found === undefined) throw new Error(`There are no links called ${purpose}.`)
+    return found
   }
 
   /** The token of a new link. */
-  async make(store: Store, purpose: LinkPurpose, { entity, id, bound }: LinkTarget): Promise<string> {
-    const token = randomBytes(TOKEN_BYTES).toString('base64url')
-    const params = { ...paramsOf(purpose, token), $entity: entity, $id: id, $bound: bound }
-    await store.write(this.#statements[purpose].make, params)
+  async make(store: Store, purpose: LinkKind, target: LinkTarget): Promise<string> {
+    const token = newToken()
+    await store.write(this.#of(purpose).make, targetParams(purpose, target, token))
     return token
   }
 
-  /** Whom a link is for; undefined if it is not valid. */
-  async find(purpose: LinkPurpose, token: string): Promise<LinkTarget | undefined> {
-    const [row] = await this.#store.read(this.#statements[purpose].find, paramsOf(purpose, token))
-    if (row === undefined) return undefined
-    const { entity, id, bound } = columns.read(row)
-    return { entity: String(entity), id: Number(id), bound: String(bound) }
+  /** A link whose token nobody has yet: `renew` makes one, with the mail. To be part of a transaction. */
+  reserving(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
+    return { steps: this.#of(purpose).make, params: targetParams(purpose, target, newToken()) }
   }
 
-  /** Uses a link up, in the transaction of what it is good for. Of many at once, one succeeds. */
-  using(purpose: LinkPurpose, token: string): { step: Step; params: Params } {
-    return { step: this.#statements[purpose].use, params: paramsOf(purpose, token) }
+  /** A new token for a link that was reserved, and the address that it is for; undefined if it has expired. */
+  async renew(
+    store: Store,
+    purpose: LinkKind,
+    account: Pick<LinkTarget, 'entity' | 'id' | 'slot'>,
+  ): Promise<{ token: string; address: string } | undefined> {
+    const token = newToken()
+    const params = targetParams(purpose, { ...account, bound: '' }, token)
+    const [row] = await store.read(this.#of(purpose).held, params)
+    if (row === undefined || !(await store.write(this.#of(purpose).renew, params)).done) return undefined
+    return { token, address: String(columns.read(row).address) }
+  }
+
+  /** Whether an account has a valid link for this purpose. */
+  async has(purpose: LinkKind, account: Pick<LinkTarget, 'entity' | 'id'>): Promise<boolean> {
+    const params = targetParams(purpose, { ...account, bound: '' }, '')
+    return (await this.#store.read(this.#of(purpose).held, params)).length > 0
+  }
+
+  /** Whom a link is for; undefined if it is not valid. */
+  async find(purpose: LinkKind, token: string): Promise<LinkTarget | undefined> {
+    const [row] = await this.#store.read(this.#of(purpose).find, tokenParams(purpose, token))
+    if (row === undefined) return undefined
+    const { entity, id, bound, address } = columns.read(row)
+    const more = address === null ? {} : { address: String(address) }
+    return { entity: String(entity), id: Number(id), bound: String(bound), ...more }
+  }
+
+  /**
+   * Uses a link up, in the transaction of what it is good for. Of many at once, one succeeds. Those of other slots that
+   * were made later end, too: what they would take back is taken back by this one.
+   */
+  using(purpose: LinkKind, token: string): { steps: readonly Step[]; params: Params } {
+    return { steps: this.#of(purpose).use, params: tokenParams(purpose, token) }
   }
 }
 
@@ -83,31 +134,58 @@ export function stateDigest(emailKey: string, passwordHash: string): string {
 
 function compileLinks(dialect: Dialect, ms: number): LinkStatements {
   const { clock, shift } = dialect
+  const any = (name: string, source: ReturnType<typeof sql>) => step(dialect, name, 'any', source)
+  const some = (source: ReturnType<typeof sql>) => step(dialect, LINK, 'some', source)
   // A time further ahead was written by a wrong clock.
   const isValid = sql`"until" > ${clock} AND "until" <= ${shift(clock, ms + SKEW_MS)}`
-  return {
-    find: compile(
-      sql`SELECT ${columns.sql} FROM "takeback_links" WHERE ${isIt} AND ${isValid}`,
+  const find = (which: ReturnType<typeof sql>) =>
+    compile(
+      sql`SELECT ${columns.sql} FROM "takeback_links" WHERE ${which} AND ${isValid}`,
       dialect.placeholder,
-    ),
+    )
+  return {
+    find: find(isIt),
+    held: find(isHeld),
     make: [
-      step(dialect, 'old', 'any', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock}`),
-      step(
-        dialect,
+      any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock}`),
+      any(
         'make',
-        'any',
-        sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "digest", "bound", "until")
-          VALUES (${param('$entity')}, ${param('$id', 'integer')}, ${param('$purpose')}, ${param('$link')}, ${param('$bound')}, ${shift(clock, ms)})
-          ON CONFLICT ("entity", "entity_id", "purpose") DO UPDATE
-          SET "digest" = excluded."digest", "bound" = excluded."bound", "until" = excluded."until"`,
+        sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "slot", "digest", "bound", "address", "until")
+          VALUES (${param('$link_entity')}, ${param('$link_id', 'integer')}, ${param('$purpose')}, ${param('$slot')}, ${param('$link')}, ${param('$bound')}, ${param('$address')}, ${shift(clock, ms)})
+          ON CONFLICT ("entity", "entity_id", "purpose", "slot") DO UPDATE
+          SET "digest" = excluded."digest", "bound" = excluded."bound", "address" = excluded."address", "until" = excluded."until"`,
       ),
     ],
-    use: step(dialect, LINK, 'some', sql`DELETE FROM "takeback_links" WHERE ${isIt} AND ${isValid}`),
+    renew: [
+      some(sql`UPDATE "takeback_links" SET "digest" = ${param('$link')} WHERE ${isHeld} AND ${isValid}`),
+    ],
+    use: [
+      any(
+        'later',
+        sql`DELETE FROM "takeback_links" WHERE "purpose" = ${param('$purpose')} AND EXISTS (SELECT 1 FROM "takeback_links" m
+          WHERE m."digest" = ${param('$link')} AND m."entity" = "takeback_links"."entity" AND m."entity_id" = "takeback_links"."entity_id"
+            AND m."slot" <> "takeback_links"."slot" AND m."until" <= "takeback_links"."until")`,
+      ),
+      some(sql`DELETE FROM "takeback_links" WHERE ${isIt} AND ${isValid}`),
+    ],
   }
 }
 
-function paramsOf(purpose: LinkPurpose, token: string): Params {
+function tokenParams(purpose: LinkKind, token: string): Params {
   return { $purpose: purpose, $link: digestOf(token) }
+}
+
+function targetParams(
+  purpose: LinkKind,
+  { entity, id, bound, address = undefined, slot = '' }: LinkTarget,
+  token: string,
+): Params {
+  const account = { $link_entity: entity, $link_id: id, $slot: slot }
+  return { ...tokenParams(purpose, token), ...account, $bound: bound, $address: address ?? null }
+}
+
+function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
 function digestOf(text: string): string {

@@ -1,8 +1,10 @@
-import type { MailKind } from '../declare/mail.ts'
+import type { LinkKind } from '../declare/mail.ts'
 import { catalogue, Failure } from '../errors.ts'
+import type { LinkRequest } from './account-link.ts'
 import type { Call } from './call.ts'
 import type { Answer, Context } from './context.ts'
 import { resetPassword } from './reset.ts'
+import { verifyAddress } from './verify.ts'
 
 /** A page with a form that works without any script: mails link to it unless the app has pages of its own. */
 export interface AccountPage {
@@ -43,7 +45,7 @@ ${body}
 
 /** What differs between the pages that set a password. */
 interface PasswordPage {
-  readonly kind: MailKind
+  readonly kind: LinkKind
   readonly title: string
 }
 
@@ -63,23 +65,27 @@ function passwordForm({ kind, title }: PasswordPage, token: string, refused?: Fa
   return { ...answer, headers: { ...answer.headers, ...refused?.headers } }
 }
 
+/** What the form has sent, and the request that the API would get with it. */
+async function formOf(call: Call): Promise<{ form: URLSearchParams; request: Omit<LinkRequest, 'body'> }> {
+  const { address, signal } = call
+  const noteAccount = (digest: string) => call.noteAccount(digest)
+  const form = new URLSearchParams(await new Response(call.bytes).text())
+  return { form, request: { address, signal, note: null, noteAccount } }
+}
+
+function tokenOf(call: Call): string {
+  return call.query.take(new Map(), () => {}).link ?? ''
+}
+
 function passwordPage(page: PasswordPage): AccountPage {
   return {
     path: `/account/${page.kind}`,
-    show: (call) => passwordForm(page, call.query.take(new Map(), () => {}).link ?? ''),
+    show: (call) => passwordForm(page, tokenOf(call)),
     async submit(context, call) {
-      const form = new URLSearchParams(await new Response(call.bytes).text())
+      const { form, request } = await formOf(call)
       const token = form.get('token') ?? ''
-      const { address, signal } = call
-      const request = {
-        body: { token, password: form.get('password') ?? '' },
-        address,
-        signal,
-        note: null,
-        noteAccount: (digest: string) => call.noteAccount(digest),
-      }
       try {
-        await resetPassword(context, request)
+        await resetPassword(context, { ...request, body: { token, password: form.get('password') ?? '' } })
         return pageAnswer(200, page.title, '<p>The password was changed. You can log in with it now.</p>')
       } catch (error) {
         if (!(error instanceof Failure)) throw error
@@ -89,7 +95,55 @@ function passwordPage(page: PasswordPage): AccountPage {
   }
 }
 
+/** What differs between the pages with nothing but a button. */
+interface ButtonPage {
+  readonly kind: LinkKind
+  readonly title: string
+  readonly button: string
+  run(context: Context, request: LinkRequest): Promise<Answer>
+}
+
+function buttonPage({ kind, title, button, run }: ButtonPage): AccountPage {
+  return {
+    path: `/account/${kind}`,
+    show: (call) =>
+      pageAnswer(
+        200,
+        title,
+        `<form method="post" action="${kind}">
+<input type="hidden" name="token" value="${Bun.escapeHTML(tokenOf(call))}">
+<button autofocus>${button}</button>
+</form>`,
+      ),
+    async submit(context, call) {
+      const { form, request } = await formOf(call)
+      try {
+        const { body } = await run(context, { ...request, body: { token: form.get('token') ?? '' } })
+        const { message } = JSON.parse(body ?? '{}') as { message: string }
+        return pageAnswer(200, title, `<p>${Bun.escapeHTML(message)}</p>`)
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        return refusedPage(title, error)
+      }
+    },
+  }
+}
+
+function refusedPage(title: string, refused: Failure): Answer {
+  const sentences = [...(refused.errors ?? [])].map(([path, texts]) => `${path} ${texts.join(', ')}`)
+  const alert = sentences.length === 0 ? refused.message : sentences.join('. ')
+  const { status } = catalogue[refused.code]
+  const answer = pageAnswer(status, title, `<p role="alert">${Bun.escapeHTML(alert)}</p>`)
+  return { ...answer, headers: { ...answer.headers, ...refused.headers } }
+}
+
 export const accountPages: readonly AccountPage[] = [
   passwordPage({ kind: 'reset', title: 'Set a new password' }),
   passwordPage({ kind: 'invite', title: 'Set your password' }),
+  buttonPage({
+    kind: 'verify',
+    title: 'Confirm your e-mail address',
+    button: 'Confirm the address',
+    run: verifyAddress,
+  }),
 ]

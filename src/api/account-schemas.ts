@@ -70,10 +70,9 @@ function forgotSchema(model: Model): JsonSchema {
   return closedObject({ email: someText, user_type: userTypeSchema(model) }, ['email'])
 }
 
-const passwordResetSchema = closedObject({ token: { ...someText, writeOnly: true }, password }, [
-  'token',
-  'password',
-])
+const linkToken: JsonSchema = { ...someText, writeOnly: true }
+const passwordResetSchema = closedObject({ token: linkToken, password }, ['token', 'password'])
+const linkTokenSchema = closedObject({ token: linkToken }, ['token'])
 
 /** Login, its answer, the signed-in user, and a change of password. */
 export function accountSchemas(model: Model): Record<string, JsonSchema> {
@@ -85,5 +84,6 @@ export function accountSchemas(model: Model): Record<string, JsonSchema> {
     PasswordChange: passwordChangeSchema,
     Forgot: forgotSchema(model),
     PasswordReset: passwordResetSchema,
+    LinkToken: linkTokenSchema,
   }
 }

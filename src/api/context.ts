@@ -4,6 +4,7 @@ import type { Sessions } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
 import type { Throttle } from '../account/throttle.ts'
 import type { Tokens } from '../account/tokens.ts'
+import type { VerifiedAddresses } from '../account/verified.ts'
 import type { Rates } from '../budget.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
@@ -85,6 +86,7 @@ export interface AccountPiece {
   readonly throttle: Throttle
   readonly sessions: Sessions
   readonly temporary: TemporaryPasswords
+  readonly verified: VerifiedAddresses
   readonly seals: Seals
   /** What stands for an account in the log. */
   digestOf(account: string): string

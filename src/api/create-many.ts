@@ -1,20 +1,23 @@
 import { isRecord } from '../declare/record.ts'
-import { invalidAt } from '../errors.ts'
+import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Actor } from '../plan/viewer/actor.ts'
+import { type Actor, passesRules } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
+import { someMessage } from './account-link.ts'
 import type { Call } from './call.ts'
+import { signUpConcealed } from './concealed-sign-up.ts'
 import { type Answer, allow, type Context, type KeptAnswer, operationOf } from './context.ts'
 import { create } from './create.ts'
-import { entitySuccess, hookCodes, manyOf } from './description.ts'
+import { type AboutEntity, entitySuccess, hookCodes, manyOf, type Success } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { askingOf, beforeCreate, beforeEach, hasHook } from './hooks.ts'
 import { inviteUser } from './invite.ts'
 import { answerAll, refuseNumber, repeatedValues } from './list-body.ts'
 import { performOnce, replayOf, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
-import type { Query } from './query.ts'
-import { signsUp } from './sign-up.ts'
+import { Query } from './query.ts'
+import { concealsSignUp, signsUp } from './sign-up.ts'
+import { vouching } from './verified.ts'
 
 /** `POST /api/<entity>/` with a list: all of them or none, as one operation. To be run in one transaction. */
 export function* createMany(
@@ -43,8 +46,32 @@ function* createOne(
   return yield* create(plan, actor, body, part)
 }
 
-async function createHooked(context: Context, plan: Plan, call: Call): Promise<Answer> {
-  const { caller, body, query } = call
+/** How the acts of a create are run. */
+interface Making {
+  readonly query: Query
+  readonly once: typeof performOnce
+  around(act: Act<KeptAnswer>): Act<KeptAnswer>
+}
+
+/** With `?verified=1` admins vouch for the addresses of those whom they create, in the same transaction. */
+function makingOf(context: Context, plan: Plan, { query, caller }: Call): Making {
+  if (!query.has('verified')) return { query, once: performOnce, around: (act) => act }
+  const errors: Errors = new Map()
+  const { verified } = query.take(errors)
+  if (plan.type.login?.verify !== true) note(errors, 'verified', 'is only for types that log in with verify')
+  else if (verified !== '1') note(errors, 'verified', 'must be 1')
+  else if (!passesRules(caller.actor)) note(errors, 'verified', 'is only for admins')
+  if (errors.size > 0) throw invalid(errors)
+  return { query: Query.empty, once: transactOnce, around: (act) => vouching(context, plan, act) }
+}
+
+async function createHooked(
+  context: Context,
+  plan: Plan,
+  call: Call,
+  { query, once, around }: Making,
+): Promise<Answer> {
+  const { caller, body } = call
   const known = await replayOf(context, call)
   if (known !== undefined) return known
   query.refuseAll()
@@ -52,12 +79,20 @@ async function createHooked(context: Context, plan: Plan, call: Call): Promise<A
   if (!Array.isArray(body)) {
     const hooked = await beforeCreate(context, plan, asking, body)
     const { sent } = hooked
-    return performOnce(context, call, () => create(plan, caller.actor, hooked.body, { query, sent }))
+    return once(context, call, () => around(create(plan, caller.actor, hooked.body, { query, sent })))
   }
   const hooked = await beforeEach(body, (one) => beforeCreate(context, plan, asking, one))
   const bodies = hooked.map((one) => one.body)
   const sent = hooked.map((one) => one.sent)
-  return transactOnce(context, call, () => createMany(plan, caller.actor, bodies, { query, sent }))
+  return transactOnce(context, call, () => around(createMany(plan, caller.actor, bodies, { query, sent })))
+}
+
+/** Of a sign-up whose e-mail address has to be confirmed. */
+function concealedAnswers({ type, isPublic }: AboutEntity): Success[] {
+  if (type.login?.verify !== true || !isPublic(type, 'create')) return []
+  const description =
+    'The answer to callers without a token, whether or not the e-mail is taken: whoever has the address gets a mail.'
+  return [{ status: 202, description, headers: ['Idempotent-Replay'], schema: someMessage }]
 }
 
 /** Creates one Entity or a list. */
@@ -65,7 +100,7 @@ export const createEntity = entityEndpoint({
   name: 'create',
   method: 'POST',
   path: '/api/{entity}/',
-  parameters: ['invite', ...writing],
+  parameters: ['invite', 'verified', ...writing],
   body: 'any',
   rule: { all: ['create'] },
   signsUp: (plan) => signsUp(plan),
@@ -83,17 +118,21 @@ export const createEntity = entityEndpoint({
         headers: ['ETag', 'Takeback-Operation', 'Location', 'Idempotent-Replay'],
         schema: { anyOf: [about.schema('one'), about.schema('made')] },
       },
+      ...concealedAnswers(about),
     ],
     codes: [...about.refusals('create', true), ...hookCodes(about, 'create'), 'busy', 'disk_full'],
   }),
   async run(context, plan, call) {
-    const { caller, body, query } = call
-    if (query.has('invite')) return inviteUser(context, plan, call)
+    const { caller, body } = call
+    if (call.query.has('invite')) return inviteUser(context, plan, call)
+    if (concealsSignUp(plan, caller.actor)) return signUpConcealed(context, plan, call)
     // One sign-up was counted before the body was read.
     if (Array.isArray(body) && signsUp(plan, caller.actor)) await call.signUp(body.length)
-    if (hasHook(plan, 'create')) return createHooked(context, plan, call)
+    const making = makingOf(context, plan, call)
+    if (hasHook(plan, 'create')) return createHooked(context, plan, call, making)
+    const { query, once, around } = making
     return Array.isArray(body)
-      ? transactOnce(context, call, () => createMany(plan, caller.actor, body, { query }))
-      : performOnce(context, call, () => create(plan, caller.actor, body, { query }))
+      ? transactOnce(context, call, () => around(createMany(plan, caller.actor, body, { query })))
+      : once(context, call, () => around(create(plan, caller.actor, body, { query })))
   },
 })

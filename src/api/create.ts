@@ -1,6 +1,8 @@
-import { type Errors, Failure, invalid, noteAll } from '../errors.ts'
+import type { Values } from '../declare/values.ts'
+import { type Errors, Failure, invalid, invalidAt, noteAll } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
+import type { View } from '../plan/view/view.ts'
 import { type Actor, system } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
@@ -17,11 +19,49 @@ import {
 } from './faults.ts'
 import { provideNew } from './provide.ts'
 import { Query } from './query.ts'
+import { concealsSignUp, SIGN_UP_ALONE } from './sign-up.ts'
+
+/** A new Entity whose body was checked. */
+interface NewDraft {
+  readonly view: View
+  readonly params: Params & { $operation: string }
+  /** The dot paths in the body that have rules of their own. */
+  readonly guarded: readonly string[]
+  readonly values: Values
+  readonly errors: Errors
+}
+
+/** Notes what is wrong with a body by itself. */
+export function draftOf(
+  plan: Plan,
+  actor: Actor,
+  body: unknown,
+  { operation, sent }: Pick<Creating, 'operation' | 'sent'>,
+): NewDraft {
+  const errors: Errors = new Map()
+  const view = plan.view(actor)
+  const { check } = sent === undefined ? view : plan.view(system)
+  return {
+    view,
+    params: operationOf(actor, undefined, operation),
+    guarded: guardedIn(view.guarded.create, sent ?? body),
+    values: check('whole', body, errors),
+    errors,
+  }
+}
+
+/** Binds the values, with those that login adds. */
+export function bindDraft(plan: Plan, { values, params, errors }: NewDraft): void {
+  plan.bind(values, params)
+  noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
+  bindEmailKey(plan, params)
+  bindEpoch(plan, params)
+}
 
 interface Creating {
   readonly query?: Query
   /** The operation that it belongs to, if any. */
-  readonly operation?: string
+  readonly operation?: string | undefined
   /** If a hook has made the body: what the caller had sent. The caller's rules hold for that alone. */
   readonly sent?: object | undefined
 }
@@ -29,7 +69,7 @@ interface Creating {
 const noErrors: Errors = new Map()
 
 /** What an expression gives may say something about other Entities: only callers whom the rule allows learn of it. */
-function* refuseProvided(
+export function* refuseProvided(
   plan: Plan,
   actor: Actor,
   {
@@ -52,19 +92,13 @@ export function* create(
 ): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
-  const errors = new Map<string, string[]>()
-  const params = operationOf(actor, undefined, operation)
-  const view = plan.view(actor)
-  const guarded = guardedIn(view.guarded.create, sent ?? body)
-  const { check } = sent === undefined ? view : plan.view(system)
-  const values = check('whole', body, errors)
-  const found =
-    view.provided === undefined ? noErrors : yield* provideNew(plan, actor, { values, params, errors })
-  plan.bind(values, params)
+  // Its answer would tell whether the e-mail is taken.
+  if (concealsSignUp(plan, actor)) throw invalidAt('', SIGN_UP_ALONE)
+  const draft = draftOf(plan, actor, body, { operation, sent })
+  const { view, params, guarded, errors } = draft
+  const found = view.provided === undefined ? noErrors : yield* provideNew(plan, actor, draft)
+  bindDraft(plan, draft)
   if (found.size > 0) yield* refuseProvided(plan, actor, { params, guarded, errors, found })
-  noteOwnPassword(plan, { password: params.password, email: params.email }, errors)
-  bindEmailKey(plan, params)
-  bindEpoch(plan, params)
   if (errors.size > 0)
     yield* refuseFaulty(plan, actor, { action: 'create', params, self: 0, manner: { guarded }, errors })
   if (plan.secrets.length > 0) yield* hashSecrets(plan, params)

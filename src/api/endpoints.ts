@@ -24,6 +24,7 @@ import { makeTicket } from './ticket.ts'
 import { undoOperation, undoOperations } from './undo.ts'
 import { patchEntity, replaceEntity } from './update.ts'
 import { upsertEntity } from './upsert.ts'
+import { sendVerification, verifyByLink } from './verify.ts'
 
 /** The whole API, in the order in which it is shown. */
 export const endpoints: Endpoints = {
@@ -39,6 +40,8 @@ export const endpoints: Endpoints = {
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset
+    verifyByLink, // POST /api/auth/verify
+    sendVerification, // POST /api/auth/verify/send
     actAsUser, // POST /api/auth/as/
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/

@@ -32,7 +32,7 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
     : { body: whole, sent: undefined }
   const answer = await performOnce(context, call, () =>
     withTask(context, create(plan, actor, body, { sent }), (operation) =>
-      mailTask({ mail: 'invite', entity: plan.type.name, operation }),
+      mailTask({ mail: 'invite', entity: plan.type.name, operation }, operation),
     ),
   )
   context.work.wake()

@@ -123,7 +123,7 @@ const loggingIn = {
 } as const
 const described = {
   answers: [{ ...signedInAnswer, headers: ['Takeback-Device'] }],
-  codes: ['login_failed', 'too_many_attempts', 'disk_full'],
+  codes: ['login_failed', 'unverified', 'too_many_attempts', 'disk_full'],
 } as const
 
 export const logIn = serverEndpoint({

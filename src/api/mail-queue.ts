@@ -1,44 +1,107 @@
 import { stateDigest } from '../account/links.ts'
-import type { MailKind, MailText } from '../declare/mail.ts'
+import { emailKey } from '../declare/email-key.ts'
+import type { LinkKind, MailKind, MailText } from '../declare/mail.ts'
 import { checkedText, defaultText } from '../mail/texts.ts'
 import type { Plan } from '../plan/compile.ts'
+import { memberColumns } from '../plan/read/login.ts'
+import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import { entityRow } from '../plan/view/entity-row.ts'
 import { system } from '../plan/viewer/actor.ts'
+import type { Store } from '../store/store.ts'
 import type { Queue, Task, TaskJob } from '../work/queues.ts'
 import { askedBy, type Context } from './context.ts'
+import { isVerified } from './verified.ts'
 
 const QUEUE = 'mail'
 
 /**
- * A mail to send to an account, which is named by its id or by the operation that creates it. It has no token: that is
- * made when the mail is.
+ * A mail to send to an account, which is named by its id or by the operation that creates it. It has no token and no
+ * address: the token is made when the mail is, and addresses are where a purge finds them.
  */
 type Payload = { readonly mail: MailKind; readonly entity: string } & (
-  | { readonly id: number }
+  | { readonly id: number; readonly operation?: string }
   | { readonly operation: string }
 )
 
-/** The task of a mail. `null` is a mail to nobody: it costs the same to enqueue. */
-export function mailTask(payload: Payload | null): Task {
-  return { queue: QUEUE, payload }
+/** The task of a mail. `null` is a mail to nobody: it costs the same to enqueue. `key`: those with the same run in order. */
+export function mailTask(payload: Payload | null, key?: string): Task {
+  return { queue: QUEUE, payload, ...(key !== undefined && { key }) }
 }
 
 export function mailQueue(context: Context): Queue {
   return { name: QUEUE, run: (job) => sendMail(context, job) }
 }
 
-/** A retry makes a new link, which replaces that of the attempt before. */
 async function sendMail(context: Context, job: TaskJob): Promise<void> {
   const payload = job.payload as Payload | null
   const account = payload === null ? undefined : await accountOf(context, payload)
   // Nobody, or somebody who is gone.
   if (payload === null || account === undefined) return
-  const { mail, entity } = payload
-  const { id } = account
-  const token = await context.links.make(job.store, mail, { entity, id, bound: account.bound })
-  const link = linkOf(context, mail, token)
-  const text = await ownText(context, mail, account.plan, { id, link })
-  await context.mailer.send({ ...text, to: account.email, name: `${fileTime()}-${mail}-${job.id}` })
+  const letter = await letterOf(context, job, payload, account)
+  if (letter === undefined) return
+  const { kind, to } = letter
+  const link = linkOf(context, LINKS[kind], letter.token)
+  const text = await ownText(context, kind, letter.account, link)
+  await context.mailer.send({ ...text, to, name: `${fileTime()}-${kind}-${job.id}` })
+}
+
+/** What the link of a mail does. */
+const LINKS: Readonly<Record<MailKind, LinkKind>> = {
+  reset: 'reset',
+  invite: 'invite',
+  verify: 'verify',
+  email: 'email',
+  revert: 'revert',
+  taken: 'reset',
+}
+
+/** A mail that is to be sent. */
+interface Letter {
+  readonly kind: MailKind
+  readonly to: string
+  readonly account: Account
+  readonly token: string
+}
+
+/** Undefined if there is nothing to send any more. A retry makes a new link, which replaces that of the attempt before. */
+async function letterOf(
+  context: Context,
+  { store }: TaskJob,
+  { mail, operation: slot }: Payload,
+  account: Account,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const entity = plan.type.name
+  if (mail === 'revert') {
+    const link = await context.links.renew(store, mail, { entity, id, ...(slot !== undefined && { slot }) })
+    return link && { kind: mail, to: link.address, account, token: link.token }
+  }
+  if (mail === 'email') return newAddressLetter(context, store, account)
+  // An invitation proves the address, too.
+  if (mail === 'verify' && (await context.links.has('invite', { entity, id }))) return undefined
+  if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
+  const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
+  return { kind: mail, to: account.email, account, token }
+}
+
+/** If somebody else has the new address already, they are told. */
+async function newAddressLetter(
+  context: Context,
+  store: Store,
+  account: Account,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const entity = plan.type.name
+  const link = await context.links.renew(store, 'email', { entity, id })
+  if (link === undefined || plan.login === undefined) return undefined
+  const { token, address } = link
+  const [row] = await store.read(plan.login.byEmail, { [EMAIL_KEY]: emailKey(address) })
+  const holder = row === undefined ? id : Number(memberColumns.read(row).id)
+  if (holder === id) return { kind: 'email', to: address, account, token }
+  const other = await accountOf(context, { mail: 'taken', entity, id: holder })
+  if (other === undefined) return undefined
+  const reset = await context.links.make(store, 'reset', { entity, id: holder, bound: other.bound })
+  return { kind: 'taken', to: other.email, account: other, token: reset }
 }
 
 interface Account {
@@ -68,7 +131,7 @@ async function createdBy(
 }
 
 /** Never made from the headers of a request: whoever sends those could lead others astray. */
-function linkOf({ model, settings }: Context, kind: MailKind, token: string): string {
+function linkOf({ model, settings }: Context, kind: LinkKind, token: string): string {
   const { url, appUrl } = settings.mail
   const path = model.mail.links.get(kind)
   if (appUrl !== undefined && path !== undefined) return appUrl + path.replace('{token}', token)
@@ -78,8 +141,8 @@ function linkOf({ model, settings }: Context, kind: MailKind, token: string): st
 async function ownText(
   { model, store }: Context,
   kind: MailKind,
-  plan: Plan,
-  { id, link }: { id: number; link: string },
+  { plan, id }: Account,
+  link: string,
 ): Promise<MailText> {
   const make = model.mail.texts.get(kind)
   if (make === undefined) return defaultText(kind, link)

@@ -7,6 +7,7 @@ import type { Plan } from '../plan/compile.ts'
 import { type Actor, nobody, parseActor, passesRules, system } from '../plan/viewer/actor.ts'
 import type { Act } from '../store/act.ts'
 import type { Call } from './call.ts'
+import { checkSignUp } from './concealed-sign-up.ts'
 import { type Answer, allow, allowed, askedBy, type Context, stateOf } from './context.ts'
 import { create } from './create.ts'
 import { closedObject, refTo, SESSIONS } from './description.ts'
@@ -16,7 +17,7 @@ import { refuseUnchangeable } from './live.ts'
 import { perform, rehearse } from './perform.ts'
 import { Query } from './query.ts'
 import { remove, removeEntity } from './remove.ts'
-import { signsUp } from './sign-up.ts'
+import { concealsSignUp, signsUp } from './sign-up.ts'
 import { update } from './update.ts'
 
 /** What can be asked: the actions of rules, and `list`. */
@@ -61,6 +62,7 @@ function* attempt(context: Context, actor: Actor, { action, plan, id = '', body 
   if (action === 'list') return allow(plan, 'read', actor, true)
   if (action === 'create') {
     if (body === undefined) allow(plan, 'create', actor, true)
+    else if (concealsSignUp(plan, actor)) yield* checkSignUp(plan, { body })
     else yield* create(plan, actor, body)
     return
   }

@@ -203,6 +203,7 @@ export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as
  */
 export const typed = {
   invite: ['invite'],
+  verified: ['verified'],
   search: ['search'],
   match: ['match'],
   sort: ['sort'],

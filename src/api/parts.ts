@@ -5,6 +5,7 @@ import { Sessions } from '../account/sessions.ts'
 import { TemporaryPasswords } from '../account/temporary.ts'
 import { Throttle } from '../account/throttle.ts'
 import { Tokens } from '../account/tokens.ts'
+import { VerifiedAddresses } from '../account/verified.ts'
 import { Cursors } from '../journal/cursors.ts'
 import { Feed } from '../journal/feed.ts'
 import { upcastersOf } from '../journal/upcast.ts'
@@ -35,6 +36,7 @@ import { mailQueue } from './mail-queue.ts'
 import type { Part } from './part.ts'
 import { RateLimits } from './rate-limits.ts'
 import { retentionWork } from './retention.ts'
+import { verifyFollowers } from './verify.ts'
 
 /** Who calls, and how they prove it. */
 export const accountPart = {
@@ -49,9 +51,13 @@ export const accountPart = {
       throttle: new Throttle(store, serviceTime),
       sessions,
       temporary: new TemporaryPasswords(store),
+      verified: new VerifiedAddresses(store),
       seals: new Seals(settings.secrets),
       digestOf: accountDigest(secret),
     }
+  },
+  async prepare({ model, verified }: Context): Promise<void> {
+    for (const { name, login } of model.logins) if (login?.verify === true) await verified.begin(name)
   },
 } satisfies Part
 
@@ -112,6 +118,7 @@ export const mailPart = {
     links: new Links(store),
   }),
   queues: (context: Context) => (context.model.logins.length > 0 ? [mailQueue(context)] : []),
+  followers: verifyFollowers,
 } satisfies Part
 
 /** Takeback's own parts. */

@@ -19,6 +19,7 @@ import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import { sealFormer } from './seal.ts'
 import { describeUser, ownerOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
+import { isVerified, refuseUnverified } from './verified.ts'
 
 interface Self {
   readonly plan: Plan
@@ -60,12 +61,14 @@ export async function signedInUser(context: Context, { actor, session }: Caller)
 /** `GET /api/auth/me` */
 export async function readSelf(context: Context, caller: Caller): Promise<Answer> {
   const self = await signedInUser(context, caller)
-  return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, self)) }
+  const verified = await isVerified(context, self.plan, self.id)
+  return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, { ...self, verified })) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
 export async function refresh(context: Context, caller: Caller, request: Refresh): Promise<Answer> {
   const self = await signedInUser(context, caller)
+  await refuseUnverified(context, self)
   const former = self.session
   const next = renew(former)
   const owner = ownerOf({ ...self, epoch: former.epoch })
@@ -95,6 +98,7 @@ export async function changePassword(
   const self = await signedInUser(context, caller)
   request.noteAccount(context.digestOf(self.key))
   const { password, fresh } = parseChange(self, request.body as Record<string, unknown>)
+  await refuseUnverified(context, self)
   await confirmPassword(context, self, password, request)
   const params = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
   await perform(context.store, hashSecrets(self.plan, params, 'login'), request.signal)
@@ -190,7 +194,7 @@ export const refreshToken = serverEndpoint({
     description:
       'Replaces the token that was sent, which stops working. The session stays the same and ends 30 days after the login.',
     answers: [signedInAnswer],
-    codes: ['unauthenticated', 'disk_full'],
+    codes: ['unauthenticated', 'unverified', 'disk_full'],
   }),
   run: (context, call) => refresh(context, call.caller, call),
 })
@@ -225,7 +229,7 @@ export const changeMyPassword = serverEndpoint({
       example: { password: credentials.password, new_password: 'a longer and better password' },
     },
     answers: [{ ...signedInAnswer, headers: ['Takeback-Operation'] }],
-    codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
+    codes: ['unauthenticated', 'unverified', 'too_many_attempts', 'disk_full'],
   }),
   run: (context, call) => changePassword(context, call.caller, call),
 })

@@ -5,6 +5,7 @@ import type { Plan } from '../plan/compile.ts'
 import type { Actor, Session } from '../plan/viewer/actor.ts'
 import { type Answer, askedBy, type Context } from './context.ts'
 import { refTo, type Success } from './description.ts'
+import { isVerified, refuseUnverified } from './verified.ts'
 
 /** A user who has proved who they are: by a password, or by what counts as much. */
 export interface Proven {
@@ -23,6 +24,7 @@ export async function startSession(
   how: SessionKind,
   visitor: Visitor,
 ): Promise<Answer> {
+  await refuseUnverified(context, user)
   const session = newSession(user.epoch)
   await context.sessions.start(ownerOf(user), session, how, visitor)
   return signIn(context, user, session)
@@ -39,30 +41,40 @@ export async function signIn(
   { plan, id, json, passwordExpiry }: Omit<Proven, 'epoch'>,
   session: Session,
 ): Promise<Answer> {
+  const verified = await isVerified(context, plan, id)
   const { token, expiresAt } = await context.tokens.issue({ entity: plan.type.name, id, session })
   return {
     status: 200,
     body: JSON.stringify({
       token,
-      user: describeUser(plan, json, { passwordExpiry, session }),
+      user: describeUser(plan, json, { passwordExpiry, session, verified }),
       expires_at: expiresAt,
       password_expires_at: passwordExpiry,
     }),
   }
 }
 
+/** How a user is described: besides the Entity itself. */
+interface Described {
+  readonly passwordExpiry: string | undefined
+  readonly session: Session
+  /** Shown if the type asks for confirmed addresses. */
+  readonly verified: boolean
+}
+
 /** The user as an Entity, with its type: `id` and `email` come first. */
 export function describeUser(
-  plan: Plan,
+  { type }: Plan,
   json: string,
-  { passwordExpiry, session: { by } }: { passwordExpiry: string | undefined; session: Session },
+  { passwordExpiry, session: { by }, verified }: Described,
 ): object {
   const { id, email, ...rest } = JSON.parse(json) as Record<string, unknown>
   return {
     id,
     email,
-    user_type: plan.type.login?.userType,
+    user_type: type.login?.userType,
     ...rest,
+    ...(type.login?.verify === true && { verified }),
     password_expires_at: passwordExpiry,
     acting: by && `${by.entity}/${by.id}`,
   }

@@ -6,3 +6,13 @@ import { type Actor, nobody } from '../plan/viewer/actor.ts'
 export function signsUp(plan: Plan, actor: Actor = nobody): boolean {
   return plan.login !== undefined && actor.kind === 'nobody' && plan.view(actor).may.create !== no
 }
+
+/**
+ * Whether a create must not tell that the e-mail is taken: a sign-up for a type whose users prove their addresses. Whoever
+ * has the address is told by mail.
+ */
+export function concealsSignUp(plan: Plan, actor: Actor): boolean {
+  return plan.type.login?.verify === true && signsUp(plan, actor)
+}
+
+export const SIGN_UP_ALONE = 'must be sent alone, as one user: the e-mail address has to be confirmed first'

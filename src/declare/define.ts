@@ -193,6 +193,8 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly userType: UserType
   /** The minimum length of a password. Default 12, at least 8. */
   readonly passwordMin?: number
+  /** Whether an e-mail address must be proved by a mailed link before its user can log in. */
+  readonly verify?: boolean
   /** Rules of the e-mail, as any field may have them. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }

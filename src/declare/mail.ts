@@ -1,7 +1,16 @@
 import type { AnyUser } from './infer.ts'
 
-export const mailKinds = ['reset', 'invite'] as const
-/** `reset`: a link to set a new password. `invite`: a link to set the first one. */
+/** What a link in a mail does. */
+export const linkKinds = ['reset', 'invite', 'verify', 'email', 'revert'] as const
+export type LinkKind = (typeof linkKinds)[number]
+
+export const mailKinds = [...linkKinds, 'taken'] as const
+/**
+ * `reset`: a link to set a new password. `invite`: a link to set the first one. `verify`: a link that proves the address
+ * of an account. `email`: a link that proves a new address. `revert`: the address was changed, and a link takes that back.
+ * `taken`: somebody signed up with an address that has an account, or wanted to change theirs to it; with a link like
+ * that of `reset`.
+ */
 export type MailKind = (typeof mailKinds)[number]
 
 /** A mail as people read it. */
@@ -20,7 +29,7 @@ export interface MailCall<User> {
 }
 
 /** Paths of the app's own pages, with `{token}`: `'/reset/{token}'`. They follow `TAKEBACK_APP_URL`. */
-export type MailLinks = { readonly [Kind in MailKind]?: string }
+export type MailLinks = { readonly [Kind in LinkKind]?: string }
 
 /** Texts of one's own in place of Takeback's, and pages of one's own that the links lead to. */
 export type MailDeclaration<Types = never> = {

@@ -3,7 +3,7 @@ import type { Computed, NamedRule } from './cel/scope.ts'
 import type { HookName, ReactionKind } from './code.ts'
 import type { Action, OnDelete } from './define.ts'
 import type { Check, ColumnKind, JsonSchema } from './fields/field.ts'
-import type { MailKind } from './mail.ts'
+import type { LinkKind, MailKind } from './mail.ts'
 import type { RetentionTimes } from './retention.ts'
 import type { Rule } from './rule.ts'
 import type { ServerValue } from './server-value.ts'
@@ -108,6 +108,8 @@ export type Field = ValueField | ObjectField | ReferenceField | LinksField
 
 export interface Login {
   readonly userType: string
+  /** Whether users log in only with an e-mail address that was proved. */
+  readonly verify: boolean
 }
 
 /** A condition that every Entity must meet when it is written; only a false one fails, not one that is unknown. */
@@ -255,7 +257,7 @@ export interface Webhook {
 export interface MailModel {
   readonly texts: ReadonlyMap<MailKind, (call: object) => unknown>
   /** Paths of the app's pages, with `{token}`. */
-  readonly links: ReadonlyMap<MailKind, string>
+  readonly links: ReadonlyMap<LinkKind, string>
 }
 
 /** The declarations, resolved and frozen. */

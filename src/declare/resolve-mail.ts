@@ -1,5 +1,5 @@
 import { didYouMean } from './closest.ts'
-import { type MailKind, mailKinds } from './mail.ts'
+import { type LinkKind, linkKinds, type MailKind, mailKinds } from './mail.ts'
 import type { MailModel } from './model.ts'
 import type { Problems } from './problems.ts'
 import { isRecord } from './record.ts'
@@ -29,17 +29,17 @@ export function resolveMail(declared: unknown, problems: Problems): MailModel {
   return { texts, links: resolveMailLinks(declared.links, problems) }
 }
 
-function resolveMailLinks(declared: unknown, problems: Problems): Map<MailKind, string> {
-  const links = new Map<MailKind, string>()
+function resolveMailLinks(declared: unknown, problems: Problems): Map<LinkKind, string> {
+  const links = new Map<LinkKind, string>()
   if (declared === undefined) return links
   if (!isRecord(declared)) {
     problems.push(['mail.links', "must be paths by the name of the mail: { reset: '/reset/{token}' }"])
     return links
   }
   for (const [name, path] of Object.entries(declared)) {
-    const kind = mailKinds.find((one) => one === name)
+    const kind = linkKinds.find((one) => one === name)
     if (kind === undefined)
-      problems.push([`mail.links.${name}`, `is not a mail${didYouMean(name, mailKinds)}`])
+      problems.push([`mail.links.${name}`, `is not a mail with a link${didYouMean(name, linkKinds)}`])
     else if (typeof path !== 'string' || !path.startsWith('/') || path.split('{token}').length !== 2)
       problems.push([`mail.links.${name}`, "must be a path with {token} in it, such as '/reset/{token}'"])
     else links.set(kind, path)

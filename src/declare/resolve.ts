@@ -159,7 +159,7 @@ function resolveEntity(
     description: declaration.description,
     title: resolveTitle(declaration.title, all, path, problems),
     fields: Object.freeze(fields),
-    login: declaration.login === undefined ? undefined : { userType: declaration.login.userType },
+    login: loginOf(declaration),
     uniques: Object.freeze(uniques),
     indexes: Object.freeze(indexes),
     computed: resolveComputed(declaration.computed, fields, path, problems),
@@ -191,7 +191,8 @@ function fieldsOf(
   problems: Problems,
 ): Field[] {
   const place = { path: `${path}.fields`, dotPath: '', names, inList: false }
-  const taken = declaration.login === undefined ? [] : LOGIN_FIELDS
+  const { login } = declaration
+  const taken = login === undefined ? [] : [...LOGIN_FIELDS, ...(login.verify === true ? ['verified'] : [])]
   const declared = resolveFields(declaration.fields, { ...place, taken }, problems)
   const all = [...loginFields(declaration, path, problems), ...declared]
   if ([...walk(all)].filter((field) => field.kind === 'value' && field.search).length > SEARCHED_MAX)
@@ -199,10 +200,15 @@ function fieldsOf(
   return all
 }
 
+function loginOf({ login }: EntityDeclaration): EntityType['login'] {
+  return login && { userType: login.userType, verify: login.verify === true }
+}
+
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
   const { login } = declaration
   if (login === undefined) return []
-  if (isRecord(login)) refuseUnknown(login, ['userType', 'passwordMin', 'email'], `${path}.login`, problems)
+  if (isRecord(login))
+    refuseUnknown(login, ['userType', 'passwordMin', 'verify', 'email'], `${path}.login`, problems)
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
     problems.push([`${path}.login.userType`, "must be a lower-case word, such as 'user'"])
     return []
@@ -210,6 +216,8 @@ function loginFields(declaration: EntityDeclaration, path: string, problems: Pro
   const min = login.passwordMin ?? PASSWORD_MIN
   if (!Number.isSafeInteger(min) || min < 8 || min > 128)
     problems.push([`${path}.login.passwordMin`, 'must be a whole number from 8 to 128'])
+  if (login.verify !== undefined && typeof login.verify !== 'boolean')
+    problems.push([`${path}.login.verify`, 'must be true or false'])
   const email: unknown = login.email ?? {}
   if (isRecord(email)) checkOptions(email, rules, `${path}.login.email`, problems)
   else problems.push([`${path}.login.email`, "must be rules, such as { read: 'id == me.id' }"])
@@ -246,6 +254,9 @@ function compositeUniques(
           `"${column}" is not a value of this type${didYouMean(String(column), columns)}`,
         ])
       else if (unfit.includes(column)) problems.push([where, `"${column}" has a type that cannot be unique`])
+      // Its errors would tell who has an account.
+      else if (column === 'email' && declaration.login?.verify === true)
+        problems.push([where, 'has the e-mail of a login, which is unique by itself: remove it'])
     }
   const seen = new Set([...walk(fields)].filter(isUnique).map(columnOf))
   for (const [at, set] of sets.entries()) {

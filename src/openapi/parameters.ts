@@ -37,6 +37,7 @@ export function parametersOf(
 ): (Parameter | SharedParameter)[] {
   const ofType: Record<keyof typeof typed, () => Parameter[]> = {
     invite: () => inviteParameters(type),
+    verified: () => verifiedParameters(type),
     search: () => searchParameters(type),
     match: () => [matchParameter(type)],
     sort: () => [sortParameter(type, model)],
@@ -105,6 +106,13 @@ function inviteParameters({ login }: EntityType): Parameter[] {
   const description =
     '`1` invites the user: leave out `password`, and the user is mailed a link that sets it. Needs a token.'
   return [query('invite', description, { type: 'string', enum: ['1'] })]
+}
+
+/** For types whose users prove their addresses. */
+function verifiedParameters({ login }: EntityType): Parameter[] {
+  if (login?.verify !== true) return []
+  const description = '`1`: the e-mail address counts as confirmed, and no mail is sent. Only for admins.'
+  return [query('verified', description, { type: 'string', enum: ['1'] })]
 }
 
 /** For types that have something to search. */

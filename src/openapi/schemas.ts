@@ -3,7 +3,7 @@ import { closedObject, manyOf, refTo, type SchemaKind, schemaName } from '../api
 import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
-import { type EntityType, type Model, reversesOf } from '../declare/model.ts'
+import { type EntityType, type Login, type Model, reversesOf } from '../declare/model.ts'
 import { oneOf } from '../declare/one-of.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Mode, objectSchema } from '../declare/values.ts'
@@ -45,7 +45,7 @@ function typeSchemas(model: Model, type: EntityType): Record<string, JsonSchema>
     },
     ...bodySchemas(model, type),
     [named('list')]: listSchema(model, type),
-    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login.userType, model) }),
+    ...(type.login !== undefined && { [named('self')]: selfSchema(type, type.login, model) }),
   }
 }
 
@@ -158,12 +158,17 @@ const deletionSchema: JsonSchema = {
   description: 'The operation that deleted it, and its actor.',
 }
 
-function selfSchema(type: EntityType, userType: string, model: Model): JsonSchema {
+const verified: JsonSchema = {
+  type: 'boolean',
+  description: 'Whether the e-mail address is confirmed.',
+}
+
+function selfSchema(type: EntityType, { userType, verify }: Login, model: Model): JsonSchema {
   return {
     description: `${capitalised(oneOf(type.name))}, with its user type.`,
     ...entitySchema(
       type,
-      { user_type: { const: userType } },
+      { user_type: { const: userType }, ...(verify && { verified }) },
       {},
       { ...computedSchemas(type, model), password_expires_at: passwordExpiry, acting },
     ),

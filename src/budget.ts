@@ -52,6 +52,13 @@ export const budget = {
   seenMinutes: 5,
   agentCharacters: 300,
 
+  // Keys for programs.
+  keysPerUser: 100,
+  keyNameCharacters: 100,
+  keyLimit: 1_000_000,
+  keyUsedMinutes: 5,
+  keyShapes: 100,
+
   // What is asked for.
   pageDefault: 20,
   pageEntities: 200,

@@ -32,6 +32,7 @@ export const catalogue = {
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
   changed_meanwhile: { status: 409, message: 'Others have changed the same fields since you read them.' },
+  key_ended: { status: 409, message: 'The key has ended: make a new one.' },
   busy: { status: 409, message: 'Others are changing this right now. Try again.' },
   position_gone: {
     status: 410,
@@ -58,6 +59,7 @@ export const catalogue = {
   },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
+  over_budget: { status: 429, message: 'This is more than the key may change. Nothing was written.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
   unavailable: { status: 503, message: 'The service is unavailable right now. Try again.' },
   starting: { status: 503, message: 'The server is starting. Try again.' },

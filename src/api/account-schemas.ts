@@ -64,7 +64,16 @@ function userSchema(model: Model): JsonSchema {
   }
 }
 
-const passwordChangeSchema = closedObject({ password, new_password: password }, ['password', 'new_password'])
+const keysSchema: JsonSchema = {
+  type: 'string',
+  enum: ['keep', 'end'],
+  description: '`end` also ends all keys of the user. Default: `keep`.',
+}
+
+const passwordChangeSchema = closedObject({ password, new_password: password, keys: keysSchema }, [
+  'password',
+  'new_password',
+])
 
 function forgotSchema(model: Model): JsonSchema {
   return closedObject({ email: someText, user_type: userTypeSchema(model) }, ['email'])

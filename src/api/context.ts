@@ -1,3 +1,4 @@
+import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
 import type { Seals } from '../account/seals.ts'
 import type { Sessions } from '../account/sessions.ts'
@@ -23,6 +24,7 @@ import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
 import type { AmendPlan } from '../plan/past/amend.ts'
 import type { AnswersPlan } from '../plan/past/answers.ts'
+import type { ExtentsPlan } from '../plan/past/extents.ts'
 import type { NotesPlan } from '../plan/past/notes.ts'
 import type { OperationsPlan } from '../plan/past/operations.ts'
 import type { PurgesPlan } from '../plan/past/purge.ts'
@@ -88,6 +90,7 @@ export interface AccountPiece {
   readonly temporary: TemporaryPasswords
   readonly verified: VerifiedAddresses
   readonly seals: Seals
+  readonly keys: AccessKeys
   /** What stands for an account in the log. */
   digestOf(account: string): string
 }
@@ -99,6 +102,7 @@ export interface PastPiece {
   readonly answers: AnswersPlan
   readonly purges: PurgesPlan
   readonly notes: NotesPlan
+  readonly extents: ExtentsPlan
   readonly feed: Feed
   readonly cursors: Cursors
   /** Positions in the journal as callers have them. */

@@ -8,6 +8,7 @@ import type { Parameter } from './parameters.ts'
 
 /** The headings of the endpoints that do not belong to an Entity type. */
 export const SESSIONS = 'Sessions'
+export const KEYS = 'Keys'
 export const OPERATIONS = 'Operations'
 export const CHANGES = 'Changes'
 export const SERVICE = 'Service'

@@ -7,6 +7,7 @@ import { readDocument } from './document.ts'
 import type { Endpoints } from './endpoint.ts'
 import { readHealth, readHealthDetails } from './health-details.ts'
 import { readHistory } from './history.ts'
+import { changeMyKey, endMyKey, listMyKeys, makeMyKey, readMyKey } from './keys.ts'
 import { listEntities } from './list.ts'
 import { logIn, logInByUsername } from './login.ts'
 import { askMay } from './may.ts'
@@ -45,6 +46,11 @@ export const endpoints: Endpoints = {
     actAsUser, // POST /api/auth/as/
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/
+    makeMyKey, // POST /api/auth/keys/
+    listMyKeys, // GET /api/auth/keys/
+    readMyKey, // GET /api/auth/keys/{id}/
+    changeMyKey, // PATCH /api/auth/keys/{id}/
+    endMyKey, // DELETE /api/auth/keys/{id}/
     followChanges, // GET /api/changes/
     listOperations, // GET /api/operations/
     readOperation, // GET /api/operations/{id}/

@@ -1,3 +1,5 @@
+import { isKeyText, looksLikeKey } from '../account/key-text.ts'
+import type { AccessKey, AccessKeys } from '../account/keys.ts'
 import type { Sessions } from '../account/sessions.ts'
 import { expiryOf, isExpired } from '../account/temporary.ts'
 import type { Claims, Tokens } from '../account/tokens.ts'
@@ -5,7 +7,8 @@ import type { Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plans } from '../plan/compile.ts'
 import { tokenColumns } from '../plan/read/login.ts'
-import { type Caller, nobody, type Session, type User, userOf } from '../plan/viewer/actor.ts'
+import { type Caller, type KeyActor, nobody, type Session, type User, userOf } from '../plan/viewer/actor.ts'
+import { keyScope } from '../plan/viewer/key-scope.ts'
 import type { Store } from '../store/store.ts'
 
 export const anonymous: Caller = Object.freeze({ actor: nobody, session: undefined, expired: false })
@@ -20,6 +23,7 @@ interface IdentityParts {
   readonly store: Store
   readonly tokens: Tokens
   readonly sessions: Sessions
+  readonly keys: AccessKeys
 }
 
 interface Known {
@@ -40,17 +44,19 @@ export class Identities {
   readonly #store: Store
   readonly #tokens: Tokens
   readonly #sessions: Sessions
+  readonly #keys: AccessKeys
   readonly #known = new Map<string, Known>()
   /** By the name of a token, which proves nothing: nobody is recognised by it. */
   readonly #alive = new Map<string, Known>()
   #forgotten = 0
 
-  constructor({ model, plans, store, tokens, sessions }: IdentityParts) {
+  constructor({ model, plans, store, tokens, sessions, keys }: IdentityParts) {
     this.#model = model
     this.#plans = plans
     this.#store = store
     this.#tokens = tokens
     this.#sessions = sessions
+    this.#keys = keys
   }
 
   /** The caller, if the cache has them. */
@@ -75,10 +81,42 @@ export class Identities {
   async identify(token: string): Promise<Caller> {
     const age = this.#age
     const looked = performance.now()
+    if (looksLikeKey(token)) {
+      const key = isKeyText(token) ? await this.#keys.find(token) : undefined
+      const caller = key && (await this.#holderOf(key))
+      if (key === undefined || caller === undefined) throw badToken()
+      this.#keys.see(key.id)
+      keepKnown(this.#known, token, { caller, age, until: looked + reliedOnKeyMs(key) })
+      return caller
+    }
     const claims = await this.#tokens.verify(token)
     const caller = await this.callerOf(claims)
     keepKnown(this.#known, token, { caller, age, until: looked + reliedMs(caller) })
     return caller
+  }
+
+  /** Whoever has this key; undefined if the user in whose name it acts is gone. */
+  async #holderOf({ id, owner, can, limits, agent }: AccessKey): Promise<Caller | undefined> {
+    const user = this.#userOf(owner.entity, owner.id)
+    const state = await this.#stateOf(user, undefined)
+    if (state === undefined) return undefined
+    const scope = keyScope(this.#model, can, agent)
+    const actor: KeyActor = Object.freeze({ kind: 'key', id, user, scope, limits })
+    return Object.freeze({ actor, session: undefined, expired: state.expired })
+  }
+
+  /** Whether a key still stands for the same: for calls that last. */
+  async #isKeyAlive({ id, scope }: KeyActor): Promise<boolean> {
+    const age = this.#age
+    const looked = performance.now()
+    const name = `keys/${id}`
+    const known = this.#alive.get(name)
+    const isFresh = known?.age === age && known.until > looked
+    const key = isFresh ? undefined : await this.#keys.alive(id)
+    const caller = isFresh ? known.caller : key && (await this.#holderOf(key))
+    if (caller === undefined || caller.expired || caller.actor.kind !== 'key') return false
+    if (key !== undefined) keepKnown(this.#alive, name, { caller, age, until: looked + reliedOnKeyMs(key) })
+    return caller.actor.scope?.shape === scope?.shape
   }
 
   /** Whoever the claims of a valid token or ticket name. Throws if the token has ended. */
@@ -90,6 +128,7 @@ export class Identities {
 
   /** Whether the token of a caller is still valid: for calls that last. */
   async isAlive({ actor, session }: Caller): Promise<boolean> {
+    if (actor.kind === 'key') return this.#isKeyAlive(actor)
     const user = userOf(actor)
     if (session === undefined || user === undefined) return true
     const age = this.#age
@@ -122,18 +161,24 @@ export class Identities {
     return { kind: 'user', entity, id, admin: entity === admins }
   }
 
-  /** Undefined if the user is gone, or the token is no longer valid. */
-  async #stateOf({ entity, id }: User, session: Session): Promise<{ expired: boolean } | undefined> {
+  /** Undefined if the user is gone, or the session is no longer valid. Keys have none. */
+  async #stateOf(
+    { entity, id }: User,
+    session: Session | undefined,
+  ): Promise<{ expired: boolean } | undefined> {
     const login = this.#plans.get(entity)?.login
     if (login === undefined) return undefined
     const [row] = await this.#store.read(login.state, {
       $id: id,
-      $session: session.id,
-      $token: session.token,
+      $session: session?.id ?? '',
+      $token: session?.token ?? '',
     })
     const state = row === undefined ? undefined : tokenColumns.read(row)
-    if (state === undefined || Number(state.epoch) !== session.epoch || state.ended !== null) return undefined
-    this.#sessions.see(session)
+    if (state === undefined) return undefined
+    if (session !== undefined) {
+      if (Number(state.epoch) !== session.epoch || state.ended !== null) return undefined
+      this.#sessions.see(session)
+    }
     const expiry = expiryOf(state)
     return { expired: expiry !== undefined && isExpired(expiry) }
   }
@@ -141,6 +186,10 @@ export class Identities {
 
 function reliedMs({ session }: Caller): number {
   return Math.min(RELIED_MS, (session?.expires ?? 0) * 1000 - Date.now())
+}
+
+function reliedOnKeyMs({ expires_at: expires }: AccessKey): number {
+  return expires === null ? RELIED_MS : Math.min(RELIED_MS, Date.parse(expires) - Date.now())
 }
 
 function keepKnown(all: Map<string, Known>, key: string, known: Known): void {

@@ -4,6 +4,7 @@ import { actorName, type Caller, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
+import { limitedKey, withinLimits } from './key-limits.ts'
 import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
 
@@ -31,15 +32,16 @@ export function fromSystem(body: unknown): Repeatable {
   return { caller, body, key: null, note: null, target: '', signal: new AbortController().signal }
 }
 
-/** With a key: once, in one transaction. Without: each write is its own transaction. */
+/** With an `Idempotency-Key`: once, in one transaction. Without: each write is its own transaction. */
 export function performOnce(
   context: Context,
   request: Repeatable,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
-  return request.key === null
-    ? perform(context.store, annotated(context, request.note, make()), request.signal)
-    : withKey(context, request, request.key, make)
+  // What the key of a program changes is counted in the transaction that changes it.
+  if (request.key !== null || limitedKey(request.caller.actor) !== undefined)
+    return transactOnce(context, request, make)
+  return perform(context.store, annotated(context, request.note, make()), request.signal)
 }
 
 /** Always in one transaction. */
@@ -48,9 +50,11 @@ export function transactOnce(
   request: Repeatable,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
+  const key = limitedKey(request.caller.actor)
+  const act = key === undefined ? make : () => withinLimits(context, key, make())
   return request.key === null
-    ? transact(context.store, () => annotated(context, request.note, make()), request.signal)
-    : withKey(context, request, request.key, make)
+    ? transact(context.store, () => annotated(context, request.note, act()), request.signal)
+    : withKey(context, request, request.key, act)
 }
 
 /**

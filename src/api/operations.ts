@@ -13,7 +13,7 @@ import {
   placedColumns,
 } from '../plan/past/operations.ts'
 import type { Knowledge } from '../plan/view/known.ts'
-import { type Actor, parseActor, passesRules, userOf } from '../plan/viewer/actor.ts'
+import { type Actor, actorName, parseActor, passesRules, userOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Statement } from '../store/sql.ts'
@@ -115,25 +115,44 @@ export function* operationById({ operations }: Context, id: string): Act<Operati
 function* visibleOperation(context: Context, actor: Actor, id: string): Act<OperationRow> {
   if (actor.kind === 'nobody') throw signInFirst()
   const found = yield* operationById(context, id)
-  if (found === undefined || !isVisible(actor, found)) throw new Failure('not_found')
+  if (found === undefined || !(yield* isVisible(context, actor, found))) throw new Failure('not_found')
   return found
 }
 
-/** Visible to those who did it, to those in whose name it was done, and to admins. */
-export function isVisible(actor: Actor, operation: OperationRow): boolean {
+/** Visible to those who did it, to those in whose name it was done, and to admins. A key also needs its types. */
+export function* isVisible(context: Context, actor: Actor, operation: OperationRow): Act<boolean> {
   const own = userOf(actor)
   const isOwn = own !== undefined && operation.user === own.entity && Number(operation.userId) === own.id
-  return passesRules(actor) || isOwn
+  if (!seesAll(actor) && !isOwn) return false
+  const within = typesOfKey(actor)
+  if (within === undefined || operation.actor === within.key) return true
+  const params = { $operations: JSON.stringify([operation.operation]) }
+  const kinds = (yield* read(context.operations.kinds, params)).map(kindCountColumns.read)
+  return kinds.every(({ entity }) => within.types.includes(String(entity)))
+}
+
+/** Admins see what everybody did. */
+function seesAll(actor: Actor): boolean {
+  return passesRules(actor) || (userOf(actor)?.admin ?? false)
+}
+
+/** The types that a key is for: operations on others do not exist for it, unless it has made them itself. */
+function typesOfKey(actor: Actor): OperationFilter['within'] {
+  const named = actor.kind === 'key' ? actor.scope?.entities : undefined
+  if (named === undefined) return undefined
+  const types = [...named].flatMap(([type, may]) => (may.has('read') ? [type] : []))
+  return { types, key: String(actorName(actor)) }
 }
 
 /** Limits the filter to what the actor may see. */
 export function visibleTo(actor: Actor, filter: OperationFilter): OperationFilter {
   if (actor.kind === 'nobody') throw signInFirst()
   const own = userOf(actor)
-  if (passesRules(actor) || own === undefined) return filter
+  const seen = { ...filter, within: typesOfKey(actor) }
+  if (seesAll(actor) || own === undefined) return seen
   const { user, via } = filter.actor ?? {}
   if (user !== undefined && (user.name !== own.entity || user.id !== own.id)) throw new Failure('forbidden')
-  return { ...filter, actor: { user: { name: own.entity, id: own.id }, via } }
+  return { ...seen, actor: { user: { name: own.entity, id: own.id }, via } }
 }
 
 /** Operations must match all of these. */
@@ -186,6 +205,8 @@ export function filterParams(
     $before: filter.before?.operation ?? null,
     $before_at: filter.before?.at ?? null,
     $run: filter.run ?? null,
+    $types: JSON.stringify(filter.within?.types ?? []),
+    $key: filter.within?.key ?? null,
   }
   return { statement: make(filter), params }
 }

@@ -35,6 +35,13 @@ export const shared = {
     description: 'The id of the Entity.',
     schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] },
   },
+  key: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The number of a key.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [7] },
+  },
   'If-Match': header(
     'If-Match',
     'One or more ETags, or versions in quotes, such as `"3"`. The write is made only if the Entity is still at one of these versions.',

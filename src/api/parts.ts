@@ -1,4 +1,5 @@
 import { accountDigest } from '../account/account-digest.ts'
+import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
 import { Seals } from '../account/seals.ts'
 import { Sessions } from '../account/sessions.ts'
@@ -15,6 +16,7 @@ import { Teller } from '../live/teller.ts'
 import { Mailer } from '../mail/mailer.ts'
 import { compileAmend } from '../plan/past/amend.ts'
 import { compileAnswers } from '../plan/past/answers.ts'
+import { compileExtents } from '../plan/past/extents.ts'
 import { compileFeed } from '../plan/past/feed.ts'
 import { compileNotes } from '../plan/past/notes.ts'
 import { compileOperations } from '../plan/past/operations.ts'
@@ -45,9 +47,11 @@ export const accountPart = {
     const [secret, previous] = settings.secrets
     const tokens = new Tokens(secret, previous)
     const sessions = new Sessions(store, serviceTime)
+    const keys = new AccessKeys(store)
     return {
       tokens,
-      identities: new Identities({ model, plans, store, tokens, sessions }),
+      keys,
+      identities: new Identities({ model, plans, store, tokens, sessions, keys }),
       throttle: new Throttle(store, serviceTime),
       sessions,
       temporary: new TemporaryPasswords(store),
@@ -75,6 +79,7 @@ export const pastPart = {
       answers: compileAnswers(dialect),
       purges: compilePurges(dialect),
       notes: compileNotes(dialect),
+      extents: compileExtents(dialect),
       feed,
       positions: new Positions(feed, model),
       teller,

@@ -2,10 +2,11 @@ import { verifyInLane } from '../account/passwords.ts'
 import type { Visitor } from '../account/sessions.ts'
 import { expiryOf } from '../account/temporary.ts'
 import { renew } from '../account/tokens.ts'
-import { type Errors, invalid, invalidAt, note } from '../errors.ts'
+import { no } from '../declare/cel/expression.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { LoginPlan } from '../plan/read/login.ts'
-import { type Caller, type Session, system, userOf } from '../plan/viewer/actor.ts'
+import { type Caller, type KeyActor, type Session, system, userOf } from '../plan/viewer/actor.ts'
 import { type Act, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { Step } from '../store/step.ts'
@@ -18,7 +19,7 @@ import { credentials, type LoginRequest, takeText } from './login.ts'
 import { annotated } from './notes.ts'
 import { perform } from './perform.ts'
 import { sealFormer } from './seal.ts'
-import { describeUser, ownerOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
+import { describeUser, ownerOf, selfOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
 import { isVerified, refuseUnverified } from './verified.ts'
 
 interface Self {
@@ -37,6 +38,7 @@ interface Self {
 /** The calling user, with hash and session. */
 export async function signedInUser(context: Context, { actor, session }: Caller): Promise<Self> {
   const user = userOf(actor)
+  if (actor.kind === 'key') throw new Failure('own_login_required')
   if (user === undefined || session === undefined) throw signInFirst()
   const plan = context.plans.get(user.entity)
   const login = plan?.login
@@ -60,9 +62,21 @@ export async function signedInUser(context: Context, { actor, session }: Caller)
 
 /** `GET /api/auth/me` */
 export async function readSelf(context: Context, caller: Caller): Promise<Answer> {
+  if (caller.actor.kind === 'key') return readOwner(context, caller.actor)
   const self = await signedInUser(context, caller)
   const verified = await isVerified(context, self.plan, self.id)
   return { status: 200, body: JSON.stringify(describeUser(self.plan, self.json, { ...self, verified })) }
+}
+
+/** The user in whose name a key acts, if the key may read users of that type. */
+async function readOwner(context: Context, actor: KeyActor): Promise<Answer> {
+  const plan = context.plans.get(actor.user.entity)
+  const self = plan && (await selfOf(context, plan, actor.user.id))
+  if (plan === undefined || self === undefined) throw badToken()
+  if (plan.view(actor).may.read === no) throw new Failure('forbidden')
+  const verified = await isVerified(context, plan, actor.user.id)
+  const user = describeUser(plan, self.json, { ...self, verified, session: {} })
+  return { status: 200, body: JSON.stringify(user) }
 }
 
 /** `POST /api/auth/refresh`: a new token of the same session; the old one stops working. Of many at once, one wins. */
@@ -97,14 +111,20 @@ export async function changePassword(
 ): Promise<Answer> {
   const self = await signedInUser(context, caller)
   request.noteAccount(context.digestOf(self.key))
-  const { password, fresh } = parseChange(self, request.body as Record<string, unknown>)
+  const { password, fresh, endsKeys } = parseChange(self, request.body as Record<string, unknown>)
   await refuseUnverified(context, self)
   await confirmPassword(context, self, password, request)
-  const params = { ...operationOf(caller.actor), $id: self.id, $epoch: self.session.epoch, password: fresh }
+  const whose = { $keys_entity: self.plan.type.name, $keys_of: self.id }
+  const own = { $id: self.id, $epoch: self.session.epoch, password: fresh, ...whose }
+  const params = { ...operationOf(caller.actor), ...own }
   await perform(context.store, hashSecrets(self.plan, params, 'login'), request.signal)
   const done = await perform(
     context.store,
-    annotated(context, request.note, setPassword(context, self.plan, params)),
+    annotated(
+      context,
+      request.note,
+      setPassword(context, self.plan, params, endsKeys ? [context.keys.endAll] : []),
+    ),
     request.signal,
   )
   if (!done) throw badToken()
@@ -152,11 +172,13 @@ async function confirmPassword(
 function parseChange(
   { plan, key }: Self,
   body: Record<string, unknown>,
-): { password: string; fresh: string } {
+): { password: string; fresh: string; endsKeys: boolean } {
   const errors: Errors = new Map()
   for (const name of Object.keys(body))
-    if (name !== 'password' && name !== 'new_password')
+    if (!['password', 'new_password', 'keys'].includes(name))
       note(errors, name, 'is not a field of a change of password')
+  const { keys = 'keep' } = body
+  if (keys !== 'keep' && keys !== 'end') note(errors, 'keys', 'must be keep or end')
   const password = takeText(body, 'password', errors)
   const fresh = takeText(body, 'new_password', errors)
   const weak: Errors = new Map()
@@ -164,7 +186,7 @@ function parseChange(
   noteOwnPassword(plan, { password: fresh, email: key }, weak)
   for (const sentence of weak.get('password') ?? []) note(errors, 'new_password', sentence)
   if (errors.size > 0) throw invalid(errors)
-  return { password, fresh }
+  return { password, fresh, endsKeys: keys === 'end' }
 }
 
 const ofSession = { tag: SESSIONS, parameters: [], access: 'signed-in' } as const

@@ -57,7 +57,7 @@ export async function signIn(
 /** How a user is described: besides the Entity itself. */
 interface Described {
   readonly passwordExpiry: string | undefined
-  readonly session: Session
+  readonly session: Pick<Session, 'by'>
   /** Shown if the type asks for confirmed addresses. */
   readonly verified: boolean
 }

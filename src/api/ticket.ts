@@ -11,6 +11,7 @@ const USED_MS = 24 * 60 * 60 * 1000
 
 /** `POST /api/auth/ticket/`: what a URL may have in place of a token. Others may read a URL, so it works only once. */
 async function ticket({ tokens }: Context, { actor, session }: Caller): Promise<Answer> {
+  if (actor.kind === 'key') throw new Failure('own_login_required')
   const user = userOf(actor)
   if (user === undefined || session === undefined) throw signInFirst()
   const { entity, id } = user

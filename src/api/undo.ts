@@ -81,7 +81,7 @@ function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
   if (actor.kind === 'nobody') throw signInFirst()
   const operation = yield* operationById(context, id)
   if (operation === undefined) throw new Failure('not_found')
-  const isOwn = isVisible(actor, operation)
+  const isOwn = yield* isVisible(context, actor, operation)
   if (isOwn && operation.actor !== actorName(system)) return false
   const rows = yield* read(context.operations.kinds, { $operations: JSON.stringify([id]) })
   const kinds = rows.map(kindCountColumns.read)

@@ -20,7 +20,7 @@ import { didYouMean } from '../declare/closest.ts'
 import { isRecord } from '../declare/record.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { passesRules, system } from '../plan/viewer/actor.ts'
+import { passesRules, system, userOf } from '../plan/viewer/actor.ts'
 import { apiErrorOf } from './errors.ts'
 import { type Acting, type Asked, InnerCall } from './inner-call.ts'
 import { asSent } from './json.ts'
@@ -49,7 +49,7 @@ export function apiOf(context: Context, acting: Acting): object {
 /** Jobs and reactions pass every rule already, and stay who they are. */
 function asSystem(acting: Acting): Acting {
   const { actor } = acting.caller
-  if (passesRules(actor) && actor.kind !== 'user') return acting
+  if (passesRules(actor) && userOf(actor) === undefined) return acting
   return { ...acting, caller: { actor: system, session: undefined, expired: false } }
 }
 
@@ -93,6 +93,7 @@ class EntityCalls {
 
   async #call(endpoint: EntityEndpoint, asked: Asked | (() => Asked)): Promise<unknown> {
     const { value } = await answerOf(this.#acting, () => {
+      refuseWrites(this.#acting, endpoint)
       const call = new InnerCall(this.#acting, endpoint.takes, typeof asked === 'function' ? asked() : asked)
       return endpoint.run(this.#context, this.#plan, call)
     })
@@ -159,7 +160,16 @@ function callServer(
   endpoint: ServerEndpoint,
   asked: () => Asked,
 ): Promise<CallResult> {
-  return answerOf(acting, () => endpoint.run(context, new InnerCall(acting, endpoint.takes, asked())))
+  return answerOf(acting, () => {
+    refuseWrites(acting, endpoint)
+    return endpoint.run(context, new InnerCall(acting, endpoint.takes, asked()))
+  })
+}
+
+const NOT_IN_PLAN = 'Code that runs for an agent may only read: what it writes would not be in the plan.'
+
+function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'method'>): void {
+  if (readsOnly && method !== 'GET') throw new Failure('forbidden', { message: NOT_IN_PLAN })
 }
 
 /** As a URL has them: `true` is 1, and what is left out is not there. */

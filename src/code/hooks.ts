@@ -2,6 +2,7 @@ import type { Context } from '../api/context.ts'
 import type { HookRun } from '../api/hook-run.ts'
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
+import { type Caller, isAgent } from '../plan/viewer/actor.ts'
 import { apiOf } from './api.ts'
 import { guarded } from './guard.ts'
 import { asSent } from './json.ts'
@@ -20,7 +21,9 @@ export async function runHook(context: Context, run: HookRun): Promise<object> {
       if (depth >= budget.codeDepth)
         throw new Error(`code calls itself more than ${budget.codeDepth} calls deep`)
       const me = await meOf(context, caller.actor)
-      const api = apiOf(context, { caller, signal: until, depth: depth + 1 })
+      const readsOnly = isAgent(caller.actor)
+      const acting = { caller: unscoped(caller), signal: until, depth: depth + 1, readsOnly }
+      const api = apiOf(context, acting)
       const call = { me, api, signal: until, ...(before !== undefined && { before }) }
       const made: unknown = await code?.[hook]?.(given, call)
       const sent = asSent(made ?? given)
@@ -28,4 +31,11 @@ export async function runHook(context: Context, run: HookRun): Promise<object> {
       return sent
     },
   })
+}
+
+/** A hook is code of the app: it has the rights of the user, even where the key that calls is for a few types only. */
+function unscoped(caller: Caller): Caller {
+  if (caller.actor.kind !== 'key') return caller
+  const { scope: _, ...actor } = caller.actor
+  return { ...caller, actor }
 }

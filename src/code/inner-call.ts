@@ -10,6 +10,8 @@ export interface Acting {
   readonly signal: AbortSignal
   /** How many calls from code this one is inside of. */
   readonly depth: number
+  /** Whether it may only read, even as the system: code that runs for an agent, whose writes must all be in its plan. */
+  readonly readsOnly?: boolean
 }
 
 /** What a call from code has. */

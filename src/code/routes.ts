@@ -7,7 +7,8 @@ import { budget } from '../budget.ts'
 import type { Model, RouteType } from '../declare/model.ts'
 import { objectCheck, objectSchema, type Values } from '../declare/values.ts'
 import { type Errors, Failure, invalid, StartError } from '../errors.ts'
-import { type Actor, passesRules, userOf } from '../plan/viewer/actor.ts'
+import { type Actor, isAgent, passesRules, userOf } from '../plan/viewer/actor.ts'
+import type { KeyScope } from '../plan/viewer/key-scope.ts'
 import { apiOf } from './api.ts'
 import { originOf, passedOn } from './errors.ts'
 import { guarded } from './guard.ts'
@@ -86,9 +87,15 @@ function unused(name: string, names: readonly string[], number = 2): string {
   return names.includes(`${name}${number}`) ? unused(name, names, number + 1) : `${name}${number}`
 }
 
-function admitCaller({ admitted }: RouteType, actor: Actor): void {
+function admitCaller({ admitted, method }: RouteType, actor: Actor): void {
+  if (actor.kind === 'key' && actor.scope !== undefined) refuseKey(actor.scope, method)
   if (passesRules(actor) || admitted.has(userOf(actor)?.entity ?? '')) return
   throw actor.kind === 'nobody' ? signInFirst() : new Failure('forbidden')
+}
+
+/** A route does whatever its code does: it is not for keys of some types only, nor to write with keys that may not. */
+function refuseKey({ entities, readOnly, agent }: KeyScope, method: RouteType['method']): void {
+  if (entities !== undefined || (method !== 'GET' && (readOnly || agent))) throw new Failure('forbidden')
 }
 
 async function answer(
@@ -104,7 +111,12 @@ async function answer(
     answer: (error) => passedOn(error) ?? originOf(error)?.asCaller,
     async run() {
       const me = await meOf(context, caller.actor)
-      const api = apiOf(context, { caller, signal: until, depth: depth + 1 })
+      const api = apiOf(context, {
+        caller,
+        signal: until,
+        depth: depth + 1,
+        readsOnly: isAgent(caller.actor),
+      })
       const value = await route.run({ ...given, me, api, params, signal: until })
       if (value === undefined) return undefined
       const json = JSON.stringify(value)

@@ -1,5 +1,5 @@
 import pkg from '../../package.json'
-import { CHANGES, CUSTOM, headers, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
+import { CHANGES, CUSTOM, headers, KEYS, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { shared } from '../api/parameters.ts'
@@ -64,6 +64,7 @@ export function documentOf(model: Model, offered: Offered = { queryToken: true }
 
 const TAGS: Readonly<Record<string, string>> = {
   [SESSIONS]: 'Log in and out.',
+  [KEYS]: 'Keys for programs and agents.',
   [CHANGES]: 'What changes, as it changes: for live lists and copies of data.',
   [OPERATIONS]: 'Everything that was done, and how to take it back.',
   [SERVICE]: 'The service itself.',

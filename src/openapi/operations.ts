@@ -98,6 +98,10 @@ function commonOf(
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
       ...more,
       ...codes,
+      // What can be sent again is a write, which the key of a program may have used up.
+      ...(answers.some(({ headers }) => headers.includes('Idempotent-Replay'))
+        ? (['over_budget'] as const)
+        : []),
     ],
   }
 }

@@ -8,6 +8,7 @@ import { operationsOf } from './operations.ts'
 import { endpointList } from './page-calls.ts'
 import { entitySection } from './page-entity.ts'
 import { followSection } from './page-follow.ts'
+import { keysSection } from './page-keys.ts'
 import { pastSection } from './page-past.ts'
 import { script } from './page-script.ts'
 import { style } from './page-style.ts'
@@ -36,6 +37,7 @@ export function pageOf(
     removalSection(),
     pastSection(first, operations),
     followSection(first, operations),
+    ...(model.logins.length > 0 ? [keysSection(first, operations)] : []),
     ...customSection(operations),
     errorsSection(),
   ]

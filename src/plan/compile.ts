@@ -46,7 +46,8 @@ export type Plans = ReadonlyMap<string, Plan>
 export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
   const viewers = viewersOf(model)
   const plans = [...model.entities.values()].map((type): [string, Plan] => {
-    const views = new Map<Viewer, PlanView>()
+    // Viewers of keys come and go: their views go with them.
+    const views = new WeakMap<Viewer, PlanView>()
     const viewOf = (viewer: Viewer): PlanView => {
       const known = views.get(viewer)
       if (known !== undefined) return known

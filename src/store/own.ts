@@ -329,6 +329,32 @@ export const ownTables: readonly OwnTable[] = [
     key: ['entity', 'entity_id', 'digest'],
     since: 5,
   },
+  {
+    name: 'takeback_keys',
+    about:
+      'Keys for programs: whose name they act in, what they may do, and a digest of each, which an ended key does not have any more.',
+    columns: [
+      integer('id'),
+      text('entity'),
+      integer('entity_id'),
+      text('name'),
+      optional(text('digest')),
+      text('can'),
+      text('limits'),
+      integer('agent'),
+      time('created_at'),
+      optional(time('expires_at')),
+      optional(time('used_at')),
+      optional(time('ended_at')),
+    ],
+    key: ['id'],
+    numbered: true,
+    indexes: [
+      { name: 'digest', columns: ['digest'], unique: true, with: 'digest', since: 5 },
+      { name: 'owner', columns: ['entity', 'entity_id', 'id'], since: 5 },
+    ],
+    since: 5,
+  },
 ]
 
 /** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */

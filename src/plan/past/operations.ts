@@ -5,6 +5,7 @@ import { and, compile, count, param, type Sql, type Statement, sql } from '../..
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { fittingRows } from '../tables/bytes.ts'
 import { type ActorFilter, journalledActor } from '../viewer/actor.ts'
+import { compileDoneVia } from './done-via.ts'
 import { FORMER, JOURNAL } from './journal.ts'
 import { operationsOfRun } from './notes.ts'
 
@@ -17,6 +18,8 @@ export interface OperationFilter {
   readonly entity?: { readonly type: string; readonly id: number | null } | undefined
   /** The value of `Takeback-Run`. */
   readonly run?: string | undefined
+  /** Only operations whose changes are all of these types, and those of one key. */
+  readonly within?: { readonly types: readonly string[]; readonly key: string } | undefined
   /** Only operations after this place in the order. */
   readonly before?: OperationPlace | undefined
 }
@@ -102,12 +105,16 @@ export interface OperationsPlan {
   effects(limit: number): Statement
   /** By `$operation`: Entity type, id, version, kind, JSON of every change, by Entity. */
   readonly whole: Statement
+  /** By `$via`: `doneColumns`. */
+  readonly doneVia: Statement
 }
 
 export function compileOperations(dialect: Dialect): OperationsPlan {
   const cache = new ShapeCache<Statement>()
   const made = (shape: string, make: () => Sql) => cache.of(shape, () => compile(make(), dialect.placeholder))
   const named = dialect.listed('$operations', 'text')
+  const matching = (filter: OperationFilter, limit: number, more?: Sql) =>
+    matchingOperations(filter, limit, dialect, more)
   return {
     page: (filter, limit) =>
       made(
@@ -151,6 +158,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
       dialect.placeholder,
     ),
     touched: compile(touched(named), dialect.placeholder),
+    doneVia: compileDoneVia(dialect),
   }
 }
 
@@ -158,8 +166,13 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
  * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
  * mostly have one time; where they have several, the newest that matches is its place.
  */
-function matching(filter: OperationFilter, limit: number, more = sql``): Sql {
-  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter)}${more} GROUP BY j."at", j."operation"
+function matchingOperations(
+  filter: OperationFilter,
+  limit: number,
+  dialect: Dialect,
+  more: Sql = sql``,
+): Sql {
+  return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter, dialect)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`
 }
@@ -183,17 +196,24 @@ function touched(named: Sql): Sql {
     ORDER BY j."entity", j."entity_id", j."version" DESC`
 }
 
-function where(filter: OperationFilter): Sql {
-  const { run, before } = filter
+function where(filter: OperationFilter, dialect: Dialect): Sql {
+  const { run, before, within } = filter
   const at = param('$before_at', 'datetime')
   return and([
     each(filter, sql`j`),
     ...whose(filter.actor),
     ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
+    ...(within === undefined ? [] : [isOfTypes(dialect)]),
     ...(before === undefined
       ? []
       : [sql`j."at" <= ${at} AND (j."at" < ${at} OR j."operation" < ${param('$before')})`]),
   ])
+}
+
+/** Whether all changes of the operation are of the `$types`, or a key has made it itself. */
+function isOfTypes(dialect: Dialect): Sql {
+  return sql`(j."via" = ${param('$key')} OR NOT EXISTS (SELECT 1 FROM ${JOURNAL} o WHERE o."operation" = j."operation"
+    AND o."entity" NOT IN ${dialect.listed('$types', 'text')}))`
 }
 
 function whose({ user, via }: ActorFilter = {}): Sql[] {
@@ -229,6 +249,6 @@ function filterShape(filter: OperationFilter): string {
     user === undefined ? '' : user.id === null ? 'name' : 'user',
     via === undefined ? '' : 'via',
     filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',
-    ...(['since', 'until', 'run', 'before'] as const).filter((key) => filter[key] !== undefined),
+    ...(['since', 'until', 'run', 'before', 'within'] as const).filter((key) => filter[key] !== undefined),
   ].join(' ')
 }

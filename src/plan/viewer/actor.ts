@@ -2,6 +2,7 @@ import { didYouMean } from '../../declare/closest.ts'
 import { type Errors, note } from '../../errors.ts'
 import type { Bound } from '../../store/dialect.ts'
 import { count, type Sql, sql, word } from '../../store/sql.ts'
+import type { KeyLimits, KeyScope } from './key-scope.ts'
 
 /** Somebody who can sign in. */
 export interface User {
@@ -9,6 +10,16 @@ export interface User {
   readonly entity: string
   readonly id: number
   readonly admin: boolean
+}
+
+/** A key that was made for a program, which acts in the name of a user. */
+export interface KeyActor {
+  readonly kind: 'key'
+  readonly id: number
+  readonly user: User
+  /** Without it, it may do what its user may. */
+  readonly scope?: KeyScope
+  readonly limits?: KeyLimits
 }
 
 /**
@@ -20,8 +31,7 @@ export type Actor = (
   /** The command line and Takeback itself. */
   | { readonly kind: 'system' }
   | User
-  /** A key that was made for a program, which acts in the name of a user. */
-  | { readonly kind: 'key'; readonly id: number; readonly user: User }
+  | KeyActor
   | { readonly kind: 'job'; readonly name: string }
   | { readonly kind: 'reaction'; readonly name: string }
   /** An admin in the name of somebody else. */
@@ -50,8 +60,15 @@ export function isDelegate(actor: Actor): boolean {
   return actor.kind === 'key' || actor.kind === 'impersonation'
 }
 
+/** Whether it is a key under which only that is done which can be taken back. */
+export function isAgent(actor: Actor): actor is KeyActor & { readonly cause?: string } {
+  return actor.kind === 'key' && actor.scope?.agent === true
+}
+
 /** Whether they pass every rule: admins, and what the declaration itself has set up. */
 export function passesRules(actor: Actor): boolean {
+  // A key that is for some types only is none of an admin.
+  if (actor.kind === 'key' && actor.scope?.entities !== undefined) return false
   return userOf(actor)?.admin ?? actor.kind !== 'nobody'
 }
 
@@ -127,16 +144,24 @@ export function parseActor(
   const names = text.split(' as ')
   if (names.length > 2)
     return note(errors, 'actor', 'must be one user as another, such as admins/1 as users/5')
-  const users = names.map((one) => parseUser(one, logins, errors))
-  if (users.includes(undefined)) return undefined
-  return { user: users.at(-1), via: names.length === 2 ? names[0] : undefined }
+  const users = names.map((one) => parseUserName('actor', one, logins, errors))
+  const user = users.at(-1)
+  if (user === undefined || users.includes(undefined)) return undefined
+  return { user: { name: user.entity, id: user.id }, via: names.length === 2 ? names[0] : undefined }
 }
 
-function parseUser(text: string, logins: readonly string[], errors: Errors): ActorFilter['user'] {
+/** `users/3`; notes what is wrong with it. */
+export function parseUserName(
+  path: 'actor' | 'user',
+  text: string,
+  logins: readonly string[],
+  errors: Errors,
+): Pick<User, 'entity' | 'id'> | undefined {
   const [, name, id] = /^([a-z][a-z0-9_]*)\/([1-9]\d{0,15})$/.exec(text) ?? []
-  if (name === undefined) return note(errors, 'actor', 'must be a user, such as users/3, or system')
-  if (logins.includes(name)) return { name, id: Number(id) }
-  return note(errors, 'actor', () => `"${name}" is not a login type${didYouMean(name, logins)}`)
+  if (name === undefined)
+    return note(errors, path, `must be a user, such as users/3${path === 'actor' ? ', or system' : ''}`)
+  if (logins.includes(name)) return { entity: name, id: Number(id) }
+  return note(errors, path, () => `"${name}" is not a login type${didYouMean(name, logins)}`)
 }
 
 const ID = /^[1-9]\d{0,15}$/

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import { allTrue } from '../../declare/cel/fold.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
@@ -9,7 +10,8 @@ import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
 import { idOnly, membersOf, type Visibility } from '../../declare/scope.ts'
 import { isSecret } from '../../declare/values.ts'
 import { EMAIL_KEY } from '../tables/schema.ts'
-import { type Actor, passesRules, userOf } from './actor.ts'
+import { type Actor, passesRules, type User, userOf } from './actor.ts'
+import { type KeyScope, scopeAllows } from './key-scope.ts'
 
 /** Whom a Viewer stands for. */
 interface ViewerOf {
@@ -19,11 +21,13 @@ interface ViewerOf {
   readonly passes?: boolean
   /** Whether they act in the name of a user: then they never purge, and never set a secret or the e-mail of an account. */
   readonly limited?: boolean
+  /** What a key may do at most: all else is as if no rule allowed it. */
+  readonly scope?: KeyScope
 }
 
 /**
  * A group of callers for whom all rules read the same: nobody, the members of one login type, those who act in the name
- * of such a member, or the admins. Each rule is evaluated for them in advance, as far as possible: to `yes`, to `no`, or
+ * of such a member, keys of the same scope, or the admins. Each rule is evaluated for them in advance, as far as possible: to `yes`, to `no`, or
  * to a condition on the Entity.
  */
 export class Viewer {
@@ -32,17 +36,19 @@ export class Viewer {
   readonly #login: EntityType | undefined
   readonly #passes: boolean
   readonly #limited: boolean
+  readonly #scope: KeyScope | undefined
   readonly #actions = new Map<string, Expression>()
   readonly #fields = new Map<string, ReadonlyMap<string, Expression>>()
   /** For filters, sorts and expansions. */
   readonly visibility: Visibility
 
-  constructor(name: string, model: Model, { login, passes = false, limited = false }: ViewerOf) {
+  constructor(name: string, model: Model, { login, passes = false, limited = false, scope }: ViewerOf) {
     this.name = name
     this.#model = model
     this.#login = login
     this.#passes = passes
     this.#limited = limited
+    this.#scope = scope
     this.visibility = {
       reaches: (type) => this.may(type, 'read') !== no,
       sees: (field, type) => this.mayField(type, field.path, 'read') !== no,
@@ -56,17 +62,22 @@ export class Viewer {
 
   /** Whoever may not read an Entity may not change it either. */
   may(type: EntityType, action: Action): Expression {
-    if (this.#passes) return yes
+    if (this.#passes && this.#scope === undefined) return yes
     const key = `${action} ${type.name}`
     const known = this.#actions.get(key)
     if (known !== undefined) return known
-    const made = this.#ruleOf(type, action)
+    const made = this.#isOutside(type, action) ? no : this.#passes ? yes : this.#ruleOf(type, action)
     this.#actions.set(key, made)
     return made
   }
 
+  /** Whether they never may, whatever the rules say. */
+  #isOutside(type: EntityType, action: Action): boolean {
+    if (this.#limited && action === 'purge') return true
+    return this.#scope !== undefined && !scopeAllows(this.#scope, type, action)
+  }
+
   #ruleOf(type: EntityType, action: Action): Expression {
-    if (this.#limited && action === 'purge') return no
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor({ rule, subject: action }, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : allTrue([this.may(type, 'read'), own])
@@ -79,7 +90,7 @@ export class Viewer {
 
   /** The rule of a field, by its dot path; `yes` if it has none. */
   mayField(type: EntityType, path: string, action: FieldAction): Expression {
-    if (this.#passes) return yes
+    if (this.#passes && this.#scope === undefined) return yes
     return this.#rulesOf(type, action).get(path) ?? yes
   }
 
@@ -103,14 +114,16 @@ export class Viewer {
     const { entities } = this.#model
     const all = (of: EntityType) => membersOf(of, entities, this.visibility)
     const login = this.#login
+    // What a key does not see of its user, it cannot ask about either.
+    const mine = (of: EntityType) => (this.#scope && !scopeAllows(this.#scope, of, 'read') ? idOnly : all(of))
     return {
       self: all(type),
       me:
         login === undefined
           ? null
-          : { entity: login.name, userType: login.login?.userType ?? '', members: all(login) },
+          : { entity: login.name, userType: login.login?.userType ?? '', members: mine(login) },
       // Whoever is signed in has an id, whatever else.
-      anybody: [...(login === undefined ? [] : [all(login)]), idOnly],
+      anybody: [...(login === undefined ? [] : [mine(login)]), idOnly],
     }
   }
 
@@ -119,15 +132,20 @@ export class Viewer {
     const known = this.#fields.get(key)
     if (known !== undefined) return known
     const made = new Map(
-      [...rulesOf(type, action)].map(([path, rules]) => [
+      [...(this.#passes ? [] : rulesOf(type, action))].map(([path, rules]) => [
         path,
         allTrue(rules.map((rule) => ruleFor(rule, type, this.#login, this.#model))),
       ]),
     )
-    if (this.#limited && action !== 'read')
-      for (const field of walk(type.fields)) if (isCredential(type, field, action)) made.set(field.path, no)
+    for (const field of walk(type.fields)) if (this.#isKept(type, field, action)) made.set(field.path, no)
     this.#fields.set(key, made)
     return made
+  }
+
+  /** Whether it is a credential that they never set. A key may give new accounts theirs, but takes over none that is there. */
+  #isKept(type: EntityType, field: Field, action: FieldAction): boolean {
+    if (action === 'read' || !isCredential(type, field, action)) return false
+    return this.#limited || (this.#scope !== undefined && type.login !== undefined && action === 'change')
   }
 }
 
@@ -164,12 +182,40 @@ export function viewersOf(model: Model): Viewers {
   const limited = new Map(
     logins.map((login) => [login.name, new Viewer(`as ${login.name}`, model, { login, limited: true })]),
   )
+  const keys = new KeyViewers(model)
   return {
     all: [passing, nobody, ...users.values()],
     of(actor) {
+      if (actor.kind === 'key' && actor.scope !== undefined) return keys.of(actor.user, actor.scope)
       if (passesRules(actor)) return passing
       const viewers = actor.kind === 'impersonation' ? limited : users
       return viewers.get(userOf(actor)?.entity ?? '') ?? nobody
     },
+  }
+}
+
+/** The viewers of keys, by their users' types and scopes: as many as were used last. */
+class KeyViewers {
+  readonly #model: Model
+  readonly #known = new Map<string, Viewer>()
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  of({ entity, admin }: User, scope: KeyScope): Viewer {
+    const name = `key of ${entity} ${scope.shape}`
+    const found = this.#known.get(name) ?? this.#make(name, entity, { passes: admin, scope })
+    // The last one is the one that was used last.
+    this.#known.delete(name)
+    this.#known.set(name, found)
+    return found
+  }
+
+  #make(name: string, entity: string, { passes, scope }: { passes: boolean; scope: KeyScope }): Viewer {
+    const [oldest] = this.#known.keys()
+    if (this.#known.size >= budget.keyShapes && oldest !== undefined) this.#known.delete(oldest)
+    const login = this.#model.entities.get(entity)
+    return new Viewer(name, this.#model, { login, passes, limited: scope.agent, scope })
   }
 }

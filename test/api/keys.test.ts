@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'bun:test'
+import { isKeyText, KEY_PATTERN, newKey } from '../../src/account/key-text.ts'
+import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
+
+const own = 'owner.id == me.id'
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({
+      login: { userType: 'user' },
+      fields: { note: text({ optional: true }) },
+      access: { create: everyone, read: 'id == me.id', update: 'id == me.id' },
+    }),
+    notes: entity({
+      fields: { title: text(), owner: ref('users', { optional: true }) },
+      access: { create: own, read: own, update: own, delete: own, restore: own, history: own },
+    }),
+  },
+})
+
+describe('the text of a key', () => {
+  test('has a checksum: one changed character is noticed', () => {
+    for (let round = 0; round < 200; round++) {
+      const key = newKey()
+      expect(key).toMatch(/^tb_[0-9A-Za-z]{36}$/)
+      expect(KEY_PATTERN.test(`a line with ${key} in it`)).toBe(true)
+      expect(isKeyText(key)).toBe(true)
+      const at = 3 + (round % 36)
+      const other = key[at] === 'x' ? 'y' : 'x'
+      expect(isKeyText(key.slice(0, at) + other + key.slice(at + 1))).toBe(false)
+    }
+    for (const wrong of ['', 'tb_', 'tb_x', `${newKey()}0`, newKey().slice(0, -1), newKey().slice(3)])
+      expect(isKeyText(wrong)).toBe(false)
+  })
+
+  test('is never the same', () => {
+    expect(new Set(Array.from({ length: 1000 }, newKey)).size).toBe(1000)
+  })
+})
+
+onEveryStore('keys', declaration, (server) => {
+  let made = 0
+  const newUser = () => server.user('users', { email: `user${++made}@example.com` })
+  const keyFor = (token: string, body: object = {}) =>
+    server.expect(201, 'POST', '/api/auth/keys/', { name: 'a program', ...body }, { token })
+  const note = (token: string, id: number) =>
+    server.call('POST', '/api/notes/', { body: { title: 'x', owner: { id } }, token })
+
+  test('act in the name of their user, by a name of their own', async () => {
+    const { id, token } = await newUser()
+    const key = await keyFor(token, { name: 'Nightly import' })
+    expect(key).toEqual({
+      id: expect.any(Number),
+      actor: `keys/${key.id}`,
+      user: `users/${id}`,
+      name: 'Nightly import',
+      can: {},
+      limits: {},
+      created_at: expect.stringMatching(/Z$/),
+      expires_at: null,
+      last_used_at: null,
+      ended_at: null,
+      key: expect.stringMatching(/^tb_/),
+    })
+    const wrote = await note(key.key, id)
+    expect(wrote.status).toBe(201)
+    expect((await note(key.key, id + 1000)).status).toBe(403)
+    const operation = wrote.headers.get('takeback-operation')
+    const { data } = await server.expect(200, 'GET', `/api/operations/?actor=keys%2F${key.id}`, undefined, {
+      token,
+    })
+    expect(data.map((one: any) => [one.id, one.actor])).toEqual([[operation, key.actor]])
+    const history = await server.expect(200, 'GET', `/api/notes/${wrote.body.id}/history/`, undefined, {
+      token,
+    })
+    expect(history.data[0].actor).toBe(key.actor)
+    const byQuery = await server.call('GET', `/api/notes/?token=${key.key}`, { token: null })
+    expect(byQuery.status).toBe(200)
+    const shown = await server.expect(200, 'GET', `/api/auth/keys/${key.id}/`, undefined, { token })
+    expect(shown.done).toEqual({
+      operations: 1,
+      changes: 1,
+      deletes: 0,
+      last_operation: operation,
+      last_at: expect.stringMatching(/Z$/),
+    })
+    const listed = () => server.expect(200, 'GET', '/api/auth/keys/', undefined, { token })
+    await eventually(async () => (await listed()).data[0].last_used_at !== null)
+    const { key: _, ...rest } = key
+    expect((await listed()).data).toEqual([{ ...rest, last_used_at: expect.stringMatching(/Z$/) }])
+    await eventually(() => server.logged.some((text) => text.includes(`"actor":"${key.actor}"`)))
+  })
+
+  test('stop working at once when they are ended, expire, or lose their user', async () => {
+    const { id, token } = await newUser()
+    const [ended, expiring, left] = [await keyFor(token), await keyFor(token), await keyFor(token)]
+    const reads = (key: string) =>
+      server.call('GET', '/api/notes/', { token: key }).then(({ status }) => status)
+    for (const { key } of [ended, expiring, left]) expect(await reads(key)).toBe(200)
+    const gone = await server.expect(200, 'DELETE', `/api/auth/keys/${ended.id}/`, undefined, { token })
+    expect(gone.ended_at).toMatch(/Z$/)
+    expect(await server.expect(200, 'DELETE', `/api/auth/keys/${ended.id}/`, undefined, { token })).toEqual(
+      gone,
+    )
+    expect(await reads(ended.key)).toBe(401)
+    expect((await server.call('PATCH', `/api/auth/keys/${ended.id}/`, { token, body: {} })).body.code).toBe(
+      'key_ended',
+    )
+    await server.expect(
+      200,
+      'PATCH',
+      `/api/auth/keys/${expiring.id}/`,
+      { expires_at: '2020-01-01T00:00:00Z' },
+      { token },
+    )
+    expect(await reads(expiring.key)).toBe(401)
+    const { data } = await server.expect(200, 'GET', '/api/auth/keys/', undefined, { token })
+    expect(data.map((one: any) => one.id)).toEqual([expiring.id, left.id])
+    await server.expect(200, 'DELETE', `/api/users/${id}/`)
+    expect(await reads(left.key)).toBe(401)
+    // What took the user takes the key; what brings the user back brings it back.
+    await server.expect(200, 'DELETE', `/api/users/${id}/?restore=1`)
+    expect(await reads(left.key)).toBe(200)
+    await server.expect(200, 'DELETE', `/api/users/${id}/`)
+    await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
+    expect(await reads(left.key)).toBe(401)
+    await server.expect(404, 'GET', `/api/auth/keys/${left.id}/`)
+  })
+
+  test('are for their owner and for admins, who make them for anybody', async () => {
+    const [first, second] = [await newUser(), await newUser()]
+    const key = await server.expect(201, 'POST', '/api/auth/keys/', { name: 'x', user: `users/${first.id}` })
+    expect((await note(key.key, first.id)).status).toBe(201)
+    const path = `/api/auth/keys/${key.id}/`
+    for (const method of ['GET', 'DELETE'])
+      await server.expect(404, method, path, undefined, { token: second.token })
+    await server.expect(404, 'PATCH', path, { name: 'mine' }, { token: second.token })
+    const user = `users/${first.id}`
+    await server.expect(403, 'POST', '/api/auth/keys/', { name: 'x', user }, { token: second.token })
+    await server.expect(403, 'GET', `/api/auth/keys/?user=${user}`, undefined, { token: second.token })
+    for (const token of [first.token, server.adminToken]) {
+      const { data } = await server.expect(200, 'GET', `/api/auth/keys/?user=${user}`, undefined, { token })
+      expect(data.map((one: any) => one.id)).toEqual([key.id])
+    }
+    expectInvalid(
+      await server.call('POST', '/api/auth/keys/', { body: { name: 'x', user: 'users/99999' } }),
+      {
+        user: ['refers to nothing'],
+      },
+    )
+    await server.expect(401, 'GET', '/api/auth/keys/', undefined, { token: null })
+  })
+
+  test('cannot be used for accounts, and make no keys', async () => {
+    const { token } = await newUser()
+    const { key, id } = await keyFor(token)
+    const calls: readonly (readonly [string, string, object?])[] = [
+      ['POST', '/api/auth/keys/', { name: 'another' }],
+      ['GET', '/api/auth/keys/'],
+      ['GET', `/api/auth/keys/${id}/`],
+      ['PATCH', `/api/auth/keys/${id}/`, { can: {} }],
+      ['DELETE', `/api/auth/keys/${id}/`],
+      ['POST', '/api/auth/refresh'],
+      ['POST', '/api/auth/logout'],
+      ['POST', '/api/auth/password', { password: ADMIN.password, new_password: 'another long password' }],
+      ['POST', '/api/auth/ticket/'],
+    ]
+    for (const [method, path, body] of calls) {
+      const { status, body: answer } = await server.call(method, path, { token: key, body })
+      expect([method, path, status, answer.code]).toEqual([method, path, 403, 'own_login_required'])
+    }
+  })
+
+  test('survive a change of password, unless they are to end', async () => {
+    const { id, token } = await newUser()
+    const { key } = await keyFor(token)
+    const change = (body: object, by: string) =>
+      server.call('POST', '/api/auth/password', { body: { password: ADMIN.password, ...body }, token: by })
+    expectInvalid(await change({ new_password: 'a better long password', keys: 'yes' }, token), {
+      keys: ['must be keep or end'],
+    })
+    const first = await change({ new_password: 'a better long password' }, token)
+    expect(first.status).toBe(200)
+    expect((await note(key, id)).status).toBe(201)
+    const second = await change(
+      { password: 'a better long password', new_password: 'the best long password', keys: 'end' },
+      first.body.token,
+    )
+    expect(second.status).toBe(200)
+    expect((await note(key, id)).status).toBe(401)
+  })
+
+  test('with wrong terms are refused, each with what would be right', async () => {
+    const { token } = await newUser()
+    const refused = async (body: object, errors: Record<string, string[]>) =>
+      expectInvalid(
+        await server.call('POST', '/api/auth/keys/', { body: { name: 'x', ...body }, token }),
+        errors,
+      )
+    await refused({ name: null }, { name: ['is required'] })
+    await refused(
+      { name: 'two\nlines', expires_at: 'soon', colour: 'red' },
+      {
+        colour: ['is not known here: there are name, expires_at, can, limits, user'],
+        name: ['must be a text of 1 to 100 characters, in one line'],
+        expires_at: ['must be a time with a zone, such as 2026-12-31T18:00:00Z'],
+      },
+    )
+    await refused(
+      { can: { entities: { note: ['read'], notes: ['reed', 'update'] }, readonly: true } },
+      {
+        'can.readonly': ['is not known here; did you mean "read_only"?'],
+        'can.entities.note': ['is not known here; did you mean "notes"?'],
+        'can.entities.notes': [
+          '"reed" is not an action; did you mean "read"?',
+          'must have read as well: without it, update are not possible',
+        ],
+      },
+    )
+    await refused(
+      { limits: { changes_per_hour: -1, deletes_per_day: 1.5, changes_per_week: 1 } },
+      {
+        'limits.changes_per_week': ['is not known here; did you mean "changes_per_hour"?'],
+        'limits.changes_per_hour': ['must be a whole number from 0 to 1000000'],
+        'limits.deletes_per_day': ['must be a whole number from 0 to 1000000'],
+      },
+    )
+    for (const wrong of ['tb_', newKey(), `${newKey()}x`, 'tb_000000000000000000000000000000000000'])
+      expect((await server.call('GET', '/api/notes/', { token: wrong })).status).toBe(401)
+  })
+
+  test('are kept as digests: no log, table, error or kept answer has one', async () => {
+    const { id, token } = await newUser()
+    const { key } = await keyFor(token)
+    const headers = { 'Idempotency-Key': `k-${key.slice(-8)}` }
+    await server.call('POST', '/api/notes/', { body: { title: 'x', owner: { id } }, token: key, headers })
+    await server.call('POST', '/api/notes/', { body: { title: 1 }, token: key })
+    await server.call('GET', `/api/notes/?token=${key}&filter=${key}`, { token: null })
+    await server.call('GET', `/api/notes/${key}/`, { token: key })
+    await eventually(() => server.logged.some((text) => text.includes('"/api/notes/…/"')))
+    const dump = JSON.stringify(
+      await Promise.all(
+        ['takeback_keys', 'takeback_journal', 'takeback_answers'].map((table) =>
+          server.query(`SELECT * FROM "${table}"`),
+        ),
+      ),
+    )
+    expect(dump).toContain('a program')
+    expect(dump).not.toContain(key)
+    expect(server.logged.join('\n')).not.toContain(key)
+  })
+})

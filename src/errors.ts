@@ -21,6 +21,10 @@ export const catalogue = {
     status: 403,
     message: 'The password was temporary and has expired. Change it with /api/auth/password first.',
   },
+  second_factor_setup_required: {
+    status: 403,
+    message: 'This account needs a second factor. Set it up with /api/auth/totp/ first.',
+  },
   not_found: { status: 404, message: 'There is nothing here.' },
   method_not_allowed: { status: 405, message: 'This path does not allow this method.' },
   not_acceptable: { status: 406, message: 'The Accept header is required and must allow application/json.' },
@@ -28,6 +32,7 @@ export const catalogue = {
   target_deleted: { status: 409, message: 'It refers to something that is deleted.' },
   not_deleted: { status: 409, message: 'Only a deleted Entity can be purged.' },
   last_admin: { status: 409, message: 'This is the last admin: add another one first.' },
+  second_factor_exists: { status: 409, message: 'There is a second factor already. Remove it first.' },
   nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
@@ -53,6 +58,11 @@ export const catalogue = {
     status: 422,
     message: 'The e-mail address is not confirmed yet. Follow the link in the mail, or ask for a new one.',
   },
+  second_factor_required: {
+    status: 422,
+    message: 'The password is right. Send it again, with the code of the second factor as "code".',
+  },
+  second_factor_failed: { status: 422, message: 'The code is wrong, has expired or was used already.' },
   invalid_link: {
     status: 422,
     message: 'The link is wrong, has expired or was used already. Ask for a new one.',

@@ -9,6 +9,7 @@ const src = join(import.meta.dir, '..', 'src')
 const allowed: Readonly<Record<string, string>> = {
   'account/temporary.ts': 'a time that people are told; held against its limit by hasPassed',
   'account/tokens.ts': 'the times of tokens',
+  'account/totp.ts': 'held against the clocks of phones',
   'api/context.ts': '`now` in rules',
   'api/health.ts': 'shown to admins',
   'api/identify.ts': 'the times of tokens',

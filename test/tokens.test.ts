@@ -74,7 +74,7 @@ const claims = () => ({
 
 test('a token that was issued says who it is for', async () => {
   const tokens = new Tokens(SECRET)
-  const session = newSession(3)
+  const session = newSession(3, false)
   const { token, expiresAt } = await tokens.issue({ entity: 'users', id: 7, session })
   expect(await tokens.verify(token)).toEqual({ entity: 'users', id: 7, session, notBefore: 0 })
   expect(new Date(expiresAt).getTime()).toBeGreaterThan(Date.now())
@@ -147,7 +147,7 @@ test('a token that was verified too early is verified again, and holds once its 
 
 test('what the previous secret has signed is accepted, but nothing is signed with it any more', async () => {
   const OLD = 'the secret of before, long enough too'
-  const session = newSession(1)
+  const session = newSession(1, false)
   const { token: old } = await new Tokens(OLD).issue({ entity: 'users', id: 7, session })
   const both = new Tokens(SECRET, OLD)
   expect(await both.verify(old)).toMatchObject({ id: 7 })
@@ -158,7 +158,7 @@ test('what the previous secret has signed is accepted, but nothing is signed wit
 })
 
 test('a refreshed token is another one, and never outlives its session', () => {
-  const session = newSession(1)
+  const session = newSession(1, false)
   expect(session.expires - session.started).toBe(TOKEN_SECONDS)
   const old = { ...session, started: session.started - SESSION_SECONDS + 100 }
   const next = renew(old)

@@ -28,6 +28,15 @@ export class Seals {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
   }
 
+  /** The same, sealed with the first of the secrets; undefined if it is already, or if nothing opens it. */
+  reseal(sealed: string, about: string): string | undefined {
+    const [first] = this.#keys
+    if (first === undefined || openWith(first, Buffer.from(sealed, 'base64url'), about) !== undefined)
+      return undefined
+    const value = this.open(sealed, about)
+    return value === undefined ? undefined : this.seal(value, about)
+  }
+
   /** Undefined where none of the keys opens it. */
   open(sealed: string, about: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url')

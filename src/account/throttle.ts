@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { budget } from '../budget.ts'
-import { Failure } from '../errors.ts'
+import { type Code, Failure } from '../errors.ts'
 import type { Params, Row } from '../store/dialect.ts'
 import { loginMutex } from '../store/mutex.ts'
 import type { ServiceTime } from '../store/service-time.ts'
@@ -62,11 +62,7 @@ export class Throttle {
     try {
       found = await check()
     } catch (error) {
-      // No password was looked at, so nothing was tried. All else counts: a client could make it happen on purpose.
-      await this.#store.write(
-        error instanceof NotStarted ? this.#statements.withdraw : this.#statements.fail,
-        params,
-      )
+      await this.#store.write(wasTried(error) ? this.#statements.fail : this.#statements.withdraw, params)
       throw error
     }
     if (found === undefined) {
@@ -141,6 +137,17 @@ export class Throttle {
     return { $now: this.#serviceTime.text(), $old: this.#serviceTime.text(-PLACE_MS) }
   }
 }
+
+/**
+ * Whether an attempt that ended so was a guess. It was not if no password was looked at, or if the password was right and
+ * no code was looked at. All else counts: a client could make it happen on purpose.
+ */
+function wasTried(error: unknown): boolean {
+  if (error instanceof NotStarted) return false
+  return !(error instanceof Failure && UNTRIED.includes(error.code))
+}
+
+const UNTRIED: readonly Code[] = ['second_factor_required', 'too_many_attempts']
 
 function attemptParams({ account, address }: Trier, place: string, origin: Origin): Params {
   return {

@@ -25,14 +25,16 @@ const TICKET = 'ticket'
 /** So that a token which something else has signed with the same secret is none of ours. */
 const ISSUER = 'takeback'
 const AUDIENCE = 'takeback'
+/** That a session began with several factors. */
+const STRONG = 'mfa'
 export const TOKEN_SECONDS = 24 * 60 * 60
 /** However often its tokens are refreshed. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60
 const CACHE_MAX = 10_000
 
-export function newSession(epoch: number): Session {
+export function newSession(epoch: number, strong: boolean): Session {
   const started = secondsNow()
-  return { id: newName(), ...newToken(started), epoch, started }
+  return { id: newName(), ...newToken(started), epoch, started, strong }
 }
 
 /** The same session with a new token: not past the end of the session. */
@@ -95,11 +97,13 @@ export class Tokens {
     use: string,
     more: Readonly<Record<string, string | number>> = {},
   ): Promise<Issued> {
-    const { by } = session
+    const { by, strong } = session
     const token = await new SignJWT({
       ...more,
       // RFC 8693, section 4.1.
       ...(by !== undefined && { act: { sub: `${by.entity}/${by.id}`, epo: by.epoch } }),
+      // RFC 8176, section 2.
+      ...(strong && { amr: [STRONG] }),
       use,
       ses: session.id,
       epo: session.epoch,
@@ -180,7 +184,10 @@ export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | und
     return undefined
   }
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined
-  const { use, iss, aud, sub, act, jti, ses, epo, auth_time, exp, nbf } = claims as Record<string, unknown>
+  const { use, iss, aud, sub, act, jti, ses, epo, auth_time, exp, nbf, amr } = claims as Record<
+    string,
+    unknown
+  >
   const user = readSubject(sub)
   const by = act === undefined ? undefined : readActing(act)
   if (use !== purpose || iss !== ISSUER || !isFor(aud, AUDIENCE) || user === undefined) return undefined
@@ -188,7 +195,8 @@ export function readClaims(payload: Uint8Array, purpose = PURPOSE): Claims | und
   if (typeof ses !== 'string' || typeof jti !== 'string') return undefined
   if (!isWholeNumber(epo) || !isWholeNumber(exp) || !isWholeNumber(auth_time)) return undefined
   if (nbf !== undefined && !(typeof nbf === 'number' && Number.isFinite(nbf))) return undefined
-  const session = { id: ses, token: jti, epoch: epo, started: auth_time, expires: exp }
+  const strong = Array.isArray(amr) && amr.includes(STRONG)
+  const session = { id: ses, token: jti, epoch: epo, started: auth_time, expires: exp, strong }
   return { ...user, session: by === undefined ? session : { ...session, by }, notBefore: nbf ?? 0 }
 }
 

@@ -4,6 +4,11 @@ import { closedObject, refTo, schemaName } from './description.ts'
 
 const time: JsonSchema = { type: 'string', format: 'date-time' }
 const someText: JsonSchema = { type: 'string', minLength: 1, maxLength: 1024 }
+const code: JsonSchema = {
+  ...someText,
+  writeOnly: true,
+  description: 'If the user has a second factor: a code of the authenticator app, or a recovery code.',
+}
 const password: JsonSchema = { ...someText, format: 'password', writeOnly: true }
 
 function userTypeSchema({ logins }: Model): JsonSchema {
@@ -15,11 +20,14 @@ function userTypeSchema({ logins }: Model): JsonSchema {
 }
 
 function loginSchema(model: Model): JsonSchema {
-  return closedObject({ email: someText, password, user_type: userTypeSchema(model) }, ['email', 'password'])
+  return closedObject({ email: someText, password, code, user_type: userTypeSchema(model) }, [
+    'email',
+    'password',
+  ])
 }
 
 function loginByUsernameSchema(model: Model): JsonSchema {
-  const rest = { password, user_type: userTypeSchema(model) }
+  const rest = { password, code, user_type: userTypeSchema(model) }
   return {
     oneOf: [
       closedObject({ username: someText, ...rest }, ['username', 'password']),

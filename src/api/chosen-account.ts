@@ -8,8 +8,8 @@ import { ownerOf } from './sign-in.ts'
 
 /** The account that a call is about, and the session that asks. */
 export interface ChosenAccount extends SessionOwner {
-  /** Of the e-mail. */
-  readonly key: string
+  /** Whether it is that of the caller. */
+  readonly own: boolean
   /** The name of the calling session. */
   readonly session: string
 }
@@ -22,7 +22,7 @@ export async function chosenAccount(
   errors: Errors,
 ): Promise<ChosenAccount> {
   const self = await signedInUser(context, caller)
-  const own = { ...ownerOf({ ...self, epoch: self.session.epoch }), key: self.key, session: self.session.id }
+  const own = { ...ownerOf({ ...self, epoch: self.session.epoch }), own: true, session: self.session.id }
   const named = user === undefined || user === `${own.entity}/${own.id}` ? undefined : user
   if (named !== undefined && !passesRules(caller.actor)) throw new Failure('forbidden')
   const [entity, id] = named === undefined ? [] : parseUser(context, named, errors)
@@ -32,8 +32,8 @@ export async function chosenAccount(
   const [row] =
     login === undefined ? [] : await context.store.read(login.self, { ...askedBy(caller.actor), $id: id })
   if (login === undefined || row === undefined) throw new Failure('not_found')
-  const { epoch, key } = login.readSelf(row)
-  return { entity, id, epoch: Number(epoch), key: String(key), session: self.session.id }
+  const { epoch } = login.readSelf(row)
+  return { entity, id, epoch: Number(epoch), own: false, session: self.session.id }
 }
 
 /** Notes what is wrong with it. */

@@ -1,6 +1,7 @@
 import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
 import type { Seals } from '../account/seals.ts'
+import type { SecondFactors } from '../account/second-factors.ts'
 import type { Sessions } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
 import type { Throttle } from '../account/throttle.ts'
@@ -87,6 +88,7 @@ export interface AccountPiece {
   readonly identities: Identities
   readonly throttle: Throttle
   readonly sessions: Sessions
+  readonly factors: SecondFactors
   readonly temporary: TemporaryPasswords
   readonly verified: VerifiedAddresses
   readonly seals: Seals

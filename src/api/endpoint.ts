@@ -31,6 +31,8 @@ interface Described<Name extends ParameterName, About> {
   readonly unlimited?: boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean
+  /** Also for accounts that must set up a second factor first. */
+  readonly withoutFactor?: boolean
   /** Made only when somebody reads the document or the page. */
   describe(about: About): Description
   /** Takeback's own schemas that the description refers to. */

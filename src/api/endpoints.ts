@@ -22,6 +22,7 @@ import { endOtherSessions, endSession, listSessions } from './sessions.ts'
 import { redoLast, undoLast } from './stack.ts'
 import { summariseEntities } from './summary.ts'
 import { makeTicket } from './ticket.ts'
+import { confirmSetUp, dropFactor, makeRecoveryCodes, readFactor, setUpFactor } from './totp-endpoints.ts'
 import { undoOperation, undoOperations } from './undo.ts'
 import { patchEntity, replaceEntity } from './update.ts'
 import { upsertEntity } from './upsert.ts'
@@ -38,6 +39,11 @@ export const endpoints: Endpoints = {
     listSessions, // GET /api/auth/sessions/
     endSession, // DELETE /api/auth/sessions/{id}/
     endOtherSessions, // DELETE /api/auth/sessions/
+    readFactor, // GET /api/auth/totp/
+    setUpFactor, // POST /api/auth/totp/
+    confirmSetUp, // POST /api/auth/totp/confirm
+    makeRecoveryCodes, // POST /api/auth/totp/recovery-codes
+    dropFactor, // DELETE /api/auth/totp/
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset

@@ -1,5 +1,6 @@
 import { isKeyText, looksLikeKey } from '../account/key-text.ts'
 import type { AccessKey, AccessKeys } from '../account/keys.ts'
+import type { FactorOwner, SecondFactors } from '../account/second-factors.ts'
 import type { Sessions } from '../account/sessions.ts'
 import { expiryOf, isExpired } from '../account/temporary.ts'
 import type { Claims, Tokens } from '../account/tokens.ts'
@@ -24,7 +25,10 @@ interface IdentityParts {
   readonly tokens: Tokens
   readonly sessions: Sessions
   readonly keys: AccessKeys
+  readonly factors: SecondFactors
 }
+
+type TokenState = Pick<Caller, 'expired' | 'lacksFactor'>
 
 interface Known {
   readonly caller: Caller
@@ -45,18 +49,20 @@ export class Identities {
   readonly #tokens: Tokens
   readonly #sessions: Sessions
   readonly #keys: AccessKeys
+  readonly #factors: SecondFactors
   readonly #known = new Map<string, Known>()
   /** By the name of a token, which proves nothing: nobody is recognised by it. */
   readonly #alive = new Map<string, Known>()
   #forgotten = 0
 
-  constructor({ model, plans, store, tokens, sessions, keys }: IdentityParts) {
+  constructor({ model, plans, store, tokens, sessions, keys, factors }: IdentityParts) {
     this.#model = model
     this.#plans = plans
     this.#store = store
     this.#tokens = tokens
     this.#sessions = sessions
     this.#keys = keys
+    this.#factors = factors
   }
 
   /** The caller, if the cache has them. */
@@ -137,7 +143,7 @@ export class Identities {
     if (known?.age === age && known.until > looked) return true
     if (session.expires * 1000 <= Date.now()) return false
     const caller = await this.#aliveOf({ entity: user.entity, id: user.id, session, notBefore: 0 })
-    if (caller === undefined || caller.expired) return false
+    if (caller === undefined || caller.expired || caller.lacksFactor) return false
     keepKnown(this.#alive, session.token, { caller, age, until: looked + reliedMs(caller) })
     return true
   }
@@ -147,11 +153,11 @@ export class Identities {
     const user = this.#userOf(entity, id)
     const state = await this.#stateOf(user, session)
     if (state === undefined) return undefined
-    if (session.by === undefined) return { actor: user, session, expired: state.expired }
+    if (session.by === undefined) return { actor: user, session, ...state }
     const by = this.#userOf(session.by.entity, session.by.id)
     const admin = await this.#stateOf(by, { ...session, epoch: session.by.epoch })
     if (admin === undefined || !by.admin || user.admin) return undefined
-    return { actor: { kind: 'impersonation', by, user }, session, expired: admin.expired }
+    return { actor: { kind: 'impersonation', by, user }, session, ...admin }
   }
 
   /** Tokens of a renamed type have its old name. */
@@ -162,10 +168,7 @@ export class Identities {
   }
 
   /** Undefined if the user is gone, or the session is no longer valid. Keys have none. */
-  async #stateOf(
-    { entity, id }: User,
-    session: Session | undefined,
-  ): Promise<{ expired: boolean } | undefined> {
+  async #stateOf({ entity, id }: User, session: Session | undefined): Promise<TokenState | undefined> {
     const login = this.#plans.get(entity)?.login
     if (login === undefined) return undefined
     const [row] = await this.#store.read(login.state, {
@@ -180,7 +183,17 @@ export class Identities {
       this.#sessions.see(session)
     }
     const expiry = expiryOf(state)
-    return { expired: expiry !== undefined && isExpired(expiry) }
+    return {
+      expired: expiry !== undefined && isExpired(expiry),
+      lacksFactor: await this.#lacksFactor({ entity, id }, session),
+    }
+  }
+
+  /** Whether a second factor is required, but was neither used for this session nor is there any. */
+  async #lacksFactor(owner: FactorOwner, session: Session | undefined): Promise<boolean> {
+    if (session === undefined || session.strong) return false
+    if (this.#model.entities.get(owner.entity)?.login?.second !== 'required') return false
+    return (await this.#factors.state(owner)) === undefined
   }
 }
 

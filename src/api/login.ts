@@ -10,17 +10,21 @@ import type { Answer, Context } from './context.ts'
 import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
+import { provenTwice } from './second-factor.ts'
 import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
-  const { email, password, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
+  const { email, password, code, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
   const account = emailKey(email)
   request.noteAccount(context.digestOf(account))
   const { address, device, signal } = request
-  const passed = await context.throttle.attempt({ account, address, device }, () =>
-    verifyInLane(signal, (verify) => findMember(context, { key: account, password, types }, verify)),
-  )
+  const passed = await context.throttle.attempt({ account, address, device }, async () => {
+    const user = await verifyInLane(signal, (verify) =>
+      findMember(context, { key: account, password, types }, verify),
+    )
+    return user && provenTwice(context, user, code, request)
+  })
   if (passed === undefined) throw new Failure('login_failed')
   const answer = await startSession(context, passed.found, 'password', request)
   return { ...answer, headers: { 'Takeback-Device': passed.device } }
@@ -72,9 +76,9 @@ function parseLogin(
   context: Context,
   body: Record<string, unknown>,
   alias: boolean,
-): { email: string; password: string; types: readonly EntityType[] } {
+): { email: string; password: string; code: string | undefined; types: readonly EntityType[] } {
   const errors: Errors = new Map()
-  const known = ['email', 'password', 'user_type', ...(alias ? ['username'] : [])]
+  const known = ['email', 'password', 'code', 'user_type', ...(alias ? ['username'] : [])]
   for (const name of Object.keys(body))
     if (!known.includes(name)) note(errors, name, 'is not a field of a login')
   const name =
@@ -83,9 +87,10 @@ function parseLogin(
     note(errors, 'username', 'cannot be combined with email')
   const email = takeText(body, name, errors)
   const password = takeText(body, 'password', errors)
+  const code = Object.hasOwn(body, 'code') ? takeText(body, 'code', errors) : undefined
   const types = takeTypes(context, body.user_type, errors)
   if (errors.size > 0) throw invalid(errors)
-  return { email, password, types }
+  return { email, password, code, types }
 }
 
 /** Longer texts are no e-mail and no password, and not worth a hash. */
@@ -123,7 +128,14 @@ const loggingIn = {
 } as const
 const described = {
   answers: [{ ...signedInAnswer, headers: ['Takeback-Device'] }],
-  codes: ['login_failed', 'unverified', 'too_many_attempts', 'disk_full'],
+  codes: [
+    'login_failed',
+    'second_factor_required',
+    'second_factor_failed',
+    'unverified',
+    'too_many_attempts',
+    'disk_full',
+  ],
 } as const
 
 export const logIn = serverEndpoint({
@@ -135,7 +147,7 @@ export const logIn = serverEndpoint({
     ...described,
     summary: 'Log in',
     description:
-      'Returns a token for an e-mail and a password. A wrong e-mail and a wrong password get the same answer.',
+      'Returns a token for an e-mail and a password. A wrong e-mail and a wrong password get the same answer. If the user has a second factor, `code` is required: one from the authenticator app, or a recovery code.',
     body: { schema: refTo('Login'), example: credentials },
   }),
   run: (context, call) => login(context, call, false),

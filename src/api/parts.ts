@@ -2,6 +2,7 @@ import { accountDigest } from '../account/account-digest.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
 import { Seals } from '../account/seals.ts'
+import { SecondFactors } from '../account/second-factors.ts'
 import { Sessions } from '../account/sessions.ts'
 import { TemporaryPasswords } from '../account/temporary.ts'
 import { Throttle } from '../account/throttle.ts'
@@ -48,15 +49,18 @@ export const accountPart = {
     const tokens = new Tokens(secret, previous)
     const sessions = new Sessions(store, serviceTime)
     const keys = new AccessKeys(store)
+    const seals = new Seals(settings.secrets)
+    const factors = new SecondFactors(store, seals)
     return {
       tokens,
       keys,
-      identities: new Identities({ model, plans, store, tokens, sessions, keys }),
+      identities: new Identities({ model, plans, store, tokens, sessions, keys, factors }),
       throttle: new Throttle(store, serviceTime),
       sessions,
+      factors,
       temporary: new TemporaryPasswords(store),
       verified: new VerifiedAddresses(store),
-      seals: new Seals(settings.secrets),
+      seals,
       digestOf: accountDigest(secret),
     }
   },

@@ -34,6 +34,7 @@ export function retentionWork(context: Context): Recurring {
     async run(job) {
       await context.serviceTime.keep()
       await context.sessions.clear(job.store)
+      if (context.settings.secrets.length > 1) await context.factors.reseal(job)
       await watch.look()
       await retention.passUnlessInDoubt(job)
     },

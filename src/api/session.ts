@@ -29,6 +29,7 @@ interface Self {
   readonly session: Session
   readonly hash: string
   readonly json: string
+  readonly email: string
   /** Of the e-mail. */
   readonly key: string
   /** When the password expires, if it is a temporary one. */
@@ -55,6 +56,7 @@ export async function signedInUser(context: Context, { actor, session }: Caller)
     session,
     hash: String(self.hash),
     json: String(self.json),
+    email: String(self.email),
     key: String(self.key),
     passwordExpiry: expiryOf(self),
   }
@@ -131,7 +133,13 @@ export async function changePassword(
   context.identities.forget()
   const [row] = await context.store.read(self.login.self, { ...askedBy(caller.actor), $id: self.id })
   const json = row === undefined ? self.json : String(self.login.readSelf(row).json)
-  const next = { ...self, json, passwordExpiry: undefined, epoch: self.session.epoch + 1 }
+  const next = {
+    ...self,
+    json,
+    passwordExpiry: undefined,
+    epoch: self.session.epoch + 1,
+    strong: self.session.strong === true,
+  }
   const answer = await startSession(context, next, 'password', request)
   return { ...answer, headers: { 'Takeback-Operation': params.$operation } }
 }
@@ -157,11 +165,11 @@ export function* setPassword(
   return false
 }
 
-async function confirmPassword(
+export async function confirmPassword(
   { throttle }: Context,
   { key: account, hash, session }: Self,
   password: string,
-  { address, device, signal }: LoginRequest,
+  { address, device, signal }: Pick<LoginRequest, 'address' | 'device' | 'signal'>,
 ): Promise<void> {
   const right = await throttle.attempt({ account, address, device, session: session.id }, () =>
     verifyInLane(signal, async (verify) => (await verify(password, hash)) || undefined),
@@ -196,6 +204,7 @@ export const readMe = serverEndpoint({
   name: 'getUser',
   method: 'GET',
   path: '/api/auth/me',
+  withoutFactor: true,
   describe: () => ({
     summary: 'Current user',
     description: 'Returns the user that the token belongs to.',
@@ -226,6 +235,7 @@ export const logOut = serverEndpoint({
   name: 'logout',
   method: 'POST',
   path: '/api/auth/logout',
+  withoutFactor: true,
   describe: () => ({
     summary: 'Log out',
     description: 'Ends the session. Its tokens stop working at once, on every instance.',
@@ -243,6 +253,7 @@ export const changeMyPassword = serverEndpoint({
   ownLogin: true,
   body: 'object',
   expired: true,
+  withoutFactor: true,
   describe: () => ({
     summary: 'Change the password',
     description: 'Ends all sessions of the user and starts a new one, whose token it returns.',

@@ -15,6 +15,8 @@ export interface Proven {
   readonly json: string
   /** When the password expires, if it is a temporary one. */
   readonly passwordExpiry: string | undefined
+  /** Whether a password alone was not all. */
+  readonly strong?: boolean
 }
 
 /** Every way to log in ends here: a new session for a user who has proved who they are. */
@@ -25,7 +27,8 @@ export async function startSession(
   visitor: Visitor,
 ): Promise<Answer> {
   await refuseUnverified(context, user)
-  const session = newSession(user.epoch)
+  // A passkey counts as two factors; a provider has asked for what it wants.
+  const session = newSession(user.epoch, how !== 'password' || user.strong === true)
   await context.sessions.start(ownerOf(user), session, how, visitor)
   return signIn(context, user, session)
 }

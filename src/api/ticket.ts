@@ -26,6 +26,7 @@ export async function redeemTicket(context: Context, text: string, signal: Abort
   if (found === undefined) throw badToken()
   const caller = await identities.callerOf(found.claims)
   if (caller.expired) throw new Failure('password_change_required')
+  if (caller.lacksFactor) throw new Failure('second_factor_setup_required')
   const used = {
     $session: found.claims.session.id,
     $token: found.name,

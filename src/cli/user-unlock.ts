@@ -1,3 +1,4 @@
+import { codeAccount } from '../account/second-factors.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { StartError } from '../errors.ts'
 import { memberColumns } from '../plan/read/login.ts'
@@ -9,9 +10,13 @@ import { loginType } from './user.ts'
 
 export const userUnlock: Command = {
   name: 'user unlock',
-  usage: 'takeback user unlock <entity> <email>',
+  usage: 'takeback user unlock <entity> <email> [--remove-second-factor]',
   summary: 'Resets the failed logins of an account, so that nobody has to wait.',
-  options: { ...storeOptions, ...helpOption },
+  options: {
+    'remove-second-factor': { value: undefined, help: 'also let them in without a code' },
+    ...storeOptions,
+    ...helpOption,
+  },
   async run(given) {
     const [entity, email, ...more] = given.words
     if (entity === undefined || email === undefined || more.length > 0)
@@ -23,9 +28,17 @@ export const userUnlock: Command = {
       const [row] =
         plan?.login === undefined ? [] : await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
       if (row === undefined) throw new StartError(`There is no ${email} among the ${entity}.`)
+      const id = Number(memberColumns.read(row).id)
       await context.throttle.unlock(key)
+      await context.throttle.unlock(codeAccount({ entity, id }))
+      if (given.text('remove-second-factor') !== undefined)
+        console.log(
+          (await context.factors.remove({ entity, id }))
+            ? `Removed the second factor of ${entity}/${id}.`
+            : `There is no second factor of ${entity}/${id}.`,
+        )
       console.log(
-        `Unlocked ${entity}/${memberColumns.read(row).id}. In the log, its logins show the account ${context.digestOf(key)}.`,
+        `Unlocked ${entity}/${id}. In the log, its logins show the account ${context.digestOf(key)}.`,
       )
     })
   },

@@ -195,6 +195,8 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly passwordMin?: number
   /** Whether an e-mail address must be proved by a mailed link before its user can log in. */
   readonly verify?: boolean
+  /** Whether users can set up a second factor, or must. Default: they cannot. */
+  readonly second?: 'optional' | 'required'
   /** Rules of the e-mail, as any field may have them. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }

@@ -110,6 +110,8 @@ export interface Login {
   readonly userType: string
   /** Whether users log in only with an e-mail address that was proved. */
   readonly verify: boolean
+  /** Whether users can set up a second factor, or must. */
+  readonly second?: 'optional' | 'required' | undefined
 }
 
 /** A condition that every Entity must meet when it is written; only a false one fails, not one that is unknown. */

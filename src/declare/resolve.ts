@@ -201,14 +201,14 @@ function fieldsOf(
 }
 
 function loginOf({ login }: EntityDeclaration): EntityType['login'] {
-  return login && { userType: login.userType, verify: login.verify === true }
+  return login && { userType: login.userType, verify: login.verify === true, second: login.second }
 }
 
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
   const { login } = declaration
   if (login === undefined) return []
   if (isRecord(login))
-    refuseUnknown(login, ['userType', 'passwordMin', 'verify', 'email'], `${path}.login`, problems)
+    refuseUnknown(login, ['userType', 'passwordMin', 'verify', 'second', 'email'], `${path}.login`, problems)
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
     problems.push([`${path}.login.userType`, "must be a lower-case word, such as 'user'"])
     return []
@@ -218,6 +218,8 @@ function loginFields(declaration: EntityDeclaration, path: string, problems: Pro
     problems.push([`${path}.login.passwordMin`, 'must be a whole number from 8 to 128'])
   if (login.verify !== undefined && typeof login.verify !== 'boolean')
     problems.push([`${path}.login.verify`, 'must be true or false'])
+  if (login.second !== undefined && login.second !== 'optional' && login.second !== 'required')
+    problems.push([`${path}.login.second`, "must be 'optional' or 'required'"])
   const email: unknown = login.email ?? {}
   if (isRecord(email)) checkOptions(email, rules, `${path}.login.email`, problems)
   else problems.push([`${path}.login.email`, "must be rules, such as { read: 'id == me.id' }"])

@@ -23,6 +23,12 @@ export interface Events {
   reaction_loop: { readonly actor: string; readonly operation: string }
   /** Code of the user's has failed where nobody waited for it. */
   code_failed: { readonly error: unknown }
+  /** How somebody logs in was changed: by whom, and what was done. */
+  second_factor_changed: {
+    readonly account: string
+    readonly change: 'set up' | 'removed' | 'given new recovery codes'
+    readonly by: string
+  }
   /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */
   proxy_not_trusted: { readonly peer: string }
 

@@ -12,6 +12,7 @@ const ANYWHERE: readonly Code[] = [
   'malformed_header',
   'invalid_token',
   'password_change_required',
+  'second_factor_setup_required',
   'not_acceptable',
   'invalid_data',
   'rate_limited',
@@ -80,11 +81,15 @@ function labelOf({ name }: EntityType): string {
 type Common = Omit<Operation, 'path' | 'id' | 'tag' | 'open' | 'parameters'>
 
 function commonOf(
-  { method, body, expired, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
+  { method, body, expired, withoutFactor, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
   said: ReturnType<ServerEndpoint['describe']>,
   more: readonly Code[] = [],
 ): Common {
   const { summary, description, answers, codes, query = '' } = said
+  const avoided: readonly Code[] = [
+    ...(expired ? (['password_change_required'] as const) : []),
+    ...(withoutFactor ? (['second_factor_setup_required'] as const) : []),
+  ]
   return {
     method,
     summary,
@@ -94,7 +99,7 @@ function commonOf(
     types: produces,
     body: said.body && { ...said.body, optional: body === 'optional' },
     codes: [
-      ...ANYWHERE.filter((code) => !expired || code !== 'password_change_required'),
+      ...ANYWHERE.filter((code) => !avoided.includes(code)),
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
       ...more,
       ...codes,

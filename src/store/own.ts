@@ -155,6 +155,27 @@ export const ownTables: readonly OwnTable[] = [
     since: 5,
   },
   {
+    name: 'takeback_second_factors',
+    about:
+      "Secrets from which authenticator apps make codes, encrypted with a key from the server's secret, and the last 30 seconds of which a code was used. Without `confirmed_at` it is not set up yet.",
+    columns: [
+      text('entity'),
+      integer('entity_id'),
+      text('secret'),
+      optional(time('confirmed_at')),
+      integer('last_step'),
+    ],
+    key: ['entity', 'entity_id'],
+    since: 5,
+  },
+  {
+    name: 'takeback_recovery_codes',
+    about: 'Digests of codes that log in in place of a second factor, once each.',
+    columns: [text('entity'), integer('entity_id'), text('digest')],
+    key: ['entity', 'entity_id', 'digest'],
+    since: 5,
+  },
+  {
     name: 'takeback_temporary_passwords',
     about: 'Digests of the hashes of passwords that were printed, and when they expire.',
     columns: [text('entity'), integer('entity_id'), text('digest'), time('until')],

@@ -176,6 +176,8 @@ export interface Caller {
   readonly session: Session | undefined
   /** Whether the account must change its password before it can do anything else. */
   readonly expired: boolean
+  /** Whether the account must set up a second factor before it can do anything else. */
+  readonly lacksFactor?: boolean
 }
 
 /** One login, as one of its tokens says. */
@@ -189,6 +191,8 @@ export interface Session {
   /** Of the login and of this token, in seconds since 1970. */
   readonly started: number
   readonly expires: number
+  /** Whether it began with two factors, or with what counts as two. */
+  readonly strong?: boolean
   /** The admin whose session it is, if they act as the user; `epoch` is then that of the user. */
   readonly by?: { readonly entity: string; readonly id: number; readonly epoch: number }
 }

@@ -18,6 +18,8 @@ export interface Handler {
   signsUp?(): boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean | undefined
+  /** Also for accounts that must set up a second factor first. */
+  readonly withoutFactor?: boolean | undefined
   run(call: Call): AnyAnswer | Promise<AnyAnswer>
 }
 

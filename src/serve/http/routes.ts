@@ -37,8 +37,16 @@ function entityHandler(context: Context, plan: Plan, endpoint: EntityEndpoint): 
 }
 
 function handlerOf(
-  { body, maxBytes, produces = JSON_ONLY, takes, unlimited, expired }: ServerEndpoint | EntityEndpoint,
+  {
+    body,
+    maxBytes,
+    produces = JSON_ONLY,
+    takes,
+    unlimited,
+    expired,
+    withoutFactor,
+  }: ServerEndpoint | EntityEndpoint,
   run: Handler['run'],
 ): Handler {
-  return { body, maxBytes, produces, takes, unlimited, expired, run }
+  return { body, maxBytes, produces, takes, unlimited, expired, withoutFactor, run }
 }

@@ -187,12 +187,12 @@ export class Service {
     seen.caller = await this.#callerOf(token)
     admit(seen, handler, request.method, 'user')
     if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
-    refuseExpired(handler, seen.caller)
+    refuseUnsettled(handler, seen.caller)
     const reads = handler.body !== undefined && handler.body !== 'bytes'
     const body = reads ? await readBody(request, handler.body) : NONE
     // A body may take its time, and the token may have died meanwhile.
     const caller = reads ? await this.#callerOf(token) : seen.caller
-    refuseExpired(handler, caller)
+    refuseUnsettled(handler, caller)
     const query = parameters === undefined ? Query.empty : new Query(parameters, handler.takes)
     const { maxBytes } = handler
     return handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
@@ -219,8 +219,9 @@ function pageQuery({ search }: RequestFacts, { takes }: Handler): Query {
   return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes)
 }
 
-function refuseExpired(handler: Handler, { expired }: Caller): void {
+function refuseUnsettled(handler: Handler, { expired, lacksFactor }: Caller): void {
   if (expired && !handler.expired) throw new Failure('password_change_required')
+  if (lacksFactor && !handler.withoutFactor) throw new Failure('second_factor_setup_required')
 }
 
 /** Nearly everybody writes it as the standard does: a regular expression would take longer than all that follows. */

@@ -1,0 +1,139 @@
+import type { Params } from '../store/dialect.ts'
+import type { Store } from '../store/store.ts'
+import type { Seals } from './seals.ts'
+import {
+  compileFactors,
+  type FactorStatements,
+  factorColumns,
+  sealedColumns,
+} from './second-factor-statements.ts'
+import { newRecoveryCodes, newTotpSecret, recoveryDigest, stepOfCode } from './totp.ts'
+
+/** Whose second factor. */
+export interface FactorOwner {
+  readonly entity: string
+  readonly id: number
+}
+
+/** What guesses of codes are counted for. */
+export function codeAccount({ entity, id }: FactorOwner): string {
+  return `code ${entity}/${id}`
+}
+
+/** What its owner may know of a second factor that is set up. */
+export interface FactorState {
+  readonly since: string
+  /** How many recovery codes are left. */
+  readonly codes: number
+}
+
+/**
+ * Second factors: a secret that an authenticator app makes codes from, and recovery codes for when it is lost. The secret
+ * is sealed with the server's secret; of recovery codes only digests are stored. Each code works once.
+ */
+export class SecondFactors {
+  readonly #store: Store
+  readonly #seals: Seals
+  readonly #statements: FactorStatements
+
+  constructor(store: Store, seals: Seals) {
+    this.#store = store
+    this.#seals = seals
+    this.#statements = compileFactors(store.dialect)
+  }
+
+  /** Undefined if there is none, or if it was never confirmed. */
+  async state(owner: FactorOwner): Promise<FactorState | undefined> {
+    const row = await this.#find(owner)
+    if (row === undefined || row.confirmed === null) return undefined
+    return { since: new Date(String(row.confirmed)).toISOString(), codes: Number(row.codes) }
+  }
+
+  /** A new secret, which is good for nothing until a code of it is confirmed. Undefined if there is a second factor. */
+  async begin(owner: FactorOwner): Promise<Buffer | undefined> {
+    const secret = newTotpSecret()
+    const params = { ...ownerParams(owner), $secret: this.#seal(secret, owner) }
+    const { done } = await this.#store.write(this.#statements.begin, params)
+    return done ? secret : undefined
+  }
+
+  /** The recovery codes of a second factor that works from now on. Undefined if the code is wrong. */
+  async confirm(owner: FactorOwner, code: string): Promise<readonly string[] | undefined> {
+    const row = await this.#find(owner)
+    if (row === undefined || row.confirmed !== null) return undefined
+    const step = this.#stepOf(String(row.secret), owner, code)
+    if (step === undefined) return undefined
+    const codes = newRecoveryCodes()
+    const params = { ...codesParams(owner, codes), $secret: row.secret, $step: step }
+    const { done } = await this.#store.write(this.#statements.confirm, params)
+    return done ? codes : undefined
+  }
+
+  /** Whether a code, of the app or for recovery, is right; then it is used up. Of many at once, one succeeds. */
+  async use(owner: FactorOwner, code: string): Promise<boolean> {
+    const row = await this.#find(owner)
+    if (row === undefined || row.confirmed === null) return false
+    const step = this.#stepOf(String(row.secret), owner, code)
+    const params = { ...ownerParams(owner), $step: step ?? 0, $digest: recoveryDigest(code) }
+    const steps = step === undefined ? this.#statements.recover : this.#statements.use
+    return (await this.#store.write(steps, params)).done
+  }
+
+  /** New recovery codes in place of the old ones. Undefined if there is no second factor. */
+  async renewCodes(owner: FactorOwner): Promise<readonly string[] | undefined> {
+    const codes = newRecoveryCodes()
+    const { done } = await this.#store.write(this.#statements.renewCodes, codesParams(owner, codes))
+    return done ? codes : undefined
+  }
+
+  /** False if there is none. */
+  async remove(owner: FactorOwner): Promise<boolean> {
+    return (await this.#store.write(this.#statements.remove, ownerParams(owner))).done
+  }
+
+  /** Seals all of them with the present secret of the server, so that the previous one can be forgotten. */
+  async reseal(job: { readonly store: Store; pause(): Promise<void> }): Promise<void> {
+    const { store } = job
+    let last: FactorOwner = { entity: '', id: 0 }
+    for (;;) {
+      const rows = await store.read(this.#statements.after, ownerParams(last))
+      const found = rows.map((row) => sealedColumns.read(row))
+      for (const { entity, id, secret } of found) {
+        last = { entity: String(entity), id: Number(id) }
+        const $sealed = this.#seals.reseal(String(secret), sealedFor(last)) ?? null
+        if ($sealed === null) continue
+        await store.write(this.#statements.reseal, { ...ownerParams(last), $secret: secret, $sealed })
+      }
+      if (found.length === 0) return
+      await job.pause()
+    }
+  }
+
+  async #find(owner: FactorOwner) {
+    const [row] = await this.#store.read(this.#statements.find, ownerParams(owner))
+    return row === undefined ? undefined : factorColumns.read(row)
+  }
+
+  #seal(secret: Buffer, owner: FactorOwner): string {
+    return this.#seals.seal(secret.toString('base64url'), sealedFor(owner))
+  }
+
+  /** Undefined if the code is wrong, and if the server's secret was replaced since. */
+  #stepOf(sealed: string, owner: FactorOwner, code: string): number | undefined {
+    const secret = this.#seals.open(sealed, sealedFor(owner))
+    return secret === undefined ? undefined : stepOfCode(Buffer.from(secret, 'base64url'), code)
+  }
+}
+
+function ownerParams({ entity, id }: FactorOwner): Params {
+  return { $entity: entity, $id: id }
+}
+
+function codesParams(owner: FactorOwner, codes: readonly string[]): Params {
+  return { ...ownerParams(owner), $digests: JSON.stringify(codes.map((code) => [recoveryDigest(code)])) }
+}
+
+/** Without the name of the type, which may change. */
+function sealedFor({ id }: FactorOwner): string {
+  return `totp ${id}`
+}

@@ -1,0 +1,50 @@
+import { codeAccount, type FactorOwner } from '../account/second-factors.ts'
+import { Failure } from '../errors.ts'
+import type { Context } from './context.ts'
+import type { Proven } from './sign-in.ts'
+
+/** From where a code comes. */
+export interface CodeSender {
+  readonly address: string
+}
+
+/**
+ * Somebody with the right password: asks for a code if they have a second factor. Before the password is right, nothing
+ * tells whether they have one.
+ */
+export async function provenTwice(
+  context: Context,
+  user: Proven,
+  code: string | undefined,
+  sender: CodeSender,
+): Promise<Proven> {
+  const { plan, id } = user
+  const owner = { entity: plan.type.name, id }
+  if (plan.type.login?.second === undefined) return user
+  if ((await context.factors.state(owner)) === undefined) return user
+  if (code === undefined) throw new Failure('second_factor_required')
+  await judgeCode(context, owner, sender, () => context.factors.use(owner, code))
+  return { ...user, strong: true }
+}
+
+/**
+ * Throws if a code is wrong. A code has six digits, so guesses are counted apart from passwords, and no place is known:
+ * whoever guesses must wait longer and longer, wherever they are.
+ */
+export async function judgeCode<T>(
+  { throttle }: Context,
+  owner: FactorOwner,
+  { address }: CodeSender,
+  judge: () => Promise<T | false | undefined>,
+): Promise<T> {
+  // Counted apart from the login around it, which is still under way: they would wait for each other.
+  const trier = {
+    account: codeAccount(owner),
+    address: `code ${address}`,
+    device: null,
+    remembered: false,
+  }
+  const passed = await throttle.attempt(trier, async () => (await judge()) || undefined)
+  if (passed === undefined) throw new Failure('second_factor_failed')
+  return passed.found
+}

@@ -185,6 +185,8 @@ describe('the OpenAPI document', () => {
       'loginByUsername',
       'forgotPassword',
       'resetPassword',
+      'confirmEmail',
+      'revertEmail',
       'verifyEmail',
       'sendVerification',
       'may',

@@ -21,7 +21,7 @@ const lifetimes: Readonly<Record<LinkKind, number>> = {
 }
 
 /** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
-const LINK = 'link'
+export const LINK = 'link'
 
 /** The account that a link is for, in the state in which it is valid. */
 export interface LinkTarget {
@@ -54,7 +54,7 @@ const columns = namedColumns({
   address: sql`"address"`,
 })
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
-const isHeld = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')} AND "purpose" = ${param('$purpose')} AND "slot" = ${param('$slot')}`
+const isHeld = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
 
 /**
  * Links in mails. The database has only digests of their tokens. An account has one link for each purpose and slot: a new
@@ -151,13 +151,13 @@ function compileLinks(dialect: Dialect, ms: number): LinkStatements {
       any(
         'make',
         sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "slot", "digest", "bound", "address", "until")
-          VALUES (${param('$link_entity')}, ${param('$link_id', 'integer')}, ${param('$purpose')}, ${param('$slot')}, ${param('$link')}, ${param('$bound')}, ${param('$address')}, ${shift(clock, ms)})
+          VALUES (${param('$link_entity')}, ${param('$link_id', 'integer')}, ${param('$new_purpose')}, ${param('$slot')}, ${param('$new_link')}, ${param('$bound')}, ${param('$address')}, ${shift(clock, ms)})
           ON CONFLICT ("entity", "entity_id", "purpose", "slot") DO UPDATE
           SET "digest" = excluded."digest", "bound" = excluded."bound", "address" = excluded."address", "until" = excluded."until"`,
       ),
     ],
     renew: [
-      some(sql`UPDATE "takeback_links" SET "digest" = ${param('$link')} WHERE ${isHeld} AND ${isValid}`),
+      some(sql`UPDATE "takeback_links" SET "digest" = ${param('$new_link')} WHERE ${isHeld} AND ${isValid}`),
     ],
     use: [
       any(
@@ -175,13 +175,15 @@ function tokenParams(purpose: LinkKind, token: string): Params {
   return { $purpose: purpose, $link: digestOf(token) }
 }
 
+/** Other names than those of a token: one transaction may use a link up and make another one. */
 function targetParams(
   purpose: LinkKind,
   { entity, id, bound, address = undefined, slot = '' }: LinkTarget,
   token: string,
 ): Params {
   const account = { $link_entity: entity, $link_id: id, $slot: slot }
-  return { ...tokenParams(purpose, token), ...account, $bound: bound, $address: address ?? null }
+  const made = { $new_purpose: purpose, $new_link: digestOf(token) }
+  return { ...made, ...account, $bound: bound, $address: address ?? null }
 }
 
 function newToken(): string {

@@ -71,6 +71,8 @@ export interface Linked {
   readonly actor: Actor
   readonly id: number
   readonly epoch: number
+  readonly version: number
+  readonly email: string
   /** Of the e-mail. */
   readonly key: string
   /** The e-mail address that the link is for, if it is not that of the account. */
@@ -108,7 +110,10 @@ async function findLinked(
   const self = row && plan.login.readSelf(row)
   if (self === undefined) return undefined
   if (bound !== '' && stateDigest(String(self.key), String(self.hash)) !== bound) return undefined
-  return { plan, purpose, actor, id, epoch: Number(self.epoch), key: String(self.key), address }
+  const { version } = JSON.parse(String(self.json)) as { version: number }
+  const { epoch, email, key } = self
+  const state = { epoch: Number(epoch), version, email: String(email), key: String(key) }
+  return { plan, purpose, actor, id, ...state, address }
 }
 
 export function refuseOthers(body: object, known: readonly string[], errors: Errors): void {

@@ -3,6 +3,7 @@ import { catalogue, Failure } from '../errors.ts'
 import type { LinkRequest } from './account-link.ts'
 import type { Call } from './call.ts'
 import type { Answer, Context } from './context.ts'
+import { confirmEmail, revertEmail } from './email-change.ts'
 import { resetPassword } from './reset.ts'
 import { verifyAddress } from './verify.ts'
 
@@ -145,5 +146,17 @@ export const accountPages: readonly AccountPage[] = [
     title: 'Confirm your e-mail address',
     button: 'Confirm the address',
     run: verifyAddress,
+  }),
+  buttonPage({
+    kind: 'email',
+    title: 'Your new e-mail address',
+    button: 'Use this address',
+    run: confirmEmail,
+  }),
+  buttonPage({
+    kind: 'revert',
+    title: 'Take back your e-mail address',
+    button: 'Take it back, and end all sessions',
+    run: revertEmail,
   }),
 ]

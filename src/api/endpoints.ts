@@ -4,6 +4,7 @@ import { patchEntities } from './change-many.ts'
 import { followChanges } from './changes.ts'
 import { createEntity } from './create-many.ts'
 import { readDocument } from './document.ts'
+import { askForEmail, confirmEmailByLink, revertEmailByLink } from './email-change.ts'
 import type { Endpoints } from './endpoint.ts'
 import { readHealth, readHealthDetails } from './health-details.ts'
 import { readHistory } from './history.ts'
@@ -47,6 +48,9 @@ export const endpoints: Endpoints = {
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset
+    askForEmail, // POST /api/auth/email
+    confirmEmailByLink, // POST /api/auth/email/confirm
+    revertEmailByLink, // POST /api/auth/email/revert
     verifyByLink, // POST /api/auth/verify
     sendVerification, // POST /api/auth/verify/send
     actAsUser, // POST /api/auth/as/

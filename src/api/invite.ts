@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { type Errors, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import type { Act } from '../store/act.ts'
-import { type Task, taskParams } from '../work/queues.ts'
+import { taskParams } from '../work/queues.ts'
 import type { Call } from './call.ts'
 import { type Answer, allow, type Context, signInFirst } from './context.ts'
 import { create } from './create.ts'
 import { askingOf, beforeCreate, hasHook } from './hooks.ts'
 import { mailTask } from './mail-queue.ts'
 import { performOnce, replayOf } from './once.ts'
+import { withSteps } from './perform.ts'
 import type { Query } from './query.ts'
 
 /** Nobody knows it, and no declaration asks for a longer one. */
-const PASSWORD_BYTES = 96
+export const PASSWORD_BYTES = 96
 
 /**
  * `POST /api/<entity>/?invite=1`: creates a user without a password, and mails a link that sets one. Only for callers who
@@ -31,9 +31,10 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
     ? await beforeCreate(context, plan, askingOf(call), whole)
     : { body: whole, sent: undefined }
   const answer = await performOnce(context, call, () =>
-    withTask(context, create(plan, actor, body, { sent }), (operation) =>
-      mailTask({ mail: 'invite', entity: plan.type.name, operation }, operation),
-    ),
+    withSteps(create(plan, actor, body, { sent }), (operation) => ({
+      steps: [context.work.enqueue],
+      params: taskParams([mailTask({ mail: 'invite', entity: plan.type.name, operation }, operation)]),
+    })),
   )
   context.work.wake()
   return answer
@@ -48,18 +49,4 @@ function refuseUninvitable({ login }: Plan, query: Query, body: object): void {
   if (login !== undefined && Object.hasOwn(body, 'password'))
     note(errors, 'password', 'must be left out: the invited user sets it')
   if (errors.size > 0) throw invalid(errors)
-}
-
-/** Enqueues a task in the transaction that writes the operation. */
-function* withTask<T>(context: Context, act: Act<T>, taskOf: (operation: string) => Task): Act<T> {
-  let next = act.next()
-  while (!next.done) {
-    const ask = next.value
-    if (ask.kind !== 'write') next = act.next(yield ask)
-    else {
-      const params = { ...ask.params, ...taskParams([taskOf(String(ask.params.$operation))]) }
-      next = act.next(yield { ...ask, steps: [context.work.enqueue, ...ask.steps], params })
-    }
-  }
-  return next.value
 }

@@ -72,16 +72,32 @@ async function letterOf(
 ): Promise<Letter | undefined> {
   const { plan, id } = account
   const entity = plan.type.name
-  if (mail === 'revert') {
-    const link = await context.links.renew(store, mail, { entity, id, ...(slot !== undefined && { slot }) })
-    return link && { kind: mail, to: link.address, account, token: link.token }
-  }
+  if (mail === 'revert') return oldAddressLetter(context, store, account, slot ?? '')
   if (mail === 'email') return newAddressLetter(context, store, account)
   // An invitation proves the address, too.
   if (mail === 'verify' && (await context.links.has('invite', { entity, id }))) return undefined
   if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
   const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
   return { kind: mail, to: account.email, account, token }
+}
+
+/** To the address that the account had before an operation. */
+async function oldAddressLetter(
+  context: Context,
+  store: Store,
+  account: Account,
+  operation: string,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const target = { entity: plan.type.name, id, slot: operation }
+  const known = await context.links.renew(store, 'revert', target)
+  if (known !== undefined) return { kind: 'revert', to: known.address, account, token: known.token }
+  const found = await context.feed.operation(operation, [target.entity])
+  const before = found?.changes.find((change) => change.id === id)?.before ?? '{}'
+  const { email: address } = JSON.parse(before) as { email?: string }
+  if (address === undefined) return undefined
+  const token = await context.links.make(store, 'revert', { ...target, address, bound: '' })
+  return { kind: 'revert', to: address, account, token }
 }
 
 /** If somebody else has the new address already, they are told. */

@@ -1,7 +1,8 @@
 import { budget } from '../budget.ts'
 import { invalidAt } from '../errors.ts'
 import { type Act, type Ask, type Effect, NOTHING, type Run, type Work } from '../store/act.ts'
-import type { Outcome } from '../store/step.ts'
+import type { Params } from '../store/dialect.ts'
+import type { Outcome, Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -77,6 +78,24 @@ export async function rehearse<T>(store: Store, make: () => Act<T>): Promise<T> 
   const last = played.at(-1)
   if (last === undefined) throw new Error('a rehearsal has ended without a result')
   return last.result
+}
+
+/** The same act, with further steps in each transaction that writes an operation: both commit or neither. */
+export function* withSteps<T>(
+  act: Act<T>,
+  stepsFor: (operation: string) => { readonly steps: readonly Step[]; readonly params: Params },
+): Act<T> {
+  let next = act.next()
+  while (!next.done) {
+    const ask = next.value
+    if (ask.kind !== 'write') next = act.next(yield ask)
+    else {
+      const { steps, params } = stepsFor(String(ask.params.$operation))
+      const both = { ...ask, steps: [...steps, ...ask.steps], params: { ...ask.params, ...params } }
+      next = act.next(yield both)
+    }
+  }
+  return next.value
 }
 
 class Rehearsed extends Error {}

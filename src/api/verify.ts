@@ -48,28 +48,38 @@ export function verifyFollowers(context: Context): Follower[] {
 }
 
 async function tasksOf(
-  { feed }: Context,
+  context: Context,
   operation: FeedOperation,
   entities: readonly string[],
 ): Promise<readonly Task[]> {
-  const { id: name } = operation
   const changes = [...operation.changes]
   for (let next = operation.rest; next !== null; ) {
-    const more = await feed.changes(name, next, entities)
+    const more = await context.feed.changes(operation.id, next, entities)
     changes.push(...more.changes)
     next = more.rest
   }
   // Behind an invitation of the same operation, which makes this mail needless.
-  const key = changes.length === 1 ? name : undefined
-  return changes.flatMap((change) => {
-    const { entity, id } = change
-    return id !== null && hasNewAddress(change) ? [mailTask({ mail: 'verify', entity, id }, key)] : []
-  })
+  const key = changes.length === 1 ? operation.id : undefined
+  const tasks = changes.map((change) => tasksFor(context, operation, change, key))
+  return (await Promise.all(tasks)).flat()
 }
 
-function hasNewAddress({ kind, data, before }: FeedChange): boolean {
-  const address = addressIn(data)
-  return address !== undefined && (kind === 'create' || address !== addressIn(before))
+/**
+ * A new address that is not proved is mailed a link. If users have changed it themselves, the old address is told: a stolen
+ * token must not be enough to take over an account for good.
+ */
+async function tasksFor(
+  { verified }: Context,
+  { id: operation, actor }: FeedOperation,
+  { entity, id, kind, data, before }: FeedChange,
+  key: string | undefined,
+): Promise<Task[]> {
+  const [former, address] = [addressIn(before), addressIn(data)]
+  if (id === null || address === undefined || (kind !== 'create' && address === former)) return []
+  if (await verified.has({ entity, id, key: address })) return []
+  const task = mailTask({ mail: 'verify', entity, id }, key)
+  if (former === undefined || actor !== `${entity}/${id}`) return [task]
+  return [task, mailTask({ mail: 'revert', entity, id, operation })]
 }
 
 function addressIn(json: string | null): string | undefined {

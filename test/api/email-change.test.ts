@@ -1,0 +1,240 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
+import { mailsIn, tokenIn } from '../mailbox.ts'
+
+const common = {
+  fields: { name: text({ optional: true }) },
+  access: { create: everyone, read: 'id == me.id', update: 'id == me.id' },
+} as const
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ ...common, login: { userType: 'user' } }),
+    proved: entity({ ...common, login: { userType: 'proved', verify: true } }),
+    staff: entity({
+      ...common,
+      login: { userType: 'staff', email: { write: 'false' } },
+      access: { ...common.access, create: 'false' },
+    }),
+    hooked: entity({
+      ...common,
+      login: { userType: 'hooked' },
+      before: { update: (body) => ({ ...body, name: 'from the hook' }) },
+    }),
+  },
+})
+const PASSWORD = ADMIN.password
+const FRESH = 'a longer and better password'
+const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
+afterAll(() => rmSync(outbox, { recursive: true, force: true }))
+
+onEveryStore(
+  'a change of the e-mail address',
+  declaration,
+  (server) => {
+    const post = (path: string, body: unknown, token: string | null = null) =>
+      server.call('POST', path, { body, token })
+    const login = (email: string, password = PASSWORD) => post('/api/auth/login', { email, password })
+    const ask = (token: string, email: string, password = PASSWORD) =>
+      post('/api/auth/email', { email, password }, token)
+    const confirm = (token: string) => post('/api/auth/email/confirm', { token })
+    const revert = (token: string) => post('/api/auth/email/revert', { token })
+    /** The mails of this server to an address, with a link to this page, oldest first. */
+    const mailsTo = (email: string, page = '') =>
+      mailsIn(outbox).filter(
+        (mail) => mail.includes(`To: ${email}\n`) && mail.includes(`${server.url}/account/${page}`),
+      )
+    const linkTo = async (email: string, page: string, count = 0) => {
+      await eventually(() => /<\/html>\s/.test(mailsTo(email, page)[count] ?? ''))
+      return tokenIn(mailsTo(email, page)[count] ?? '')
+    }
+    /** Changes the address of a user: the token for the old address. */
+    const change = async (token: string, from: string, to: string, password = PASSWORD) => {
+      expect((await ask(token, to, password)).status).toBe(200)
+      expect((await confirm(await linkTo(to, 'email'))).status).toBe(200)
+      return linkTo(from, 'revert')
+    }
+    /** One address makes all of these requests: they must not slow each other down. */
+    const calm = () => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
+    beforeEach(calm)
+    const idle = () => eventually(async () => (await server.rows('takeback_tasks')) === 0)
+
+    test('happens when the new address follows its link, once; the old one is told', async () => {
+      const ada = await server.user('users', { email: 'ada@example.com' })
+      const asked = await ask(ada.token, 'lovelace@example.com')
+      expect([asked.status, asked.body.message]).toEqual([
+        200,
+        'A mail with a link is on its way to the new address. Nothing changes until you follow it.',
+      ])
+      const link = await linkTo('lovelace@example.com', 'email')
+      expect((await login('ada@example.com')).status).toBe(200)
+      const answers = await Promise.all(Array.from({ length: 50 }, () => confirm(link)))
+      expect(answers.filter(({ status }) => status === 200).length).toBe(1)
+      expect(answers.every(({ status }) => [200, 422, 429, 503].includes(status))).toBe(true)
+      const [done] = answers.filter(({ status }) => status === 200)
+      const [last] = await server.query(
+        'SELECT operation, actor, actor_id FROM takeback_journal ORDER BY seq DESC LIMIT 1',
+      )
+      expect(last).toEqual({
+        operation: done?.headers.get('Takeback-Operation'),
+        actor: 'users',
+        actor_id: ada.id,
+      })
+      expect((await login('ada@example.com')).status).toBe(422)
+      expect((await login('lovelace@example.com')).status).toBe(200)
+      expect((await server.call('GET', '/api/auth/me', { token: ada.token })).status).toBe(200)
+      const taking = await linkTo('ada@example.com', 'revert')
+      await idle()
+      expect(mailsTo('ada@example.com').length).toBe(1)
+      for (const secret of [link, taking]) {
+        expect(server.logged.join('')).not.toContain(secret)
+        expect(JSON.stringify(await server.query('SELECT * FROM takeback_links'))).not.toContain(secret)
+      }
+      // A purge erases the addresses, too.
+      await server.expect(200, 'DELETE', `/api/users/${ada.id}/`)
+      await server.expect(204, 'DELETE', `/api/users/${ada.id}/?purge=1`)
+      await eventually(
+        async () => !JSON.stringify(await server.query('SELECT * FROM takeback_links')).includes('ada@'),
+      )
+    })
+
+    test('needs the password, a valid address and the rules; a newer link and any change end it', async () => {
+      const bob = await server.user('users', { email: 'bob@example.com' })
+      expectInvalid(await ask(bob.token, 'bobby@example.com', 'not the right one'), {
+        password: ['is wrong'],
+      })
+      expectInvalid(await ask(bob.token, 'nonsense'), { email: ['must be an e-mail address'] })
+      expectInvalid(await post('/api/auth/email', { email: 7, x: 1 }, bob.token), {
+        x: ['is not a field here'],
+        email: ['must be a text'],
+        password: ['is required'],
+      })
+      expect((await post('/api/auth/email', { email: 'x@example.com', password: PASSWORD })).status).toBe(401)
+      const staff = await server.user('staff', { email: 'staff@example.com' })
+      expectInvalid(await ask(staff.token, 'other@example.com'), { email: ['is not yours to set'] })
+      await ask(bob.token, 'bob1@example.com')
+      const first = await linkTo('bob1@example.com', 'email')
+      await ask(bob.token, 'bob2@example.com')
+      const second = await linkTo('bob2@example.com', 'email')
+      expect((await confirm(first)).body.code).toBe('invalid_link')
+      const change = { password: PASSWORD, new_password: FRESH }
+      const { token } = await server.expect(200, 'POST', '/api/auth/password', change, { token: bob.token })
+      expect((await confirm(second)).body.code).toBe('invalid_link')
+      // A change of anything else does not.
+      await ask(token, 'bob3@example.com', FRESH)
+      const third = await linkTo('bob3@example.com', 'email')
+      await server.expect(200, 'PATCH', `/api/users/${bob.id}/`, { name: 'Bob' })
+      expect((await confirm(third)).status).toBe(200)
+      // Code before updates runs here, too.
+      const hooked = await server.user('hooked', { email: 'hook@example.com' })
+      await ask(hooked.token, 'hook2@example.com')
+      await confirm(await linkTo('hook2@example.com', 'email'))
+      expect((await login('hook2@example.com')).body.user.name).toBe('from the hook')
+    })
+
+    test('says nobody that the new address is taken, except to who has it', async () => {
+      const cat = await server.user('users', { email: 'cat@example.com' })
+      await server.user('users', { email: 'taken@example.com' })
+      const [taken, free] = [
+        await ask(cat.token, 'Taken@example.com'),
+        await ask(cat.token, 'free@example.com'),
+      ]
+      expect([taken.status, taken.text]).toEqual([free.status, free.text])
+      await linkTo('free@example.com', 'email')
+      await eventually(() => mailsTo('taken@example.com', 'reset').length === 1)
+      expect(mailsTo('taken@example.com', 'reset')[0]).toContain('You have an account already')
+      // Taken between the mail and the link.
+      const link = await linkTo('free@example.com', 'email')
+      const other = await server.member('users', { email: 'free@example.com' })
+      expectInvalid(await confirm(link), { email: ['is taken'] })
+      await server.expect(200, 'DELETE', `/api/users/${other}/`)
+      expect((await confirm(link)).status).toBe(200)
+      let last = 0
+      for (let at = 0; at < 6; at++) last = (await ask(cat.token, 'flood@example.com')).status
+      expect(last).toBe(429)
+    })
+
+    test('can be taken back by the old address, whatever an attacker does since', async () => {
+      const eve = await server.user('users', { email: 'eve@example.com' })
+      const mine = await change(eve.token, 'eve@example.com', 'mallory@example.com')
+      // The attacker changes the password, and the address once more, and has a link of their own.
+      const { token } = await server.expect(
+        200,
+        'POST',
+        '/api/auth/password',
+        { password: PASSWORD, new_password: FRESH },
+        { token: eve.token },
+      )
+      const theirs = await change(token, 'mallory@example.com', 'mallory2@example.com', FRESH)
+      const answers = await Promise.all(Array.from({ length: 50 }, () => revert(mine)))
+      expect(answers.filter(({ status }) => status === 200).length).toBe(1)
+      expect(answers.every(({ status }) => [200, 422, 429, 503].includes(status))).toBe(true)
+      await calm()
+      expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
+      for (const password of [PASSWORD, FRESH])
+        expect((await login('eve@example.com', password)).status).toBe(422)
+      expect((await login('mallory2@example.com', FRESH)).status).toBe(422)
+      expect((await revert(theirs)).body.code).toBe('invalid_link')
+      const reset = await linkTo('eve@example.com', 'reset')
+      const set = await post('/api/auth/password/reset', { token: reset, password: `${FRESH} 2` })
+      expect(set.status).toBe(200)
+      expect((await login('eve@example.com', `${FRESH} 2`)).status).toBe(200)
+
+      // The link of the attacker does not end that of the owner.
+      const fay = await server.user('users', { email: 'fay@example.com' })
+      const owner = await change(fay.token, 'fay@example.com', 'trudy@example.com')
+      const attacker = await change(fay.token, 'trudy@example.com', 'trudy2@example.com')
+      expect((await revert(attacker)).status).toBe(200)
+      expect((await revert(owner)).status).toBe(200)
+      // Unless the old address has a new owner by now.
+      const gil = await server.user('users', { email: 'gil@example.com' })
+      const back = await change(gil.token, 'gil@example.com', 'gilbert@example.com')
+      await server.member('users', { email: 'gil@example.com' })
+      expectInvalid(await revert(back), { email: ['is taken by another account now: ask an admin'] })
+    })
+
+    test('is confirmed for types with verify, and the old address is told of a PATCH', async () => {
+      const body = { email: 'hal@example.com', password: PASSWORD }
+      const { id } = await server.expect(201, 'POST', '/api/proved/?verified=1', body)
+      const { token } = (await login('hal@example.com')).body
+      await change(token, 'hal@example.com', 'hal2@example.com')
+      expect((await login('hal2@example.com')).body.user.verified).toBe(true)
+      await idle()
+      expect(mailsTo('hal2@example.com', 'verify').length).toBe(0)
+      const sent = { token }
+      await server.expect(200, 'PATCH', `/api/proved/${id}/`, { email: 'hal3@example.com' }, sent)
+      await linkTo('hal3@example.com', 'verify')
+      expect((await revert(await linkTo('hal2@example.com', 'revert'))).status).toBe(200)
+      const reset = await linkTo('hal2@example.com', 'reset')
+      await post('/api/auth/password/reset', { token: reset, password: FRESH })
+      expect((await login('hal2@example.com', FRESH)).status).toBe(200)
+      // An admin has reasons to change an address: its former owner is not asked.
+      await server.expect(200, 'PATCH', `/api/proved/${id}/`, { email: 'hal4@example.com' })
+      await linkTo('hal4@example.com', 'verify')
+      await idle()
+      expect(mailsTo('hal2@example.com', 'revert').length).toBe(1)
+    })
+
+    test('can be made on pages without scripts', async () => {
+      const ivy = await server.user('users', { email: 'ivy@example.com' })
+      await ask(ivy.token, 'ivy2@example.com')
+      const submit = async (page: string, token: string) => {
+        const shown = await (await fetch(`${server.url}/account/${page}?link=${token}`)).text()
+        expect(shown).toContain(`name="token" value="${token}"`)
+        const body = new URLSearchParams({ token })
+        return (await fetch(`${server.url}/account/${page}`, { method: 'POST', body })).text()
+      }
+      const link = await linkTo('ivy2@example.com', 'email')
+      expect(await submit('email', link)).toContain('The e-mail address was changed.')
+      expect(await submit('email', link)).toContain('role="alert"')
+      const back = await linkTo('ivy@example.com', 'revert')
+      expect(await submit('revert', back)).toContain('has its old e-mail address again')
+    })
+  },
+  { outbox },
+)

@@ -128,6 +128,7 @@ export const budget = {
   wakeRestMs: 500,
   feedLookMs: 1000,
   followedTasks: 1000,
+  cursorIdleMs: 24 * 60 * 60 * 1000,
   feedWaitSeconds: 30,
   feedChanges: 1000,
   feedDependents: 1000,

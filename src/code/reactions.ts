@@ -25,9 +25,9 @@ export function reactionFollowers(context: Context): Follower[] {
   })
 }
 
-/** Reactions of a type that are declared again later begin then, and not where they once stopped. */
+/** Reactions of a type that are declared again long afterwards begin then, and not where they once stopped. */
 export async function dropFormerCursors(context: Context): Promise<void> {
-  await context.cursors.dropOthers(`${REACTIONS}/`, [...reactingTypes(context)].map(cursorOf))
+  await context.cursors.dropIdle(`${REACTIONS}/`, [...reactingTypes(context)].map(cursorOf))
 }
 
 function reactingTypes({ model }: Context): Set<string> {

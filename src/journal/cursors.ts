@@ -51,9 +51,12 @@ export class Cursors {
     await this.#store.write(this.#plan.drop, { $name: name })
   }
 
-  /** Forgets all readers whose names begin so, but those that are named. */
-  async dropOthers(prefix: string, kept: readonly string[]): Promise<void> {
-    const names = (await this.#store.read(this.#plan.cursors, {})).map(([name]) => String(name))
+  /**
+   * Forgets all readers whose names begin so, but those that are named. Those that have moved lately are kept: another
+   * instance may have them, or the declaration is about to be rolled back.
+   */
+  async dropIdle(prefix: string, kept: readonly string[]): Promise<void> {
+    const names = (await this.#store.read(this.#plan.idleCursors, {})).map(([name]) => String(name))
     for (const name of names) if (name.startsWith(prefix) && !kept.includes(name)) await this.drop(name)
   }
 

@@ -220,12 +220,19 @@ onEveryStore('reactions', declaration, (server) => {
     expect(seen.length).toBe(30)
   })
 
-  test('reactions that are taken out of the declaration and come back later begin then', async () => {
+  test('reactions that are taken out of the declaration go on if they are back within a day, and else begin anew', async () => {
     seen = []
     const cursors = async () =>
       (await server.query('SELECT name FROM takeback_cursors ORDER BY name')).map(({ name }) => name)
     const { reactions: _, ...without } = declaration
-    await server.restart({ ...without, reactions: { 'invoices.create': note('invoices.create') } })
+    const reduced = { ...without, reactions: { 'invoices.create': note('invoices.create') } }
+    await server.restart(reduced)
+    const kept = await order()
+    await server.restart(declaration)
+    await eventually(() => kindsOf('orders.*', kept).length === 1)
+    await server.restart(reduced)
+    await server.query(`UPDATE takeback_cursors SET updated_at = '2020-01-01T00:00:00.000Z'`)
+    await server.restart(reduced)
     await eventually(async () => `${await cursors()}` === 'reactions/invoices')
     const missed = await order()
     await server.restart(declaration)

@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { INCARNATION } from '../../store/migration/incarnation.ts'
 import { CUT } from '../../store/migration/memory.ts'
@@ -71,8 +72,8 @@ export interface FeedPlan {
   readonly next: Statement
   /** Where the cursor `$name` is. */
   readonly cursor: Statement
-  /** The names of all cursors. */
-  readonly cursors: Statement
+  /** The names of cursors that have not moved for long. */
+  readonly idleCursors: Statement
   /** Makes the cursor `$name` at `$to`, unless there is one. */
   readonly make: readonly Step[]
   /** Moves it from `$from` to `$to`. */
@@ -128,11 +129,16 @@ export function compileFeed(dialect: Dialect): FeedPlan {
   }
 }
 
-function compileCursors(dialect: Dialect): Pick<FeedPlan, 'cursor' | 'cursors' | 'make' | 'move' | 'drop'> {
+function compileCursors(
+  dialect: Dialect,
+): Pick<FeedPlan, 'cursor' | 'idleCursors' | 'make' | 'move' | 'drop'> {
   const [name, from, to] = [param('$name'), param('$from', 'integer'), param('$to', 'integer')]
   return {
     cursor: compile(sql`SELECT "seq" FROM ${CURSORS} WHERE "name" = ${name}`, dialect.placeholder),
-    cursors: compile(sql`SELECT "name" FROM ${CURSORS}`, dialect.placeholder),
+    idleCursors: compile(
+      sql`SELECT "name" FROM ${CURSORS} WHERE "updated_at" < ${dialect.shift(dialect.clock, -budget.cursorIdleMs)}`,
+      dialect.placeholder,
+    ),
     make: [
       step(
         dialect,

@@ -5,7 +5,12 @@ import type { Job } from '../src/work/job.ts'
 
 /** A job that nobody else can take over. */
 export function jobOn(store: Store): Job {
-  return { store, signal: new AbortController().signal, pause: async () => {} }
+  return {
+    store,
+    signal: new AbortController().signal,
+    lost: new AbortController().signal,
+    pause: async () => {},
+  }
 }
 
 /** Clears out what is old by that time: how many were purged. */

@@ -71,7 +71,8 @@ export class Webhooks {
     // Retention has erased it meanwhile.
     if (operation === undefined) return
     for await (const message of messagesOf(webhook.selection, operation)) {
-      const delivery = await send(webhook, message, job.signal)
+      job.signal.throwIfAborted()
+      const delivery = await send(webhook, message, job.lost)
       const { status, error } = delivery
       const about = { webhook: webhook.name, operation: message.id, attempt: job.attempt }
       await this.#deliveries.add(job.store, about, delivery)

@@ -6,6 +6,11 @@ export interface Job {
   readonly store: Store
   /** Aborted when the server stops or another instance has taken over: end soon, and throw. */
   readonly signal: AbortSignal
+  /**
+   * Aborted only when another instance has taken over: for a request to another server, which would arrive twice if it were
+   * cut off. The server waits for it for a moment when it stops.
+   */
+  readonly lost: AbortSignal
   /** Call it between two steps: requests run meanwhile. Throws if the signal is aborted. */
   pause(): Promise<void>
 }

@@ -53,6 +53,7 @@ export class Lease implements Job {
   readonly #name: string
   readonly #observer: Observer
   readonly #abort = new AbortController()
+  readonly #lost = new AbortController()
 
   constructor({ store, observer, me }: Instance, { fence: step }: LeaseTable, { name, key, fence }: Piece) {
     this.params = { $lease_key: key, $lease_fence: fence, $lease_holder: me }
@@ -65,8 +66,12 @@ export class Lease implements Job {
     return this.#abort.signal
   }
 
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
   get isLost(): boolean {
-    return this.signal.reason instanceof LeaseLost
+    return this.lost.aborted
   }
 
   /** A value, so that `{ pause }` can be taken out of a job. */
@@ -80,6 +85,7 @@ export class Lease implements Job {
     if (!this.isLost) this.#observer.emit({ kind: 'lease_lost', work: this.#name })
     const lost = new LeaseLost(this.#name)
     this.#abort.abort(lost)
+    this.#lost.abort(lost)
     return lost
   }
 

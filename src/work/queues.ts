@@ -235,6 +235,7 @@ function jobOf({ id, key, payload, attempts }: Taken, lease: Lease): TaskJob {
     attempt: attempts,
     store: lease.store,
     signal: lease.signal,
+    lost: lease.lost,
     pause: () => lease.pause(),
   }
 }

@@ -178,6 +178,29 @@ onEveryStoreByHand('webhooks', (store) => {
     expect(other.told[0]?.authorization).toBe(`Basic ${btoa('u:p@')}`)
   })
 
+  test('a request that is under way when the server stops is finished, not sent twice', async () => {
+    await delivered(0)
+    await server.restart(declaration)
+    const from = erp.told.length
+    const { promise, resolve: answer } = Promise.withResolvers<void>()
+    erp.wait = promise
+    const operation = await create('under way')
+    await eventually(() => erp.told.length > from)
+    const restarted = server.restart()
+    const isClosed = () =>
+      fetch(`${server.url}/api/health`).then(
+        () => false,
+        () => true,
+      )
+    await eventually(isClosed)
+    erp.wait = undefined
+    answer()
+    await restarted
+    const next = await create('next')
+    await delivered(from + 2)
+    expect(erp.told.slice(from).map(({ id }) => id)).toEqual([operation, next])
+  })
+
   test('what retention has cut before it was told is skipped, and the log says so', async () => {
     const from = erp.told.length
     await server.restart(declared(undefined))

@@ -128,7 +128,7 @@ onStoreByHand('postgres', 'patterns, as every engine reads them,', () => {
   beforeAll(async () => {
     file = openDatabase(join(folder, 'test.db'))
     server = await newPostgresDatabase()
-  }, 60_000)
+  })
   afterAll(async () => {
     file.close()
     rmSync(folder, { recursive: true, force: true })
@@ -144,7 +144,7 @@ onStoreByHand('postgres', 'patterns, as every engine reads them,', () => {
       })
     expect(asked.length).toBeGreaterThan(4000)
     await expectAgreement(asked)
-  }, 60_000)
+  })
 
   test('every ASCII character is in the same classes', async () => {
     const originals = [
@@ -186,7 +186,7 @@ onStoreByHand('postgres', 'patterns, as every engine reads them,', () => {
         texts.map((one) => ({ original, normal: normal(original), text: one })),
       ),
     )
-  }, 60_000)
+  })
 
   test('nothing is said of what is not there, nor of what is too long', async () => {
     const asked = [

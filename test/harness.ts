@@ -335,7 +335,7 @@ export function onStore(
 export function onStoreByHand(store: string, feature: string, tests: (store: string) => void): void {
   if (!isTested(store)) return
   describe(`${feature} on ${store}`, () => {
-    beforeAll(() => prepare(store), 60_000)
+    beforeAll(() => prepare(store))
     tests(store)
   })
 }

@@ -128,7 +128,7 @@ export async function enqueue({ store, runner }: Instance, ...tasks: Task[]): Pr
 export function onInstances(feature: string, tests: (instances: Instances) => void): void {
   onEveryStoreByHand(feature, (store) => {
     const instances = new Instances(store)
-    beforeAll(() => instances.start(), 60_000)
+    beforeAll(() => instances.start())
     afterEach(() => instances.reset())
     afterAll(() => instances.remove())
     tests(instances)

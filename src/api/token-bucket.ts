@@ -40,7 +40,7 @@ export class TokenBucket {
   standing(fullAt: number, now: number): Standing {
     const owed = Math.max(0, fullAt - now)
     const left = Math.max(0, Math.floor((this.window - owed) / this.cost + 0.001))
-    return { policy: this.policy, state: `"${this.name}";r=${left};t=${Math.ceil(owed / 1000)}` }
+    return { policy: this.policy, state: `"${this.name}";r=${left};t=${secondsOf(owed)}` }
   }
 
   refusal(fullAt: number, now: number, count = 1): Failure {
@@ -48,10 +48,15 @@ export class TokenBucket {
     const { policy, state } = this.standing(fullAt, now)
     return new Failure('rate_limited', {
       headers: {
-        'Retry-After': String(Math.max(1, Math.ceil(wait / 1000))),
+        'Retry-After': String(Math.max(1, secondsOf(wait))),
         'RateLimit-Policy': policy,
         RateLimit: state,
       },
     })
   }
+}
+
+/** Rounded up, but not for what is less than a millisecond: times that were added and subtracted are not exact. */
+function secondsOf(ms: number): number {
+  return Math.ceil(Math.round(ms) / 1000)
 }

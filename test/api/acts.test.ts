@@ -124,5 +124,5 @@ onEveryStore('several acts in one transaction', bookings, (server) => {
       })
     for (let round = 0; round < 3; round++) await Promise.all([both(rooms), both(rooms.toReversed())])
     for (const id of rooms) expect((await server.expect(200, 'GET', `/api/rooms/${id}/`)).version).toBe(7)
-  }, 60_000)
+  })
 })

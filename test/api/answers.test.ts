@@ -61,7 +61,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
         body: `${at} `.repeat(100_000 + (at % 7) * 30_000),
         rank: at % 5,
       })
-  }, 120_000)
+  })
 
   giant.each([
     'limit=200',
@@ -98,7 +98,7 @@ onEveryStore('what is told of large Entities', declaration, (server) => {
     id = (await server.expect(201, 'POST', '/api/nodes/', { name: 'n' })).id
     for (let at = 2; at <= VERSIONS; at++)
       await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { body: `${at} `.repeat(200_000) })
-  }, 120_000)
+  })
 
   giant.each([20, 200])('a history ends where an answer is full, and goes on: limit=%d', async (limit) => {
     const versions: number[] = []
@@ -193,7 +193,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
     const links = Array.from({ length: COUNT }, (_, at) => ({ id: at + 1 }))
     for (let id = 1; id <= COUNT; id++)
       await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { links, up: { id: 1 } })
-  }, 120_000)
+  })
 
   describe.each(['?limit=200&', '?', '7/?'])('%s', (start) => {
     giant.each([
@@ -240,7 +240,7 @@ onEveryStore('expansions of large Entities', declaration, (server) => {
       })
     const links = Array.from({ length: COUNT }, (_, at) => ({ id: at + 1 }))
     for (const id of [1, 2]) await server.expect(200, 'PATCH', `/api/nodes/${id}/`, { links })
-  }, 120_000)
+  })
 
   giant.each([
     '1/?expand=links',

@@ -38,7 +38,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
       ids.companies.push((await first.expect(201, 'POST', '/api/companies/', { name: `c${n}` })).id)
       ids.papers.push((await first.expect(201, 'POST', '/api/papers/', { title: `t${n}`, meta: {} })).id)
     }
-  }, 60_000)
+  })
   afterAll(async () => {
     for (const server of servers) await server.stop()
     await servers[0]?.remove()
@@ -115,7 +115,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
     const answers = await race(() => ['POST', '/api/batch/', batchOf(changes)])
     expect(Object.keys(answers).sort()).toEqual(['422 invalid_data', 'done'])
     await expectSound()
-  }, 120_000)
+  })
 
   test('beside deletions, restores and undos, in batches and alone: no 5xx, and all that is left is sound', async () => {
     const single = (part: Part): [string, string, unknown] => [part.method, part.path, part.body]
@@ -130,5 +130,5 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
     expect(Object.keys(answers).filter((what) => /^5|busy/.test(what))).toEqual([])
     expect(answers.done).toBeGreaterThan(CLIENTS)
     await expectSound()
-  }, 120_000)
+  })
 })

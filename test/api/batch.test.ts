@@ -250,5 +250,5 @@ onEveryStore('batches', bookings, (server) => {
     )
     expect(received.map(({ status }) => status)).toEqual(received.map(() => 200))
     for (const id of rooms) expect((await server.expect(200, 'GET', `/api/rooms/${id}/`)).version).toBe(7)
-  }, 60_000)
+  })
 })

@@ -178,7 +178,7 @@ onEveryStoreByHand('takeback check', (store) => {
     const json = await run(['check', '--json', '--database', database.url])
     expect([json.code, JSON.parse(json.out).sound]).toEqual([1, false])
     await database.remove()
-  }, 120_000)
+  })
 
   test('takes what migrations did for what it is, also in a backup', async () => {
     const database = await newDatabase(store, newFolder())
@@ -196,5 +196,5 @@ onEveryStoreByHand('takeback check', (store) => {
     const { code, out } = await run(['check', '--database', `sqlite:${file}`])
     expect([code, out]).toEqual([0, `${file} is sound: 2 Entity types, all as in the journal.\n`])
     await server.remove()
-  }, 60_000)
+  })
 })

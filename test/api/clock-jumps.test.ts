@@ -72,7 +72,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
     await one.start()
     other.adminToken = one.adminToken
     await other.start()
-  }, 60_000)
+  })
   afterEach(() => clock.right())
   afterAll(async () => {
     await other.stop()

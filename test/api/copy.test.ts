@@ -148,7 +148,7 @@ betweenStores('a copy', (store, other) => {
       })
       expect((await copy.call('DELETE', '/api/people/2/')).status).toBe(409)
     }
-  }, 60_000)
+  })
 
   test('what is not empty is refused; half of a copy is not served, and is begun anew', async () => {
     const { database, server } = await filled()
@@ -171,7 +171,7 @@ betweenStores('a copy', (store, other) => {
     await early.start()
     expect((await early.expect(200, 'GET', '/api/things/')).data).toHaveLength(20)
     await early.remove()
-  }, 60_000)
+  })
 
   test('a database that is somebody else’s is left alone', async () => {
     const { database, server } = await filled()
@@ -183,5 +183,5 @@ betweenStores('a copy', (store, other) => {
     )
     expect(await target.query('SELECT count(*) AS n FROM mine')).toEqual([{ n: 0 }])
     await target.remove()
-  }, 60_000)
+  })
 })

@@ -304,5 +304,5 @@ onEveryStoreByHand('a list of objects with a reference that changes', (store) =>
     await server.restart(posts({ title: text({ default: '' }), notes: marks() }))
     expect((await server.expect(200, 'GET', '/api/posts/1/')).notes).toEqual([entry])
     expect((await check(await server.location())).findings).toEqual([])
-  }, 60_000)
+  })
 })

@@ -242,7 +242,7 @@ onEveryStore('a reader that follows ten writers', declaration, (server) => {
       expect(rest).toEqual(ids(seen.slice(seen.length - rest.length)))
       expect(rest).toContain(written)
     }
-  }, 60_000)
+  })
 })
 
 /** The versions of each Entity are 1, 2, 3 … in the order of the feed. */

@@ -220,5 +220,5 @@ onEveryStore('hints', declared, (server) => {
       )
     const first = await ids(0)
     expect([...first, ...(await ids(3))]).toEqual([0, 1, 2, 3, 4, 5].map((at) => first[0] + at))
-  }, 60_000)
+  })
 })

@@ -108,7 +108,7 @@ onEveryStoreByHand('an incarnation', (store) => {
 
       await server.start()
       expect((await server.context.feed.after(position, { limit: 10 })).operations).toHaveLength(1)
-    }, 60_000)
+    })
 
   test('positions behind which retention has cut are gone, but not for those who follow other types', async () => {
     const server = await started(await newDatabase(store, newFolder()))
@@ -130,7 +130,7 @@ onEveryStoreByHand('an incarnation', (store) => {
     await server.restart(withAdmins({ ...rest, lines: { ...logs, was: 'logs' } }))
     const renamed = server.context.feed.after(start, { limit: 10, entities: ['lines'] })
     await expect(renamed).rejects.toThrow(PositionGone)
-  }, 60_000)
+  })
 
   test('of a former format: all that its journal has can be read', async () => {
     for (let format = 1; format < FORMAT; format++) {
@@ -157,5 +157,5 @@ onEveryStoreByHand('an incarnation', (store) => {
         { value: String(FORMAT) },
       ])
     }
-  }, 60_000)
+  })
 })

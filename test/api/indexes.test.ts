@@ -50,7 +50,7 @@ onEveryStoreByHand('declared indexes', (store) => {
         CASE WHEN i % 5 > 0 THEN 'note ' || (i % 1000) END FROM n) x`,
     )
     await server.query('ANALYZE visits')
-  }, 60_000)
+  })
   afterAll(() => server.remove())
 
   /** What the database means to do, for the list of a URL; and what it then gives. */

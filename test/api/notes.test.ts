@@ -106,7 +106,7 @@ onEveryStore('what a caller says about a write', declaration, (server) => {
       const change = data.find((one: { operation: string }) => one.operation === operation)
       expect([name, change]).toMatchObject([name, { run, reason }])
     }
-  }, 60_000)
+  })
 
   test('is not kept for what writes nothing, and costs others nothing', async () => {
     const id = await made('quiet')

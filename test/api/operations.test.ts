@@ -89,7 +89,7 @@ function anyQuestion(): Asked {
 
 onEveryStore('operations', declaration, (server) => {
   const changes = makeChanges()
-  beforeAll(() => fill(server, changes), 60_000)
+  beforeAll(() => fill(server, changes))
 
   async function walk(asked: Asked, limit: number): Promise<string[]> {
     const found: string[] = []
@@ -140,7 +140,7 @@ onEveryStore('operations', declaration, (server) => {
           SELECT 'operation-' || (1000000 + i), ${at}, 'admins', 1 + i % 50, 'rooms', 100000 + i, 1, 'create', '{}' FROM ${numbers}`,
       )
       if (postgres()) await server.query('VACUUM ANALYZE "takeback_journal"')
-    }, 60_000)
+    })
 
     const since = new Date(1_600_030_000_000).toISOString()
     const until = new Date(1_600_031_000_000).toISOString()

@@ -77,7 +77,7 @@ onStoreByHand('postgres', 'connections that were given up', () => {
     const flags = { pool: String(POOL), 'statement-timeout': '0.5', 'connect-timeout': '1' }
     server = new TestServer('postgres', graph, flags, { ...database, url: url.href })
     await server.start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await server.remove()
     wire.close()
@@ -169,7 +169,7 @@ onStoreByHand('postgres', 'commits that wait for a standby', () => {
     server = new TestServer('postgres', graph, flags, database)
     await server.start()
     await admin.unsafe('CREATE TABLE probes ()')
-  }, 60_000)
+  })
   afterAll(async () => {
     await server.remove()
     await admin.close()

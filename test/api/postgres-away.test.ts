@@ -16,7 +16,7 @@ onStoreByHand('postgres', 'a database that goes away', () => {
     const flags = { 'statement-timeout': '1', 'connect-timeout': '1' }
     server = new TestServer('postgres', graph, flags, { ...database, url: url.href })
     await server.start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await server.remove()
     wire.close()

@@ -45,7 +45,7 @@ onStoreByHand('postgres', 'beside others', () => {
     database = await newDatabase('postgres', newFolder())
     server = new TestServer('postgres', graph, {}, database)
     await server.start()
-  }, 60_000)
+  })
   afterAll(() => server.remove())
 
   const person = async (more = {}): Promise<number> =>

@@ -186,7 +186,7 @@ onEveryStoreByHand('after a purge', (store) => {
     } finally {
       await server.remove()
     }
-  }, 120_000)
+  })
 })
 
 const tree = withAdmins({
@@ -280,7 +280,7 @@ onEveryStore('a purge in steps', tree, (server) => {
       expect([asks, Number(left?.n)]).toEqual([asks, 0])
     }
     expect(whole).toBe(true)
-  }, 120_000)
+  })
 
   const purged = async (id: number) => {
     const { status } = await server.call('DELETE', `${nodes}${id}/?purge=1`)
@@ -331,7 +331,7 @@ onEveryStore('a purge in steps', tree, (server) => {
     expect([await rows(), await server.rows('takeback_purges')]).toEqual([before, 0])
     const [left] = await server.query("SELECT count(*) AS n FROM takeback_journal WHERE data LIKE '%busy%'")
     expect(Number(left?.n)).toBe(0)
-  }, 120_000)
+  })
 
   test('and an answer that is being kept do not miss each other', async () => {
     for (let round = 0; round < 15; round++) {
@@ -360,7 +360,7 @@ onEveryStore('a purge in steps', tree, (server) => {
       const kept = await server.query('SELECT body FROM takeback_answers WHERE body LIKE $1', `%${word}%`)
       expect([round, kept.length]).toEqual([round, 0])
     }
-  }, 60_000)
+  })
 
   test('finds the answers that show an Entity by an index, without statistics of the tables', async () => {
     const steps = server.context.plans.get('nodes')?.erase.drop ?? []

@@ -72,7 +72,7 @@ onEveryStore('quantifiers', declared, (server) => {
     ]
     for (const name of ['posts', ...conditions.map((_, at) => `posts_${at}`)])
       await server.expect(201, 'POST', `/api/${name}/`, posts)
-  }, 60_000)
+  })
 
   async function worldOf(id: number | null): Promise<World> {
     const { data } = await server.expect(200, 'GET', '/api/users/?limit=200')
@@ -105,5 +105,5 @@ onEveryStore('quantifiers', declared, (server) => {
         else expect([condition, id, titled(found.body.data)]).toEqual([condition, id, expected])
       }
     }
-  }, 60_000)
+  })
 })

@@ -124,7 +124,7 @@ onEveryStoreByHand('plans of queries', (store) => {
     await fill('rosters', PROJECTS, { name: "'Roster ' || i", people: sqlite ? people : `(${people})::json` })
     await fill('tasks', 20_000, { title: "'Task ' || i", 'project.id': `1 + i % ${PROJECTS}`, public: '0' })
     if (!sqlite) await server.query('ANALYZE')
-  }, 120_000)
+  })
   afterAll(() => server.remove())
 
   /** What the database means to do for the list, which is what is asked for last. */

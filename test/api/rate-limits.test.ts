@@ -43,7 +43,7 @@ onEveryStoreByHand('rate limits', (store) => {
     await one.start()
     other.adminToken = one.adminToken
     await other.start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await other.stop()
     await one.remove()
@@ -215,7 +215,7 @@ onEveryStoreByHand('rate limits that are switched off', (store) => {
   beforeAll(async () => {
     server = new TestServer(store, declared, { ...flags, 'rate-limit': 'signups=off,writes=off,reads=off' })
     await server.start()
-  }, 60_000)
+  })
   afterAll(() => server.remove())
 
   test('do not hold, and no answer tells of them', async () => {

@@ -165,5 +165,5 @@ onEveryStore('leaks over referrers', leaks, (server) => {
     expect(after).toEqual(before)
     // Whoever may see it is told.
     expect(await answers(ann.token)).not.toEqual(before[0] ?? [])
-  }, 60_000)
+  })
 })

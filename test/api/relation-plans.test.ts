@@ -113,7 +113,7 @@ onEveryStoreByHand('plans over what refers to an Entity', (store) => {
       rank: 'i',
     })
     if (!sqlite) await server.query('ANALYZE')
-  }, 120_000)
+  })
   afterAll(() => server.remove())
 
   async function plansOf(path: string, sent: { token?: string }): Promise<string[]> {

@@ -252,7 +252,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
     const ann = await server.user('users', { email: 'ann@example.com', name: 'Ann', company: { id: 1 } })
     await server.expect(200, 'PATCH', '/api/users/1/', { friends: [{ id: 1 }], tags: ['a'] })
     tokens = [ann.token]
-  }, 60_000)
+  })
   afterAll(() => server.remove())
 
   const full = {

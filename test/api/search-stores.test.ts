@@ -62,7 +62,7 @@ describe.skipIf(!isTested('postgres'))('search on every database', () => {
         if (at % 18 === 0) await server.expect(204, 'DELETE', `/api/pages/${at}/?purge=1`)
       }
     }
-  }, 120_000)
+  })
   afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
   test('gives the same in the same order', async () => {
@@ -79,7 +79,7 @@ describe.skipIf(!isTested('postgres'))('search on every database', () => {
       expect([words, mine?.text]).toEqual([words, yours?.text])
     }
     expect(found).toBeGreaterThan(1000)
-  }, 60_000)
+  })
 
   test('finds what a walk over all texts finds', async () => {
     for (const server of servers) {
@@ -120,7 +120,7 @@ describe.skipIf(!isTested('postgres'))('search on every database', () => {
       expect((await target.expect(200, 'GET', '/api/pages/?search=unheard')).data).toHaveLength(1)
       await target.remove()
     }
-  }, 60_000)
+  })
 })
 
 onEveryStoreByHand('search in many', (store) => {
@@ -139,7 +139,7 @@ onEveryStoreByHand('search in many', (store) => {
         ' page  ' || i || '  of  w' || (i % 1000) || ' ' FROM n) x`,
     )
     await server.query('ANALYZE pages')
-  }, 120_000)
+  })
   afterAll(() => server.remove())
 
   test('is by the index', async () => {
@@ -218,5 +218,5 @@ onStore('sqlite', 'what is purged', declaration, (server) => {
     await server.query(
       `INSERT INTO "${search?.name}" ("${search?.name}", rank) VALUES ('integrity-check', 1)`,
     )
-  }, 60_000)
+  })
 })

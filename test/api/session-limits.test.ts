@@ -26,7 +26,7 @@ onStoreByHand('postgres', 'time limits that others have set', () => {
     url = new URL(database.url)
     url.username = role
     url.password = 'limited'
-  }, 60_000)
+  })
   afterAll(async () => {
     await database.query(`REASSIGN OWNED BY ${role} TO CURRENT_USER`)
     await database.query(`DROP OWNED BY ${role}`)

@@ -107,7 +107,7 @@ onStore('sqlite', 'where reads run', declaration, (server) => {
   let token = ''
   beforeAll(async () => {
     token = await begin(server, true)
-  }, 60_000)
+  })
 
   /** Of each statement that a request asks for, whether it leaves the server's own connection. */
   async function awayOf(path: string, sent: { token?: string } = {}): Promise<boolean[]> {
@@ -170,7 +170,7 @@ function readersOf(pid: number): number[] {
 }
 
 onStore('sqlite', 'readers', declaration, (server) => {
-  beforeAll(() => begin(server, true), 60_000)
+  beforeAll(() => begin(server, true))
   const slow = '/api/visits/?filter=guests > 100&sort=note'
 
   test('they see whatever was answered before', async () => {
@@ -241,7 +241,7 @@ onEveryStoreByHand('a read that takes too long', (store) => {
     server = new TestServer(store, declaration, { 'statement-timeout': '0.3' }, database)
     server.adminToken = patient.adminToken
     await server.start()
-  }, 60_000)
+  })
   afterAll(() => server.remove())
   const parts = Array.from({ length: 10 }, (_, at) => `essay.lowerAscii().contains("zz${at}")`)
   const path = `/api/visits/?count=1&filter=${encodeURIComponent(parts.join(' || '))}`

@@ -99,7 +99,7 @@ onEveryStore('one change back, and forward again', declaration, (server) => {
         expect([said, parts]).toEqual([said, [states[at] === null ? 404 : 200, 404]])
       }
     }
-  }, 120_000)
+  })
 
   test('a preview changes nothing, and a plan does what it showed or is refused', async () => {
     const id = await made({ a: 1 })

@@ -49,7 +49,7 @@ onStore('postgres', 'statistics', declared, (server) => {
       guests: at % 2,
       ...{ room: room(at * 13), other: room(at * 7), more: [room(at)] },
     }))
-  }, 120_000)
+  })
 
   test('come soon after many rows, without autovacuum', async () => {
     for (const name of tables) {
@@ -61,7 +61,7 @@ onStore('postgres', 'statistics', declared, (server) => {
       }
       while (!(await isKnown())) await Bun.sleep(100)
     }
-  }, 60_000)
+  })
 
   test('come anew where they were taken before the rows were committed', async () => {
     // As ANALYZE leaves it while a large transaction runs: all of the pages, none of the rows.

@@ -188,7 +188,7 @@ onInstances('background tasks', (all) => {
       const inOrder = Array.from({ length: each }, (_, at) => at)
       expect(Object.fromEntries(done)).toEqual(Object.fromEntries(keys.map((key) => [key, inOrder])))
       expect(seen.size).toBeGreaterThan(1)
-    }, 60_000)
+    })
 
     test('that wait for one that fails cost nothing, and hold up no other key', async () => {
       const queue = all.newName('blocked')
@@ -223,7 +223,7 @@ onInstances('background tasks', (all) => {
       fails = false
       await eventually(() => done.length === 302)
       expect(done.slice(2)).toEqual(blocked.map(({ payload }) => payload))
-    }, 60_000)
+    })
   })
 
   if (all.store === 'postgres')

@@ -109,5 +109,5 @@ onEveryStore('many at once on the same graph', graph, (server) => {
         expect(JSON.parse(String(row?.data))).toEqual(one)
       }
     }
-  }, 60_000)
+  })
 })

@@ -131,4 +131,4 @@ test('after a sync that has failed, nothing more is written to the database or s
   expect(failed).toBeGreaterThan(0)
   const after = lines.slice(failed + 1).filter((line) => /test\.db(-wal)?[>"]/.test(line))
   expect(after).toEqual([])
-}, 120_000)
+})

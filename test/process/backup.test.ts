@@ -108,7 +108,7 @@ onEveryStoreByHand('takeback backup', (store) => {
       await again.end()
     }
     await server.end()
-  }, 120_000)
+  })
 
   test('is not made from nothing, nor over a file, and leaves nothing behind then', async () => {
     const empty = await made(store)
@@ -125,7 +125,7 @@ onEveryStoreByHand('takeback backup', (store) => {
       `${join(folder, 'mine.txt')} already exists: name another file.\n`,
     ])
     expect(readdirSync(folder)).toEqual(['mine.txt'])
-  }, 60_000)
+  })
 
   test('restore overwrites nothing', async () => {
     const { database } = await prepared(store)
@@ -139,7 +139,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(code).toBe(1)
     expect(err).toMatch(/already exists and is not overwritten|is not empty/)
     expect(await contents()).toBe(before)
-  }, 60_000)
+  })
 
   test('a sealed secret needs its passphrase, and is in the file in no other form', async () => {
     const { database } = await prepared(store)
@@ -168,7 +168,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     const bare = join(newFolder(), 'bare.db')
     expect((await run(['restore', file, '--to', `sqlite:${bare}`, '--without-secret'])).code).toBe(0)
     expect(existsSync(`${bare}.secret`)).toBe(false)
-  }, 60_000)
+  })
 
   test('serve makes them by itself, one server of several at a time, and keeps as many as it is told', async () => {
     const { database, args } = await prepared(store)
@@ -203,7 +203,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(left.length).toBeLessThanOrEqual(3)
     for (const name of left)
       expect((await inspectBackup(join(folder, name))).record.lastChange).not.toBeNull()
-  }, 120_000)
+  })
 
   test('copy beside a running server ends well, and says what it does not have', async () => {
     const { database, args } = await prepared(store)
@@ -223,7 +223,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(titles).toEqual(writer.acknowledged.slice(0, titles.length))
     if (titles.length < writer.acknowledged.length) expect(out).toContain('They are not in the copy')
     await expectAgreement(target)
-  }, 60_000)
+  })
 })
 
 describe('a backup', () => {
@@ -265,7 +265,7 @@ describe('a backup', () => {
     await refused(bytes.subarray(0, bytes.length / 2))
     await refused(Buffer.concat([bytes, Buffer.from('x')]))
     await refused(Buffer.alloc(0))
-  }, 120_000)
+  })
 
   test('is not served or changed by any command', async () => {
     const { file, bytes } = await makeOne()
@@ -284,7 +284,7 @@ describe('a backup', () => {
     }
     expect(readFileSync(file).equals(bytes)).toBe(true)
     expect(existsSync(`${file}-wal`)).toBe(false)
-  }, 60_000)
+  })
 
   test('that is new is never pushed out, and damaged or foreign files neither count nor go', async () => {
     const { url } = await makeOne()
@@ -306,7 +306,7 @@ describe('a backup', () => {
         .concat('notes.txt')
         .sort(),
     )
-  }, 60_000)
+  })
 
   test('is restored as the very same file, but for what made it a backup', async () => {
     const { file, url } = await makeOne()
@@ -319,5 +319,5 @@ describe('a backup', () => {
     expect(second.record.lastChange).toEqual(first.record.lastChange)
     expect(second.types).toEqual(first.types)
     expect(first.record.from).toBe(url.replace('sqlite:', ''))
-  }, 60_000)
+  })
 })

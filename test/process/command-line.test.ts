@@ -176,7 +176,7 @@ test('user add, with and without a running server, from a flag and from a pipe',
     expect(err).not.toContain('    at ')
   }
   expect(await server.end()).toBe(0)
-}, 60_000)
+})
 
 test('what stands against a start is one clear sentence and exit code 1', async () => {
   const folder = newFolder()
@@ -220,7 +220,7 @@ test('what stands against a start is one clear sentence and exit code 1', async 
     expect(err).not.toMatch(/\n\s+at /)
   }
   expect(readFileSync(join(folder, 'text.db'), 'utf8')).toStartWith('this is no database')
-}, 60_000)
+})
 
 test('all mistakes of a declaration are reported at once', async () => {
   const folder = newFolder()

@@ -59,7 +59,7 @@ onEveryStoreByHand('the end of a server', (store) => {
       expect(await database.query('PRAGMA foreign_key_check')).toEqual([])
     }
     await database.remove()
-  }, 60_000)
+  })
 
   test('kill -9, and all that had a key is sent again: everything is there once, as it was first answered', async () => {
     const { database, args } = await prepared(store)
@@ -114,7 +114,7 @@ onEveryStoreByHand('the end of a server', (store) => {
     expect(rows).toHaveLength(answers.size * 2)
     expect(await database.query('SELECT count(*) AS n FROM takeback_answers')).toEqual([{ n: answers.size }])
     await database.remove()
-  }, 60_000)
+  })
 
   test('SIGTERM under load: what is under way is answered, nothing is cut off, exit code 0', async () => {
     const { database, args } = await prepared(store)
@@ -150,7 +150,7 @@ onEveryStoreByHand('the end of a server', (store) => {
     expect(cut).toEqual([])
     expect(await database.query('SELECT count(*) AS n FROM rooms')).toEqual([{ n: answered }])
     await database.remove()
-  }, 60_000)
+  })
 })
 
 test('a damaged page ends the server, and the next start refuses the file and touches nothing', async () => {
@@ -185,7 +185,7 @@ test('a damaged page ends the server, and the next start refuses the file and to
   const refused = await run(['serve', '--port', '0', ...args])
   expect([refused.code, refused.err.includes('it is damaged')]).toEqual([1, true])
   expect(files().map((now, at) => now.equals([damaged, log][at] ?? Buffer.alloc(0)))).toEqual([true, true])
-}, 60_000)
+})
 
 test('a purge does not wait for whoever reads the file, and leaves no trace once they are done', async () => {
   const { file, args } = await preparedFile()
@@ -214,4 +214,4 @@ test('a purge does not wait for whoever reads the file, and leaves no trace once
   for (let tries = 0; tries < 50 && traces().length > 0; tries++) await Bun.sleep(100)
   expect(traces()).toEqual([])
   expect(await server.end()).toBe(0)
-}, 60_000)
+})

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { eventually } from '../harness.ts'
-import { LOGIN, newFolder, prepared, root } from './process.ts'
+import { commandLine, LOGIN, newFolder, prepared } from './process.ts'
 
 test('the database is opened so that a commit is on disk', () => {
   const database = openDatabase(join(newFolder(), 'x.db'))
@@ -29,7 +29,7 @@ test.skipIf(!strace)('nothing is acknowledged before the log was synced', async 
       'strace',
       ...['-f', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace],
       process.execPath,
-      join(root, 'src', 'cli', 'main.ts'),
+      commandLine,
       ...['serve', '--port', '0', '--log', 'json', ...args],
     ],
     { stdout: 'pipe', stderr: 'ignore' },

@@ -33,7 +33,7 @@ onEveryStoreByHand('several servers on one database', (store) => {
     database = made.database
     servers = await Promise.all([1, 2, 3].map(() => serve(args)))
     urls = servers.map(({ url }) => url)
-  }, 60_000)
+  })
   afterAll(async () => {
     expect(await Promise.all(servers.map((server) => server.end()))).toEqual([0, 0, 0])
     await database.remove()
@@ -84,7 +84,7 @@ onEveryStoreByHand('several servers on one database', (store) => {
     expect(kinds.map(({ kind, n }) => [kind, n])).toEqual(
       ['create', 'delete', 'restore', 'update'].map((kind) => [kind, 60]),
     )
-  }, 60_000)
+  })
 
   test('what is sent to all of them at once with one key is done once', async () => {
     const call = await login()
@@ -107,7 +107,7 @@ onEveryStoreByHand('several servers on one database', (store) => {
     expect(await database.query('SELECT count(*) AS n FROM rooms WHERE title LIKE $1', 'once %')).toEqual([
       { n: 15 },
     ])
-  }, 60_000)
+  })
 
   test('failed logins are counted together', async () => {
     const attempt = client(urls)
@@ -125,5 +125,5 @@ onEveryStoreByHand('several servers on one database', (store) => {
     const statuses = (await Promise.all(tries)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 422)).toHaveLength(5)
     expect(statuses.filter((status) => status === 429)).toHaveLength(10)
-  }, 60_000)
+  })
 })

@@ -88,7 +88,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       '0 safe, 0 kept aside, 0 refused.\n\nThe database is up to date.\n',
     )
     await database.remove()
-  }, 60_000)
+  })
 
   test('says how many rows get a default, and which rows stand against it', async () => {
     const { database, migrate } = await prepared(
@@ -118,7 +118,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     expect(refused[0].what).toContain('(things/1, things/2, things/3, things/4, things/5 and 195 more)')
     expect((await run(migrate(1, '--apply'))).code).toBe(0)
     await database.remove()
-  }, 60_000)
+  })
 
   test('says what is searched and indexed', async () => {
     const { database, migrate } = await prepared(
@@ -139,7 +139,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     expect((await run(migrate(0, '--apply'))).code).toBe(0)
     expect(await lines(0)).toEqual([])
     await database.remove()
-  }, 60_000)
+  })
 
   test('goes back past a rename only where the declaration says so', async () => {
     const { database, migrate } = await prepared(
@@ -157,7 +157,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
     ])
     expect((await run(migrate(2, '--apply'))).out).toContain('things.a is the new name of b')
     await database.remove()
-  }, 60_000)
+  })
 
   test('killed in the middle, it leaves the old structure or the new one', async () => {
     const { database, migrate } = await prepared(
@@ -182,5 +182,5 @@ onEveryStoreByHand('takeback migrate', (store) => {
     const [last] = await database.query('SELECT n, b, d FROM things ORDER BY id DESC LIMIT 1')
     expect(last).toMatchObject({ n: '30000', b: 'a30000' })
     await database.remove()
-  }, 60_000)
+  })
 })

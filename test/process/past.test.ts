@@ -115,5 +115,5 @@ onEveryStoreByHand('the command line takes back', (store) => {
     }
     expect(await server.end()).toBe(0)
     await database.remove()
-  }, 60_000)
+  })
 })

@@ -11,6 +11,9 @@ export const root = join(import.meta.dir, '..', '..')
 
 export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
 
+/** `npm test` has bundled it, so that it starts sooner. */
+export const commandLine = process.env.TAKEBACK_TEST_COMMAND_LINE ?? join(root, 'src', 'cli', 'main.ts')
+
 export const LOGIN = { email: 'a@example.com', password: 'a long password' }
 
 export function newFolder(): string {
@@ -63,9 +66,7 @@ export function takeback(
   return Bun.spawn(
     [
       ...(shell === undefined ? [] : ['sh', '-c', `${shell}; exec "$@"`, 'sh']),
-      ...(direct
-        ? [process.execPath, join(root, 'src', 'cli', 'main.ts')]
-        : ['node', join(root, 'bin', 'takeback.js')]),
+      ...(direct ? [process.execPath, commandLine] : ['node', join(root, 'bin', 'takeback.js')]),
       ...args,
     ],
     {

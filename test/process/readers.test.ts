@@ -43,7 +43,7 @@ test('a server starts without readers, and those that it has end with it, whatev
   await Promise.all(asked)
   while (readers.some(isThere)) await Bun.sleep(10)
   await database.remove()
-}, 60_000)
+})
 
 test('a server that is asked to stop answers what its readers are doing', async () => {
   const { database, server, call } = await begin()
@@ -57,4 +57,4 @@ test('a server that is asked to stop answers what its readers are doing', async 
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
   expect([code, readers.filter(isThere)]).toEqual([0, []])
   await database.remove()
-}, 60_000)
+})

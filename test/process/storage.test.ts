@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
   await server.end('SIGKILL')
   killed = { file, args, rows: commits * 5, log: readFileSync(`${file}-wal`) }
-}, 60_000)
+})
 
 afterAll(() => rmSync(dirname(killed.file), { recursive: true, force: true }))
 
@@ -176,7 +176,7 @@ describe('a write-ahead log that is not what it was', () => {
       expect(existsSync(`${copy}-wal`)).toBe(log !== undefined)
       if (log !== undefined) expect(readFileSync(`${copy}-wal`).equals(log)).toBe(true)
     }
-  }, 60_000)
+  })
 
   test('a database that is gone while its mark is there is refused, too', () => {
     const copy = copyOf(killed)
@@ -201,7 +201,7 @@ test('after a stop that was asked for, the files may be exchanged', async () => 
   const other = await serve([...args, '--log', 'json'], { direct: true })
   expect(await other.end()).toBe(0)
   await database.remove()
-}, 60_000)
+})
 
 test('while another process writes, reads and health go on, and writes wait for it', async () => {
   const copy = copyOf(killed)
@@ -227,7 +227,7 @@ test('while another process writes, reads and health go on, and writes wait for 
   other.close()
   expect(await server.end()).toBe(0)
   expect(rowsIn(copy)).toBe(killed.rows + 3)
-}, 60_000)
+})
 
 test('a failed write ends the server, and nothing is written to the database after it', async () => {
   const copy = copyOf(killed)
@@ -252,7 +252,7 @@ test('a failed write ends the server, and nothing is written to the database aft
   expect(await again.end()).toBe(0)
   expect(readMark(copy)?.state).toBe('closed')
   expect(rowsIn(copy)).toBe(acknowledged)
-}, 60_000)
+})
 
 /** The log with one more transaction in it, of many frames, that nobody was told of. */
 function tornTransaction(copy: string, seed: number): Buffer {

@@ -173,7 +173,7 @@ test('a server takes over an SQLite file from another one, and no request is los
   const rows = await database.query('SELECT id, beds FROM rooms ORDER BY id')
   expect(rows.map(({ id, beds }) => [id, beds])).toEqual(clients.acknowledged())
   await expectWhole(database)
-}, 120_000)
+})
 
 test('a server that is killed beside another one on the same SQLite file takes nothing along', async () => {
   const { database } = await preparedFile()
@@ -204,7 +204,7 @@ test('a server that is killed beside another one on the same SQLite file takes n
   const missing = clients.acknowledged().filter(([id, told]) => (beds.get(id) ?? 0) < told)
   expect(missing).toEqual([])
   await expectWhole(database)
-}, 120_000)
+})
 
 async function preparedFile(): Promise<{ database: TestDatabase; folder: string }> {
   const { database } = await prepared('sqlite')

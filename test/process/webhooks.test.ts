@@ -58,7 +58,7 @@ onEveryStoreByHand('webhooks of processes', (store) => {
     await server.end()
     await database.remove()
     await erp.stop()
-  }, 60_000)
+  })
 })
 
 test('the command line shows deliveries, and sends operations again', async () => {
@@ -95,7 +95,7 @@ test('the command line shows deliveries, and sends operations again', async () =
   expect(server.said() + listed + logged.out).not.toContain('hidden')
   await server.end()
   await erp.stop()
-}, 60_000)
+})
 
 test('an environment variable that is missing is named with its place', async () => {
   const { code, err } = await run(['serve', '--config', configFile()], {
@@ -132,4 +132,4 @@ test('the documented receiver verifies signatures', async () => {
   await server.end()
   receiver.kill()
   await gather
-}, 60_000)
+})

@@ -72,7 +72,7 @@ onEveryStoreByHand('background work of processes', (store) => {
     expect(await database.query('SELECT * FROM takeback_tasks')).toEqual([])
     for (const other of others) await other.end()
     await database.remove()
-  }, 60_000)
+  })
 
   test('kill -9 of everybody: the next start goes on', async () => {
     const { database, url, go } = await start()
@@ -87,7 +87,7 @@ onEveryStoreByHand('background work of processes', (store) => {
     expect(await effects(database)).toEqual(['recurring by last', 'task 1 by last'])
     await last.end()
     await database.remove()
-  }, 60_000)
+  })
 
   /** A holder that is frozen until another has taken over, and then goes on as if nothing had happened. */
   async function thaw(unfenced: boolean) {
@@ -111,7 +111,7 @@ onEveryStoreByHand('background work of processes', (store) => {
 
   test('a holder that was frozen writes nothing once another has taken over', async () => {
     expect(await thaw(false)).toEqual(['recurring by other', 'task 1 by other'])
-  }, 60_000)
+  })
 
   test('without the fence it would, so the test above shows something', async () => {
     expect(await thaw(true)).toEqual([
@@ -120,5 +120,5 @@ onEveryStoreByHand('background work of processes', (store) => {
       'task 1 by frozen',
       'task 1 by other',
     ])
-  }, 60_000)
+  })
 })

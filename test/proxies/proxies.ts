@@ -60,7 +60,7 @@ for (const name of Object.keys(kinds))
         instances.map(({ url }) => url),
         first.folder,
       )
-    }, 60_000)
+    })
     afterAll(async () => {
       await proxy?.stop()
       for (const instance of instances) await instance.stop()

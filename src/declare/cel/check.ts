@@ -323,6 +323,7 @@ class OneReader implements Reader {
     const sides = this.#alike(node, left, right)
     if ('is' in sides) return sides
     const [then, otherwise] = sides
+    if (then === unknown && otherwise === unknown) return is(unknown)
     const like = then === unknown ? otherwise : then
     if (condition.op === 'constant') {
       const chosen = condition === yes ? then : condition === unknown ? unknown : otherwise

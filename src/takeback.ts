@@ -30,6 +30,8 @@ export type {
   JobCall,
   JobDeclaration,
   Jobs,
+  KnownRoute,
+  KnownRoutes,
   PathNames,
   ReactionCall,
   ReactionCause,

@@ -95,9 +95,16 @@ export type Routes<Types, Bodies> = {
 }
 
 /** Routes of any types. */
-export type AnyRoutes = Readonly<
-  Record<string, Labelled & { readonly access?: Rule; run(call: never): Anything }>
->
+export type AnyRoutes = Readonly<Record<string, KnownRoute<unknown>>>
+
+/** A declared route: what it is sent. */
+export interface KnownRoute<Body> extends Labelled {
+  readonly access?: Rule
+  readonly body?: Body
+  run(call: never): Anything
+}
+
+export type KnownRoutes<Bodies> = { readonly [Path in keyof Bodies]: KnownRoute<Bodies[Path]> }
 
 // Jobs.
 

@@ -15,6 +15,7 @@ import type {
   AnyRoutes,
   BeforeHooks,
   Jobs,
+  KnownRoutes,
   Reactions,
   Routes,
 } from './code.ts'
@@ -274,7 +275,8 @@ export interface EntityOptions<
 
 export type Entities = Readonly<Record<string, EntityDeclaration>>
 
-export interface AppDeclaration<E = Entities> {
+/** The whole backend. `E` are its Entity types, `R` its routes as a client of them sees them. */
+export interface AppDeclaration<E = Entities, R = AnyRoutes> {
   readonly entities: E
   /** The login type whose members pass every rule. */
   readonly admins?: string
@@ -285,7 +287,7 @@ export interface AppDeclaration<E = Entities> {
   /** How long the journal keeps old versions. Default: forever. */
   readonly journal?: Keep
   /** Endpoints of one's own, by method and path. */
-  readonly routes?: AnyRoutes
+  readonly routes?: R
   /** What is to be done at certain times, by name. */
   readonly jobs?: AnyJobs
   /** Servers that are told of changes, by name. */
@@ -322,6 +324,6 @@ export function entity<
 /** Declares the whole backend: the default export of `takeback.config.ts`. */
 export function app<const E extends CheckedEntities<E, EntityDeclaration>, const Bodies = unknown>(
   declaration: AppOptions<E, Bodies>,
-): AppDeclaration<Given<E>> {
-  return Object.freeze(declaration) as unknown as AppDeclaration<Given<E>>
+): AppDeclaration<Given<E>, KnownRoutes<Bodies>> {
+  return Object.freeze(declaration) as unknown as AppDeclaration<Given<E>, KnownRoutes<Bodies>>
 }

@@ -50,7 +50,14 @@ test('the tarball has what is needed, and nothing else', async () => {
   await tryOut(folder)
   const files = readdirSync(join(folder, 'node_modules', 'takeback'), { recursive: true }).map(String)
   expect(files.filter((file) => /\.test\.|^test|^bench|^data|\.db$/.test(file))).toEqual([])
-  for (const file of ['lib/takeback.js', 'lib/takeback.d.ts', 'README.md', 'LICENSE', 'SECURITY.md'])
+  for (const file of [
+    'lib/src/takeback.js',
+    'lib/src/takeback.d.ts',
+    'lib/client/client.js',
+    'README.md',
+    'LICENSE',
+    'SECURITY.md',
+  ])
     expect(files).toContain(file)
 })
 

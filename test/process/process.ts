@@ -139,8 +139,12 @@ export async function freePort(): Promise<number> {
  * since test files run side by side and others may be reading it.
  */
 export function buildLibrary(): void {
-  const built = statSync(join(root, 'lib', 'takeback.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const sources = [...new Bun.Glob('src/**/*.ts').scanSync(root), 'tsconfig.lib.json', 'build/lib.js']
+  const built = statSync(join(root, 'lib', 'src', 'takeback.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = [
+    ...new Bun.Glob('{src,client}/**/*.ts').scanSync(root),
+    'tsconfig.lib.json',
+    'build/lib.js',
+  ]
   if (sources.every((file) => statSync(join(root, file)).mtimeMs < built)) return
   const { exitCode, stderr } = Bun.spawnSync(['node', join(root, 'build', 'lib.js')])
   if (exitCode !== 0) throw new Error(stderr.toString())

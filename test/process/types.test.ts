@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { template } from '../../src/cli/init-config.ts'
 import * as takeback from '../../src/takeback.ts'
+import { blocksOf } from '../markdown.ts'
 import { buildLibrary, newFolder } from './process.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -142,6 +143,24 @@ function large(count: number): string {
     export default app({ entities: { ${types.join(',\n')} } })`
 }
 
+/** A client of such a declaration. */
+const client = `import { connect } from 'takeback/client'
+import type config from './takeback.config.ts'
+export async function use() {
+  const api = connect<typeof config>('https://api.example.com')
+  const made = await api.type1.create({ field0: '', field7: '', field14: '' })
+  await made.update({ field1: { $add: 1 } })
+  for await (const one of api.type2.list({ expand: ['field2', 'field9.field2'], fields: ['field0'], sort: '-field1' }))
+    one.field2?.field0.length
+  const { results } = await api.batch((b) => [b.type3.create({ field0: '', field7: '', field14: '' }), b.type4.delete(7)])
+  api.type5.live({}, (all) => all[0]?.field0)
+  return results[0].field1 + (await api.type6.list()).data.length
+}`
+
+/** Only the declaration's type, from another file. */
+const unused = `import type config from './takeback.config.ts'
+export type Config = typeof config`
+
 const settings = [
   ['--module', 'nodenext', '--target', 'es2022'],
   ['--module', 'preserve', '--moduleResolution', 'bundler', '--target', 'es2022'],
@@ -150,14 +169,16 @@ const settings = [
 beforeAll(buildLibrary)
 
 /** What TypeScript says of a config in somebody's project that has Takeback as a dependency. */
-function check(config: string, flags: readonly string[]): string {
+function check(config: string, flags: readonly string[], page?: string): string {
   const folder = newFolder()
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'takeback'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'takeback.config.ts'), config)
+  if (page !== undefined) writeFileSync(join(folder, 'page.ts'), page)
+  const main = page === undefined ? 'takeback.config.ts' : 'page.ts'
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  const { stdout } = Bun.spawnSync([tsc, '--noEmit', '--strict', ...flags, 'takeback.config.ts'], {
+  const { stdout } = Bun.spawnSync([tsc, '--noEmit', '--strict', ...flags, main], {
     cwd: folder,
   })
   return stdout.toString()
@@ -202,9 +223,18 @@ test('the message of a mistake has its place, the wrong name and the right ones'
   )
 })
 
+test('the examples of the client’s page are right', () => {
+  const source = readFileSync(join(root, 'examples', 'bookings', 'takeback.config.ts'), 'utf8')
+  const page = blocksOf('docs/client.md').filter(({ language }) => language === 'ts')
+  const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions']
+  const text = [...page.map((block) => block.text), 'export { names, room, stop, sums }'].join('\n')
+  expect(check(source, flags, text)).toBe('')
+})
+
 test('checking a declaration takes work in proportion to its size', () => {
-  const work = (count: number) => {
-    const said = check(large(count), [...(settings[1] ?? []), '--extendedDiagnostics'])
+  const work = (count: number, page?: string) => {
+    const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions', '--extendedDiagnostics']
+    const said = check(large(count), flags, page)
     expect(said).not.toContain('error')
     return Number(/Instantiations:\s+(\d+)/.exec(said)?.[1])
   }
@@ -212,6 +242,9 @@ test('checking a declaration takes work in proportion to its size', () => {
   expect(many / some).toBeLessThan(4.4)
   // TypeScript needs about half as much for the fields alone.
   expect(many / 2000).toBeLessThan(200)
+  // A client adds less than half of what its declaration takes.
+
+  expect(work(100, client)).toBeLessThan(1.5 * work(100, unused))
 })
 
 test('options that do not exist are found', () => {

@@ -1,0 +1,153 @@
+import type { UndoOptions, UndoResult } from '../src/declare/api-types.ts'
+
+/** What the calls of the server itself take and answer. Nothing here runs. */
+
+/** What was done by one act of somebody. */
+export interface Operation {
+  id: string
+  at: string
+  actor: string | null
+  /** How many Entities it changed. */
+  changes: number
+  /** The number of Entities of each type, by kind of change. */
+  summary: Record<string, Record<string, number>>
+  run?: string
+  reason?: string
+  cause?: string
+  undoes?: string[]
+  undone_by?: string[]
+}
+
+export interface OperationChange {
+  entity: string
+  id: number | null
+  version: number | null
+  kind: string
+  changed: Record<string, { from: unknown; to: unknown }> | null
+}
+
+export interface OperationInFull extends Operation {
+  data: OperationChange[]
+  next: string | null
+}
+
+/** Which operations. */
+export interface OperationFilter {
+  readonly actor?: string
+  readonly since?: string
+  readonly until?: string
+  /** An Entity type, or one Entity: `bookings/7`. */
+  readonly entity?: string
+  readonly run?: string
+}
+
+export interface OperationQuery extends OperationFilter {
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** What a delete or a restore would change. */
+export type Removed = Pick<UndoResult, 'total' | 'changes'> & { operation: null }
+
+/** Of a write by a filter. */
+export interface ManyOptions extends Pick<UndoOptions, 'dryRun'> {
+  /** The `plan` of a dry run: does exactly that, or nothing. */
+  readonly plan?: string
+  /** The `next` of a dry run. */
+  readonly cursor?: string
+}
+
+/** What a write by a filter has changed, or would change. */
+export interface ChangedMany extends Pick<UndoResult, 'operation' | 'total' | 'changes'> {
+  matched: number
+  /** Of a dry run. */
+  plan?: string
+  next?: string | null
+}
+
+type Text = string | readonly string[]
+
+export interface SummaryQuery {
+  readonly group?: Text
+  readonly count?: boolean
+  readonly sum?: Text
+  readonly avg?: Text
+  readonly min?: Text
+  readonly max?: Text
+  readonly distinct?: Text
+  readonly sort?: Text
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** One group of a summary. It has the figures that were asked for. */
+export interface SummaryItem {
+  group?: Record<string, string | number | boolean | null>
+  count?: number
+  distinct?: Record<string, number>
+  sum?: Record<string, number | string | null>
+  avg?: Record<string, number | null>
+  min?: Record<string, number | string | null>
+  max?: Record<string, number | string | null>
+}
+
+export type Change =
+  | {
+      type: 'upsert'
+      entity: string
+      id: number
+      version: number
+      operation: string
+      at: string
+      actor: string | null
+      data: Record<string, unknown>
+    }
+  | { type: 'remove'; entity: string; id: number; operation: string }
+  | { type: 'reset'; entity: string }
+
+export interface ChangesQuery {
+  readonly since?: string
+  readonly entity?: Text
+  readonly filter?: string
+  readonly fields?: Text
+  readonly limit?: number
+  /** Waits for a change, up to so many seconds. */
+  readonly wait?: number
+}
+
+export interface ChangesPage {
+  data: Change[]
+  next: string
+  more: boolean
+}
+
+/** Whether a request would succeed. */
+export interface MayAnswer {
+  may: boolean
+  code?: string
+  errors?: Record<string, string[]>
+  denied_by?: string
+}
+
+export interface MayQuestion {
+  readonly action: 'list' | 'create' | 'read' | 'update' | 'delete' | 'restore' | 'purge' | 'history'
+  /** `bookings/7`, or `bookings` for `list` and `create`. */
+  readonly path: string
+  readonly body?: object
+  /** Only for admins. */
+  readonly actor?: string
+}
+
+export interface Login {
+  readonly email: string
+  readonly password: string
+  readonly user_type?: string | null
+}
+
+/** What a login answers. */
+export interface SignedIn<User> {
+  token: string
+  user: User
+  expires_at: string
+  password_expires_at?: string
+}

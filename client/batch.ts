@@ -1,0 +1,68 @@
+import type { AnyHandle, Asked, EntityCalls, Json } from './entities.ts'
+import type { CallOptions, Transport } from './transport.ts'
+import type { Part } from './types.ts'
+
+interface SentPart {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly if_match?: string
+}
+
+interface Made extends Part<unknown> {
+  readonly at: number
+}
+
+/** Collects the writes of a batch. */
+export class BatchParts {
+  readonly sent: SentPart[] = []
+  readonly names: string[] = []
+
+  /** The writes of one Entity type. */
+  of(name: string) {
+    const add =
+      (method: string, fixed: object = {}) =>
+      (id: unknown, body?: unknown, { version, ...query }: Asked = {}): Made => {
+        const given = new URLSearchParams({ ...query, ...fixed } as Record<string, string>).toString()
+        this.names.push(name)
+        const at = this.sent.length
+        this.sent.push({
+          method,
+          path: `/api/${name}/${id === undefined ? '' : `${id}/`}${given && `?${given}`}`,
+          ...(body !== undefined && { body }),
+          ...(version !== undefined && { if_match: `"${version}"` }),
+        })
+        // As JSON it is a reference.
+        return Object.defineProperty({ id: `$${at}.id` }, 'at', { value: at }) as Made
+      }
+    const remove = (fixed?: object) => (id: unknown, options?: Asked) =>
+      add('DELETE', fixed)(id, undefined, options)
+    return {
+      create: (body: unknown) => add('POST')(undefined, body),
+      upsert: (body: unknown, options: Asked) => add('PUT')(undefined, body, options),
+      update: add('PATCH'),
+      replace: add('PUT'),
+      delete: remove(),
+      restore: remove({ restore: 1 }),
+      purge: remove({ purge: 1 }),
+    }
+  }
+
+  /** Sends them, and gives what came back for the parts that are named. */
+  async send(
+    transport: Transport,
+    parts: readonly Made[],
+    { options, entity }: { options: CallOptions | undefined; entity(name: string): EntityCalls },
+  ): Promise<{ operation: string | null; results: (AnyHandle | null)[] }> {
+    const { body, headers } = await transport.send('POST', 'batch/', { body: this.sent, options })
+    const operation = headers.get('takeback-operation')
+    const { results } = body as { results: { body: Json | null }[] }
+    return {
+      operation,
+      results: parts.map(({ at }) => {
+        const data = results[at]?.body
+        return data ? entity(this.names[at] ?? '').handle(data, operation) : null
+      }),
+    }
+  }
+}

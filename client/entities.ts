@@ -1,0 +1,210 @@
+import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
+import type { ChangedMany, Removed, SummaryItem } from './answers.ts'
+import { Pages } from './listing.ts'
+import { followList } from './live.ts'
+import type { CallOptions, Received, Sent, Transport } from './transport.ts'
+import type { Handle, ListPage, LiveOptions, LiveQuery } from './types.ts'
+
+// Here the types of the app are not known: `types.ts` says what each call takes and gives.
+export type Json = Record<string, unknown>
+export type AnyHandle = Handle<Record<string, object>, string>
+
+/** What a call is given besides its body: parameters of the query, and what all calls take. */
+export interface Asked extends CallOptions {
+  readonly version?: number
+  readonly where?: object
+  readonly [parameter: string]: unknown
+}
+
+/** `dryRun` is `dry_run` in a URL. */
+const NAMES: Record<string, string> = {
+  dryRun: 'dry_run',
+  skipConflicts: 'skip_conflicts',
+  withEffects: 'with_effects',
+}
+
+/** The options of a call as a request. */
+export function sentBy(asked: Asked = {}, body?: unknown): Sent {
+  const { signal, key, run, reason, version, where, ...query } = asked
+  const options = { signal, key, run, reason } as CallOptions
+  const named = Object.entries(query).map(([name, value]) => [NAMES[name] ?? name, value])
+  return {
+    query: { ...where, ...Object.fromEntries(named) },
+    options,
+    ...(version !== undefined && { headers: { 'If-Match': `"${version}"` } }),
+    ...(body !== undefined && { body }),
+  }
+}
+
+/** A list at a path, of whatever `made` makes of its items. */
+export function pagesOf<T>(
+  transport: Transport,
+  path: string,
+  asked: Asked = {},
+  made: (one: Json) => T = (one) => one as T,
+): Pages<T> {
+  return new Pages(async (cursor) => {
+    const sent = sentBy(cursor === undefined ? asked : { ...asked, cursor })
+    const { body, headers } = await transport.send('GET', path, sent)
+    const page = body as ListPage<Json>
+    return { ...page, data: page.data.map(made), position: headers.get('takeback-position') }
+  })
+}
+
+/** With `id`, which the calls of an Entity need. */
+function chosen({ fields, ...asked }: Asked): Asked {
+  return Array.isArray(fields) ? { ...asked, fields: [...new Set(['id', ...fields])] } : asked
+}
+
+/** The calls of one Entity type. */
+export class EntityCalls {
+  readonly #transport: Transport
+  readonly #name: string
+  readonly #calls: object
+
+  constructor(transport: Transport, name: string) {
+    this.#transport = transport
+    this.#name = name
+    const calls: Json = {}
+    for (const call of ['update', 'replace', 'delete', 'restore', 'purge', 'history'] as const)
+      calls[call] = this.#ofHandle(call)
+    for (const call of ['revert', 'undo', 'redo'] as const) calls[call] = this.#ofHandle(call)
+    calls.reload = this.#ofHandle('get')
+    this.#calls = { ...calls, operation: null }
+  }
+
+  #ofHandle(
+    call:
+      | 'get'
+      | 'update'
+      | 'delete'
+      | 'replace'
+      | 'restore'
+      | 'purge'
+      | 'history'
+      | 'revert'
+      | 'undo'
+      | 'redo',
+  ) {
+    const run = this[call].bind(this) as (...given: unknown[]) => unknown
+    return function (this: { id: number }, ...given: unknown[]) {
+      return run(this.id, ...given)
+    }
+  }
+
+  /** The data, with calls behind it that nobody sees. */
+  handle = (data: Json, operation: string | null = null): AnyHandle => {
+    const made = Object.assign(Object.create(this.#calls), data)
+    if (operation !== null && !Object.hasOwn(data, 'operation'))
+      Object.defineProperty(made, 'operation', { value: operation })
+    return made
+  }
+
+  #send(method: string, rest: string | number, sent: Sent): Promise<Received> {
+    return this.#transport.send(method, `${this.#name}/${rest === '' ? '' : `${rest}/`}`, sent)
+  }
+
+  async #one(method: string, rest: string | number, sent: Sent): Promise<AnyHandle> {
+    const { body, headers } = await this.#send(method, rest, sent)
+    return this.handle(body as Json, headers.get('takeback-operation'))
+  }
+
+  async #oneOrMany(method: string, body: unknown, asked?: Asked): Promise<AnyHandle | AnyHandle[]> {
+    const answer = await this.#send(method, '', sentBy(asked, body))
+    const operation = answer.headers.get('takeback-operation')
+    return Array.isArray(body)
+      ? (answer.body as { data: Json[] }).data.map((one) => this.handle(one, operation))
+      : this.handle(answer.body as Json, operation)
+  }
+
+  async #told<T>(method: string, rest: string | number, sent: Sent): Promise<T> {
+    return (await this.#send(method, rest, sent)).body as T
+  }
+
+  create(body: unknown, options?: Asked): Promise<AnyHandle | AnyHandle[]> {
+    return this.#oneOrMany('POST', body, options)
+  }
+
+  upsert(body: unknown, options: Asked): Promise<AnyHandle | AnyHandle[]> {
+    return this.#oneOrMany('PUT', body, options)
+  }
+
+  get(id: number, query: Asked = {}): Promise<AnyHandle> {
+    return this.#one('GET', id, sentBy(chosen(query)))
+  }
+
+  list(query: Asked = {}): Pages<AnyHandle> {
+    return pagesOf(this.#transport, `${this.#name}/`, chosen(query), (one) => this.handle(one))
+  }
+
+  summary(query: Asked): Pages<SummaryItem> {
+    return pagesOf(this.#transport, `${this.#name}/summary/`, query)
+  }
+
+  update(id: number, changes: unknown, options?: Asked): Promise<AnyHandle> {
+    return this.#one('PATCH', id, sentBy(options, changes))
+  }
+
+  replace(id: number, body: unknown, options?: Asked): Promise<AnyHandle> {
+    return this.#one('PUT', id, sentBy(options, body))
+  }
+
+  delete(id: number, options?: Asked): Promise<AnyHandle> {
+    return this.#one('DELETE', id, sentBy(options))
+  }
+
+  restore(id: number, options?: Asked): Promise<AnyHandle> {
+    return this.#one('DELETE', id, sentBy({ ...options, restore: true }))
+  }
+
+  async purge(id: number, options?: Asked): Promise<void> {
+    await this.#send('DELETE', id, sentBy({ ...options, purge: true }))
+  }
+
+  preview(id: number, what: 'delete' | 'restore', options?: Asked): Promise<Removed> {
+    return this.#told('DELETE', id, sentBy({ ...options, dryRun: true, restore: what === 'restore' }))
+  }
+
+  updateAll(filter: string, changes: unknown, options?: Asked): Promise<ChangedMany> {
+    return this.#told('PATCH', '', sentBy({ ...options, filter }, changes))
+  }
+
+  deleteAll(filter: string, options?: Asked): Promise<ChangedMany> {
+    return this.#told('DELETE', '', sentBy({ ...options, filter }))
+  }
+
+  history(id: number, query?: Asked): Pages<HistoryEntry> {
+    return pagesOf(this.#transport, `${this.#name}/${id}/history/`, query)
+  }
+
+  revert(id: number, version: number, options?: Asked): Promise<AnyHandle> {
+    return this.#one('POST', `${id}/revert`, sentBy(options, { version }))
+  }
+
+  undo(id: number, options?: Asked): Promise<UndoResult> {
+    return this.#told('POST', `${id}/undo`, sentBy(options))
+  }
+
+  redo(id: number, options?: Asked): Promise<UndoResult> {
+    return this.#told('POST', `${id}/redo`, sentBy(options))
+  }
+
+  live(
+    query: LiveQuery<object, string>,
+    changed: (all: AnyHandle[]) => void,
+    options: LiveOptions = {},
+  ): () => void {
+    const { sort = 'id', ...asked } = query
+    const { fields } = asked
+    // Which of two states is the newer one, its version says.
+    const known: Asked = chosen(fields === undefined ? asked : { ...asked, fields: [...fields, 'version'] })
+    return followList(
+      this.#transport,
+      { name: this.#name, asked: known, sort: [sort].flat() },
+      {
+        ...options,
+        changed: (all) => changed(all.map((one) => this.handle(one))),
+      },
+    )
+  }
+}

@@ -1,0 +1,180 @@
+import type { Change } from './answers.ts'
+import type { Asked, Json } from './entities.ts'
+import { pagesOf } from './entities.ts'
+import { ApiError, NetworkError } from './errors.ts'
+import { growing, pause, type Transport } from './transport.ts'
+import type { ListPage, LiveOptions } from './types.ts'
+
+/** The server sends something every 15 seconds. */
+const SILENCE_MS = 45_000
+
+type Row = Json & { id: number; version: number }
+
+interface Followed {
+  readonly name: string
+  readonly asked: Asked
+  readonly sort: readonly string[]
+}
+
+interface Following extends LiveOptions {
+  changed(all: Row[]): void
+}
+
+/** Lists, then follows the changes from where the list was read. Ends when the returned function is called. */
+export function followList(transport: Transport, followed: Followed, following: Following): () => void {
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  following.signal?.addEventListener('abort', stop)
+  if (following.signal?.aborted) stop()
+  const list = new LiveList(transport, followed, following, stopped.signal)
+  list.run().catch((error) => {
+    if (!stopped.signal.aborted) (following.onError ?? console.error)(error)
+  })
+  return stop
+}
+
+class LiveList {
+  readonly #transport: Transport
+  readonly #followed: Followed
+  readonly #following: Following
+  readonly #signal: AbortSignal
+  #rows = new Map<number, Row>()
+  /** Undefined: the list must be read. */
+  #position: string | undefined
+  #failures = 0
+
+  constructor(transport: Transport, followed: Followed, following: Following, signal: AbortSignal) {
+    this.#transport = transport
+    this.#followed = followed
+    this.#following = following
+    this.#signal = signal
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      try {
+        if (this.#position === undefined) await this.#load()
+        await this.#follow()
+      } catch (error) {
+        this.#signal.throwIfAborted()
+        const status = error instanceof ApiError ? error.status : 0
+        if (status === 410) this.#position = undefined
+        else if (status > 0 && status !== 429 && status < 500) throw error
+      }
+      await pause(growing(Math.min(this.#failures++, 4)), this.#signal)
+    }
+  }
+
+  /** From before its first page was read: what changes meanwhile is told again. */
+  async #load(): Promise<void> {
+    const { name, asked } = this.#followed
+    const rows = new Map<number, Row>()
+    let first: string | null | undefined
+    let cursor: string | null = null
+    do {
+      const page: ListPage<Row> = await pagesOf<Row>(this.#transport, `${name}/`, {
+        ...asked,
+        limit: 200,
+        signal: this.#signal,
+        ...(cursor !== null && { cursor }),
+      })
+      first ??= page.position
+      for (const row of page.data) rows.set(row.id, row)
+      cursor = page.next
+    } while (cursor !== null)
+    this.#rows = rows
+    this.#position = first ?? undefined
+    this.#tell()
+  }
+
+  /** Until the stream ends, or the list must be read again. */
+  async #follow(): Promise<void> {
+    const { name, asked } = this.#followed
+    const ended = new AbortController()
+    const end = () => ended.abort(this.#signal.reason)
+    this.#signal.addEventListener('abort', end)
+    try {
+      const response = await this.#transport.open('GET', 'changes/', {
+        query: { ...asked, entity: name, since: this.#position },
+        headers: { Accept: 'text/event-stream' },
+        options: { signal: ended.signal },
+        stream: true,
+      })
+      this.#failures = 0
+      await this.#read(response, ended)
+    } finally {
+      this.#signal.removeEventListener('abort', end)
+      ended.abort()
+    }
+  }
+
+  async #read(response: Response, ended: AbortController): Promise<void> {
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    while (reader !== undefined && this.#position !== undefined) {
+      const silence = setTimeout(() => ended.abort(new NetworkError('The stream is silent.')), SILENCE_MS)
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
+      if (done) return
+      const events = (rest + value).split('\n\n')
+      rest = events.pop() ?? ''
+      for (const event of events) this.#take(event)
+    }
+  }
+
+  /** One event: a change, or a place that has been reached. The last one of an operation has an id. */
+  #take(event: string): void {
+    let position = ''
+    for (const line of event.split('\n')) {
+      if (line.startsWith('data:')) this.#apply(JSON.parse(line.slice(5)))
+      if (line.startsWith('id:')) position = line.slice(3).trim()
+    }
+    if (this.#position === undefined || position === '') return
+    this.#position = position
+    if (this.#isChanged) this.#tell()
+  }
+
+  #isChanged = false
+
+  #apply(change: Change): void {
+    if (change.type === 'reset') this.#position = undefined
+    else if (change.type === 'remove') this.#isChanged = this.#rows.delete(change.id) || this.#isChanged
+    else if (change.version >= (this.#rows.get(change.id)?.version ?? 0)) {
+      this.#rows.set(change.id, change.data as Row)
+      this.#isChanged = true
+    }
+  }
+
+  #tell(): void {
+    this.#isChanged = false
+    if (!this.#signal.aborted)
+      this.#following.changed([...this.#rows.values()].sort(byPaths(this.#followed.sort)))
+  }
+}
+
+function byPaths(paths: readonly string[]): (a: Row, b: Row) => number {
+  return (a, b) => {
+    for (const path of paths) {
+      const names = path.replace(/^-/, '').split('.')
+      const order = compare(valueAt(a, names), valueAt(b, names))
+      if (order !== 0) return path.startsWith('-') ? -order : order
+    }
+    return a.id - b.id
+  }
+}
+
+function valueAt(row: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>((at, name) => (at as Json | null | undefined)?.[name], row) ?? null
+}
+
+const DECIMAL = /^-?\d+\.\d+$/
+
+/** `null` comes first. Decimals are texts, but are numbers. */
+function compare(a: unknown, b: unknown): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? -1 : 1
+  const [one, other] = [a, b].map((value) => (DECIMAL.test(String(value)) ? Number(value) : value)) as [
+    number,
+    number,
+  ]
+  return one < other ? -1 : one > other ? 1 : 0
+}

@@ -1,0 +1,113 @@
+/** What is kept between calls. */
+export interface KeptSession {
+  readonly token?: string
+  /** When to get a new token, in milliseconds since 1970. */
+  readonly refreshAt?: number
+  /** The `Takeback-Device` of a login. It outlives the session. */
+  readonly device?: string
+}
+
+/** Where the session is kept. */
+export interface SessionStore {
+  read(): KeptSession | undefined | Promise<KeptSession | undefined>
+  write(session: KeptSession): void | Promise<void>
+}
+
+/** Until this page or process ends. */
+function inMemory(): SessionStore {
+  let kept: KeptSession = {}
+  return {
+    read: () => kept,
+    write(session) {
+      kept = session
+    },
+  }
+}
+
+/** In the browser: for all pages of this origin, until somebody logs out. */
+function inLocalStorage(name: string): SessionStore {
+  return {
+    read: () => JSON.parse(localStorage.getItem(name) ?? '{}') as KeptSession,
+    write: (session) => localStorage.setItem(name, JSON.stringify(session)),
+  }
+}
+
+/** What a login, a refresh and a change of password answer. */
+interface Issued {
+  readonly token: string
+  readonly expires_at: string
+}
+
+/** Gets a new token for the one that it is given; undefined if that is dead. */
+type Refresh = (token: string) => Promise<Issued | undefined>
+
+/** Keeps the token, and renews it before it expires: once, however many calls want it. */
+export class Session {
+  readonly #store: SessionStore
+  readonly #name: string
+  readonly #refresh: Refresh
+  #renewing: Promise<void> | undefined
+
+  constructor(url: string, kept: 'memory' | 'localStorage' | SessionStore, refresh: Refresh) {
+    this.#name = `takeback ${url}`
+    this.#store =
+      typeof kept === 'object' ? kept : kept === 'memory' ? inMemory() : inLocalStorage(this.#name)
+    this.#refresh = refresh
+  }
+
+  async token(): Promise<string | undefined> {
+    const { token, refreshAt = Number.POSITIVE_INFINITY } = await this.#read()
+    if (token === undefined || Date.now() < refreshAt) return token
+    this.#renewing ??= this.#renew(token).finally(() => {
+      this.#renewing = undefined
+    })
+    // Without an answer, the old token is used for as long as it lasts.
+    await this.#renewing.catch(() => {})
+    return (await this.#read()).token
+  }
+
+  async device(): Promise<string | undefined> {
+    return (await this.#read()).device
+  }
+
+  async keep({ token, expires_at }: Issued, device?: string | null): Promise<void> {
+    const known = device ?? (await this.device())
+    await this.#store.write({
+      token,
+      refreshAt: Date.now() + 0.8 * (Date.parse(expires_at) - issuedAt(token)),
+      ...(known && { device: known }),
+    })
+  }
+
+  /** Forgets a token, unless there is a newer one. Without a token: whatever there is. */
+  async drop(token?: string): Promise<void> {
+    const kept = await this.#read()
+    if (token === undefined || kept.token === token)
+      await this.#store.write(kept.device === undefined ? {} : { device: kept.device })
+  }
+
+  async #read(): Promise<KeptSession> {
+    return (await this.#store.read()) ?? {}
+  }
+
+  /** A refresh ends the old token, so of several pages with one session only one may do it. */
+  async #renew(old: string): Promise<void> {
+    const run = async () => {
+      if ((await this.#read()).token !== old) return
+      const issued = await this.#refresh(old)
+      await (issued === undefined ? this.drop(old) : this.keep(issued))
+    }
+    const { locks } = globalThis.navigator ?? {}
+    await (locks === undefined ? run() : locks.request(this.#name, run))
+  }
+}
+
+/** By the server's clock, which the one of this machine may not agree with. */
+function issuedAt(token: string): number {
+  try {
+    const [, claims = ''] = token.split('.')
+    return JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))).iat * 1000 || Date.now()
+  } catch {
+    return Date.now()
+  }
+}

@@ -1,0 +1,144 @@
+import type { Page } from '../src/declare/api-types.ts'
+import type { DeclaredFields, EntityKeys, SeenEntity, Simplified } from '../src/declare/infer.ts'
+
+/** What an answer looks like with `expand` and `fields`. Nothing here runs. */
+
+/** The names at the top of an Entity. */
+export type KeyOf<Type> = keyof SeenEntity<Type> & string
+
+/** A dot path: the name at its beginning is known. */
+export type PathOf<Type> = KeyOf<Type> | `${KeyOf<Type>}.${string}`
+
+/** `-starts_at` */
+export type SortOf<Type> = PathOf<Type> | `-${PathOf<Type>}`
+
+// Expansions.
+
+/** The names of fields that are references, or that have some inside. */
+type ReferringKey<Fields> = {
+  [Name in keyof Fields]: Fields[Name] extends { readonly type: 'ref' | 'object' | 'list' } ? Name : never
+}[keyof Fields] &
+  string
+
+/** The fields by which others refer to a type, with the name for them. */
+type ReferrerIn<Fields, Target> = {
+  [Name in keyof Fields]: Fields[Name] extends { readonly target: Target; readonly as: infer As }
+    ? As
+    : Fields[Name] extends { readonly items: { readonly target: Target; readonly as: infer As } }
+      ? As
+      : never
+}[keyof Fields]
+
+/** The names that a type has for those that refer to it, by their types. */
+type Referrers<Types, Name> = { [From in keyof Types]: ReferrerIn<DeclaredFields<Types[From]>, Name> }
+
+type ExpandKey<Types, Name extends keyof Types> =
+  | ReferringKey<DeclaredFields<Types[Name]>>
+  | (Referrers<Types, Name>[keyof Types] & string)
+
+/** `room`, `room.house`, `bookings(limit=5)`: the name at its beginning is known. */
+export type ExpandOf<Types, Name extends keyof Types> =
+  | ExpandKey<Types, Name>
+  | `${ExpandKey<Types, Name>}${'.' | '('}${string}`
+
+/** A path without its options. */
+type Bare<Path> = Path extends `${infer Name}(${string}` ? Name : Path
+
+/** What the paths say of a name: `''` is the name itself, others go on inside. */
+type Behind<Path, Name extends string> = Path extends Name
+  ? ''
+  : Path extends `${Name}.${infer Rest}`
+    ? Rest
+    : never
+
+type ExpandedValue<Types, Field, Value, Path> = [Path] extends [never]
+  ? Value
+  : Field extends { readonly type: 'ref'; readonly target: infer Target extends keyof Types }
+    ? Expanded<Types, Target, SeenEntity<Types[Target]>, Exclude<Path, ''>> | Extract<Value, null | undefined>
+    : Field extends { readonly type: 'list'; readonly items: infer Items }
+      ? Value extends readonly (infer Item)[]
+        ? ExpandedValue<Types, Items, Item, Path>[]
+        : Value
+      : Field extends { readonly type: 'object'; readonly fields: infer Fields }
+        ? Value extends object
+          ? Simplified<ExpandedFields<Types, Fields, Value, Path>>
+          : Value
+        : Value
+
+type ExpandedFields<Types, Fields, Shape, Path> = {
+  [Name in keyof Shape]: Name extends keyof Fields & string
+    ? ExpandedValue<Types, Fields[Name], Shape[Name], Behind<Path, Name>>
+    : Shape[Name]
+}
+
+/** The types that refer to one under a name, as pages. */
+type ExpandedReferrers<Types, Name, Path> = {
+  [From in keyof Types as Referrers<Types, Name>[From] & Heads<Path> & string]: Page<
+    Expanded<
+      Types,
+      From,
+      SeenEntity<Types[From]>,
+      Exclude<Behind<Path, Referrers<Types, Name>[From] & string>, ''>
+    >
+  >
+}
+
+type Heads<Path> = Path extends `${infer Head}.${string}` ? Head : Path
+
+/** An Entity with what was expanded in place of references. */
+type Expanded<Types, Name extends keyof Types, Shape, Path> = [Path] extends [never]
+  ? Shape
+  : Simplified<
+      ExpandedFields<Types, DeclaredFields<Types[Name]>, Shape, Path> & ExpandedReferrers<Types, Name, Path>
+    >
+
+// Chosen fields.
+
+type Chosen<Shape, Path> = {
+  [Name in keyof Shape & string as [Behind<Path, Name>] extends [never] ? never : Name]: ChosenIn<
+    Shape[Name],
+    Behind<Path, Name>
+  >
+}
+
+type ChosenIn<Value, Path> = '' extends Path
+  ? Value
+  : Value extends readonly unknown[]
+    ? Value
+    : Value extends object
+      ? Chosen<Value, Path>
+      : Value
+
+type ChosenShape<Type, Path> = [Path] extends [never]
+  ? SeenEntity<Type>
+  : Simplified<Chosen<SeenEntity<Type>, Path | 'id'>>
+
+/** With expanded references, whether they are among the chosen fields or not. */
+type WithExpanded<Type, Shape, Path> = Shape &
+  Pick<SeenEntity<Type>, Exclude<Heads<Path> & KeyOf<Type>, keyof Shape>>
+
+/** An Entity as a list or a read answers it. `id` is always there. */
+export type Answered<Types, Name extends keyof Types, Expand, Chosen> = [Expand] extends [never]
+  ? ChosenShape<Types[Name], Chosen>
+  : Expanded<
+      Types,
+      Name,
+      WithExpanded<Types[Name], ChosenShape<Types[Name], Chosen>, Bare<Expand>>,
+      Bare<Expand>
+    >
+
+/** What login makes of the users. */
+type LoginUser<Type> = Type extends { readonly login?: { readonly userType: infer UserType extends string } }
+  ? [UserType] extends [never]
+    ? never
+    : Simplified<SeenEntity<Type> & { user_type: UserType; password_expires_at?: string; acting?: string }>
+  : never
+
+/** A user of any login type, as they see themselves. */
+export type SignedInUser<Types> = [{ [Name in keyof Types]: LoginUser<Types[Name]> }[keyof Types]] extends [
+  infer User,
+]
+  ? [User] extends [never]
+    ? EntityKeys & { user_type: string; email: string }
+    : User
+  : never

@@ -1,0 +1,183 @@
+import { ApiError, errorOf, NetworkError } from './errors.ts'
+import { Session, type SessionStore } from './session.ts'
+
+export interface ConnectOptions {
+  /** Where the session is kept. Default: in memory. */
+  readonly session?: 'memory' | 'localStorage' | SessionStore
+  /** A token, or an API key, of one's own: nothing is kept or refreshed then. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>)
+  /** In place of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** How often a call that failed is sent again, if that is safe. Default: 4. */
+  readonly retries?: number
+  /** How long to wait for an answer, in milliseconds. Default: 30,000. */
+  readonly timeout?: number
+  /** Marks all writes as part of a run (`Takeback-Run`). */
+  readonly run?: string
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** The `Idempotency-Key`. Default: a new one for each call, the same for all of its retries. */
+  readonly key?: string
+  /** Marks the write as part of a run (`Takeback-Run`). */
+  readonly run?: string
+  /** Why it is written (`Takeback-Reason`). */
+  readonly reason?: string
+}
+
+/** A request. */
+export interface Sent {
+  readonly query?: object
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly options?: CallOptions | undefined
+  /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, others with a key. */
+  readonly repeat?: 'always' | 'never' | 'key'
+  /** A stream: it has no time limit. */
+  readonly stream?: boolean
+  /** In place of the token of the session. */
+  readonly token?: string
+}
+
+export interface Received {
+  readonly body: unknown
+  readonly headers: Headers
+}
+
+const LONGEST_PAUSE_MS = 10_000
+/** The server could not do it now, but may be able to soon. */
+const PASSING = [429, 502, 503, 504]
+
+/** Sends requests: with the token, again if the answer is lost, and errors as exceptions. */
+export class Transport {
+  readonly session: Session
+  readonly #url: string
+  readonly #options: ConnectOptions
+
+  constructor(url: string, options: ConnectOptions) {
+    this.#url = url.replace(/\/$/, '')
+    this.#options = options
+    this.session = new Session(this.#url, options.session ?? 'memory', (token) => this.#refresh(token))
+  }
+
+  async send(method: string, path: string, sent: Sent = {}): Promise<Received> {
+    const response = await this.open(method, path, sent)
+    const text = await response.text()
+    return { body: text === '' ? undefined : JSON.parse(text), headers: response.headers }
+  }
+
+  /** The answer, once there is a good one. */
+  async open(method: string, path: string, sent: Sent): Promise<Response> {
+    const repeat = sent.repeat ?? (method === 'GET' ? 'always' : 'key')
+    const { retries = 4 } = this.#options
+    const headers = this.#headers(sent, method, repeat)
+    for (let tries = 0; ; tries++) {
+      const mayRetry = repeat !== 'never' && tries < retries
+      let wait = 0
+      try {
+        const response = await this.#try(method, path, sent, headers)
+        if (response.ok) return response
+        const error = errorOf(response.status, await response.text())
+        wait = Number(response.headers.get('retry-after') ?? 0) * 1000
+        const isPassing = PASSING.includes(error.status) || error.code === 'busy'
+        if (!isPassing || !mayRetry || wait > LONGEST_PAUSE_MS * 6) throw error
+      } catch (error) {
+        if (error instanceof ApiError || !mayRetry || sent.options?.signal?.aborted) throw error
+      }
+      await pause(Math.max(wait, growing(tries)), sent.options?.signal)
+    }
+  }
+
+  #headers(sent: Sent, method: string, repeat: string): Record<string, string> {
+    const { key, reason, run = this.#options.run } = sent.options ?? {}
+    const all = {
+      Accept: 'application/json',
+      'Content-Type': sent.body === undefined ? undefined : 'application/json',
+      'Idempotency-Key': repeat === 'key' ? (key ?? randomKey()) : undefined,
+      'Takeback-Run': method === 'GET' ? undefined : run,
+      'Takeback-Reason': reason && encodeURIComponent(reason),
+      ...sent.headers,
+    }
+    return Object.fromEntries(
+      Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined),
+    )
+  }
+
+  async #try(method: string, path: string, sent: Sent, headers: Record<string, string>): Promise<Response> {
+    const { fetch: send = fetch, timeout = 30_000 } = this.#options
+    const { signal } = sent.options ?? {}
+    signal?.throwIfAborted()
+    const token = sent.token ?? (await this.#token())
+    const ended = new AbortController()
+    const abort = () => ended.abort(signal?.reason)
+    signal?.addEventListener('abort', abort)
+    const timer = setTimeout(() => ended.abort(new NetworkError('There was no answer in time.')), timeout)
+    try {
+      const response = await send(`${this.#url}/api/${path}${queryOf(sent.query)}`, {
+        method,
+        headers: { ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
+        signal: ended.signal,
+        ...(sent.body !== undefined && { body: JSON.stringify(sent.body) }),
+      })
+      if (response.status === 401 && token !== undefined) await this.session.drop(token)
+      if (sent.stream && response.ok) return response
+      const body = await response.arrayBuffer()
+      return new Response(body.byteLength === 0 ? null : body, response)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error instanceof NetworkError ? error : new NetworkError('There was no answer.', { cause: error })
+    } finally {
+      clearTimeout(timer)
+      if (!sent.stream) signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  async #token(): Promise<string | undefined> {
+    const { token } = this.#options
+    return typeof token === 'function' ? token() : (token ?? this.session.token())
+  }
+
+  async #refresh(token: string) {
+    const answer = await this.send('POST', 'auth/refresh', { repeat: 'never', token }).catch((error) => {
+      if (error instanceof ApiError && error.status === 401) return undefined
+      throw error
+    })
+    return answer?.body as { token: string; expires_at: string } | undefined
+  }
+}
+
+/** `?a=1&b=x,y`: lists with commas, `true` as 1, without what is not there. */
+function queryOf(query: object = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [[name, value === true ? '1' : String(value)]],
+  )
+  return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given))}`
+}
+
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+}
+
+/** Twice as long each time, and not the same for all clients. */
+export function growing(tries: number): number {
+  return Math.min(LONGEST_PAUSE_MS, 250 * 2 ** tries) * (0.5 + Math.random() / 2)
+}
+
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end)
+  })
+}

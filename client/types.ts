@@ -1,0 +1,246 @@
+import type {
+  HistoryEntry,
+  ListRequest,
+  Page,
+  PartId,
+  UndoOptions,
+  UndoResult,
+  UpdateOptions,
+  WriteOptions,
+} from '../src/declare/api-types.ts'
+import type { EntityPatch, NewEntity, SeenEntity } from '../src/declare/infer.ts'
+import type {
+  ChangedMany,
+  ManyOptions,
+  Operation,
+  OperationFilter,
+  OperationInFull,
+  OperationQuery,
+  Removed,
+  SummaryItem,
+  SummaryQuery,
+} from './answers.ts'
+import type { Answered, ExpandOf, KeyOf, PathOf, SortOf } from './shapes.ts'
+import type { CallOptions } from './transport.ts'
+
+/** The types of a client. Nothing here runs. */
+
+// Lists.
+
+/** What can be asked of a list, a read and a live list. */
+export interface GetQuery<Expand, Chosen> {
+  /** References to replace by their Entities: `['room', 'room.house']`. */
+  readonly expand?: readonly Expand[]
+  /** Only these dot paths. `id` is always there. */
+  readonly fields?: readonly Chosen[]
+}
+
+export interface SelectQuery<Type> extends Pick<ListRequest, 'filter' | 'search' | 'trashed' | 'at'> {
+  /** Equalities by dot path: `{ 'room.id': 5 }`. */
+  readonly where?: { readonly [Path in KeyOf<Type>]?: Equal } & {
+    readonly [Path in `${KeyOf<Type>}.${string}`]?: Equal
+  }
+}
+
+type Equal = string | number | boolean | null
+
+export interface ListQuery<Type, Expand, Chosen>
+  extends SelectQuery<Type>,
+    GetQuery<Expand, Chosen>,
+    Pick<ListRequest, 'limit' | 'cursor' | 'count'> {
+  readonly sort?: SortOf<Type> | readonly SortOf<Type>[]
+}
+
+export interface LiveQuery<Type, Chosen> extends Pick<GetQuery<never, Chosen>, 'fields'> {
+  readonly filter?: string
+  /** Sorted here: `null` first, texts by their characters. Without it, by `id`. */
+  readonly sort?: SortOf<Type> | readonly SortOf<Type>[]
+}
+
+export interface LiveOptions {
+  readonly signal?: AbortSignal
+  /** What ends the list for good: it may not be read, or the filter is wrong. Default: `console.error`. */
+  onError?(error: unknown): void
+}
+
+/** A page, and where it was read. */
+export interface ListPage<Entity> extends Page<Entity> {
+  /** The `Takeback-Position`, for `changes`. */
+  position: string | null
+}
+
+/** A list: `await` gives its first page, `for await` each of its Entities, page by page. */
+export interface Listing<Entity> extends PromiseLike<ListPage<Entity>>, AsyncIterable<Entity> {
+  /** All of them. */
+  all(): Promise<Entity[]>
+}
+
+// Entities.
+
+/** What an Entity that a client has returned can do. Fields of the same name win. */
+export interface HandleCalls<Types, Name extends keyof Types> {
+  /** The operation that wrote it; `null` if it was only read. */
+  readonly operation: string | null
+  update(
+    changes: EntityPatch<Types[Name]>,
+    options?: UpdateOptions & CallOptions,
+  ): Promise<Handle<Types, Name>>
+  replace(body: NewEntity<Types[Name]>, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
+  delete(options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
+  restore(options?: RestoreOptions & CallOptions): Promise<Handle<Types, Name>>
+  purge(options?: CallOptions): Promise<void>
+  history(query?: PageQuery & CallOptions): Listing<HistoryEntry>
+  revert(version: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
+  /** Takes back its last change. */
+  undo(options?: StepOptions & CallOptions): Promise<UndoResult>
+  redo(options?: StepOptions & CallOptions): Promise<UndoResult>
+  /** Reads it again. */
+  reload(options?: CallOptions): Promise<Handle<Types, Name>>
+}
+
+/** An Entity as data, with calls that are not part of it: JSON and `{ ...entity }` leave them out. */
+export type Handle<Types, Name extends keyof Types, Shape = SeenEntity<Types[Name]>> = Shape &
+  Omit<HandleCalls<Types, Name>, keyof Shape>
+
+export type PageQuery = Pick<ListRequest, 'limit' | 'cursor'>
+
+export interface RestoreOptions extends WriteOptions {
+  /** `targets` also restores deleted Entities that it refers to. */
+  readonly with?: 'targets'
+}
+
+/** Of an undo of one Entity. */
+export interface StepOptions extends WriteOptions, Pick<UndoOptions, 'dryRun'> {
+  readonly with?: 'targets' | 'dependents' | 'targets,dependents'
+  /** The `plan` of a dry run: does exactly that, or nothing. */
+  readonly plan?: string
+  readonly cursor?: string
+}
+
+/** Of an undo of operations. */
+export type TakeBackOptions = UndoOptions & Omit<StepOptions, 'version'>
+
+/** The calls of one Entity type. */
+export interface EntityClient<Types, Name extends keyof Types> {
+  /** With `invite`, a user without a password is mailed a link that sets it. */
+  create(
+    body: NewEntity<Types[Name]>,
+    options?: { readonly invite?: boolean } & CallOptions,
+  ): Promise<Handle<Types, Name>>
+  /** All of them or none, as one operation. */
+  create(bodies: readonly NewEntity<Types[Name]>[], options?: CallOptions): Promise<Handle<Types, Name>[]>
+  get<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
+    id: number,
+    query?: GetQuery<Expand, Chosen> & Pick<ListRequest, 'at'> & CallOptions,
+  ): Promise<Handle<Types, Name, Answered<Types, Name, Expand, Chosen>>>
+  list<const Expand extends ExpandOf<Types, Name> = never, const Chosen extends PathOf<Types[Name]> = never>(
+    query?: ListQuery<Types[Name], Expand, Chosen> & CallOptions,
+  ): Listing<Handle<Types, Name, Answered<Types, Name, Expand, Chosen>>>
+  /** Counts, sums and more of what the list would have. */
+  summary(query: SummaryQuery & SelectQuery<Types[Name]> & CallOptions): Listing<SummaryItem>
+  /** The keys that are left out stay as they are. */
+  update(
+    id: number,
+    changes: EntityPatch<Types[Name]>,
+    options?: UpdateOptions & CallOptions,
+  ): Promise<Handle<Types, Name>>
+  /** The keys that are left out get their default, or `null`. */
+  replace(
+    id: number,
+    body: NewEntity<Types[Name]>,
+    options?: WriteOptions & CallOptions,
+  ): Promise<Handle<Types, Name>>
+  /** Replaces the Entity with the same unique values, or creates it. */
+  upsert(
+    body: NewEntity<Types[Name]>,
+    options: UpsertOptions<Types[Name]> & WriteOptions & CallOptions,
+  ): Promise<Handle<Types, Name>>
+  upsert(
+    bodies: readonly NewEntity<Types[Name]>[],
+    options: UpsertOptions<Types[Name]> & CallOptions,
+  ): Promise<Handle<Types, Name>[]>
+  delete(id: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
+  /** Takes back exactly the operation that deleted it. */
+  restore(id: number, options?: RestoreOptions & CallOptions): Promise<Handle<Types, Name>>
+  /** Erases a deleted Entity for good. */
+  purge(id: number, options?: CallOptions): Promise<void>
+  /** What a delete or a restore would change. */
+  preview(id: number, what: 'delete' | 'restore', options?: RestoreOptions & CallOptions): Promise<Removed>
+  /** Changes all that match a filter, as one operation. */
+  updateAll(
+    filter: string,
+    changes: EntityPatch<Types[Name]>,
+    options?: ManyOptions & CallOptions,
+  ): Promise<ChangedMany>
+  deleteAll(filter: string, options?: ManyOptions & CallOptions): Promise<ChangedMany>
+  history(id: number, query?: PageQuery & CallOptions): Listing<HistoryEntry>
+  /** Writes the values of a version as a new one. */
+  revert(id: number, version: number, options?: WriteOptions & CallOptions): Promise<Handle<Types, Name>>
+  /** Takes back the last change of one Entity. */
+  undo(id: number, options?: StepOptions & CallOptions): Promise<UndoResult>
+  redo(id: number, options?: StepOptions & CallOptions): Promise<UndoResult>
+  /** Calls back with the whole list, now and after each change, until it is stopped. */
+  live<const Chosen extends PathOf<Types[Name]> = never>(
+    query: LiveQuery<Types[Name], Chosen>,
+    changed: (all: Handle<Types, Name, Answered<Types, Name, never, Chosen>>[]) => void,
+    options?: LiveOptions,
+  ): () => void
+}
+
+export interface UpsertOptions<Type> {
+  /** The values that are unique, alone or together: `['email']`. */
+  readonly match: readonly PathOf<Type>[]
+}
+
+// Batches.
+
+/** A write of a batch. In later parts it is a reference to the Entity, and `id` is its id. */
+export interface Part<Result> {
+  readonly id: `$${number}.id`
+  /** Never there: what comes back at its place. */
+  readonly result?: Result
+}
+
+/** The writes of one Entity type in a batch. */
+export interface BatchEntity<Types, Name extends keyof Types> {
+  create(body: NewEntity<Types[Name], { id: PartId }>): Part<Handle<Types, Name>>
+  update(
+    id: PartId,
+    changes: EntityPatch<Types[Name], { id: PartId }>,
+    options?: UpdateOptions,
+  ): Part<Handle<Types, Name>>
+  replace(
+    id: PartId,
+    body: NewEntity<Types[Name], { id: PartId }>,
+    options?: WriteOptions,
+  ): Part<Handle<Types, Name>>
+  upsert(
+    body: NewEntity<Types[Name], { id: PartId }>,
+    options: UpsertOptions<Types[Name]> & WriteOptions,
+  ): Part<Handle<Types, Name>>
+  delete(id: PartId, options?: WriteOptions): Part<Handle<Types, Name>>
+  restore(id: PartId, options?: RestoreOptions): Part<Handle<Types, Name>>
+  purge(id: PartId, options?: WriteOptions): Part<null>
+}
+
+export type BatchBuilder<Types> = { readonly [Name in keyof Types]: BatchEntity<Types, Name> }
+
+export interface BatchAnswer<Parts> {
+  /** `null` if nothing was written. */
+  operation: string | null
+  /** By the place of each part that was returned. */
+  results: { -readonly [At in keyof Parts]: Parts[At] extends Part<infer Result> ? Result : never }
+}
+
+// The rest.
+
+export interface OperationsClient {
+  list(query?: OperationQuery & CallOptions): Listing<Operation>
+  get(id: string, query?: PageQuery & CallOptions): Promise<OperationInFull>
+  /** Takes back a whole operation, as a new one. */
+  undo(id: string, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
+  /** An undo of an undo. */
+  redo(id: string, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
+  /** Takes back all operations that match. */
+  undoAll(filter: OperationFilter, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
+}

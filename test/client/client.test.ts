@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endpoints } from '../../src/api/endpoints.ts'
+import { ADMIN, onEveryStore } from '../harness.ts'
+import { hotel } from './app.ts'
+import { inChromium } from './chromium.ts'
+import { scenario } from './scenario.ts'
+
+/** The scenario as JavaScript that needs nothing. */
+async function bundled(file: string): Promise<string> {
+  const { outputs } = await Bun.build({ entrypoints: [join(import.meta.dir, file)], format: 'esm' })
+  return (await outputs[0]?.text()) ?? ''
+}
+
+/** Accounts are still growing: these calls come next. */
+const isToCome = (path: string) => /^\/api\/auth\/(totp|email|verify|keys|passkeys|providers)\b/.test(path)
+
+/** Calls that the scenario does not make. */
+const elsewhere: Record<string, string> = {
+  'POST /api/login': 'an alias of POST /api/auth/login',
+}
+
+onEveryStore(
+  'the client',
+  hotel,
+  (server) => {
+    const place = (run: string) => ({ url: server.url, admin: ADMIN, run })
+
+    test('reaches the whole contract in Bun', async () => {
+      const called = new Set<string>()
+      const record = (url: string, init: RequestInit) => {
+        called.add(`${init.method} ${new URL(url).pathname}`)
+        return fetch(url, init)
+      }
+      expect(await scenario({ ...place('bun'), options: { fetch: record } })).toBe('done')
+      const patternOf = (path: string) =>
+        new RegExp(
+          `^${path.replace('{entity}', '(houses|rooms|bookings|users)').replace(/\{id\}/g, '[^/]+')}/?$`,
+        )
+      const missing = [...endpoints.server, ...endpoints.entity]
+        .map(({ method, path }) => ({ method, path, key: `${method} ${path}` }))
+        .filter(({ key, path }) => elsewhere[key] === undefined && !isToCome(path))
+        .filter(({ method, path }) => {
+          const pattern = patternOf(path.replace(/\/$/, ''))
+          return ![...called].some((one) => {
+            const [by = '', at = ''] = one.split(' ')
+            return by === method && pattern.test(at)
+          })
+        })
+      expect(missing.map(({ key }) => key)).toEqual([])
+    })
+
+    test('and in Node', async () => {
+      const file = join(server.folder, 'scenario.mjs')
+      const run = `console.log(await scenario(${JSON.stringify(place('node'))}))`
+      writeFileSync(file, `${await bundled('scenario.ts')}\n${run}`)
+      const child = Bun.spawn(['node', file], { stdout: 'pipe', stderr: 'pipe' })
+      const [said, wrong] = [await child.stdout.text(), await child.stderr.text()]
+      expect([said.trim(), wrong]).toEqual(['done', ''])
+    })
+
+    test('and in a page of another origin in Chromium', async () => {
+      const script = `${await bundled('scenario.ts')}\nwindow.scenario = scenario`
+      const done = await inChromium(script, (page) =>
+        page.evaluate((given) => (globalThis as any).scenario(given), place('page')),
+      )
+      expect(done).toBe('done')
+    })
+  },
+  { 'allow-origins': '*' },
+)

@@ -1,0 +1,158 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ApiError, connect, type KeptSession, NetworkError, TooMany } from '../../client/client.ts'
+import { ADMIN, eventually, onStore } from '../harness.ts'
+import { type Hotel, hotel } from './app.ts'
+import { scenario } from './scenario.ts'
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>
+const headerOf = (init: RequestInit, name: string) => new Headers(init.headers).get(name)
+
+onStore('sqlite', 'a bad network', hotel, (server) => {
+  /** Every fourth answer to what may be repeated is lost, half of them before the server has seen the request. */
+  function losing(): { fetch: Fetch; lost(): number } {
+    let calls = 0
+    let lost = 0
+    const fetched: Fetch = async (url, init) => {
+      const repeatable = init.method === 'GET' || headerOf(init, 'idempotency-key') !== null
+      if (!repeatable || calls++ % 4 !== 0) return cut(await fetch(url, init))
+      if (lost++ % 2 === 0) await (await fetch(url, init)).body?.cancel()
+      throw new TypeError('the network is down')
+    }
+    return { fetch: fetched, lost: () => lost }
+  }
+
+  /** A stream that ends after each event. */
+  function cut(response: Response): Response {
+    if (!response.headers.get('content-type')?.includes('event-stream')) return response
+    const once = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk)
+        if (new TextDecoder().decode(chunk).includes('data:')) controller.terminate()
+      },
+    })
+    return new Response(response.body?.pipeThrough(once), response)
+  }
+
+  const withAdmin = async (options: Parameters<typeof connect>[1]) => {
+    const api = connect<Hotel>(server.url, options)
+    await api.login(ADMIN)
+    return api
+  }
+
+  test('changes nothing: what is lost is asked for again, and written once', async () => {
+    const network = losing()
+    const place = { url: server.url, admin: ADMIN, run: 'lost', options: { fetch: network.fetch } }
+    expect(await scenario(place)).toBe('done')
+    expect(network.lost()).toBeGreaterThan(20)
+  })
+
+  test('what must not be repeated is sent once', async () => {
+    const sent: string[] = []
+    const down: Fetch = async (url, init) => {
+      sent.push(`${init.method} ${new URL(url).pathname}`)
+      throw new TypeError('the network is down')
+    }
+    const api = connect<Hotel>(server.url, { fetch: down, retries: 1 })
+    await expect(api.login(ADMIN)).rejects.toBeInstanceOf(NetworkError)
+    const route = api.route('POST /api/checkout/:room/', { params: { room: 1 }, body: { note: '' } })
+    await expect(route).rejects.toBeInstanceOf(NetworkError)
+    await expect(api.rooms.get(1)).rejects.toBeInstanceOf(NetworkError)
+    expect(sent.map((one) => one.split('/').at(-2))).toEqual(['auth', '1', '1', '1'])
+  })
+
+  test('waits as long as the server says, and not longer than is sensible', async () => {
+    let calls = 0
+    const busy = (after: string, status: number): Fetch => {
+      return async (url, init) => {
+        if (calls++ > 0) return fetch(url, init)
+        const body = '{"message":"Later.","code":"rate_limited"}'
+        return new Response(body, { status, headers: { 'Retry-After': after } })
+      }
+    }
+    const begun = performance.now()
+    await connect(server.url, { fetch: busy('1', 503) }).health()
+    expect([calls, performance.now() - begun > 990]).toEqual([2, true])
+    calls = 0
+    await expect(connect(server.url, { fetch: busy('900', 429) }).health()).rejects.toBeInstanceOf(TooMany)
+    const silent: Fetch = (_, { signal }) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    const impatient = connect(server.url, { fetch: silent, timeout: 20, retries: 1 })
+    await expect(impatient.health()).rejects.toBeInstanceOf(NetworkError)
+    const stopped = new AbortController()
+    const call = impatient.rooms.create({ title: 'x' }, { signal: stopped.signal })
+    stopped.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+  })
+
+  test('a token is refreshed before it expires, once for many calls', async () => {
+    let kept: KeptSession = {}
+    const session = {
+      read: () => kept,
+      write(one: KeptSession) {
+        kept = one
+      },
+    }
+    let refreshes = 0
+    const counted: Fetch = (url, init) => {
+      if (url.endsWith('/api/auth/refresh')) refreshes++
+      return fetch(url, init)
+    }
+    const api = await withAdmin({ session, fetch: counted })
+    const lasts = Number(kept.refreshAt) - Date.now()
+    expect([lasts > 3_600_000, typeof kept.device]).toEqual([true, 'string'])
+    const { token } = kept
+    kept = { ...kept, refreshAt: 0 }
+    await Promise.all(Array.from({ length: 20 }, () => api.auth.me()))
+    expect([refreshes, kept.token !== token]).toEqual([1, true])
+    // One that is dead already is forgotten, so that open calls work again.
+    await server.expect(204, 'POST', '/api/auth/logout', undefined, { token: kept.token ?? '' })
+    await expect(api.auth.me()).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(Object.keys(kept)).toEqual(['device'])
+    expect((await api.health()).status).toBe('ok')
+  })
+
+  test('a live list is read again when its position is gone, or the server says so', async () => {
+    let streams = 0
+    const odd: Fetch = async (url, init) => {
+      if (!url.includes('/api/changes/')) return fetch(url, init)
+      if (streams++ === 0) return new Response('{"message":"x.","code":"position_gone"}', { status: 410 })
+      if (streams === 2) return new Response('data: {"type":"reset","entity":"houses"}\n\n')
+      return fetch(url, init)
+    }
+    const api = await withAdmin({ fetch: odd })
+    const house = await api.houses.create({ name: 'Live', country: 'ch' })
+    const shown: string[][] = []
+    const stop = api.houses.live({ sort: 'name' }, (all) => shown.push(all.map(({ country }) => country)))
+    await eventually(() => streams > 2)
+    await house.update({ country: 'at' })
+    await eventually(() => shown.at(-1)?.includes('at') === true)
+    expect(shown.length).toBeGreaterThan(3)
+    stop()
+  })
+})
+
+test('an answer of something else than Takeback is an error as well', async () => {
+  const proxy: Fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 })
+  const failed = await connect('http://x', { fetch: proxy, retries: 0 })
+    .health()
+    .catch((error) => error)
+  expect([failed instanceof ApiError, failed.status, failed.code]).toEqual([true, 502, 'unknown'])
+})
+
+const folder = join(import.meta.dir, '..', '..', 'client')
+
+test('the client has at most 6 KB, and needs nothing', async () => {
+  const { outputs } = await Bun.build({ entrypoints: [join(folder, 'client.ts')], minify: true })
+  const text = (await outputs[0]?.text()) ?? ''
+  expect(Bun.gzipSync(text).length).toBeLessThanOrEqual(6 * 1024)
+  expect(text).not.toMatch(/\bimport\b|\brequire\b|\bBun\b|\bprocess\b/)
+  const used = readdirSync(folder).flatMap((file) => {
+    const source = readFileSync(join(folder, file), 'utf8')
+    return [...source.matchAll(/^(?:import|export) (type )?[^']*from '([^']+)'/gm)].map(
+      ([, type, path = '']) => (path.startsWith('./') || type ? '' : path),
+    )
+  })
+  expect([...new Set(used)].filter((path) => path !== '')).toEqual(['../src/declare/refusals.ts'])
+})

@@ -16,8 +16,9 @@ import type { HookAsking } from './hook-run.ts'
 import { askingOf, beforeCreate, beforeDelete, beforeUpdate, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
 import { refuseNumber } from './list-body.ts'
-import { replayOf, transactOnce } from './once.ts'
+import { replayOf } from './once.ts'
 import { writing } from './parameters.ts'
+import { transactPlanned } from './planned.ts'
 import { Query } from './query.ts'
 import { Allowance, type Answered, fillIn, fillInText, isPartReference } from './references.ts'
 import { REMOVALS, remove, removeEntity } from './remove.ts'
@@ -241,6 +242,7 @@ export const writeBatch = serverEndpoint({
   path: '/api/batch/',
   tag: OPERATIONS,
   parameters: [...writing],
+  plans: 'apart',
   body: 'any',
   access: 'everyone',
   schemas: () => batchSchemas,
@@ -249,10 +251,10 @@ export const writeBatch = serverEndpoint({
     const { actor } = call.caller
     await call.signUp(signUpsIn(context, actor, call.body))
     if (![...context.plans.values()].some(({ type }) => type.before !== undefined))
-      return transactOnce(context, call, () => batch(context, actor, call.body))
+      return transactPlanned(context, call, () => batch(context, actor, call.body))
     const known = await replayOf(context, call)
     if (known !== undefined) return known
     const parts = await beforeParts(context, call)
-    return transactOnce(context, call, () => batch(context, actor, call.body, parts))
+    return transactPlanned(context, call, () => batch(context, actor, call.body, parts))
   },
 })

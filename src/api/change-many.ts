@@ -173,6 +173,7 @@ export const patchEntities = entityEndpoint({
   method: 'PATCH',
   path: '/api/{entity}/',
   parameters: MANY,
+  plans: 'itself',
   body: 'object',
   rule: { all: ['read', 'update'] },
   describe: (about) => ({

@@ -13,8 +13,9 @@ import { entityEndpoint } from './endpoint.ts'
 import { askingOf, beforeCreate, beforeEach, hasHook } from './hooks.ts'
 import { inviteUser } from './invite.ts'
 import { answerAll, refuseNumber, repeatedValues } from './list-body.ts'
-import { performOnce, replayOf, transactOnce } from './once.ts'
+import { replayOf } from './once.ts'
 import { writing } from './parameters.ts'
+import { performPlanned, transactPlanned } from './planned.ts'
 import { Query } from './query.ts'
 import { concealsSignUp, signsUp } from './sign-up.ts'
 import { vouching } from './verified.ts'
@@ -49,20 +50,20 @@ function* createOne(
 /** How the acts of a create are run. */
 interface Making {
   readonly query: Query
-  readonly once: typeof performOnce
+  readonly once: typeof performPlanned
   around(act: Act<KeptAnswer>): Act<KeptAnswer>
 }
 
 /** With `?verified=1` admins vouch for the addresses of those whom they create, in the same transaction. */
 function makingOf(context: Context, plan: Plan, { query, caller }: Call): Making {
-  if (!query.has('verified')) return { query, once: performOnce, around: (act) => act }
+  if (!query.has('verified')) return { query, once: performPlanned, around: (act) => act }
   const errors: Errors = new Map()
   const { verified } = query.take(errors)
   if (plan.type.login?.verify !== true) note(errors, 'verified', 'is only for types that log in with verify')
   else if (verified !== '1') note(errors, 'verified', 'must be 1')
   else if (!passesRules(caller.actor)) note(errors, 'verified', 'is only for admins')
   if (errors.size > 0) throw invalid(errors)
-  return { query: Query.empty, once: transactOnce, around: (act) => vouching(context, plan, act) }
+  return { query: Query.empty, once: transactPlanned, around: (act) => vouching(context, plan, act) }
 }
 
 async function createHooked(
@@ -84,7 +85,7 @@ async function createHooked(
   const hooked = await beforeEach(body, (one) => beforeCreate(context, plan, asking, one))
   const bodies = hooked.map((one) => one.body)
   const sent = hooked.map((one) => one.sent)
-  return transactOnce(context, call, () => around(createMany(plan, caller.actor, bodies, { query, sent })))
+  return transactPlanned(context, call, () => around(createMany(plan, caller.actor, bodies, { query, sent })))
 }
 
 /** Of a sign-up whose e-mail address has to be confirmed. */
@@ -101,6 +102,7 @@ export const createEntity = entityEndpoint({
   method: 'POST',
   path: '/api/{entity}/',
   parameters: ['invite', 'verified', ...writing],
+  plans: 'apart',
   body: 'any',
   rule: { all: ['create'] },
   signsUp: (plan) => signsUp(plan),
@@ -132,7 +134,7 @@ export const createEntity = entityEndpoint({
     if (hasHook(plan, 'create')) return createHooked(context, plan, call, making)
     const { query, once, around } = making
     return Array.isArray(body)
-      ? transactOnce(context, call, () => around(createMany(plan, caller.actor, body, { query })))
+      ? transactPlanned(context, call, () => around(createMany(plan, caller.actor, body, { query })))
       : once(context, call, () => around(create(plan, caller.actor, body, { query })))
   },
 })

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
-import { type Actor, isDelegate, passesRules } from '../plan/viewer/actor.ts'
+import { type Actor, isAgent, isDelegate, passesRules } from '../plan/viewer/actor.ts'
 import type { Call } from './call.ts'
 import { type AnyAnswer, type Context, signInFirst } from './context.ts'
 import type { AboutEntity, AboutServer, Description } from './description.ts'
@@ -33,6 +33,13 @@ interface Described<Name extends ParameterName, About> {
   readonly expired?: boolean
   /** Also for accounts that must set up a second factor first. */
   readonly withoutFactor?: boolean
+  /**
+   * Of a write that can be shown before it is done, with `dry_run`, `plan` and `cursor`: whether these are kept apart from
+   * its other parameters, or it reads them `itself`. The keys of agents can write nothing else.
+   */
+  readonly plans?: 'apart' | 'itself'
+  /** Whether it only reads, although its method is not GET. */
+  readonly reads?: boolean
   /** Made only when somebody reads the document or the page. */
   describe(about: About): Description
   /** Takeback's own schemas that the description refers to. */
@@ -93,6 +100,7 @@ export function serverEndpoint<const Name extends ParameterName>(
     takes,
     run(context, call) {
       admitActor(endpoint, call.caller.actor)
+      refuseAgent(endpoint, call.caller.actor)
       if (takes.length === 0) call.query.refuseAll()
       return endpoint.run(context, call as Call<QueryName<Name>>)
     },
@@ -102,9 +110,22 @@ export function serverEndpoint<const Name extends ParameterName>(
 export function entityEndpoint<const Name extends ParameterName>(
   endpoint: EntityEndpointOf<Name>,
 ): EntityEndpoint & { readonly takes: readonly QueryName<Name>[] } {
-  return { ...endpoint, takes: queryNamesOf(endpoint.parameters) } as EntityEndpoint & {
-    readonly takes: readonly QueryName<Name>[]
+  return {
+    ...endpoint,
+    takes: queryNamesOf(endpoint.parameters),
+    run(context, plan, call) {
+      refuseAgent(endpoint, call.caller.actor)
+      return endpoint.run(context, plan, call as Call<QueryName<Name>>)
+    },
   }
+}
+
+/** What cannot be planned cannot be taken back. */
+function refuseAgent(
+  { method, plans, reads }: Pick<ServerEndpoint, 'method' | 'plans' | 'reads'>,
+  actor: Actor,
+): void {
+  if (plans === undefined && !reads && method !== 'GET' && isAgent(actor)) throw new Failure('forbidden')
 }
 
 function admitActor({ access, ownLogin }: Pick<ServerEndpoint, 'access' | 'ownLogin'>, actor: Actor): void {

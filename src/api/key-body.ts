@@ -8,7 +8,7 @@ import { isRecord } from '../declare/record.ts'
 import { type Errors, note } from '../errors.ts'
 import { ALONE, type KeyLimits, type KeyRights, keyLimits } from '../plan/viewer/key-scope.ts'
 
-const TERMS = ['name', 'expires_at', 'can', 'limits'] as const
+const TERMS = ['name', 'expires_at', 'can', 'limits', 'agent'] as const
 const CAN = ['entities', 'read_only'] as const
 
 /** What is left out has these, or what the key had before. */
@@ -31,7 +31,7 @@ export function parseTerms(
     expires_at: given('expires_at', (value) => parseExpiry(value, errors), null, before.expires_at),
     can: given('can', (value) => parseRights(model, value, errors), {}, before.can),
     limits: given('limits', (value) => parseLimits(value, errors), {}, before.limits),
-    agent: before.agent,
+    agent: given('agent', (value) => parseBoolean(value, 'agent', errors), false, before.agent),
   }
 }
 

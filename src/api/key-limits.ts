@@ -25,7 +25,8 @@ export function* withinLimits(context: Context, key: KeyActor, act: Act<KeptAnsw
   return answer
 }
 
-function* refuseExcess(context: Context, key: KeyActor, operation: string): Act<void> {
+/** Throws if an operation of this transaction is more than the key may change. */
+export function* refuseExcess(context: Context, key: KeyActor, operation: string): Act<void> {
   const { extents } = context
   if (!(yield* write(extents.hold, { $key: key.id })).done) throw badToken()
   const [row = []] = yield* read(extents.operation, { $operation: operation })

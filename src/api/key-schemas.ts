@@ -48,6 +48,10 @@ function termSchemas(): Record<string, JsonSchema> {
     expires_at: optionalTime,
     can: refTo('KeyRights'),
     limits: limitsSchema,
+    agent: {
+      type: 'boolean',
+      description: 'Whether it does only what can be taken back, and only what it has shown before.',
+    },
   }
 }
 

@@ -49,7 +49,7 @@ async function keyFor(context: Context, actor: Actor, id: string): Promise<Acces
   return key
 }
 
-function shownKey({ id, owner, agent: _, ...rest }: AccessKey): object {
+function shownKey({ id, owner, ...rest }: AccessKey): object {
   return { id, actor: `keys/${id}`, user: `${owner.entity}/${owner.id}`, ...rest }
 }
 
@@ -128,6 +128,7 @@ const sample = {
   expires_at: null,
   can: {},
   limits: { changes_per_hour: 1000 },
+  agent: false,
   created_at: '2026-06-02T17:00:00.000Z',
   last_used_at: null,
   ended_at: null,

@@ -3,7 +3,7 @@ import { countOf } from '../declare/one-of.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import type { Filter } from '../plan/condition/filter.ts'
-import type { Actor } from '../plan/viewer/actor.ts'
+import { type Actor, isAgent } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Call } from './call.ts'
 import {
@@ -16,9 +16,9 @@ import {
   signInFirst,
 } from './context.ts'
 import { refTo, type Success } from './description.ts'
-import { performOnce, transactOnce } from './once.ts'
+import { performOnce } from './once.ts'
 import { writing } from './parameters.ts'
-import { rehearse } from './perform.ts'
+import { isUnplanned, runPlanned } from './planned.ts'
 import { asPlanned, type PreviewRequest, plannedAnswer, previewPlace } from './preview.ts'
 import { parseFlag } from './query.ts'
 
@@ -50,8 +50,9 @@ export function parseMany(
   const given = call.query.take(errors)
   if (given.filter === undefined) note(errors, 'filter', 'is required; true means all')
   const filter = given.filter === undefined ? undefined : plan.view(actor).lists.parse(given.filter, errors)
-  const dryRun = parseFlag('dry_run', given.dry_run, errors)
   const place = previewPlace(given.plan, given.cursor, errors)
+  const flag = parseFlag('dry_run', given.dry_run, errors)
+  const dryRun = flag || (isAgent(actor) && isUnplanned(place))
   if (place.offset > 0 && !dryRun) note(errors, 'cursor', 'works only with dry_run')
   if (call.when.ifMatch !== null) note(errors, 'If-Match', 'is not possible for many; use dry_run and plan')
   if (errors.size > 0 || filter === undefined) throw invalid(errors)
@@ -130,6 +131,7 @@ export function answerMany(
       tell: (page) => ({ matched, ...page }),
     })
   }
-  if (asked.dryRun) return rehearse(context.store, make)
-  return asked.plan === undefined ? performOnce(context, call, make) : transactOnce(context, call, make)
+  return asked.dryRun || asked.plan !== undefined
+    ? runPlanned(context, call, asked, make)
+    : performOnce(context, call, make)
 }

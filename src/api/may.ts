@@ -195,6 +195,7 @@ export const askMay = serverEndpoint({
   tag: SESSIONS,
   parameters: [],
   body: 'object',
+  reads: true,
   access: 'everyone',
   schemas: () => schemas,
   describe: ({ model, sample }) => {

@@ -1,12 +1,13 @@
 import { createHash, createHmac } from 'node:crypto'
 import { Failure, invalidAt } from '../errors.ts'
-import { actorName, type Caller, system } from '../plan/viewer/actor.ts'
+import { actorName, type Caller, isAgent, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { type Answer, type Context, type KeptAnswer, TRIES } from './context.ts'
 import { limitedKey, withinLimits } from './key-limits.ts'
 import { annotated, type Note } from './notes.ts'
 import { perform, transact } from './perform.ts'
+import type { Query } from './query.ts'
 
 const HEADER = 'Idempotency-Key'
 /** How long an answer is kept for repeated requests. */
@@ -24,6 +25,9 @@ export interface Repeatable {
   readonly note: Note | null
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal
+  readonly query?: Pick<Query, 'planning'>
+  /** Whether it is shown first, or does what its plan says: `planned.ts` sees to that. */
+  readonly planned?: boolean
 }
 
 /** A request of the command line. */
@@ -38,6 +42,7 @@ export function performOnce(
   request: Repeatable,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
+  refuseUnplanned(request)
   // What the key of a program changes is counted in the transaction that changes it.
   if (request.key !== null || limitedKey(request.caller.actor) !== undefined)
     return transactOnce(context, request, make)
@@ -50,11 +55,19 @@ export function transactOnce(
   request: Repeatable,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
+  refuseUnplanned(request)
   const key = limitedKey(request.caller.actor)
   const act = key === undefined ? make : () => withinLimits(context, key, make())
   return request.key === null
     ? transact(context.store, () => annotated(context, request.note, act()), request.signal)
     : withKey(context, request, request.key, act)
+}
+
+/** Nothing may be written that was only to be shown, and nothing by an agent that was not shown before. */
+function refuseUnplanned({ planned, query, caller }: Repeatable): void {
+  if (planned) return
+  for (const name of query?.planning.keys() ?? []) throw invalidAt(name, 'is not possible here')
+  if (isAgent(caller.actor)) throw new Failure('forbidden')
 }
 
 /**

@@ -204,6 +204,9 @@ export const shared = {
 /** The headers of every write. */
 export const writing = ['Idempotency-Key', 'Takeback-Run', 'Takeback-Reason'] as const
 
+/** The parameters of every write that can be shown before it is done. */
+export const planning = ['dry_run', 'plan', 'cursor'] as const
+
 /**
  * Parameters that depend on the Entity type, with their names in the query. `equalities` are the dot paths of the type,
  * as in `?customer.id=5`: a name that is not listed is taken as one of them.

@@ -100,6 +100,11 @@ export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   OperationInFull: toldSchema({ ...head, summary, data: listOf('OperationChange'), next }),
 }
 
+const idOrNone: JsonSchema = {
+  ...id,
+  type: ['integer', 'null'],
+  description: '`null` in the preview of a create: what is not made yet has no id.',
+}
 const planned: Record<string, JsonSchema> = {
   plan: { type: 'string', description: 'Only in a preview: send it as `plan` to do exactly this.' },
   next: { ...next, description: 'Only in a preview: the `cursor` of the next page.' },
@@ -114,17 +119,21 @@ export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
     minProperties: 1,
     description: 'Takes back the operations that match all of these.',
   },
-  Reversal: closedObject({ entity: text, id, kind, changed, secrets, unmapped }, [
+  Reversal: closedObject({ entity: text, id: idOrNone, kind, changed, secrets, unmapped }, [
     'entity',
     'id',
     'kind',
     'changed',
   ]),
-  Removed: all({
-    operation: { type: 'null' },
-    total: { type: 'integer', minimum: 0, description: 'The number of Entities that would change.' },
-    changes: { ...listOf('Reversal'), description: 'The first 100 changes.' },
-  }),
+  Planned: {
+    ...all({
+      operation: { type: 'null' },
+      total: { type: 'integer', minimum: 0, description: 'The number of Entities that would change.' },
+      changes: { ...listOf('Reversal'), description: 'A page of up to 100 changes.' },
+      ...planned,
+    }),
+    description: 'What a write would do. Nothing was written.',
+  },
   ChangedMany: closedObject(
     {
       operation: { type: ['string', 'null'], description: 'The operation; `null` if nothing changed.' },

@@ -1,15 +1,18 @@
 import { budget } from '../budget.ts'
+import { countOf } from '../declare/one-of.ts'
 import { type Errors, Failure, note } from '../errors.ts'
 import { journalledDifference } from '../journal/difference.ts'
 import type { Upcaster } from '../journal/upcast.ts'
-import { changeColumns } from '../plan/past/operations.ts'
+import { changeColumns, kindCountColumns } from '../plan/past/operations.ts'
 import type { Knowledge } from '../plan/view/known.ts'
-import { type Actor, actorName } from '../plan/viewer/actor.ts'
+import { type Actor, isAgent } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
-import type { Context, KeptAnswer } from './context.ts'
+import type { Context, KeptAnswer, ShownEntity } from './context.ts'
 import type { SetOff } from './effects.ts'
+import { limitedKey, refuseExcess } from './key-limits.ts'
 import { knowledgeOf } from './knowledge.ts'
 import { operationById } from './operations.ts'
+import { planToken } from './plan-token.ts'
 import type { TakenBack } from './take-back.ts'
 
 /** How a request wants its changes: shown or done, and if done, exactly as they were shown. */
@@ -45,13 +48,14 @@ export function* plannedAnswer(
   actor: Actor,
   { operation, covers, tell, dryRun, plan, offset }: Previewed,
 ): Act<KeptAnswer> {
+  if (operation !== null) yield* refuseForKey(context, actor, operation, dryRun)
   const page = yield* changesOf(context, actor, operation, offset)
   const { total, changes } = page
   const token = dryRun || plan !== undefined ? yield* planToken(context, actor, operation, covers) : undefined
   const end = offset + changes.length
   const body = {
     operation: dryRun ? null : operation,
-    ...tell(page),
+    ...tell(dryRun || plan !== undefined ? { ...page, changes: changes.map(unmade) } : page),
     ...(dryRun && { plan: token, next: end < total ? previewCursor(String(token), end) : null }),
   }
   if (plan !== undefined && plan !== token) {
@@ -62,8 +66,13 @@ export function* plannedAnswer(
     status: 200,
     body: JSON.stringify(body),
     ...(operation !== null && !dryRun && { headers: { 'Takeback-Operation': operation } }),
-    shows: changes.map(({ entity, id }) => [entity, id]),
+    shows: changes.flatMap(({ entity, id }): ShownEntity[] => (id === null ? [] : [[entity, id]])),
   }
+}
+
+/** What is not made yet has no id. */
+function unmade(change: ShownChange): ShownChange {
+  return change.kind === 'create' ? { ...change, id: null } : change
 }
 
 /** The answer to an undo. */
@@ -109,9 +118,31 @@ export function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
 
 export interface ShownChange {
   readonly entity: string
-  readonly id: number
+  /** `null` in the preview of a create. */
+  readonly id: number | null
   readonly kind: string
   readonly changed: object
+}
+
+/** What a key may not do at all, or not so much of. If it is done, the transaction counts it. */
+function* refuseForKey(context: Context, actor: Actor, operation: string, dryRun: boolean): Act<void> {
+  if (isAgent(actor)) yield* refuseAccounts(context, operation)
+  const limited = dryRun ? limitedKey(actor) : undefined
+  if (limited !== undefined) yield* refuseExcess(context, limited, operation)
+}
+
+/** An account is how somebody gets in: an agent leaves it alone, even if it is only what a delete cascades to. */
+function* refuseAccounts({ operations, plans }: Context, operation: string): Act<void> {
+  const rows = yield* read(operations.kinds, { $operations: JSON.stringify([operation]) })
+  const errors: Errors = new Map()
+  for (const { entity, number } of rows.map(kindCountColumns.read))
+    if (plans.get(String(entity))?.login !== undefined)
+      note(
+        errors,
+        String(entity),
+        `would change, ${countOf(Number(number), String(entity))}: an agent leaves accounts alone`,
+      )
+  if (errors.size > 0) throw new Failure('forbidden', { errors })
 }
 
 /** A page of the changes of an operation, with the values that the actor may see. */
@@ -141,10 +172,8 @@ function previewChange(
   known: Knowledge | undefined,
   upcaster: Upcaster,
 ): ShownChange {
-  const changed =
-    known === undefined || data === null || before === null
-      ? {}
-      : journalledDifference(known.fields, upcaster, before, data)
+  const isKnown = known !== undefined && data !== null && (kind === 'create' || before !== null)
+  const changed = isKnown ? journalledDifference(known.fields, upcaster, before, data) : {}
   return { entity: String(entity), id: Number(id), kind: String(kind), changed }
 }
 
@@ -157,23 +186,6 @@ function withMore(change: ShownChange, taken: TakenBack): object {
     ...(secrets !== undefined && { secrets }),
     ...(unmapped !== undefined && { unmapped }),
   }
-}
-
-/**
- * A digest of everything that would be done, the same for every caller: what the plan covers besides, and for every
- * Entity its version, the kind of change and all new values. Times are left out, since they are those of the preview.
- */
-function* planToken(context: Context, actor: Actor, operation: string | null, covers: unknown): Act<string> {
-  const digest = context.tokens.digest('undo plan')
-  digest.update(JSON.stringify([actorName(actor), covers]))
-  const rows = operation === null ? [] : yield* read(context.operations.whole, { $operation: operation })
-  for (const [entity, id, version, kind, data] of rows) {
-    const text = String(data)
-    // The values come first, then the version and the times. No text can have this in it: its quotes are escaped.
-    const values = text.slice(0, text.lastIndexOf(',"version":'))
-    digest.update(JSON.stringify([entity, id, version, kind, values, text.endsWith(':null}')]))
-  }
-  return digest.digest('base64url')
 }
 
 /** Reads `plan` and `cursor`. A cursor belongs to one preview. */

@@ -1,23 +1,30 @@
 import { didYouMean } from '../declare/closest.ts'
 import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
+import { planning as planningNames } from './parameters.ts'
 
 /** The query parameters of a URL, without the token. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
   readonly #twice: readonly string[]
   readonly #names: readonly Name[]
+  /** The parameters of every write that can be shown before it is done: `take` leaves them out. */
+  readonly planning: ReadonlyMap<string, string>
 
-  constructor(parameters: Iterable<[string, string]>, names: readonly Name[]) {
+  /** `plans`: whether it is the query of such a write. */
+  constructor(parameters: Iterable<[string, string]>, names: readonly Name[], plans = false) {
     const values = new Map<string, string>()
+    const planning = new Map<string, string>()
     const twice: string[] = []
     const seen = new Set<string>()
     for (const [name, value] of parameters) {
       if (seen.has(name)) twice.push(name)
       seen.add(name)
-      if (name !== 'token') values.set(name, value)
+      if (plans && isPlanning(name)) planning.set(name, value)
+      else if (name !== 'token') values.set(name, value)
     }
     this.#values = values
+    this.planning = planning
     this.#twice = twice
     this.#names = names
   }
@@ -61,6 +68,10 @@ export class Query<Name extends string = string> {
   }
 
   static readonly empty: Query<never> = new Query([], [])
+}
+
+function isPlanning(name: string): boolean {
+  return planningNames.some((one) => one === name)
 }
 
 /** `1` is true, `0` or absent is false, anything else is an error. */

@@ -51,6 +51,7 @@ export const removeEntities = entityEndpoint({
   method: 'DELETE',
   path: '/api/{entity}/',
   parameters: MANY,
+  plans: 'itself',
   rule: { all: ['read', 'delete'] },
   describe(about) {
     const { type, model } = about

@@ -9,7 +9,6 @@ import { LAST_ADMIN } from '../plan/viewer/admins.ts'
 import { type Act, after, read, write } from '../store/act.ts'
 import type { Params, Row } from '../store/dialect.ts'
 import {
-  type Answer,
   allow,
   allowed,
   type Context,
@@ -21,15 +20,15 @@ import {
   stateOf,
   TRIES,
 } from './context.ts'
-import { entitySuccess, hookCodes, refTo, replayable, written } from './description.ts'
+import { entitySuccess, hookCodes, replayable, written } from './description.ts'
 import { entityEndpoint } from './endpoint.ts'
 import { erase } from './erase.ts'
 import { askingOf, beforeDelete, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
-import { performOnce, replayOf, transactOnce } from './once.ts'
+import { replayOf } from './once.ts'
 import { writing } from './parameters.ts'
-import { perform, rehearse } from './perform.ts'
-import { changesOf } from './preview.ts'
+import { perform } from './perform.ts'
+import { performPlanned, transactPlanned } from './planned.ts'
 import { parseFlag, Query } from './query.ts'
 import { restoreTogether } from './restore-together.ts'
 import { parseWith } from './undo.ts'
@@ -40,8 +39,6 @@ interface Removal {
   readonly when: Preconditions
   /** The operation that it belongs to, if any. */
   readonly operation?: string
-  /** Whether it is rolled back. */
-  readonly preview?: boolean
 }
 
 /** `DELETE /api/<entity>/<id>/`, with `?restore=1` and `?purge=1`. */
@@ -49,7 +46,7 @@ export function* remove(
   context: Context,
   plan: Plan,
   actor: Actor,
-  { id, query, when, operation, preview = false }: Removal,
+  { id, query, when, operation }: Removal,
 ): Act<KeptAnswer> {
   const errors: Errors = new Map()
   const given = query.take(errors)
@@ -57,9 +54,7 @@ export function* remove(
   const purge = parseFlag('purge', given.purge, errors)
   const together = parseWith(given.with, ['targets'], errors).size > 0
   if (together && !restore) errors.set('with', ['needs restore=1'])
-  const dryRun = parseFlag('dry_run', given.dry_run, errors)
-  if (dryRun && (purge || !preview))
-    errors.set('dry_run', [`is not possible ${purge ? 'for a purge' : 'in a batch'}`])
+  if (purge && query.planning.size > 0) errors.set('dry_run', ['is not possible for a purge'])
   if (restore && purge) errors.set('purge', ['cannot be combined with restore'])
   allow(plan, purge ? 'purge' : restore ? 'restore' : 'delete', actor)
   if (errors.size > 0) throw invalid(errors)
@@ -167,17 +162,6 @@ function* restoreWithTargets(
   return entityAnswer(200, plan, yield* stateOf(plan.view(actor), params), operation)
 }
 
-/**
- * `?dry_run=1`: everything that a delete or a restore would delete, restore or clear. Run in a transaction that is rolled
- * back.
- */
-export function* previewRemoval(context: Context, plan: Plan, actor: Actor, removal: Removal): Act<Answer> {
-  const answer = yield* remove(context, plan, actor, { ...removal, preview: true })
-  const operation = answer.headers?.['Takeback-Operation'] ?? null
-  const { total, changes } = yield* changesOf(context, actor, operation)
-  return { status: 200, body: JSON.stringify({ operation: null, total, changes }) }
-}
-
 /** Marks the Entities, then erases them. Also finishes an interrupted purge. */
 function* purgeEntity(
   context: Context,
@@ -221,13 +205,14 @@ function heldBy(plan: Plan, actor: Actor, rows: readonly Row[], action: 'delete'
 
 const ACTIONS = ['delete', 'restore', 'purge'] as const
 /** What is no plain delete, so that no hook runs before it. */
-export const REMOVALS = ['restore', 'purge', 'dry_run'] as const
+export const REMOVALS = ['restore', 'purge'] as const
 
 export const removeEntity = entityEndpoint({
   name: 'delete',
   method: 'DELETE',
   path: '/api/{entity}/{id}/',
-  parameters: ['id', 'restore', 'purge', 'with_targets', 'dry_run', 'If-Match', ...writing],
+  parameters: ['id', 'restore', 'purge', 'with_targets', 'If-Match', ...writing],
+  plans: 'apart',
   rule: { any: ACTIONS },
   describe(about) {
     const { type, model } = about
@@ -235,12 +220,10 @@ export const removeEntity = entityEndpoint({
     const removed = written(entitySuccess(about, 200, 'The Entity, deleted or restored.'))
     return {
       summary: `Delete, restore or purge ${about.one}`,
-      description: `A delete is one operation and includes everything that cascades from the Entity. \`restore=1\` takes back exactly that operation. \`purge=1\` erases a deleted Entity for good. Repeating a delete or a restore changes nothing. \`dry_run=1\` lists everything that would be deleted, restored or cleared. ${about.access(...ACTIONS)}`,
+      description: `A delete is one operation and includes everything that cascades from the Entity. \`restore=1\` takes back exactly that operation. \`purge=1\` erases a deleted Entity for good. Repeating a delete or a restore changes nothing. ${about.access(...ACTIONS)}`,
       answers: [
         {
           ...replayable(removed),
-          description: `${removed.description} With \`dry_run=1\`: the changes that it would make.`,
-          schema: { anyOf: [about.schema('one'), refTo('Removed')] },
           example: { ...about.answer, version: 2, deleted_at: '2026-06-02T17:00:00.000Z' },
         },
         { status: 204, description: 'Purged.', headers: ['Takeback-Operation', 'Idempotent-Replay'] },
@@ -268,9 +251,7 @@ export const removeEntity = entityEndpoint({
       await beforeDelete(context, plan, askingOf(call), removal)
     }
     if (query.has('purge')) call.waitLong()
-    if (query.asks('dry_run'))
-      return rehearse(context.store, () => previewRemoval(context, plan, caller.actor, removal))
     const make = () => remove(context, plan, caller.actor, removal)
-    return query.asks('with') ? transactOnce(context, call, make) : performOnce(context, call, make)
+    return query.asks('with') ? transactPlanned(context, call, make) : performPlanned(context, call, make)
   },
 })

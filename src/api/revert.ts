@@ -31,9 +31,9 @@ import { entityEndpoint } from './endpoint.ts'
 import { parseId } from './id.ts'
 import { refuseUnchangeable } from './live.ts'
 import { undoneParams } from './notes.ts'
-import { performOnce } from './once.ts'
 import { writing } from './parameters.ts'
 import { version as versionSchema } from './past-schemas.ts'
+import { performPlanned } from './planned.ts'
 import type { Query } from './query.ts'
 import { type SecretPast, sealReplaced, secretsOf } from './secrets.ts'
 
@@ -190,6 +190,7 @@ export const revertEntity = entityEndpoint({
   method: 'POST',
   path: '/api/{entity}/{id}/revert/',
   parameters: ['id', 'If-Match', ...writing],
+  plans: 'apart',
   body: 'object',
   rule: { all: ['history', 'update'] },
   schemas: () => ({
@@ -218,6 +219,6 @@ export const revertEntity = entityEndpoint({
   run(context, plan, call) {
     const { caller, body, when, query } = call
     const id = parseId(call.id)
-    return performOnce(context, call, () => revert(context, plan, caller.actor, { id, body, when, query }))
+    return performPlanned(context, call, () => revert(context, plan, caller.actor, { id, body, when, query }))
   },
 })

@@ -26,7 +26,7 @@ import { parseId } from './id.ts'
 import { undoneParams } from './notes.ts'
 import { type Repeatable, transactOnce } from './once.ts'
 import { writing } from './parameters.ts'
-import { rehearse } from './perform.ts'
+import { runPlanned } from './planned.ts'
 import { undoAnswer } from './preview.ts'
 import { Query } from './query.ts'
 import { remove, removeEntity } from './remove.ts'
@@ -63,9 +63,11 @@ export function takeOneBack(
   { way, id, when, query }: Asking,
 ): Promise<Answer> {
   const { actor } = request.caller
-  const asked = parseAsked(request.body, query, ASKED_OF_ONE)
+  const asked = parseAsked(request, query, ASKED_OF_ONE)
   const make = () => takeStep(context, plan, actor, { way, id, when, asked })
-  return asked.dryRun ? rehearse(context.store, make) : transactOnce(context, request, make)
+  return asked.dryRun || asked.plan !== undefined
+    ? runPlanned(context, request, asked, make)
+    : transactOnce(context, request, make)
 }
 
 function* takeStep(
@@ -204,6 +206,7 @@ function stepEndpoint(way: StackWay, { summary, does }: { summary: string; does:
     method: 'POST',
     path: `/api/{entity}/{id}/${way}/`,
     parameters: ['id', 'dry_run', 'with', 'plan', 'cursor', 'If-Match', ...writing],
+    plans: 'itself',
     body: 'optional',
     rule: { all: ['history'] },
     describe: (about) => ({

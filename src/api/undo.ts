@@ -2,7 +2,7 @@ import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../errors.ts'
 import { kindCountColumns, type OperationFilter } from '../plan/past/operations.ts'
-import { type Actor, actorName, system } from '../plan/viewer/actor.ts'
+import { type Actor, actorName, isAgent, system } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import { type Answer, type Context, type KeptAnswer, signInFirst } from './context.ts'
 import { OPERATIONS, refTo, type Success } from './description.ts'
@@ -12,7 +12,7 @@ import { performOnce, type Repeatable, transactOnce } from './once.ts'
 import { filterParams, isVisible, operationById, parseFilter, visibleTo } from './operations.ts'
 import { writing } from './parameters.ts'
 import { undoSchemas } from './past-schemas.ts'
-import { rehearse } from './perform.ts'
+import { isUnplanned, runPlanned } from './planned.ts'
 import { asPlanned, type PreviewRequest, previewPlace, undoAnswer } from './preview.ts'
 import { parseFlag, type Query } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
@@ -27,8 +27,8 @@ export interface UndoRequest extends PreviewRequest {
 
 /** `POST /api/operations/<id>/undo/` */
 export function undo(context: Context, request: Repeatable, id: string, query: AskedQuery): Promise<Answer> {
-  const asked = parseAsked(request.body, query, ASKED)
   const { actor } = request.caller
+  const asked = parseAsked(request, query, ASKED)
   return runUndo(context, request, asked, function* () {
     const foreign = yield* isForeign(context, actor, id)
     return { operations: [id], foreign }
@@ -39,7 +39,7 @@ const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
 /** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
-  const asked = parseAsked(request.body, query, [...ASKED, ...FILTERS])
+  const asked = parseAsked(request, query, [...ASKED, ...FILTERS])
   const filter = undoFilter(context, request.caller.actor, request.body)
   return runUndo(context, request, asked, function* () {
     const { statement, params } = filterParams(filter, (one) =>
@@ -69,8 +69,8 @@ function runUndo(
     const taken = yield* asPlanned(plan, takeBack(context, actor, wanted))
     return yield* undoAnswer(context, actor, { taken, undone: operations, effects, dryRun, plan, offset })
   }
-  if (dryRun) return rehearse(context.store, make)
-  const whole = plan !== undefined || asked.with.size > 0 || asked.withEffects
+  if (dryRun || plan !== undefined) return runPlanned(context, request, asked, make)
+  const whole = asked.with.size > 0 || asked.withEffects
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
 }
 
@@ -107,7 +107,11 @@ export type AskedQuery = Query<(typeof SWITCHES)[number] | (typeof TEXTS)[number
 export const ASKED = [...SWITCHES, ...TEXTS] as const
 
 /** `known` are the keys that the body may have. */
-export function parseAsked(body: unknown, query: AskedQuery, known: readonly string[]): UndoRequest {
+export function parseAsked(
+  { body, caller }: Pick<Repeatable, 'body' | 'caller'>,
+  query: AskedQuery,
+  known: readonly string[],
+): UndoRequest {
   const errors: Errors = new Map()
   const given = query.take(errors)
   const sent = isRecord(body) ? body : {}
@@ -125,12 +129,13 @@ export function parseAsked(body: unknown, query: AskedQuery, known: readonly str
     const value = sent[name] ?? given[name]
     return value === undefined || typeof value === 'string' ? value : note(errors, name, 'must be a text')
   }
+  const place = previewPlace(text('plan'), text('cursor'), errors)
   const asked = {
-    dryRun: flag('dry_run'),
+    ...place,
+    dryRun: flag('dry_run') || (isAgent(caller.actor) && isUnplanned(place)),
     skipConflicts: flag('skip_conflicts'),
     withEffects: flag('with_effects'),
     with: parseWith(text('with'), ['targets', 'dependents'], errors),
-    ...previewPlace(text('plan'), text('cursor'), errors),
   }
   if (asked.offset > 0 && !asked.dryRun) note(errors, 'cursor', 'works only with dry_run')
   if (errors.size > 0) throw invalid(errors)
@@ -211,6 +216,7 @@ export const undoOperation = serverEndpoint({
   path: '/api/operations/{id}/undo/',
   tag: OPERATIONS,
   parameters: ['operation', ...parameters],
+  plans: 'itself',
   body: 'optional',
   access: 'signed-in',
   schemas: () => undoSchemas,
@@ -234,6 +240,7 @@ export const undoOperations = serverEndpoint({
   path: '/api/operations/undo/',
   tag: OPERATIONS,
   parameters,
+  plans: 'itself',
   body: 'object',
   access: 'signed-in',
   describe: () => ({

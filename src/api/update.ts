@@ -48,8 +48,9 @@ import { askingOf, beforeUpdate, hasHook } from './hooks.ts'
 import { parseId } from './id.ts'
 import { live, refuseUnchangeable } from './live.ts'
 import { mergePatch, valueAt, withValueAt } from './merge.ts'
-import { performOnce, replayOf, transactOnce } from './once.ts'
+import { replayOf } from './once.ts'
 import { writing } from './parameters.ts'
+import { performPlanned, transactPlanned } from './planned.ts'
 import { provideChange, provideChanged, setsExpressions } from './provide.ts'
 import type { Query } from './query.ts'
 import { sealFormer } from './seal.ts'
@@ -295,6 +296,7 @@ export function parseIfMatch(header: string | null): string | null {
 const changing = {
   path: '/api/{entity}/{id}/',
   parameters: ['id', 'If-Match', ...writing],
+  plans: 'apart',
   body: 'object',
   rule: { all: ['update'] },
 } as const
@@ -311,8 +313,8 @@ function runWith(manner: UpdateMode) {
     const sent = { id, body, manner, when, query, own, sent: call.body }
     const make = () => update(context, plan, caller.actor, sent)
     return isHeld(plan, caller.actor, sent)
-      ? transactOnce(context, call, make)
-      : performOnce(context, call, make)
+      ? transactPlanned(context, call, make)
+      : performPlanned(context, call, make)
   }
 }
 

@@ -33,8 +33,9 @@ import {
   hasHook,
 } from './hooks.ts'
 import { answerAll, boundParams, refuseNumber, repeatedValues } from './list-body.ts'
-import { replayOf, transactOnce } from './once.ts'
+import { replayOf } from './once.ts'
 import { writing } from './parameters.ts'
+import { transactPlanned } from './planned.ts'
 import { Query } from './query.ts'
 import { signsUp } from './sign-up.ts'
 import { update } from './update.ts'
@@ -225,12 +226,12 @@ async function upsertHooked(context: Context, plan: Plan, call: Call): Promise<A
     try {
       if (!Array.isArray(body)) {
         const hooked = await before(body)
-        return await transactOnce(context, call, () =>
+        return await transactPlanned(context, call, () =>
           upsert(context, plan, actor, { query, when, body, hooked }),
         )
       }
       const hooked = (await beforeEach(body, before)).flatMap((one) => one ?? [])
-      return await transactOnce(context, call, () =>
+      return await transactPlanned(context, call, () =>
         upsertMany(context, plan, actor, { query, when, bodies: body, hooked }),
       )
     } catch (error) {
@@ -281,6 +282,7 @@ export const upsertEntity = entityEndpoint({
   method: 'PUT',
   path: '/api/{entity}/',
   parameters: ['match', 'If-Match', ...writing],
+  plans: 'apart',
   body: 'any',
   rule: { any: ACTIONS },
   shownFor: (type) => uniqueSets(type).length > 0,
@@ -291,9 +293,11 @@ export const upsertEntity = entityEndpoint({
     const { actor } = caller
     if (hasHook(plan, 'create') || hasHook(plan, 'update')) return upsertHooked(context, plan, call)
     if (!Array.isArray(body))
-      return transactOnce(context, call, () => upsert(context, plan, actor, { query, when, body }))
+      return transactPlanned(context, call, () => upsert(context, plan, actor, { query, when, body }))
     // One sign-up was counted before the body was read.
     if (signsUp(plan, actor)) await call.signUp(body.length)
-    return transactOnce(context, call, () => upsertMany(context, plan, actor, { query, when, bodies: body }))
+    return transactPlanned(context, call, () =>
+      upsertMany(context, plan, actor, { query, when, bodies: body }),
+    )
   },
 })

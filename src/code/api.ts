@@ -21,7 +21,7 @@ import { isRecord } from '../declare/record.ts'
 import { Failure } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { passesRules, system, userOf } from '../plan/viewer/actor.ts'
-import { apiErrorOf } from './errors.ts'
+import { apiErrorOf, NotInPlan } from './errors.ts'
 import { type Acting, type Asked, InnerCall } from './inner-call.ts'
 import { asSent } from './json.ts'
 
@@ -166,10 +166,8 @@ function callServer(
   })
 }
 
-const NOT_IN_PLAN = 'Code that runs for an agent may only read: what it writes would not be in the plan.'
-
 function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'method'>): void {
-  if (readsOnly && method !== 'GET') throw new Failure('forbidden', { message: NOT_IN_PLAN })
+  if (readsOnly && method !== 'GET') throw new NotInPlan()
 }
 
 /** As a URL has them: `true` is 1, and what is left out is not there. */

@@ -53,7 +53,16 @@ export function refusalOf(error: unknown): Failure | undefined {
     : undefined
 }
 
+/** Code that runs for an agent has tried to write: that would not be in the plan. */
+export class NotInPlan extends Failure {
+  constructor() {
+    const message = 'Code that runs for an agent may only read: what it writes would not be in the plan.'
+    super('forbidden', { message })
+  }
+}
+
 /** Whether a failure is about the server and not about what was asked: it is the answer, whoever met it. */
-export function isOurs({ code }: Failure): boolean {
-  return catalogue[code].status >= 500 || code === 'busy'
+export function isOurs(failure: Failure): boolean {
+  const { code } = failure
+  return catalogue[code].status >= 500 || code === 'busy' || failure instanceof NotInPlan
 }

@@ -1,5 +1,8 @@
+import { refTo, type Success } from '../api/description.ts'
 import type { Endpoints, EntityEndpoint, ServerEndpoint } from '../api/endpoint.ts'
 import { endpoints } from '../api/endpoints.ts'
+import { type ParameterName, planning } from '../api/parameters.ts'
+import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
 import type { Code } from '../errors.ts'
 import { aboutEntity, aboutServer } from './about.ts'
@@ -32,6 +35,11 @@ const WITH_BODY: readonly Code[] = [
 ]
 const WITH_BYTES: readonly Code[] = ['too_large', 'unsupported_encoding']
 
+/** Of a write: what the limits of a key add. */
+const OF_KEYS: readonly Code[] = ['over_budget']
+/** Of a write that can be shown before it is done. */
+const PLANNED: readonly Code[] = ['plan_changed']
+
 /** Every endpoint, in the order in which they are shown: sessions, the Entity types, and the rest. */
 export function operationsOf(model: Model, { server, entity }: Endpoints = endpoints): Operation[] {
   const about = aboutServer(model)
@@ -43,7 +51,7 @@ export function operationsOf(model: Model, { server, entity }: Endpoints = endpo
       id: one.name,
       tag: one.tag,
       open: said.open ?? one.access === 'everyone',
-      parameters: [...sharedParameters(one.parameters), ...(said.parameters ?? [])],
+      parameters: [...sharedParameters([...one.parameters, ...planningOf(one)]), ...(said.parameters ?? [])],
     }
   })
   const first = once.findIndex(({ tag }) => tag !== once[0]?.tag)
@@ -67,7 +75,7 @@ function ofEntity(model: Model, type: EntityType, all: readonly EntityEndpoint[]
         ('any' in rule
           ? isOpen(type, model, rule.any)
           : rule.all.every((action) => isOpen(type, model, [action]))),
-      parameters: parametersOf(one, type, model),
+      parameters: [...parametersOf(one, type, model), ...sharedParameters(planningOf(one))],
     }
   })
 }
@@ -81,7 +89,14 @@ function labelOf({ name }: EntityType): string {
 type Common = Omit<Operation, 'path' | 'id' | 'tag' | 'open' | 'parameters'>
 
 function commonOf(
-  { method, body, expired, withoutFactor, produces = ['application/json'] }: ServerEndpoint | EntityEndpoint,
+  {
+    method,
+    body,
+    expired,
+    withoutFactor,
+    plans,
+    produces = ['application/json'],
+  }: ServerEndpoint | EntityEndpoint,
   said: ReturnType<ServerEndpoint['describe']>,
   more: readonly Code[] = [],
 ): Common {
@@ -95,7 +110,7 @@ function commonOf(
     summary,
     description,
     query,
-    answers,
+    answers: plans === 'apart' ? withPreview(answers) : answers,
     types: produces,
     body: said.body && { ...said.body, optional: body === 'optional' },
     codes: [
@@ -104,9 +119,33 @@ function commonOf(
       ...more,
       ...codes,
       // What can be sent again is a write, which the key of a program may have used up.
-      ...(answers.some(({ headers }) => headers.includes('Idempotent-Replay'))
-        ? (['over_budget'] as const)
-        : []),
+      ...(answers.some(({ headers }) => headers.includes('Idempotent-Replay')) ? OF_KEYS : []),
+      ...(plans === 'apart' ? PLANNED : []),
     ],
   }
+}
+
+function planningOf({ plans }: ServerEndpoint | EntityEndpoint): readonly ParameterName[] {
+  return plans === 'apart' ? planning : []
+}
+
+/** With `dry_run=1`, every write has the same answer. */
+function withPreview(answers: readonly Success[]): Success[] {
+  const preview = refTo('Planned')
+  const description = 'With `dry_run=1`: what it would do.'
+  if (!answers.some(({ status }) => status === 200))
+    return [...answers, { status: 200, description, headers: [], schema: preview }]
+  return answers.map((one) =>
+    one.status === 200
+      ? {
+          ...one,
+          description: `${one.description} ${description}`,
+          schema: { anyOf: [...anyOf(one.schema), preview] },
+        }
+      : one,
+  )
+}
+
+function anyOf(schema: JsonSchema | undefined): readonly JsonSchema[] {
+  return schema === undefined ? [] : Array.isArray(schema.anyOf) ? schema.anyOf : [schema]
 }

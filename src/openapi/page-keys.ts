@@ -24,6 +24,8 @@ ${figure(
 <li>Your rules hold, and so does <code>can</code>. A type that <code>can.entities</code> does not name is closed to the key.</li>
 <li><code>limits</code> count changes, not calls. A request that would exceed one is 429 <code>over_budget</code>, and nothing
 is written.</li>
+<li>With <code>agent: true</code>, every write first answers with everything that it would do, and a <code>plan</code>. Send the
+same request with <code>?plan=…</code> to do it. Such a key does nothing that cannot be taken back.</li>
 <li>A key never changes how somebody logs in, and makes no keys.</li>
 </ul>
 <h3>Endpoints</h3>

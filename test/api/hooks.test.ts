@@ -211,14 +211,14 @@ onEveryStore('hooks', declaration, (server) => {
     expectInvalid(await server.call('DELETE', '/api/orders/1/', { token }), { status: ['is paid'] })
   })
 
-  test('undo, revert and restore run no hooks; a batch runs them before anything is written', async () => {
+  test('undo, revert and restore run no hooks; a preview does; a batch runs them before anything is written', async () => {
     const token = users[0]?.token ?? ''
-    await server.expect(200, 'DELETE', '/api/orders/2/', undefined, { token })
+    await server.expect(200, 'DELETE', '/api/orders/2/?dry_run=1', undefined, { token })
     expect(last()).toMatchObject({ hook: 'delete', given: { id: 2 } })
+    await server.expect(200, 'DELETE', '/api/orders/2/', undefined, { token })
     const count = seen.length
     await server.expect(200, 'DELETE', '/api/orders/2/', undefined, { token })
     await server.expect(200, 'DELETE', '/api/orders/2/?restore=1', undefined)
-    await server.expect(200, 'DELETE', '/api/orders/2/?dry_run=1', undefined, { token })
     const { id } = (await server.expect(200, 'GET', '/api/operations/?limit=1')).data[0]
     await server.expect(200, 'POST', `/api/operations/${id}/undo/`)
     expect(seen.length).toBe(count)

@@ -10,6 +10,8 @@ export interface Handler {
   readonly produces: readonly string[]
   /** The names of its query parameters. */
   readonly takes: readonly string[]
+  /** Whether `dry_run`, `plan` and `cursor` are kept apart from them. */
+  readonly plans?: boolean
   /** For a browser: needs neither `Accept` nor a token. */
   readonly page?: boolean
   /** Not rate limited: for monitoring. */

@@ -45,8 +45,10 @@ function handlerOf(
     unlimited,
     expired,
     withoutFactor,
+    plans,
   }: ServerEndpoint | EntityEndpoint,
   run: Handler['run'],
 ): Handler {
-  return { body, maxBytes, produces, takes, unlimited, expired, withoutFactor, run }
+  const planned = plans === 'apart'
+  return { body, maxBytes, produces, takes, unlimited, expired, withoutFactor, plans: planned, run }
 }

@@ -193,7 +193,7 @@ export class Service {
     // A body may take its time, and the token may have died meanwhile.
     const caller = reads ? await this.#callerOf(token) : seen.caller
     refuseUnsettled(handler, caller)
-    const query = parameters === undefined ? Query.empty : new Query(parameters, handler.takes)
+    const query = parameters === undefined ? Query.empty : new Query(parameters, handler.takes, handler.plans)
     const { maxBytes } = handler
     return handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
   }

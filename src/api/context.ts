@@ -36,6 +36,7 @@ import { type Actor, actorParams, userOf } from '../plan/viewer/actor.ts'
 import { type Act, read } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
+import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Runner } from '../work/runner.ts'
@@ -133,6 +134,8 @@ export interface WebhookPiece {
 export interface MailPiece {
   readonly mailer: Mailer
   readonly links: Links
+  /** End what was added to an account since its e-mail was changed. */
+  readonly reclaim: readonly Step[]
 }
 
 /** The user's code. */

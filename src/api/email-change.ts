@@ -183,7 +183,8 @@ export async function revertEmail(context: Context, request: LinkRequest): Promi
     password: randomBytes(PASSWORD_BYTES).toString('base64url'),
   }
   await perform(context.store, hashSecrets(plan, params, 'login'), request.signal)
-  const act = setPassword(context, plan, params, [...link.steps, ...mark.steps, context.work.enqueue])
+  const before = [...context.reclaim, ...link.steps, ...mark.steps, context.work.enqueue]
+  const act = setPassword(context, plan, params, before)
   if (!(await perform(context.store, annotated(context, request.note, act), request.signal)))
     throw await whyNot(context, request, linked, token)
   context.identities.forget()

@@ -1,6 +1,7 @@
 import { accountDigest } from '../account/account-digest.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
+import { compileReclaim } from '../account/reclaim.ts'
 import { Seals } from '../account/seals.ts'
 import { SecondFactors } from '../account/second-factors.ts'
 import { Sessions } from '../account/sessions.ts'
@@ -125,6 +126,7 @@ export const mailPart = {
   compile: ({ store, observer, settings }: Opened): MailPiece => ({
     mailer: new Mailer(settings.mail, observer),
     links: new Links(store),
+    reclaim: compileReclaim(store.dialect),
   }),
   queues: (context: Context) => (context.model.logins.length > 0 ? [mailQueue(context)] : []),
   followers: verifyFollowers,

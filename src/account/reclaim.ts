@@ -1,0 +1,31 @@
+import { budget } from '../budget.ts'
+import type { Dialect } from '../store/dialect.ts'
+import { param, type Sql, sql } from '../store/sql.ts'
+import { type Step, step } from '../store/step.ts'
+
+/** How long a mail may take: what was added before it was made, but after the change that it tells of, goes too. */
+const MARGIN_MS = 10 * 60_000
+const LASTING_MS = budget.revertLinkDays * 24 * 60 * 60_000
+
+/**
+ * Steps that end what else lets somebody into an account, as far as it was added since a change of the e-mail: whoever took
+ * the account over would keep a way in. They come before the step that uses the link `$link` up, which says since when.
+ */
+export function compileReclaim(dialect: Dialect): readonly Step[] {
+  const isSince = (table: Sql, added: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m
+    WHERE m."digest" = ${param('$link')} AND m."entity" = ${table}."entity" AND m."entity_id" = ${table}."entity_id"
+      AND ${added} >= ${dialect.shift(sql`m."until"`, -LASTING_MS - MARGIN_MS)})`
+  const [factors, codes, keys] = [
+    sql`"takeback_second_factors"`,
+    sql`"takeback_recovery_codes"`,
+    sql`"takeback_keys"`,
+  ]
+  const any = (source: Sql) => step(dialect, 'reclaim', 'any', source)
+  return [
+    any(sql`DELETE FROM ${codes} WHERE EXISTS (SELECT 1 FROM ${factors} f WHERE f."entity" = ${codes}."entity"
+      AND f."entity_id" = ${codes}."entity_id" AND ${isSince(sql`f`, sql`f."confirmed_at"`)})`),
+    any(sql`DELETE FROM ${factors} WHERE ${isSince(factors, sql`${factors}."confirmed_at"`)}`),
+    any(sql`UPDATE ${keys} SET "ended_at" = ${dialect.clock}, "digest" = NULL
+      WHERE "ended_at" IS NULL AND ${isSince(keys, sql`${keys}."created_at"`)}`),
+  ]
+}

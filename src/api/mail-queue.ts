@@ -77,8 +77,17 @@ async function letterOf(
   // An invitation proves the address, too.
   if (mail === 'verify' && (await context.links.has('invite', { entity, id }))) return undefined
   if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
+  if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
   const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
   return { kind: mail, to: account.email, account, token }
+}
+
+/**
+ * Throws if an account had too many of these mails, so that this one comes later, to the address of then: users can change
+ * theirs as often as they like, and nobody shall be flooded by that.
+ */
+async function countVerification({ throttle }: Context, account: string): Promise<void> {
+  await throttle.attempt({ account, address: account, device: null }, async () => undefined)
 }
 
 /** To the address that the account had before an operation. */

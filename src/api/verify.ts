@@ -79,7 +79,9 @@ async function tasksFor(
   if (await verified.has({ entity, id, key: address })) return []
   const task = mailTask({ mail: 'verify', entity, id }, key)
   if (former === undefined || actor !== `${entity}/${id}`) return [task]
-  return [task, mailTask({ mail: 'revert', entity, id, operation })]
+  // An address that was never proved may be anybody's.
+  const owned = await verified.has({ entity, id, key: former })
+  return owned ? [task, mailTask({ mail: 'revert', entity, id, operation })] : [task]
 }
 
 function addressIn(json: string | null): string | undefined {

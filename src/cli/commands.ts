@@ -13,6 +13,7 @@ import { retentionConfirm } from './retention.ts'
 import { rulesTest } from './rules-test.ts'
 import { serveCommand } from './serve.ts'
 import { trashList, trashPurge } from './trash.ts'
+import { typesCommand } from './types.ts'
 import { userAdd } from './user.ts'
 import { userUnlock } from './user-unlock.ts'
 import { vacuum } from './vacuum.ts'
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   devCommand,
   init,
   rulesTest,
+  typesCommand,
   migrateCommand,
   copyCommand,
   backup,

@@ -1,9 +1,12 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import bookings from '../../examples/bookings/takeback.config.ts'
 import { template } from '../../src/cli/init-config.ts'
+import { declaredTypes } from '../../src/cli/types.ts'
 import * as takeback from '../../src/takeback.ts'
 import { blocksOf } from '../markdown.ts'
+import { must } from './package.ts'
 import { buildLibrary, newFolder } from './process.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -168,18 +171,22 @@ const settings = [
 
 beforeAll(buildLibrary)
 
-/** What TypeScript says of a config in somebody's project that has Takeback as a dependency. */
-function check(config: string, flags: readonly string[], page?: string): string {
+/** Somebody's project that has Takeback as a dependency. */
+function project(config: string, files: Record<string, string> = {}): string {
   const folder = newFolder()
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'takeback'))
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'takeback.config.ts'), config)
-  if (page !== undefined) writeFileSync(join(folder, 'page.ts'), page)
-  const main = page === undefined ? 'takeback.config.ts' : 'page.ts'
+  const all = { 'package.json': '{"type":"module"}', 'takeback.config.ts': config, ...files }
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+/** What TypeScript says of a config, or of a page that uses it. */
+function check(config: string, flags: readonly string[], files: Record<string, string> = {}): string {
+  const main = files['page.ts'] === undefined ? 'takeback.config.ts' : 'page.ts'
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
   const { stdout } = Bun.spawnSync([tsc, '--noEmit', '--strict', ...flags, main], {
-    cwd: folder,
+    cwd: project(config, files),
   })
   return stdout.toString()
 }
@@ -227,14 +234,43 @@ test('the examples of the client’s page are right', () => {
   const source = readFileSync(join(root, 'examples', 'bookings', 'takeback.config.ts'), 'utf8')
   const page = blocksOf('docs/client.md').filter(({ language }) => language === 'ts')
   const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions']
-  const text = [...page.map((block) => block.text), 'export { names, room, stop, sums }'].join('\n')
-  expect(check(source, flags, text)).toBe('')
+  const files = { 'api.d.ts': declaredTypes(bookings, 'takeback.config.ts') }
+  const text = [...page.map((block) => block.text), 'export { first, names, room, stop, sums }'].join('\n')
+  expect(check(source, flags, { ...files, 'page.ts': text })).toBe('')
+})
+
+/** Whether two declarations are the same to a client. */
+const compared = `import type { EntityPatch, NewEntity, SeenEntity, SignedInUser } from 'takeback/client'
+import { connect } from 'takeback/client'
+import type { Api } from './api.d.ts'
+import type config from './takeback.config.ts'
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type One = (typeof config)['entities']
+type Other = Api['entities']
+type Wrong = { [Name in keyof One & keyof Other]:
+  [Same<SeenEntity<One[Name]>, SeenEntity<Other[Name]>>, Same<NewEntity<One[Name]>, NewEntity<Other[Name]>>,
+   Same<EntityPatch<One[Name]>, EntityPatch<Other[Name]>>] extends [true, true, true] ? never : Name }[keyof One & keyof Other]
+export const all: [Same<keyof One, keyof Other>, Same<Wrong, never>, Same<SignedInUser<One>, SignedInUser<Other>>] = [true, true, true]
+export const routes = async () => [
+  connect<Api>('').route('POST /api/go/:id/', { params: { id: 1 }, body: { thing: { id: 5 } } }),
+  connect<typeof config>('').route('POST /api/go/:id/', { params: { id: 1 }, body: { thing: { id: 5 } } }),
+  (await connect<Api>('').things.get(1, { expand: ['o', 'others'] })).others.data[0]?.a,
+]`
+
+test('the types that are printed for clients elsewhere say the same as the declaration', () => {
+  const [config = ''] = everything
+    .replace("o: t.ref('things') }", "o: t.ref('things', { as: 'others', optional: true }) }")
+    .replace('i: t.datetime()', 'i: t.datetime({ optional: true })')
+    .split('export const hooked')
+  const printed = must(project(config), `node "${join(root, 'bin', 'takeback.js')}" types`)
+  const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions']
+  expect(check(config, flags, { 'api.d.ts': printed, 'page.ts': compared })).toBe('')
 })
 
 test('checking a declaration takes work in proportion to its size', () => {
   const work = (count: number, page?: string) => {
     const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions', '--extendedDiagnostics']
-    const said = check(large(count), flags, page)
+    const said = check(large(count), flags, page === undefined ? {} : { 'page.ts': page })
     expect(said).not.toContain('error')
     return Number(/Instantiations:\s+(\d+)/.exec(said)?.[1])
   }

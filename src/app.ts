@@ -6,7 +6,15 @@ import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'
 import { endpoints } from './api/endpoints.ts'
 import type { Part } from './api/part.ts'
-import { accountPart, mailPart, parts, pastPart, servicePart, webhookPart } from './api/parts.ts'
+import {
+  accountPart,
+  mailPart,
+  parts,
+  pastPart,
+  providerPart,
+  servicePart,
+  webhookPart,
+} from './api/parts.ts'
 import { codePart } from './code/part.ts'
 import { routeEndpoints } from './code/routes.ts'
 import type { Config } from './config.ts'
@@ -162,6 +170,7 @@ function contextOf(opened: Opened, more: readonly Part[]): Omit<Context, 'docume
     ...servicePart.compile(opened),
     ...webhookPart.compile(opened, past),
     ...mailPart.compile(opened),
+    ...providerPart.compile(opened),
     ...codePart.compile(),
     ...Object.assign({}, ...more.map((part) => part.compile?.(opened, past))),
   }
@@ -288,13 +297,18 @@ function servedOf({ docs }: Config, model: Model, more: readonly Part[]): Endpoi
 }
 
 function settingsOf(
-  { previousSecret, rates, explainDenials, mail, port }: Config,
+  { previousSecret, rates, explainDenials, mail, port, providers, allowedOrigins }: Config,
   signing: string,
-  url = `http://localhost:${port}`,
+  bound = `http://localhost:${port}`,
 ): ServerSettings {
   const { version } = pkg
   const secrets = previousSecret === undefined ? ([signing] as const) : ([signing, previousSecret] as const)
-  return { version, secrets, rates, explainDenials, mail: { ...mail, url: mail.url ?? url } }
+  const url = mail.url ?? bound
+  const addresses = [url, ...(mail.appUrl === undefined ? [] : [mail.appUrl])]
+  // Any origin may read the API if so configured, but codes are sent only to those that are named.
+  const named = allowedOrigins.filter((one) => one !== '*')
+  const returnOrigins = new Set([...addresses.map((one) => new URL(one).origin), ...named])
+  return { version, secrets, rates, explainDenials, mail: { ...mail, url }, providers, returnOrigins }
 }
 
 /** The examples on the page point to where it is served. */

@@ -51,6 +51,12 @@ export const budget = {
   actingMinutes: 15,
   seenMinutes: 5,
   agentCharacters: 300,
+  providerLoginMinutes: 10,
+  providerCodeSeconds: 60,
+  providerSeconds: 5,
+  providerKnownMinutes: 60,
+  recentLoginMinutes: 10,
+  returnToBytes: 2048,
 
   // Keys for programs.
   keysPerUser: 100,

@@ -46,3 +46,40 @@ describe('--rate-limit', () => {
       expect(() => read(text)).toThrow(StartError)
   })
 })
+
+describe('TAKEBACK_OIDC_<NAME>', () => {
+  const read = (text: string, name = 'TAKEBACK_OIDC_GOOGLE') => readConfig({}, { [name]: text }).providers
+
+  test('is a provider: its issuer, the id of the client and its secret', () => {
+    expect(read('https://accounts.google.com, an-id ,a secret, with a comma')).toEqual([
+      {
+        name: 'google',
+        issuer: new URL('https://accounts.google.com'),
+        clientId: 'an-id',
+        clientSecret: 'a secret, with a comma',
+      },
+    ])
+    expect(read('')).toEqual([])
+    for (const host of ['localhost:8080', '127.0.0.1', '[::1]:8080'])
+      expect(read(`http://${host}/realms/main,an-id,a-secret`)).toHaveLength(1)
+  })
+
+  test('is refused where it is anything else, without its secret', () => {
+    for (const text of [
+      'https://accounts.google.com',
+      'https://accounts.google.com,an-id',
+      'https://accounts.google.com,,hidden',
+      'accounts.google.com,an-id,hidden',
+      'http://accounts.google.com,an-id,hidden',
+      'http://localhost.example.com,an-id,hidden',
+      'https://me:hidden@accounts.google.com,an-id,hidden',
+      'https://accounts.google.com?a=1,an-id,hidden',
+      'ftp://accounts.google.com,an-id,hidden',
+    ]) {
+      expect(() => read(text)).toThrow(StartError)
+      expect(() => read(text)).toThrow(/^TAKEBACK_OIDC_GOOGLE (?!.*hidden)/)
+    }
+    expect(() => read('https://a.example.com,b,c', 'TAKEBACK_OIDC_')).toThrow('must end with a name')
+    expect(() => read('https://a.example.com,b,c', 'TAKEBACK_OIDC_A-B')).toThrow('must end with a name')
+  })
+})

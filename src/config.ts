@@ -35,6 +35,17 @@ export interface Config {
   /** Scheduled backups, if any. */
   readonly backups: BackupPlan | undefined
   readonly mail: MailConfig
+  /** Through whom people can log in. */
+  readonly providers: readonly ProviderConfig[]
+}
+
+/** A provider of OpenID Connect. */
+export interface ProviderConfig {
+  /** As it stands in URLs. */
+  readonly name: string
+  readonly issuer: URL
+  readonly clientId: string
+  readonly clientSecret: string
 }
 
 /** How mails are sent, and where their links lead. */
@@ -116,6 +127,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     rates: readRates(setting('rate-limit', 'TAKEBACK_RATE_LIMIT')),
     backups: readBackups(setting),
     mail: readMail(setting, database),
+    providers: readProviders(environment),
   })
 }
 
@@ -164,6 +176,38 @@ function readMail(
     url,
     appUrl: readBase('app-url', setting('app-url', 'TAKEBACK_APP_URL')),
   }
+}
+
+const PROVIDER = 'TAKEBACK_OIDC_'
+
+/** `TAKEBACK_OIDC_GOOGLE=https://accounts.google.com,client_id,client_secret`. Never as a flag: others can read those. */
+function readProviders(environment: Environment): ProviderConfig[] {
+  const variables = Object.keys(environment).filter((one) => one.startsWith(PROVIDER) && environment[one])
+  return variables.sort().map((variable) => {
+    const name = variable.slice(PROVIDER.length).toLowerCase()
+    const [address = '', clientId = '', ...rest] = (environment[variable] ?? '').split(',')
+    const clientSecret = rest.join(',').trim()
+    if (!/^[a-z][a-z0-9_]{0,30}$/.test(name))
+      throw new StartError(
+        `${variable} must end with a name of letters, digits and _, such as ${PROVIDER}GOOGLE.`,
+      )
+    if (clientId.trim() === '' || clientSecret === '')
+      throw new StartError(
+        `${variable} must have three parts with commas between them: issuer,client_id,client_secret.`,
+      )
+    return { name, issuer: readIssuer(variable, address.trim()), clientId: clientId.trim(), clientSecret }
+  })
+}
+
+function readIssuer(variable: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isLocal = url !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)
+  if (url === undefined || !isSafe || url.search !== '' || url.hash !== '' || url.username !== '')
+    throw new StartError(
+      `${variable} must begin with the address of an issuer, such as https://accounts.google.com. Plain http is only for this machine.`,
+    )
+  return url
 }
 
 function readSmtp(text: string | undefined): URL | undefined {

@@ -17,6 +17,19 @@ export const catalogue = {
     status: 403,
     message: 'This needs a login of your own: a key, and an admin who acts as somebody, cannot do it.',
   },
+  recent_login_required: {
+    status: 403,
+    message: 'This account has no password, so this needs a login of the last minutes. Log in again.',
+  },
+  provider_denied: { status: 403, message: 'The login was cancelled at the provider.' },
+  provider_email_unverified: {
+    status: 403,
+    message: 'The provider does not say that this e-mail address is verified. Verify it there first.',
+  },
+  sign_up_closed: {
+    status: 403,
+    message: 'There is no account for this login, and new ones cannot be made this way.',
+  },
   password_change_required: {
     status: 403,
     message: 'The password was temporary and has expired. Change it with /api/auth/password first.',
@@ -33,6 +46,12 @@ export const catalogue = {
   not_deleted: { status: 409, message: 'Only a deleted Entity can be purged.' },
   last_admin: { status: 409, message: 'This is the last admin: add another one first.' },
   second_factor_exists: { status: 409, message: 'There is a second factor already. Remove it first.' },
+  last_login: { status: 409, message: 'This is the last way to log in. Set a password first.' },
+  account_exists: {
+    status: 409,
+    message: 'There is already an account with this e-mail. Log in to it, then link the provider.',
+  },
+  identity_taken: { status: 409, message: 'This login of the provider belongs to an account already.' },
   nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },
@@ -67,10 +86,27 @@ export const catalogue = {
     status: 422,
     message: 'The link is wrong, has expired or was used already. Ask for a new one.',
   },
+  invalid_code: {
+    status: 422,
+    message: 'The code is wrong, has expired or was used already. Start the login again.',
+  },
+  login_expired: {
+    status: 422,
+    message: 'The login has expired, or was started in another browser. Start it again.',
+  },
+  sign_up_incomplete: {
+    status: 422,
+    message: 'The provider did not give all that a new account needs.',
+  },
   too_many_attempts: { status: 429, message: 'Too many failed attempts. Try again later.' },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   over_budget: { status: 429, message: 'This is more than the key may change. Nothing was written.' },
   internal: { status: 500, message: 'Something went wrong on our side.' },
+  provider_failed: {
+    status: 502,
+    message: 'The provider refused the login, or its answer cannot be trusted.',
+  },
+  provider_unavailable: { status: 503, message: 'The provider does not answer. Try again later.' },
   unavailable: { status: 503, message: 'The service is unavailable right now. Try again.' },
   starting: { status: 503, message: 'The server is starting. Try again.' },
   stopping: { status: 503, message: 'The server is stopping: send requests to another one.' },

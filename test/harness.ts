@@ -184,7 +184,8 @@ export class TestServer {
   /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
   async start({ back = true } = {}): Promise<void> {
     const { url: database } = await this.#open()
-    const config = readConfig({ port: '0', log: 'json', database, ...PATIENT, ...this.#flags }, {})
+    const { flags, environment } = settingsIn(this.#flags)
+    const config = readConfig({ port: '0', log: 'json', database, ...PATIENT, ...flags }, environment)
     const observer = new Observer()
     logOf(observer, 'json', (text, done) => {
       this.logged.push(text)
@@ -284,6 +285,16 @@ export class TestServer {
   async rows(table: string): Promise<number> {
     const [row] = await this.query(`SELECT count(*) AS n FROM "${table}"`)
     return Number(row?.n)
+  }
+}
+
+/** Those that are named as variables of the environment are. */
+function settingsIn(all: Record<string, string>): Record<'flags' | 'environment', Record<string, string>> {
+  const isVariable = ([name]: [string, string]) => name.startsWith('TAKEBACK_')
+  const entries = Object.entries(all)
+  return {
+    flags: Object.fromEntries(entries.filter((one) => !isVariable(one))),
+    environment: Object.fromEntries(entries.filter(isVariable)),
   }
 }
 

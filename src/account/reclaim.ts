@@ -15,10 +15,11 @@ export function compileReclaim(dialect: Dialect): readonly Step[] {
   const isSince = (table: Sql, added: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m
     WHERE m."digest" = ${param('$link')} AND m."entity" = ${table}."entity" AND m."entity_id" = ${table}."entity_id"
       AND ${added} >= ${dialect.shift(sql`m."until"`, -LASTING_MS - MARGIN_MS)})`
-  const [factors, codes, keys] = [
+  const [factors, codes, keys, identities] = [
     sql`"takeback_second_factors"`,
     sql`"takeback_recovery_codes"`,
     sql`"takeback_keys"`,
+    sql`"takeback_identities"`,
   ]
   const any = (source: Sql) => step(dialect, 'reclaim', 'any', source)
   return [
@@ -27,5 +28,6 @@ export function compileReclaim(dialect: Dialect): readonly Step[] {
     any(sql`DELETE FROM ${factors} WHERE ${isSince(factors, sql`${factors}."confirmed_at"`)}`),
     any(sql`UPDATE ${keys} SET "ended_at" = ${dialect.clock}, "digest" = NULL
       WHERE "ended_at" IS NULL AND ${isSince(keys, sql`${keys}."created_at"`)}`),
+    any(sql`DELETE FROM ${identities} WHERE ${isSince(identities, sql`${identities}."created_at"`)}`),
   ]
 }

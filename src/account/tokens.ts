@@ -48,6 +48,12 @@ export function actingSession(session: Session, by: { entity: string; id: number
   return { ...session, token, expires, epoch, by: { ...by, epoch: session.epoch } }
 }
 
+/** Whether the login was so short ago that it counts as a proof of who somebody is. */
+export function isRecent({ started }: Session): boolean {
+  const ms = budget.recentLoginMinutes * 60_000
+  return !hasPassed(started * 1000 + ms, ms, Date.now())
+}
+
 function newToken(started: number, seconds = TOKEN_SECONDS): { token: string; expires: number } {
   return { token: newName(), expires: Math.min(secondsNow() + seconds, started + SESSION_SECONDS) }
 }

@@ -17,6 +17,7 @@ const SINCE = 0
 export class VerifiedAddresses {
   readonly #store: Store
   readonly #find: Statement
+  readonly #findProved: Statement
   readonly #mark: Step
   readonly #markAll: Step
 
@@ -25,6 +26,11 @@ export class VerifiedAddresses {
     this.#store = store
     this.#find = compile(
       sql`SELECT 1 FROM "takeback_verified" WHERE "entity" = ${param('$verified_entity')} AND "entity_id" = ${param('$verified_id', 'integer')} AND "digest" = ${param('$verified')}`,
+      dialect.placeholder,
+    )
+    this.#findProved = compile(
+      sql`SELECT 1 FROM "takeback_verified" v WHERE v."entity" = ${param('$verified_entity')} AND v."entity_id" = ${param('$verified_id', 'integer')} AND v."digest" = ${param('$verified')}
+        AND v."at" > (SELECT s."at" FROM "takeback_verified" s WHERE s."entity" = v."entity" AND s."entity_id" = ${count(SINCE)})`,
       dialect.placeholder,
     )
     this.#mark = step(
@@ -39,6 +45,11 @@ export class VerifiedAddresses {
 
   async has(account: AccountAddress): Promise<boolean> {
     return (await this.#store.read(this.#find, paramsOf(account))).length > 0
+  }
+
+  /** Whether it was really proved, and does not only count as verified because the account is older than that. */
+  async wasProved(account: AccountAddress): Promise<boolean> {
+    return (await this.#store.read(this.#findProved, paramsOf(account))).length > 0
   }
 
   /** To be part of the transaction in which an address is proved. */

@@ -44,6 +44,17 @@ ${body}
   }
 }
 
+/** A page for people whom a failure meets in their browser. */
+export function messagePage(failure: Failure): Answer {
+  const { status } = catalogue[failure.code]
+  const page = pageAnswer(
+    status,
+    'This did not work',
+    `<p role="alert">${Bun.escapeHTML(failure.message)}</p>`,
+  )
+  return { ...page, headers: { ...page.headers, ...failure.headers } }
+}
+
 /** What differs between the pages that set a password. */
 interface PasswordPage {
   readonly kind: LinkKind

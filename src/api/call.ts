@@ -18,6 +18,8 @@ export interface Call<Name extends string = string> {
   readonly type: string
   readonly when: Preconditions
   readonly address: string
+  /** The value of a cookie, or `null`. Nothing but the logins through providers uses any. */
+  cookie(name: string): string | null
   /** `Takeback-Device`, or `null`. */
   readonly device: string | null
   /** `User-Agent`, or `null`. */

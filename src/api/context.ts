@@ -1,5 +1,8 @@
 import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
+import type { Handoffs } from '../account/providers/handoffs.ts'
+import type { LinkedIdentities } from '../account/providers/linked.ts'
+import type { OpenIdProvider } from '../account/providers/openid.ts'
 import type { Seals } from '../account/seals.ts'
 import type { SecondFactors } from '../account/second-factors.ts'
 import type { Sessions } from '../account/sessions.ts'
@@ -8,6 +11,7 @@ import type { Throttle } from '../account/throttle.ts'
 import type { Tokens } from '../account/tokens.ts'
 import type { VerifiedAddresses } from '../account/verified.ts'
 import type { Rates } from '../budget.ts'
+import type { ProviderConfig } from '../config.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { Action } from '../declare/define.ts'
 import type { Model } from '../declare/model.ts'
@@ -73,6 +77,9 @@ export interface ServerSettings {
   /** Whether refusals name the rule behind them: only during development. */
   readonly explainDenials: boolean
   readonly mail: LinkSettings & MailSettings
+  readonly providers: readonly ProviderConfig[]
+  /** Where a browser may be sent after a login through a provider. */
+  readonly returnOrigins: ReadonlySet<string>
 }
 
 /** Where the links in mails lead. */
@@ -138,6 +145,14 @@ export interface MailPiece {
   readonly reclaim: readonly Step[]
 }
 
+/** Others through whom users log in. */
+export interface ProviderPiece {
+  /** By name. */
+  readonly providers: ReadonlyMap<string, OpenIdProvider>
+  readonly handoffs: Handoffs
+  readonly linked: LinkedIdentities
+}
+
 /** The user's code. */
 export interface CodePiece {
   /** Runs the hook of a type: the body as it is to be written. */
@@ -152,6 +167,7 @@ export interface Context
     ServicePiece,
     WebhookPiece,
     MailPiece,
+    ProviderPiece,
     CodePiece {
   /** The OpenAPI document of all that is served. */
   document(): string

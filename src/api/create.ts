@@ -64,6 +64,8 @@ interface Creating {
   readonly operation?: string | undefined
   /** If a hook has made the body: what the caller had sent. The caller's rules hold for that alone. */
   readonly sent?: object | undefined
+  /** Whether the e-mail is known to be theirs: then they may learn that it is taken. */
+  readonly proved?: boolean
 }
 
 const noErrors: Errors = new Map()
@@ -88,12 +90,12 @@ export function* create(
   plan: Plan,
   actor: Actor,
   body: unknown,
-  { query = Query.empty, operation, sent }: Creating = {},
+  { query = Query.empty, operation, sent, proved = false }: Creating = {},
 ): Act<KeptAnswer> {
   allow(plan, 'create', actor, true)
   query.refuseAll()
   // Its answer would tell whether the e-mail is taken.
-  if (concealsSignUp(plan, actor)) throw invalidAt('', SIGN_UP_ALONE)
+  if (!proved && concealsSignUp(plan, actor)) throw invalidAt('', SIGN_UP_ALONE)
   const draft = draftOf(plan, actor, body, { operation, sent })
   const { view, params, guarded, errors } = draft
   const found = view.provided === undefined ? noErrors : yield* provideNew(plan, actor, draft)

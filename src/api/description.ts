@@ -84,7 +84,8 @@ export const headers = {
   ETag: header(
     'The version and a hash of the answer, in quotes. `If-Match` compares the version, `If-None-Match` compares both.',
   ),
-  Location: header('The path of the new Entity.'),
+  Location: header('The path of the new Entity, or where a browser goes next.'),
+  'Set-Cookie': header('Ties the login to the browser that started it.'),
   'Takeback-Device': header('Send this with later logins, so that they count as coming from a known device.'),
   'Takeback-Operation': header('The id of the operation in the journal. Absent if nothing was written.'),
   'Takeback-Position': header(

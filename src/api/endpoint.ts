@@ -29,6 +29,8 @@ interface Described<Name extends ParameterName, About> {
   readonly produces?: readonly string[]
   /** Not rate limited: for monitoring. */
   readonly unlimited?: boolean
+  /** Counted as a write by the rate limits, though it is a GET. */
+  readonly writes?: boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean
   /** Also for accounts that must set up a second factor first. */

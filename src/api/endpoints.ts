@@ -8,11 +8,15 @@ import { askForEmail, confirmEmailByLink, revertEmailByLink } from './email-chan
 import type { Endpoints } from './endpoint.ts'
 import { readHealth, readHealthDetails } from './health-details.ts'
 import { readHistory } from './history.ts'
+import { linkIdentity, linkProvider, listIdentities, unlinkIdentity } from './identities.ts'
 import { changeMyKey, endMyKey, listMyKeys, makeMyKey, readMyKey } from './keys.ts'
 import { listEntities } from './list.ts'
 import { logIn, logInByUsername } from './login.ts'
 import { askMay } from './may.ts'
 import { listOperations, readOperation } from './operations.ts'
+import { finishProviderLogin } from './provider-callback.ts'
+import { exchangeCode } from './provider-exchange.ts'
+import { listProviders, startProviderLogin } from './provider-start.ts'
 import { readEntity } from './read.ts'
 import { removeEntity } from './remove.ts'
 import { removeEntities } from './remove-many.ts'
@@ -53,6 +57,14 @@ export const endpoints: Endpoints = {
     revertEmailByLink, // POST /api/auth/email/revert
     verifyByLink, // POST /api/auth/verify
     sendVerification, // POST /api/auth/verify/send
+    listProviders, // GET /api/auth/providers/
+    startProviderLogin, // GET /api/auth/providers/{name}/start
+    finishProviderLogin, // GET /api/auth/providers/{name}/callback
+    exchangeCode, // POST /api/auth/providers/exchange
+    linkProvider, // POST /api/auth/providers/{name}/link
+    listIdentities, // GET /api/auth/identities/
+    linkIdentity, // POST /api/auth/identities/
+    unlinkIdentity, // DELETE /api/auth/identities/{id}/
     actAsUser, // POST /api/auth/as/
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/

@@ -1,6 +1,9 @@
 import { accountDigest } from '../account/account-digest.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
+import { Handoffs } from '../account/providers/handoffs.ts'
+import { LinkedIdentities } from '../account/providers/linked.ts'
+import { OpenIdProvider } from '../account/providers/openid.ts'
 import { compileReclaim } from '../account/reclaim.ts'
 import { Seals } from '../account/seals.ts'
 import { SecondFactors } from '../account/second-factors.ts'
@@ -31,6 +34,7 @@ import type {
   MailPiece,
   Opened,
   PastPiece,
+  ProviderPiece,
   ServicePiece,
   WebhookPiece,
 } from './context.ts'
@@ -132,5 +136,27 @@ export const mailPart = {
   followers: verifyFollowers,
 } satisfies Part
 
+/** Others through whom users log in. */
+export const providerPart = {
+  name: 'providers',
+  compile: ({ store, settings: { providers, mail } }: Opened): ProviderPiece => ({
+    providers: new Map(
+      providers.map((config) => [
+        config.name,
+        new OpenIdProvider(config, `${mail.url}/api/auth/providers/${config.name}/callback`),
+      ]),
+    ),
+    handoffs: new Handoffs(store),
+    linked: new LinkedIdentities(store),
+  }),
+} satisfies Part
+
 /** Takeback's own parts. */
-export const parts: readonly Part[] = [accountPart, pastPart, servicePart, webhookPart, mailPart]
+export const parts: readonly Part[] = [
+  accountPart,
+  pastPart,
+  servicePart,
+  webhookPart,
+  mailPart,
+  providerPart,
+]

@@ -1,5 +1,6 @@
 import { codeAccount, type FactorOwner } from '../account/second-factors.ts'
 import { Failure } from '../errors.ts'
+import type { Plan } from '../plan/compile.ts'
 import type { Context } from './context.ts'
 import type { Proven } from './sign-in.ts'
 
@@ -9,7 +10,7 @@ export interface CodeSender {
 }
 
 /**
- * Somebody with the right password: asks for a code if they have a second factor. Before the password is right, nothing
+ * Somebody with the right password, or from a provider: asks for a code if they have a second factor. Before the password is right, nothing
  * tells whether they have one.
  */
 export async function provenTwice(
@@ -20,11 +21,16 @@ export async function provenTwice(
 ): Promise<Proven> {
   const { plan, id } = user
   const owner = { entity: plan.type.name, id }
-  if (plan.type.login?.second === undefined) return user
-  if ((await context.factors.state(owner)) === undefined) return user
+  if (!(await hasFactor(context, plan, id))) return user
   if (code === undefined) throw new Failure('second_factor_required')
   await judgeCode(context, owner, sender, () => context.factors.use(owner, code))
   return { ...user, strong: true }
+}
+
+/** Whether logins of a user need a code. */
+export async function hasFactor(context: Context, { type }: Plan, id: number): Promise<boolean> {
+  if (type.login?.second === undefined) return false
+  return (await context.factors.state({ entity: type.name, id })) !== undefined
 }
 
 /**

@@ -22,7 +22,8 @@ import { sealFormer } from './seal.ts'
 import { describeUser, ownerOf, selfOf, signedInAnswer, signIn, startSession } from './sign-in.ts'
 import { isVerified, refuseUnverified } from './verified.ts'
 
-interface Self {
+/** A signed-in user. */
+export interface Self {
   readonly plan: Plan
   readonly login: LoginPlan
   readonly id: number
@@ -165,6 +166,7 @@ export function* setPassword(
   return false
 }
 
+/** Throws if it is not the password of the user. */
 export async function confirmPassword(
   { throttle }: Context,
   { key: account, hash, session }: Self,

@@ -61,6 +61,10 @@ export class InnerCall implements Call {
     throw new Error('a call from code has no stream')
   }
 
+  cookie(): null {
+    return null
+  }
+
   noteAccount(): void {}
 
   async signUp(): Promise<void> {}

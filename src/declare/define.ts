@@ -198,6 +198,10 @@ export interface LoginDeclaration<UserType extends string = string> {
   readonly verify?: boolean
   /** Whether users can set up a second factor, or must. Default: they cannot. */
   readonly second?: 'optional' | 'required'
+  /** What a new account takes from what a provider says: `{ google: (claims) => ({ name: claims.name }) }`. */
+  readonly providers?: Readonly<
+    Record<string, (claims: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
+  >
   /** Rules of the e-mail, as any field may have them. */
   readonly email?: { readonly read?: Rule; readonly write?: Rule }
 }

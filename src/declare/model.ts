@@ -106,12 +106,17 @@ export interface LinksField extends Ruled {
 
 export type Field = ValueField | ObjectField | ReferenceField | LinksField
 
+/** The fields of a new account, from what a provider says about its owner. */
+export type ClaimsMapping = (claims: Readonly<Record<string, unknown>>) => unknown
+
 export interface Login {
   readonly userType: string
   /** Whether users log in only with an e-mail address that was proved. */
   readonly verify: boolean
   /** Whether users can set up a second factor, or must. */
   readonly second?: 'optional' | 'required' | undefined
+  /** What new accounts take from the claims of a provider, by its name. */
+  readonly providers: ReadonlyMap<string, ClaimsMapping>
 }
 
 /** A condition that every Entity must meet when it is written; only a false one fails, not one that is unknown. */

@@ -11,6 +11,7 @@ import { rules } from './fields/field.ts'
 import { PASSWORD_MIN } from './fields/password.ts'
 import { resolveIndexes } from './indexes.ts'
 import {
+  type ClaimsMapping,
   columnOf,
   type EntityType,
   type Field,
@@ -159,7 +160,7 @@ function resolveEntity(
     description: declaration.description,
     title: resolveTitle(declaration.title, all, path, problems),
     fields: Object.freeze(fields),
-    login: loginOf(declaration),
+    login: loginOf(declaration, path, problems),
     uniques: Object.freeze(uniques),
     indexes: Object.freeze(indexes),
     computed: resolveComputed(declaration.computed, fields, path, problems),
@@ -200,15 +201,33 @@ function fieldsOf(
   return all
 }
 
-function loginOf({ login }: EntityDeclaration): EntityType['login'] {
-  return login && { userType: login.userType, verify: login.verify === true, second: login.second }
+function loginOf({ login }: EntityDeclaration, path: string, problems: Problems): EntityType['login'] {
+  if (login === undefined) return undefined
+  const declared: unknown = login.providers ?? {}
+  const providers = new Map(isRecord(declared) ? Object.entries(declared) : [])
+  if (!isRecord(declared) || ![...providers.values()].every((one) => typeof one === 'function'))
+    problems.push([
+      `${path}.login.providers`,
+      'must be functions by provider: { google: (claims) => ({ name: claims.name }) }',
+    ])
+  return {
+    userType: login.userType,
+    verify: login.verify === true,
+    second: login.second,
+    providers: providers as ReadonlyMap<string, ClaimsMapping>,
+  }
 }
 
 function loginFields(declaration: EntityDeclaration, path: string, problems: Problems): Field[] {
   const { login } = declaration
   if (login === undefined) return []
   if (isRecord(login))
-    refuseUnknown(login, ['userType', 'passwordMin', 'verify', 'second', 'email'], `${path}.login`, problems)
+    refuseUnknown(
+      login,
+      ['userType', 'passwordMin', 'verify', 'second', 'providers', 'email'],
+      `${path}.login`,
+      problems,
+    )
   if (!isRecord(login) || typeof login.userType !== 'string' || !/^[a-z][a-z0-9_-]*$/.test(login.userType)) {
     problems.push([`${path}.login.userType`, "must be a lower-case word, such as 'user'"])
     return []

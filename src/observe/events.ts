@@ -21,6 +21,12 @@ export interface Events {
   request_failed: { readonly message: string; readonly error: unknown; readonly requestId: string }
   /** Reactions have set off each other too often: nothing reacts to this operation. */
   reaction_loop: { readonly actor: string; readonly operation: string }
+  /** Somebody came back from a provider, but could not be logged in: the code of the failure, and its reasons. */
+  provider_login_failed: {
+    readonly provider: string
+    readonly code: string
+    readonly reasons: readonly string[]
+  }
   /** Code of the user's has failed where nobody waited for it. */
   code_failed: { readonly error: unknown }
   /** How somebody logs in was changed: by whom, and what was done. */

@@ -41,6 +41,10 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: 'Code of the declaration failed, and nobody waited for it: is an "await" missing?',
     error,
   }),
+  provider_login_failed: ({ provider, code, reasons }) => ({
+    level: 'warning',
+    message: `A login through ${provider} failed (${code}): ${reasons.join('; ')}`,
+  }),
   reaction_loop: ({ actor, operation }) => ({
     level: 'warning',
     message: `A loop was stopped: ${actor} made the operation ${operation}, which is the end of a long chain of reactions to each other. Nothing reacts to it.`,

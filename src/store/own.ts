@@ -1,3 +1,4 @@
+import { accountTables } from './own-accounts.ts'
 import { columnMakers, type OwnColumn, type OwnTable } from './own-table.ts'
 import { sql } from './sql.ts'
 
@@ -376,6 +377,7 @@ export const ownTables: readonly OwnTable[] = [
     ],
     since: 5,
   },
+  ...accountTables,
 ]
 
 /** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */

@@ -172,6 +172,9 @@ onEveryStore(
       const factor =
         "INSERT INTO takeback_second_factors (entity, entity_id, secret, confirmed_at, last_step) VALUES ('users', $1, 'x', '2099-01-01T00:00:00.000Z', 0) RETURNING 1 AS n"
       await server.query(factor, eve.id)
+      const identity =
+        "INSERT INTO takeback_identities (provider, issuer, subject, entity, entity_id, created_at) VALUES ('google', 'https://accounts.google.com', 'mallory', 'users', $1, '2099-01-01T00:00:00.000Z') RETURNING 1 AS n"
+      await server.query(identity, eve.id)
       // The attacker changes the password, and the address once more, and has a link of their own.
       const { token } = await server.expect(
         200,
@@ -187,6 +190,7 @@ onEveryStore(
       await calm()
       expect(await Promise.all([works(old), works(bad)])).toEqual([200, 401])
       expect(await server.rows('takeback_second_factors')).toBe(0)
+      expect(await server.rows('takeback_identities')).toBe(0)
       expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
       for (const password of [PASSWORD, FRESH])
         expect((await login('eve@example.com', password)).status).toBe(422)

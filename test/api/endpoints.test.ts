@@ -39,6 +39,9 @@ onEveryStore('every endpoint', papers, (server) => {
     for (const { path, methods } of routesOf(server.context, endpoints))
       for (const [method, handler] of Object.entries(methods)) {
         if (path.startsWith('/api/users')) continue
+        seen++
+        // Providers add parameters of their own.
+        if (path.endsWith('/callback')) continue
         const place = path.replace(':id', path.startsWith('/api/operations') ? operation : '1')
         const body = handler.body === undefined ? {} : { body: bodies[`${method} ${path}`] ?? {} }
         const answer = await server.call(method, `${place}?nonsense=1`, body)
@@ -53,7 +56,6 @@ onEveryStore('every endpoint', papers, (server) => {
             expect.stringContaining('is not a parameter here'),
           ])
         }
-        seen++
       }
     expect(seen).toBe(endpoints.server.length + endpoints.entity.length)
   })

@@ -9,7 +9,8 @@ import type { RequestFacts } from './seen.ts'
  */
 export function admit(seen: RequestFacts, handler: Handler, method: string, whose: 'address' | 'user'): void {
   if (seen.client.local || handler.unlimited) return
-  const kind = method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
+  const reads = (method === 'GET' || method === 'HEAD') && !handler.writes
+  const kind = reads ? 'reads' : 'writes'
   const key = whose === 'address' ? seen.client.network : callerOf(seen)
   if (key !== null) noteStanding(seen, seen.rates.count(kind, whose, key))
 }

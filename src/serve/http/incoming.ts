@@ -92,6 +92,14 @@ export class Incoming implements Call {
     return this.#request.signal
   }
 
+  cookie(name: string): string | null {
+    for (const one of (this.#request.headers.get('cookie') ?? '').split(';')) {
+      const [key = '', value = ''] = one.split(/=(.*)/s)
+      if (key.trim() === name) return value.trim()
+    }
+    return null
+  }
+
   get device(): string | null {
     return this.#request.headers.get('takeback-device')
   }

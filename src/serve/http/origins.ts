@@ -11,7 +11,7 @@ export class Origins {
     this.any = allowed.length > 0
   }
 
-  /** What an answer to this request says about it. No cookies are ever used, so `*` gives nobody anything that is not public. */
+  /** What an answer to this request says about it. No call that answers with data uses cookies, so `*` gives nobody anything that is not public. */
   headersFor(request: Request): Record<string, string> {
     const origin = request.headers.get('origin')
     if (!this.any || origin === null) return {}

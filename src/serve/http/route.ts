@@ -16,6 +16,8 @@ export interface Handler {
   readonly page?: boolean
   /** Not rate limited: for monitoring. */
   readonly unlimited?: boolean | undefined
+  /** Counted as a write, though it is a GET. */
+  readonly writes?: boolean | undefined
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(): boolean
   /** Also for accounts whose password has expired. */

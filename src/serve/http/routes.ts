@@ -43,6 +43,7 @@ function handlerOf(
     produces = JSON_ONLY,
     takes,
     unlimited,
+    writes,
     expired,
     withoutFactor,
     plans,
@@ -50,5 +51,5 @@ function handlerOf(
   run: Handler['run'],
 ): Handler {
   const planned = plans === 'apart'
-  return { body, maxBytes, produces, takes, unlimited, expired, withoutFactor, plans: planned, run }
+  return { body, maxBytes, produces, takes, unlimited, writes, expired, withoutFactor, plans: planned, run }
 }

@@ -1,0 +1,120 @@
+import { lockRows } from '../../plan/tables/lock-rows.ts'
+import type { Dialect, Params } from '../../store/dialect.ts'
+import { namedColumns } from '../../store/named-columns.ts'
+import { compile, param, type Statement, sql } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+import type { Store } from '../../store/store.ts'
+import { type AccountName, type Identity, sha256 } from './handoffs.ts'
+
+/** An identity of an account. */
+export interface LinkedIdentity {
+  readonly id: number
+  readonly provider: string
+  readonly createdAt: string
+}
+
+const columns = namedColumns({ id: sql`"id"`, provider: sql`"provider"`, createdAt: sql`"created_at"` })
+const ofAccount = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$entity_id', 'integer')}`
+const isIdentity = sql`"issuer" = ${param('$issuer')} AND "subject" = ${param('$subject')} AND "entity" = ${param('$entity')}`
+
+/**
+ * Which identities at providers belong to which accounts. An account that was made by a provider has a password that
+ * nobody knows: `unset` is then the digest of its hash, in every identity of the account, until a password is set.
+ */
+export class LinkedIdentities {
+  readonly #store: Store
+  readonly #find: Statement
+  readonly #list: Statement
+  readonly #unset: Statement
+  readonly #link: Step
+  readonly #take: Step
+  readonly #unlink: Readonly<Record<'any' | 'another', readonly Step[]>>
+
+  constructor(store: Store) {
+    const { dialect } = store
+    const { placeholder } = dialect
+    this.#store = store
+    this.#find = compile(sql`SELECT "entity_id" FROM "takeback_identities" WHERE ${isIdentity}`, placeholder)
+    this.#list = compile(
+      sql`SELECT ${columns.sql} FROM "takeback_identities" WHERE ${ofAccount} ORDER BY "id"`,
+      placeholder,
+    )
+    this.#unset = compile(
+      sql`SELECT "unset" FROM "takeback_identities" WHERE ${ofAccount} AND "unset" IS NOT NULL`,
+      placeholder,
+    )
+    const insert = sql`INSERT INTO "takeback_identities" ("provider", "issuer", "subject", "entity", "entity_id", "unset", "created_at")
+      SELECT ${param('$provider')}, ${param('$issuer')}, ${param('$subject')}, ${param('$entity')}, ${param('$entity_id', 'integer')},
+        coalesce(${param('$unset')}, (SELECT max("unset") FROM "takeback_identities" WHERE ${ofAccount})), ${dialect.clock}
+      WHERE 1 = 1`
+    this.#link = step(dialect, 'identity', 'some', sql`${insert} ON CONFLICT DO NOTHING`)
+    this.#take = step(
+      dialect,
+      'identity',
+      'some',
+      sql`${insert} ON CONFLICT ("issuer", "subject", "entity") DO UPDATE
+        SET "entity_id" = excluded."entity_id", "unset" = excluded."unset", "created_at" = excluded."created_at"`,
+    )
+    this.#unlink = compileUnlink(dialect)
+  }
+
+  /** The id of the account of a type that an identity belongs to. The account may be deleted. */
+  async find({ issuer, subject }: Omit<Identity, 'provider'>, entity: string): Promise<number | undefined> {
+    const [row] = await this.#store.read(this.#find, { $issuer: issuer, $subject: subject, $entity: entity })
+    return row === undefined ? undefined : Number(row[0])
+  }
+
+  async list(account: AccountName): Promise<LinkedIdentity[]> {
+    const rows = await this.#store.read(this.#list, accountParams(account))
+    return rows.map((row) => {
+      const { id, provider, createdAt } = columns.read(row)
+      return { id: Number(id), provider: String(provider), createdAt: String(createdAt) }
+    })
+  }
+
+  /** Whether the password with this hash is one that nobody knows. */
+  async isUnset(account: AccountName, hash: string): Promise<boolean> {
+    const rows = await this.#store.read(this.#unset, accountParams(account))
+    return rows.some(([unset]) => unset === sha256(hash))
+  }
+
+  /** Steps that link an identity; refused if it belongs to an account of this type already. */
+  linking(identity: Identity, account: AccountName): { step: Step; params: Params } {
+    return { step: this.#link, params: identityParams(identity, account, null) }
+  }
+
+  /** The same for an account that this identity has made; if it belongs to a deleted account, it leaves that one. */
+  making(identity: Identity, account: AccountName, hash: string): { step: Step; params: Params } {
+    return { step: this.#take, params: identityParams(identity, account, sha256(hash)) }
+  }
+
+  /** False if there is none, or if it is the only one, and there must be `another`. */
+  async unlink(account: AccountName, id: number, left: 'any' | 'another'): Promise<boolean> {
+    const { done } = await this.#store.write(this.#unlink[left], { ...accountParams(account), $id: id })
+    return done
+  }
+}
+
+function compileUnlink(dialect: Dialect): Record<'any' | 'another', readonly Step[]> {
+  const remove = sql`DELETE FROM "takeback_identities" WHERE "id" = ${param('$id', 'integer')} AND ${ofAccount}`
+  const another = sql`${remove} AND EXISTS (SELECT 1 FROM "takeback_identities" o WHERE o."entity" = ${param('$entity')}
+    AND o."entity_id" = ${param('$entity_id', 'integer')} AND o."id" <> ${param('$id', 'integer')})`
+  // Two that are unlinked at once must not each count on the other.
+  const hold =
+    dialect.lock === undefined
+      ? []
+      : [step(dialect, 'hold', 'any', lockRows('takeback_identities', ofAccount, dialect.lock.toChange))]
+  return {
+    any: [step(dialect, 'identity', 'some', remove)],
+    another: [...hold, step(dialect, 'identity', 'some', another)],
+  }
+}
+
+function accountParams({ entity, id }: AccountName): Params {
+  return { $entity: entity, $entity_id: id }
+}
+
+function identityParams(identity: Identity, account: AccountName, unset: string | null): Params {
+  const { provider, issuer, subject } = identity
+  return { ...accountParams(account), $provider: provider, $issuer: issuer, $subject: subject, $unset: unset }
+}

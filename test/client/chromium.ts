@@ -1,5 +1,5 @@
-import chromium from '@sparticuz/chromium'
-import { type Page, chromium as playwright } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { openChromium } from '../process/chromium.ts'
 
 /** Opens a page with a script, on an origin of its own, and closes the browser afterwards. */
 export async function inChromium<T>(script: string, run: (page: Page) => Promise<T>): Promise<T> {
@@ -13,10 +13,7 @@ export async function inChromium<T>(script: string, run: (page: Page) => Promise
       '/script.js': new Response(script, { headers: { 'Content-Type': 'text/javascript' } }),
     },
   })
-  const browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  })
+  const browser = await openChromium()
   try {
     const page = await browser.newPage()
     await page.goto(server.url.href, { waitUntil: 'load' })

@@ -50,8 +50,11 @@ export class Typist {
     return { code: Number(code), output }
   }
 
-  /** Types a command that goes on until it is stopped: where it listens, and what it has said once it says `until`. */
-  async start(command: string, until = 'ready at'): Promise<{ url: string; said: string }> {
+  /**
+   * Types a command that goes on until it is stopped: where it listens, and what it has said once it says `until`, or
+   * the URL that a pattern finds.
+   */
+  async start(command: string, until: string | RegExp = 'ready at'): Promise<{ url: string; said: string }> {
     const [folder, variables] = [join(this.#control, 'folder'), join(this.#control, 'variables')]
     await this.type(`pwd > ${folder}; env -0 > ${variables}`)
     const entries = readFileSync(variables, 'utf8')
@@ -74,10 +77,10 @@ export class Typist {
       await exited
     }
     this.#servers.push({ stop })
-    const ready = /ready at (http:\/\/[\d.]+:\d+)/
+    const ready = typeof until === 'string' ? /ready at (http:\/\/[\d.]+:\d+)/ : until
     await eventually(() => {
       if (child.exitCode !== null) throw new Error(`${command} has ended: ${said}`)
-      return ready.test(said) && said.includes(until)
+      return ready.test(said) && (typeof until !== 'string' || said.includes(until))
     })
     return { url: ready.exec(said)?.[1] ?? '', said }
   }

@@ -41,7 +41,7 @@ async function keyOwnerFor(
 }
 
 /** A key that the caller may see: their own, or for admins any. */
-async function keyFor(context: Context, actor: Actor, id: string): Promise<AccessKey> {
+export async function keyFor(context: Context, actor: Actor, id: string): Promise<AccessKey> {
   const self = keyMaker(actor)
   const key = await context.keys.byId(parseId(id))
   const isOwn = key !== undefined && key.owner.entity === self.entity && key.owner.id === self.id
@@ -49,7 +49,7 @@ async function keyFor(context: Context, actor: Actor, id: string): Promise<Acces
   return key
 }
 
-function shownKey({ id, owner, ...rest }: AccessKey): object {
+export function shownKey({ id, owner, ...rest }: AccessKey): object {
   return { id, actor: `keys/${id}`, user: `${owner.entity}/${owner.id}`, ...rest }
 }
 
@@ -111,16 +111,8 @@ async function changeKey(context: Context, { caller, id, body, signal }: Call): 
   return { status: 200, body: JSON.stringify(shownKey({ ...key, ...terms })) }
 }
 
-/** `DELETE /api/auth/keys/<id>/`: ends it. Ending it again changes nothing. */
-async function endKey(context: Context, { caller, id, signal }: Call): Promise<Answer> {
-  const { id: key } = await keyFor(context, caller.actor, id)
-  await context.store.write([context.keys.end], { $key: key }, signal)
-  context.identities.forget()
-  return { status: 200, body: JSON.stringify(shownKey(await keyFor(context, caller.actor, id))) }
-}
-
-const ofKeys = { tag: KEYS, access: 'signed-in', ownLogin: true } as const
-const sample = {
+export const ofKeys = { tag: KEYS, access: 'signed-in', ownLogin: true } as const
+export const sampleKey = {
   id: 7,
   actor: 'keys/7',
   user: 'users/3',
@@ -156,7 +148,7 @@ export const makeMyKey = serverEndpoint({
         description: 'The key.',
         headers: ['Location'],
         schema: refTo('KeyMade'),
-        example: { ...sample, key: 'tb_…' },
+        example: { ...sampleKey, key: 'tb_…' },
       },
     ],
     codes: ['unauthenticated', 'forbidden', 'disk_full'],
@@ -179,7 +171,7 @@ export const listMyKeys = serverEndpoint({
         description: 'The keys.',
         headers: [],
         schema: refTo('Keys'),
-        example: { data: [sample] },
+        example: { data: [sampleKey] },
       },
     ],
     codes: ['unauthenticated', 'forbidden'],
@@ -214,23 +206,10 @@ export const changeMyKey = serverEndpoint({
     description:
       'Sets the keys of the body, each as a whole; `null` removes a restriction. The key itself stays the same.',
     body: { schema: refTo('KeyChange'), example: { expires_at: '2027-01-01T00:00:00Z' } },
-    answers: [{ status: 200, description: 'The key.', headers: [], schema: refTo('Key'), example: sample }],
+    answers: [
+      { status: 200, description: 'The key.', headers: [], schema: refTo('Key'), example: sampleKey },
+    ],
     codes: ['unauthenticated', 'not_found', 'key_ended', 'disk_full'],
   }),
   run: changeKey,
-})
-
-export const endMyKey = serverEndpoint({
-  ...ofKeys,
-  name: 'endKey',
-  method: 'DELETE',
-  path: '/api/auth/keys/{id}/',
-  parameters: ['key'],
-  describe: () => ({
-    summary: 'End a key',
-    description: 'It stops working at once, for good.',
-    answers: [{ status: 200, description: 'The key.', headers: [], schema: refTo('Key'), example: sample }],
-    codes: ['unauthenticated', 'not_found', 'disk_full'],
-  }),
-  run: endKey,
 })

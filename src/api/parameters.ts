@@ -178,6 +178,7 @@ export const shared = {
     { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   ),
   dry_run: query('dry_run', '`1` shows the changes and the conflicts, and writes nothing.', flag),
+  undo: query('undo', '`1` also takes back what the key has done.', flag),
   skip_conflicts: query('skip_conflicts', '`1` skips conflicts and takes back the rest.', flag),
   plan: query('plan', 'The `plan` of a preview. Does exactly that, or nothing (412 `plan_changed`).', {
     type: 'string',

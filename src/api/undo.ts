@@ -14,7 +14,7 @@ import { writing } from './parameters.ts'
 import { undoSchemas } from './past-schemas.ts'
 import { isUnplanned, runPlanned } from './planned.ts'
 import { asPlanned, type PreviewRequest, previewPlace, undoAnswer } from './preview.ts'
-import { parseFlag, type Query } from './query.ts'
+import { parseFlag } from './query.ts'
 import { takeBack, type Wanted, type With } from './take-back.ts'
 
 /** The parameters of an undo, from the query or the body. */
@@ -29,9 +29,11 @@ export interface UndoRequest extends PreviewRequest {
 export function undo(context: Context, request: Repeatable, id: string, query: AskedQuery): Promise<Answer> {
   const { actor } = request.caller
   const asked = parseAsked(request, query, ASKED)
-  return runUndo(context, request, asked, function* () {
-    const foreign = yield* isForeign(context, actor, id)
-    return { operations: [id], foreign }
+  return runUndo(context, request, asked, {
+    *which() {
+      const foreign = yield* isForeign(context, actor, id)
+      return { operations: [id], foreign }
+    },
   })
 }
 
@@ -41,23 +43,36 @@ const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
   const asked = parseAsked(request, query, [...ASKED, ...FILTERS])
   const filter = undoFilter(context, request.caller.actor, request.body)
-  return runUndo(context, request, asked, function* () {
-    const { statement, params } = filterParams(filter, (one) =>
-      context.operations.matching(one, budget.undoOperations + 1),
-    )
-    const rows = yield* read(statement, params)
-    if (rows.length > budget.undoOperations)
-      throw invalidAt('since', `matches more than ${budget.undoOperations} operations: use a later time`)
-    return { operations: rows.map(([operation]) => String(operation)), foreign: false }
-  })
+  return runUndo(context, request, asked, { which: () => matchingOperations(context, filter) })
+}
+
+/** Which operations an undo takes back: all that match. */
+export function* matchingOperations(
+  context: Context,
+  filter: OperationFilter,
+): Act<Pick<Wanted, 'operations' | 'foreign'>> {
+  const { statement, params } = filterParams(filter, (one) =>
+    context.operations.matching(one, budget.undoOperations + 1),
+  )
+  const rows = yield* read(statement, params)
+  if (rows.length > budget.undoOperations)
+    throw invalidAt('since', `matches more than ${budget.undoOperations} operations: use a later time`)
+  return { operations: rows.map(([operation]) => String(operation)), foreign: false }
+}
+
+interface Undoing {
+  /** Which operations. What it writes is part of the undo. */
+  which(): Act<Pick<Wanted, 'operations' | 'foreign'>>
+  /** Whether all of it is one transaction, however it is asked for. */
+  readonly whole?: boolean
 }
 
 /** A preview does the same in a transaction that is rolled back. */
-function runUndo(
+export function runUndo(
   context: Context,
   request: Repeatable,
   asked: UndoRequest,
-  which: () => Act<Pick<Wanted, 'operations' | 'foreign'>>,
+  { which, whole: always = false }: Undoing,
 ): Promise<Answer> {
   const { actor } = request.caller
   const { dryRun, plan, offset } = asked
@@ -70,7 +85,7 @@ function runUndo(
     return yield* undoAnswer(context, actor, { taken, undone: operations, effects, dryRun, plan, offset })
   }
   if (dryRun || plan !== undefined) return runPlanned(context, request, asked, make)
-  const whole = asked.with.size > 0 || asked.withEffects
+  const whole = always || asked.with.size > 0 || asked.withEffects
   return whole ? transactOnce(context, request, make) : performOnce(context, request, make)
 }
 
@@ -100,8 +115,10 @@ function* isForeign(context: Context, actor: Actor, id: string): Act<boolean> {
 const SWITCHES = ['dry_run', 'skip_conflicts', 'with_effects'] as const
 const TEXTS = ['plan', 'with', 'cursor'] as const
 
-/** The query of an undo. */
-export type AskedQuery = Query<(typeof SWITCHES)[number] | (typeof TEXTS)[number]>
+/** The query of an undo. It may have other parameters as well. */
+export interface AskedQuery {
+  take(errors: Errors): Partial<Record<(typeof ASKED)[number], string>>
+}
 
 /** The parameters of every undo, in its query or in its body. */
 export const ASKED = [...SWITCHES, ...TEXTS] as const

@@ -193,6 +193,47 @@ onEveryStore('keys', declaration, (server) => {
     expect((await note(key, id)).status).toBe(401)
   })
 
+  test('are ended together with what they have done, as one operation', async () => {
+    const { id, token } = await newUser()
+    const { id: number, key } = await keyFor(token)
+    const send = (method: string, path: string, by: string, body?: object) =>
+      server.call(method, path, { token: by, ...(body && { body }) })
+    const own = (await note(token, id)).body
+    const path = `/api/notes/${own.id}/`
+    await send('PATCH', path, key, { title: 'before' })
+    const { body: later } = await send('POST', '/api/notes/', key, { title: 'later', owner: { id } })
+    await send('PATCH', path, key, { title: 'by the key' })
+    const end = (query: string) => send('DELETE', `/api/auth/keys/${number}/${query}`, token)
+    expectInvalid(await end('?since=2020-01-01T00:00:00Z&plan=x'), {
+      plan: ['needs undo=1'],
+      since: ['needs undo=1'],
+    })
+    const since = `?undo=1&since=${later.created_at}`
+    const shown = await end(`${since}&dry_run=1`)
+    expect(shown.body.changes.map((one: any) => [one.id, one.kind])).toEqual([
+      [own.id, 'update'],
+      [later.id, 'delete'],
+    ])
+    // Somebody has changed the same since: nothing happens, and the key still works.
+    await send('PATCH', path, token, { title: 'by hand' })
+    expect((await end(`${since}&plan=${shown.body.plan}`)).status).toBe(412)
+    expect((await end(since)).body.code).toBe('cannot_undo')
+    expect((await send('GET', path, key)).status).toBe(200)
+    await send('PATCH', path, token, { title: 'by the key' })
+    const again = (await end(`${since}&dry_run=1`)).body
+    const done = await end(`${since}&plan=${again.plan}`)
+    expect([done.status, done.body.undone, done.body.total]).toEqual([200, 2, 2])
+    expect((await send('GET', path, key)).status).toBe(401)
+    expect((await send('GET', path, token)).body.title).toBe('before')
+    expect((await send('GET', `/api/notes/${later.id}/`, token)).status).toBe(404)
+    const { ended_at: ended } = (await send('GET', `/api/auth/keys/${number}/`, token)).body
+    expect(ended).toMatch(/Z$/)
+    // An ended key is not ended again, but the rest of its work can still be taken back.
+    expect((await end('?undo=1')).body.undone).toBe(3)
+    expect((await send('GET', path, token)).body.title).toBe('x')
+    expect((await end('')).body.ended_at).toBe(ended)
+  })
+
   test('with wrong terms are refused, each with what would be right', async () => {
     const { token } = await newUser()
     const refused = async (body: object, errors: Record<string, string[]>) =>

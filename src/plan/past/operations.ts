@@ -114,7 +114,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
   const made = (shape: string, make: () => Sql) => cache.of(shape, () => compile(make(), dialect.placeholder))
   const named = dialect.listed('$operations', 'text')
   const matching = (filter: OperationFilter, limit: number, more?: Sql) =>
-    matchingOperations(filter, limit, dialect, more)
+    selectOperations(filter, limit, dialect, more)
   return {
     page: (filter, limit) =>
       made(
@@ -166,12 +166,7 @@ export function compileOperations(dialect: Dialect): OperationsPlan {
  * Read from the index over the times, in its order: the statement ends when the page is full. The changes of an operation
  * mostly have one time; where they have several, the newest that matches is its place.
  */
-function matchingOperations(
-  filter: OperationFilter,
-  limit: number,
-  dialect: Dialect,
-  more: Sql = sql``,
-): Sql {
+function selectOperations(filter: OperationFilter, limit: number, dialect: Dialect, more: Sql = sql``): Sql {
   return sql`SELECT j."operation", j."at" FROM ${JOURNAL} j WHERE ${where(filter, dialect)}${more} GROUP BY j."at", j."operation"
     HAVING NOT EXISTS (SELECT 1 FROM ${JOURNAL} k WHERE k."operation" = j."operation" AND k."at" > j."at" AND ${each(filter, sql`k`)})
     ORDER BY j."at" DESC, j."operation" DESC LIMIT ${count(limit)}`

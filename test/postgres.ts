@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
+import { readConfig } from '../src/config.ts'
+import { makeOwnTables } from '../src/store/migration/memory.ts'
+import { openStore } from '../src/store/open.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import type { TestDatabase } from './harness.ts'
 
@@ -15,7 +18,7 @@ declare global {
 }
 
 /** It is gone after the tests, so nothing has to survive a crash of the machine. */
-export const settings = ['max_connections=400', 'fsync=off', 'full_page_writes=off']
+export const settings = ['max_connections=400', 'fsync=off', 'full_page_writes=off', 'shared_buffers=16MB']
 
 /** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */
 export function startPostgres(): Promise<TestCluster> {
@@ -68,6 +71,22 @@ export async function newPostgresDatabase(original?: Pick<TestDatabase, 'url'>):
     },
   }
   cluster.databases.add(database)
+  return database
+}
+
+/** A new database that has Takeback's own tables already: copying them takes a fraction of the time that making them takes. */
+export async function newPreparedDatabase(): Promise<TestDatabase> {
+  template ??= makeTemplate()
+  return newPostgresDatabase(await template)
+}
+
+let template: Promise<TestDatabase> | undefined
+
+async function makeTemplate(): Promise<TestDatabase> {
+  const database = await newPostgresDatabase()
+  const store = await openStore(readConfig({ database: database.url }, {}).database)
+  await store.structure.transact('change', (session) => makeOwnTables(store.structure, session))
+  await store.close()
   return database
 }
 

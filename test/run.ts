@@ -25,7 +25,7 @@ const tests = Bun.spawn(
     process.execPath,
     'test',
     // A hundred times what most need: it is there for a test that hangs, not for a machine that is busy.
-    '--timeout=180000',
+    '--timeout=300000',
     // Tests often wait for a process or a socket, so one more than there are cores keeps all of them busy.
     `--parallel=${availableParallelism() + 1}`,
     '--no-isolate',

@@ -79,9 +79,11 @@ export const catalogue = {
   },
   second_factor_required: {
     status: 422,
-    message: 'The password is right. Send it again, with the code of the second factor as "code".',
+    message:
+      'The password is right. Send it again, with the code of the second factor as "code", or log in with a passkey.',
   },
   second_factor_failed: { status: 422, message: 'The code is wrong, has expired or was used already.' },
+  passkey_failed: { status: 422, message: 'The passkey is not known here, or its answer is not valid.' },
   invalid_link: {
     status: 422,
     message: 'The link is wrong, has expired or was used already. Ask for a new one.',

@@ -183,6 +183,8 @@ describe('the OpenAPI document', () => {
     expect(open.map(({ operation }) => operation.operationId)).toEqual([
       'login',
       'loginByUsername',
+      'makePasskeyLoginOptions',
+      'loginByPasskey',
       'forgotPassword',
       'resetPassword',
       'confirmEmail',

@@ -15,9 +15,10 @@ export function compileReclaim(dialect: Dialect): readonly Step[] {
   const isSince = (table: Sql, added: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m
     WHERE m."digest" = ${param('$link')} AND m."entity" = ${table}."entity" AND m."entity_id" = ${table}."entity_id"
       AND ${added} >= ${dialect.shift(sql`m."until"`, -LASTING_MS - MARGIN_MS)})`
-  const [factors, codes, keys, identities] = [
+  const [factors, codes, passkeys, keys, identities] = [
     sql`"takeback_second_factors"`,
     sql`"takeback_recovery_codes"`,
+    sql`"takeback_passkeys"`,
     sql`"takeback_keys"`,
     sql`"takeback_identities"`,
   ]
@@ -26,6 +27,7 @@ export function compileReclaim(dialect: Dialect): readonly Step[] {
     any(sql`DELETE FROM ${codes} WHERE EXISTS (SELECT 1 FROM ${factors} f WHERE f."entity" = ${codes}."entity"
       AND f."entity_id" = ${codes}."entity_id" AND ${isSince(sql`f`, sql`f."confirmed_at"`)})`),
     any(sql`DELETE FROM ${factors} WHERE ${isSince(factors, sql`${factors}."confirmed_at"`)}`),
+    any(sql`DELETE FROM ${passkeys} WHERE ${isSince(passkeys, sql`${passkeys}."created_at"`)}`),
     any(sql`UPDATE ${keys} SET "ended_at" = ${dialect.clock}, "digest" = NULL
       WHERE "ended_at" IS NULL AND ${isSince(keys, sql`${keys}."created_at"`)}`),
     any(sql`DELETE FROM ${identities} WHERE ${isSince(identities, sql`${identities}."created_at"`)}`),

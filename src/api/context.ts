@@ -1,5 +1,6 @@
 import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
+import type { Passkeys } from '../account/passkeys.ts'
 import type { Handoffs } from '../account/providers/handoffs.ts'
 import type { LinkedIdentities } from '../account/providers/linked.ts'
 import type { OpenIdProvider } from '../account/providers/openid.ts'
@@ -78,7 +79,7 @@ export interface ServerSettings {
   readonly explainDenials: boolean
   readonly mail: LinkSettings & MailSettings
   readonly providers: readonly ProviderConfig[]
-  /** Where a browser may be sent after a login through a provider. */
+  /** Pages of ours: where a browser may be sent after a login through a provider, and where passkeys can be used. */
   readonly returnOrigins: ReadonlySet<string>
 }
 
@@ -97,6 +98,7 @@ export interface AccountPiece {
   readonly throttle: Throttle
   readonly sessions: Sessions
   readonly factors: SecondFactors
+  readonly passkeys: Passkeys
   readonly temporary: TemporaryPasswords
   readonly verified: VerifiedAddresses
   readonly seals: Seals

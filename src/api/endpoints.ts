@@ -15,6 +15,14 @@ import { listEntities } from './list.ts'
 import { logIn, logInByUsername } from './login.ts'
 import { askMay } from './may.ts'
 import { listOperations, readOperation } from './operations.ts'
+import {
+  dropPasskey,
+  makeLoginOptions,
+  makePasskeyOptions,
+  passkeyLogin,
+  readPasskeys,
+  registerPasskey,
+} from './passkey-endpoints.ts'
 import { finishProviderLogin } from './provider-callback.ts'
 import { exchangeCode } from './provider-exchange.ts'
 import { listProviders, startProviderLogin } from './provider-start.ts'
@@ -50,6 +58,12 @@ export const endpoints: Endpoints = {
     confirmSetUp, // POST /api/auth/totp/confirm
     makeRecoveryCodes, // POST /api/auth/totp/recovery-codes
     dropFactor, // DELETE /api/auth/totp/
+    readPasskeys, // GET /api/auth/passkeys/
+    makePasskeyOptions, // POST /api/auth/passkeys/options
+    registerPasskey, // POST /api/auth/passkeys/
+    dropPasskey, // DELETE /api/auth/passkeys/{id}/
+    makeLoginOptions, // POST /api/auth/passkeys/login/options
+    passkeyLogin, // POST /api/auth/passkeys/login
     changeMyPassword, // POST /api/auth/password
     askForReset, // POST /api/auth/password/forgot
     resetByLink, // POST /api/auth/password/reset

@@ -10,7 +10,7 @@ import type { Answer, Context } from './context.ts'
 import { refTo, SESSIONS } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
-import { provenTwice } from './second-factor.ts'
+import { provenByPassword } from './second-factor.ts'
 import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
@@ -23,7 +23,7 @@ export async function login(context: Context, request: LoginRequest, alias: bool
     const user = await verifyInLane(signal, (verify) =>
       findMember(context, { key: account, password, types }, verify),
     )
-    return user && provenTwice(context, user, code, request)
+    return user && provenByPassword(context, user, code, request)
   })
   if (passed === undefined) throw new Failure('login_failed')
   const answer = await startSession(context, passed.found, 'password', request)

@@ -127,6 +127,13 @@ export const shared = {
     ...query('others', '`1`: all of them, but for the session that asks.', { type: 'string', enum: ['1'] }),
     required: true,
   },
+  passkey: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of a passkey.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] },
+  },
   session: {
     name: 'id',
     in: 'path',

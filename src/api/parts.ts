@@ -1,6 +1,7 @@
 import { accountDigest } from '../account/account-digest.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
+import { Passkeys } from '../account/passkeys.ts'
 import { Handoffs } from '../account/providers/handoffs.ts'
 import { LinkedIdentities } from '../account/providers/linked.ts'
 import { OpenIdProvider } from '../account/providers/openid.ts'
@@ -63,6 +64,7 @@ export const accountPart = {
       throttle: new Throttle(store, serviceTime),
       sessions,
       factors,
+      passkeys: new Passkeys(store, sessions),
       temporary: new TemporaryPasswords(store),
       verified: new VerifiedAddresses(store),
       seals,

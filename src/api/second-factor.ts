@@ -27,6 +27,24 @@ export async function provenTwice(
   return { ...user, strong: true }
 }
 
+/**
+ * Somebody with the right password. Where a second factor is required, a passkey is one, too: then a password alone must
+ * not be enough to set up another.
+ */
+export async function provenByPassword(
+  context: Context,
+  user: Proven,
+  code: string | undefined,
+  sender: CodeSender,
+): Promise<Proven> {
+  const proven = await provenTwice(context, user, code, sender)
+  const { plan, id, strong } = proven
+  if (strong || plan.type.login?.second !== 'required') return proven
+  const passkeys = await context.passkeys.list({ entity: plan.type.name, id })
+  if (passkeys.length > 0) throw new Failure('second_factor_required')
+  return proven
+}
+
 /** Whether logins of a user need a code. */
 export async function hasFactor(context: Context, { type }: Plan, id: number): Promise<boolean> {
   if (type.login?.second === undefined) return false

@@ -110,7 +110,8 @@ function logChange(
   change: 'set up' | 'removed' | 'given new recovery codes',
 ): void {
   const by = actorName(caller.actor) ?? ''
-  observer.emit({ kind: 'second_factor_changed', account: `${entity}/${id}`, change, by })
+  const what = 'The second factor'
+  observer.emit({ kind: 'credential_changed', what, account: `${entity}/${id}`, change, by })
 }
 
 /** What authenticator apps show: people know the address of the app. */

@@ -1,4 +1,5 @@
-import { codeAccount } from '../account/second-factors.ts'
+import { codeAccount, type FactorOwner } from '../account/second-factors.ts'
+import type { App } from '../app.ts'
 import { emailKey } from '../declare/email-key.ts'
 import { StartError } from '../errors.ts'
 import { memberColumns } from '../plan/read/login.ts'
@@ -31,15 +32,18 @@ export const userUnlock: Command = {
       const id = Number(memberColumns.read(row).id)
       await context.throttle.unlock(key)
       await context.throttle.unlock(codeAccount({ entity, id }))
-      if (given.text('remove-second-factor') !== undefined)
-        console.log(
-          (await context.factors.remove({ entity, id }))
-            ? `Removed the second factor of ${entity}/${id}.`
-            : `There is no second factor of ${entity}/${id}.`,
-        )
+      if (given.text('remove-second-factor') !== undefined) await removeFactors(app, { entity, id })
       console.log(
         `Unlocked ${entity}/${id}. In the log, its logins show the account ${context.digestOf(key)}.`,
       )
     })
   },
+}
+
+/** Passkeys too: where a second factor is required, they count as one. */
+async function removeFactors({ context }: App, owner: FactorOwner): Promise<void> {
+  const removed = await context.factors.remove(owner)
+  const passkeys = await context.passkeys.removeAll(owner)
+  const codes = removed ? 'the second factor' : 'no second factor: there was none'
+  console.log(`Removed ${codes}, and ${passkeys} passkeys.`)
 }

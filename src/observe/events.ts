@@ -30,9 +30,10 @@ export interface Events {
   /** Code of the user's has failed where nobody waited for it. */
   code_failed: { readonly error: unknown }
   /** How somebody logs in was changed: by whom, and what was done. */
-  second_factor_changed: {
+  credential_changed: {
+    readonly what: 'The second factor' | 'A passkey'
     readonly account: string
-    readonly change: 'set up' | 'removed' | 'given new recovery codes'
+    readonly change: 'set up' | 'added' | 'removed' | 'given new recovery codes'
     readonly by: string
   }
   /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */

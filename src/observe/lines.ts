@@ -49,8 +49,8 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     level: 'warning',
     message: `A loop was stopped: ${actor} made the operation ${operation}, which is the end of a long chain of reactions to each other. Nothing reacts to it.`,
   }),
-  second_factor_changed: ({ account, change, by }) =>
-    info(`The second factor of ${account} was ${change} by ${by}.`),
+  credential_changed: ({ what, account, change, by }) =>
+    info(`${what} of ${account} was ${change} by ${by}.`),
   proxy_not_trusted: ({ peer }) => ({
     level: 'warning',
     message: `A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,

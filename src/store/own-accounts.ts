@@ -5,6 +5,75 @@ const { text, integer, time, optional } = columnMakers
 /** Tables of accounts that came with format 5 and later. */
 export const accountTables: readonly OwnTable[] = [
   {
+    name: 'takeback_sessions',
+    about:
+      'The sessions of users, for people to see: when and how each began, where it was last used and when. Whether a token works does not depend on it.',
+    columns: [
+      text('session'),
+      text('entity'),
+      integer('entity_id'),
+      // The epoch of the tokens of the user: those of another one have ended.
+      integer('epoch'),
+      text('how'),
+      time('started_at'),
+      time('seen_at'),
+      time('expires_at'),
+      // When the row is erased, in service time.
+      time('until'),
+      text('address'),
+      optional(text('agent')),
+    ],
+    key: ['session'],
+    indexes: [
+      { name: 'entity', columns: ['entity', 'entity_id', 'started_at'], since: 5 },
+      { name: 'until', columns: ['until'], since: 5 },
+    ],
+    since: 5,
+  },
+  {
+    name: 'takeback_second_factors',
+    about:
+      "Secrets from which authenticator apps make codes, encrypted with a key from the server's secret, and the last 30 seconds of which a code was used. Without `confirmed_at` it is not set up yet.",
+    columns: [
+      text('entity'),
+      integer('entity_id'),
+      text('secret'),
+      optional(time('confirmed_at')),
+      integer('last_step'),
+    ],
+    key: ['entity', 'entity_id'],
+    since: 5,
+  },
+  {
+    name: 'takeback_passkeys',
+    about: 'Public keys of passkeys, and how often each says that it was used.',
+    columns: [
+      integer('id'),
+      text('entity'),
+      integer('entity_id'),
+      text('name'),
+      text('credential'),
+      text('public_key'),
+      integer('counter'),
+      time('created_at'),
+      optional(time('used_at')),
+    ],
+    key: ['id'],
+    numbered: true,
+    indexes: [
+      { name: 'entity', columns: ['entity', 'entity_id'], since: 5 },
+      { name: 'credential', columns: ['credential'], unique: true, since: 5 },
+    ],
+    since: 5,
+  },
+  {
+    name: 'takeback_recovery_codes',
+    about: 'Digests of codes that log in in place of a second factor, once each.',
+    columns: [text('entity'), integer('entity_id'), text('digest')],
+    key: ['entity', 'entity_id', 'digest'],
+    since: 5,
+  },
+  {
     name: 'takeback_handoffs',
     about:
       'Logins through a provider that are under way: a digest of the text that passes through a URL, what it stands for, and when it expires.',

@@ -175,6 +175,9 @@ onEveryStore(
       const identity =
         "INSERT INTO takeback_identities (provider, issuer, subject, entity, entity_id, created_at) VALUES ('google', 'https://accounts.google.com', 'mallory', 'users', $1, '2099-01-01T00:00:00.000Z') RETURNING 1 AS n"
       await server.query(identity, eve.id)
+      const passkey =
+        "INSERT INTO takeback_passkeys (entity, entity_id, name, credential, public_key, counter, created_at) VALUES ('users', $1, 'x', 'x', 'x', 0, '2099-01-01T00:00:00.000Z') RETURNING 1 AS n"
+      await server.query(passkey, eve.id)
       // The attacker changes the password, and the address once more, and has a link of their own.
       const { token } = await server.expect(
         200,
@@ -191,6 +194,7 @@ onEveryStore(
       expect(await Promise.all([works(old), works(bad)])).toEqual([200, 401])
       expect(await server.rows('takeback_second_factors')).toBe(0)
       expect(await server.rows('takeback_identities')).toBe(0)
+      expect(await server.rows('takeback_passkeys')).toBe(0)
       expect((await server.call('GET', '/api/auth/me', { token })).status).toBe(401)
       for (const password of [PASSWORD, FRESH])
         expect((await login('eve@example.com', password)).status).toBe(422)

@@ -7,7 +7,6 @@ const declaration = withAdmins({
 })
 
 const PAIRS = 6
-const median = (times: number[]) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 
 onEveryStore('a login that fails', declaration, (server) => {
   test('takes as long for somebody who is not there, or not any more, as for a wrong password', async () => {
@@ -36,8 +35,8 @@ onEveryStore('a login that fails', declaration, (server) => {
         times[kind].push(performance.now() - began)
         expect([kind, status]).toEqual([kind, 422])
       }
-    // Without a hash it takes a fiftieth of the time.
+    // Without a hash it takes a fiftieth of the time. The fastest of each are those that nothing else has slowed down.
     for (const kind of ['unknown', 'deleted'] as const)
-      expect(median(times[kind]) / median(times.known)).toBeGreaterThan(0.3)
+      expect(Math.min(...times[kind]) / Math.min(...times.known)).toBeGreaterThan(0.3)
   })
 })

@@ -67,8 +67,8 @@ onEveryStore(
         )
         expect(t).toBeLessThan(4.5)
       }
-      // Without a hash it takes a fiftieth of the time.
-      const ratio = mean(known) / mean(unknown)
+      // Without a hash it takes a fiftieth of the time. The fastest of each are those that nothing else has slowed down.
+      const ratio = Math.min(...known) / Math.min(...unknown)
       expect(Math.min(ratio, 1 / ratio)).toBeGreaterThan(0.3)
     }
 

@@ -46,13 +46,16 @@ export interface OperationQuery extends OperationFilter {
   readonly cursor?: string
 }
 
-/** What a delete or a restore would change. */
-export type Removed = Pick<UndoResult, 'total' | 'changes'> & { operation: null }
+/** What a write would do. */
+export interface Preview extends Pick<UndoResult, 'total' | 'changes'> {
+  operation: null
+  /** Send the same call with it to do exactly that. */
+  plan: string
+  next: string | null
+}
 
 /** Of a write by a filter. */
 export interface ManyOptions extends Pick<UndoOptions, 'dryRun'> {
-  /** The `plan` of a dry run: does exactly that, or nothing. */
-  readonly plan?: string
   /** The `next` of a dry run. */
   readonly cursor?: string
 }
@@ -142,6 +145,8 @@ export interface Login {
   readonly email: string
   readonly password: string
   readonly user_type?: string | null
+  /** Of the second factor, if the user has one: from the app, or a recovery code. */
+  readonly code?: string
 }
 
 /** What a login answers. */

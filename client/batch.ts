@@ -1,4 +1,4 @@
-import type { AnyHandle, Asked, EntityCalls, Json } from './entities.ts'
+import { type AnyHandle, type Asked, type EntityCalls, type Json, sentBy } from './entities.ts'
 import type { CallOptions, Transport } from './transport.ts'
 import type { Part } from './types.ts'
 
@@ -54,7 +54,7 @@ export class BatchParts {
     parts: readonly Made[],
     { options, entity }: { options: CallOptions | undefined; entity(name: string): EntityCalls },
   ): Promise<{ operation: string | null; results: (AnyHandle | null)[] }> {
-    const { body, headers } = await transport.send('POST', 'batch/', { body: this.sent, options })
+    const { body, headers } = await transport.send('POST', 'batch/', sentBy(options as Asked, this.sent))
     const operation = headers.get('takeback-operation')
     const { results } = body as { results: { body: Json | null }[] }
     return {

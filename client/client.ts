@@ -1,4 +1,4 @@
-import type { Page, UndoResult } from '../src/declare/api-types.ts'
+import type { UndoResult } from '../src/declare/api-types.ts'
 import type { PathNames } from '../src/declare/code.ts'
 import type { NewFields } from '../src/declare/infer.ts'
 import type {
@@ -11,12 +11,14 @@ import type {
   OperationFilter,
   OperationInFull,
   OperationQuery,
+  Preview,
   SignedIn,
 } from './answers.ts'
+import { type AuthClient, authOf, keepSession } from './auth.ts'
 import { BatchParts } from './batch.ts'
 import { type Asked, EntityCalls, pagesOf, sentBy } from './entities.ts'
 import type { SignedInUser } from './shapes.ts'
-import { type CallOptions, type ConnectOptions, type Received, type Sent, Transport } from './transport.ts'
+import { type CallOptions, type ConnectOptions, type Sent, Transport } from './transport.ts'
 import type {
   BatchAnswer,
   BatchBuilder,
@@ -31,6 +33,7 @@ import type {
 export type * from '../src/declare/api-types.ts'
 export type * from '../src/declare/infer.ts'
 export type * from './answers.ts'
+export type * from './auth.ts'
 export * from './errors.ts'
 export type { KeptSession, SessionStore } from './session.ts'
 export type * from './shapes.ts'
@@ -60,52 +63,22 @@ type RouteSent<Route, Path> = CallOptions & {
     ? unknown
     : { readonly params: Readonly<Record<PathNames<Path>, string | number>> })
 
-/** A session of the user who asks. */
-export interface OwnSession {
-  id: string
-  /** Whether it is the one that asks. */
-  current: boolean
-  how: string
-  [more: string]: unknown
-}
-
-export interface AuthClient<Config, Types = TypesOf<Config>> {
-  me(options?: CallOptions): Promise<SignedInUser<Types>>
-  /** A new token for the one that is kept. It is done by itself before the token expires. */
-  refresh(options?: CallOptions): Promise<SignedIn<SignedInUser<Types>>>
-  logout(options?: CallOptions): Promise<void>
-  password(
-    change: { readonly password: string; readonly new_password: string },
-    options?: CallOptions,
-  ): Promise<SignedIn<SignedInUser<Types>>>
-  /** Mails a link, if there is such an account. */
-  forgot(
-    account: { readonly email: string; readonly user_type?: string | null },
-    options?: CallOptions,
-  ): Promise<void>
-  /** Sets a new password with the token of a mailed link. */
-  reset(change: { readonly token: string; readonly password: string }, options?: CallOptions): Promise<void>
-  /** For `EventSource`, which cannot send headers. */
-  ticket(options?: CallOptions): Promise<{ ticket: string; expires_at: string }>
-  /** The places where the user is signed in. */
-  sessions(options?: CallOptions): Promise<OwnSession[]>
-  endSession(id: string, options?: CallOptions): Promise<void>
-  endOtherSessions(options?: CallOptions): Promise<void>
-  /** For admins: a client that acts as a user (`users/5`) for some minutes. */
-  as(user: string, options?: CallOptions): Promise<Client<Config>>
-}
-
 /** What every client has besides its Entity types. */
 export interface ClientCalls<Config, Types = TypesOf<Config>> {
   login(login: Login, options?: CallOptions): Promise<SignedIn<SignedInUser<Types>>>
   logout(options?: CallOptions): Promise<void>
-  readonly auth: AuthClient<Config>
+  readonly auth: AuthClient<SignedInUser<Types>, Client<Config>>
   readonly operations: OperationsClient
   /** Writes of any kind, all of them or none, as one operation. The results are those of the parts that are returned. */
   batch<const Parts extends readonly Part<unknown>[] | []>(
     build: (batch: BatchBuilder<Types>) => Parts,
     options?: CallOptions,
   ): Promise<BatchAnswer<Parts>>
+  /**
+   * What a write would do: `preview((api) => api.rooms.delete(5))`. Nothing is written. The same call with `{ plan }` does
+   * exactly that, or nothing.
+   */
+  preview(run: (api: Client<Config>) => PromiseLike<unknown>): Promise<Preview>
   /** What has changed since a position. */
   changes(query?: ChangesQuery & CallOptions): Promise<ChangesPage>
   /** Whether a request would succeed. */
@@ -128,15 +101,17 @@ export type Client<Config = unknown> = Collections<Config> & ClientCalls<Config>
 
 /** The Entity type with the same name as a call of the client is under `entities`. */
 export function connect<Config = unknown>(url: string, options: ConnectOptions = {}): Client<Config> {
-  const transport = new Transport(url, options)
+  return clientOf(new Transport(url, options)) as Client<Config>
+}
+
+function clientOf(transport: Transport): Client {
   const known = new Map<string, EntityCalls>()
   const entity = (name: string): EntityCalls => {
     const calls = known.get(name) ?? new EntityCalls(transport, name)
     known.set(name, calls)
     return calls
   }
-  const calls = callsOf(transport, entity, (token) => connect(url, { ...options, token }))
-  return named(entity, { ...calls, entities: named(entity) }) as Client<Config>
+  return named(entity, { ...callsOf(transport, entity), entities: named(entity) }) as Client
 }
 
 /** Whatever its names are asked for, unless `own` has them. */
@@ -155,25 +130,29 @@ function named(make: (name: string) => unknown, own: object = {}): object {
 const NEVER = { repeat: 'never' } as const
 type Ask = <T>(method: string, path: string, sent?: Sent) => Promise<T>
 
-function callsOf(
-  transport: Transport,
-  entity: (name: string) => EntityCalls,
-  again: (token: string) => Client,
-): object {
+function callsOf(transport: Transport, entity: (name: string) => EntityCalls): object {
   const ask: Ask = async (method, path, sent) => (await transport.send(method, path, sent)).body as never
-  const auth = authOf(transport, ask, again)
+  const auth = authOf(transport, (token) => clientOf(transport.with({ token })))
   return {
     auth,
     login: async (body: Login, options?: CallOptions) => {
       const device = await transport.session.device()
       const headers = { 'Takeback-Device': device }
-      return keep(transport, await transport.send('POST', 'auth/login', { ...NEVER, body, options, headers }))
+      return keepSession(
+        transport,
+        await transport.send('POST', 'auth/login', { ...NEVER, body, options, headers }),
+      )
     },
     logout: auth.logout,
     operations: operationsOf(transport, ask),
     batch: (build: (batch: object) => never, options?: CallOptions) => {
       const parts = new BatchParts()
       return parts.send(transport, build(named((name) => parts.of(name)) as never), { options, entity })
+    },
+    async preview(run: (api: Client) => PromiseLike<unknown>) {
+      let shown: unknown
+      await run(clientOf(transport.with({}, (body) => (shown = body))))
+      return shown
     },
     changes: (query?: Asked) => ask('GET', 'changes/', sentBy(query)),
     may: (body: MayQuestion, options?: CallOptions) =>
@@ -186,41 +165,6 @@ function callsOf(
     health: (options?: CallOptions) => ask('GET', 'health', { options }),
     healthDetails: (options?: CallOptions) => ask('GET', 'health/details', { options }),
     openapi: (options?: CallOptions) => ask('GET', 'openapi.json', { options }),
-  }
-}
-
-/** Keeps the token of an answer. */
-async function keep(transport: Transport, { body, headers }: Received): Promise<never> {
-  await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
-  return body as never
-}
-
-function authOf(transport: Transport, ask: Ask, again: (token: string) => Client): AuthClient<unknown> {
-  const signIn = async (path: string, options?: CallOptions, body?: object) =>
-    keep(transport, await transport.send('POST', path, { ...NEVER, options, body }))
-  return {
-    me: (options) => ask('GET', 'auth/me', { options }),
-    refresh: (options) => signIn('auth/refresh', options),
-    async logout(options) {
-      await ask('POST', 'auth/logout', { ...NEVER, options })
-      await transport.session.drop()
-    },
-    password: (body, options) => signIn('auth/password', options, body),
-    forgot: (body, options) => ask('POST', 'auth/password/forgot', { ...NEVER, body, options }),
-    reset: (body, options) => ask('POST', 'auth/password/reset', { ...NEVER, body, options }),
-    ticket: (options) => ask('POST', 'auth/ticket/', { repeat: 'always', options }),
-    sessions: async (options) => (await ask<Page<OwnSession>>('GET', 'auth/sessions/', { options })).data,
-    endSession: (id, options) => ask('DELETE', `auth/sessions/${id}/`, { repeat: 'always', options }),
-    endOtherSessions: (options) =>
-      ask('DELETE', 'auth/sessions/', { repeat: 'always', query: { others: true }, options }),
-    as: async (user, options) => {
-      const { token } = await ask<{ token: string }>('POST', 'auth/as/', {
-        ...NEVER,
-        body: { user },
-        options,
-      })
-      return again(token)
-    },
   }
 }
 

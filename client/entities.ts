@@ -1,5 +1,5 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
-import type { ChangedMany, Removed, SummaryItem } from './answers.ts'
+import type { ChangedMany, SummaryItem } from './answers.ts'
 import { Pages } from './listing.ts'
 import { followList } from './live.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
@@ -159,10 +159,6 @@ export class EntityCalls {
 
   async purge(id: number, options?: Asked): Promise<void> {
     await this.#send('DELETE', id, sentBy({ ...options, purge: true }))
-  }
-
-  preview(id: number, what: 'delete' | 'restore', options?: Asked): Promise<Removed> {
-    return this.#told('DELETE', id, sentBy({ ...options, dryRun: true, restore: what === 'restore' }))
   }
 
   updateAll(filter: string, changes: unknown, options?: Asked): Promise<ChangedMany> {

@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly run?: string
   /** Why it is written (`Takeback-Reason`). */
   readonly reason?: string
+  /** The `plan` of a preview: does exactly that, or nothing (`PlanChanged`). */
+  readonly plan?: string
 }
 
 /** A request. */
@@ -50,22 +52,41 @@ const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
 const PASSING = [429, 502, 503, 504]
 
+interface Variant {
+  /** Writes are only shown: it is told what they would do. */
+  readonly show?: ((body: unknown) => void) | undefined
+  readonly session?: Session
+}
+
 /** Sends requests: with the token, again if the answer is lost, and errors as exceptions. */
 export class Transport {
   readonly session: Session
   readonly #url: string
   readonly #options: ConnectOptions
+  readonly #show: Variant['show']
 
-  constructor(url: string, options: ConnectOptions) {
+  constructor(url: string, options: ConnectOptions, { show, session }: Variant = {}) {
     this.#url = url.replace(/\/$/, '')
     this.#options = options
-    this.session = new Session(this.#url, options.session ?? 'memory', (token) => this.#refresh(token))
+    this.#show = show
+    this.session =
+      session ?? new Session(this.#url, options.session ?? 'memory', (token) => this.#refresh(token))
+  }
+
+  /** The same with another token, or with writes that are only shown. */
+  with(options: ConnectOptions, show?: Variant['show']): Transport {
+    return new Transport(this.#url, { ...this.#options, ...options }, { show, session: this.session })
   }
 
   async send(method: string, path: string, sent: Sent = {}): Promise<Received> {
-    const response = await this.open(method, path, sent)
+    const shows = method === 'GET' ? undefined : this.#show
+    const asked = shows === undefined ? sent : { ...sent, query: { ...sent.query, dry_run: true } }
+    const response = await this.open(method, path, asked)
     const text = await response.text()
-    return { body: text === '' ? undefined : JSON.parse(text), headers: response.headers }
+    const body = text === '' ? undefined : JSON.parse(text)
+    shows?.(body)
+    // There is no Entity yet.
+    return { body: shows === undefined ? body : { data: [], results: [] }, headers: response.headers }
   }
 
   /** The answer, once there is a good one. */

@@ -16,7 +16,6 @@ import type {
   OperationFilter,
   OperationInFull,
   OperationQuery,
-  Removed,
   SummaryItem,
   SummaryQuery,
 } from './answers.ts'
@@ -112,8 +111,7 @@ export interface RestoreOptions extends WriteOptions {
 /** Of an undo of one Entity. */
 export interface StepOptions extends WriteOptions, Pick<UndoOptions, 'dryRun'> {
   readonly with?: 'targets' | 'dependents' | 'targets,dependents'
-  /** The `plan` of a dry run: does exactly that, or nothing. */
-  readonly plan?: string
+  /** The `next` of a dry run. */
   readonly cursor?: string
 }
 
@@ -164,8 +162,6 @@ export interface EntityClient<Types, Name extends keyof Types> {
   restore(id: number, options?: RestoreOptions & CallOptions): Promise<Handle<Types, Name>>
   /** Erases a deleted Entity for good. */
   purge(id: number, options?: CallOptions): Promise<void>
-  /** What a delete or a restore would change. */
-  preview(id: number, what: 'delete' | 'restore', options?: RestoreOptions & CallOptions): Promise<Removed>
   /** Changes all that match a filter, as one operation. */
   updateAll(
     filter: string,

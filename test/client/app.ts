@@ -21,7 +21,7 @@ export const hotel = app({
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
     users: entity({
-      login: { userType: 'user' },
+      login: { userType: 'user', second: 'optional' },
       fields: { name: text({ optional: true }) },
       access: { create: everyone, read: 'id == me.id', update: 'id == me.id' },
     }),

@@ -1,0 +1,214 @@
+import type { Page } from '../src/declare/api-types.ts'
+import type { SignedIn } from './answers.ts'
+import type { CallOptions, Received, Sent, Transport } from './transport.ts'
+
+/** A session of the user who asks. */
+export interface OwnSession {
+  id: string
+  /** Whether it is the one that asks. */
+  current: boolean
+  /** How it was begun: `password`, `passkey`, `provider`. */
+  how: string
+  [more: string]: unknown
+}
+
+/** Which account a mail is for. */
+export interface Account {
+  readonly email: string
+  /** Default: all of them. */
+  readonly user_type?: string | null
+}
+
+/** The token of a mailed link. */
+export interface MailedLink {
+  readonly token: string
+}
+
+/** That it is the user who asks: the password, or a code of the second factor. */
+export type Proof = { readonly password: string } | { readonly code: string }
+
+/** What a key may do, and for how long. */
+export interface KeyTerms {
+  readonly name?: string
+  readonly expires_at?: string | null
+  readonly can?: object | null
+  readonly limits?: object | null
+  readonly agent?: boolean
+}
+
+export interface Key {
+  id: number
+  /** How the journal names it: `keys/7`. */
+  actor: string
+  /** In whose name it acts. */
+  user: string
+  name: string
+  created_at: string
+  expires_at: string | null
+  last_used_at: string | null
+  ended_at: string | null
+  [more: string]: unknown
+}
+
+/** The account of a user at a provider. */
+export interface Identity {
+  id: number
+  provider: string
+  created_at: string
+}
+
+/** What a browser brings back from a provider. */
+export interface ProviderCode {
+  readonly code: string
+  readonly code_verifier?: string
+}
+
+/** An authenticator app. */
+export interface TotpClient {
+  get(options?: CallOptions): Promise<{ active: boolean; since: string | null; recovery_codes: number }>
+  setUp(proof: { readonly password: string }, options?: CallOptions): Promise<{ secret: string; uri: string }>
+  confirm(code: { readonly code: string }, options?: CallOptions): Promise<{ recovery_codes: string[] }>
+  recoveryCodes(proof: Proof, options?: CallOptions): Promise<{ recovery_codes: string[] }>
+  remove(proof: Proof, options?: CallOptions): Promise<void>
+}
+
+/** API keys. */
+export interface KeysClient {
+  /** `key` is the key itself. It is shown only now. */
+  create(
+    terms: KeyTerms & { readonly name: string; readonly user?: string },
+    options?: CallOptions,
+  ): Promise<Key & { key: string }>
+  /** For admins also those of a user. */
+  list(query?: { readonly user?: string }, options?: CallOptions): Promise<Key[]>
+  get(id: number, options?: CallOptions): Promise<Key & { done: Record<string, unknown> }>
+  update(id: number, terms: KeyTerms, options?: CallOptions): Promise<Key>
+  end(id: number, options?: CallOptions): Promise<Key>
+}
+
+/** Logins through providers, such as Google. */
+export interface ProvidersClient<User> {
+  list(options?: CallOptions): Promise<{ name: string; start: string }[]>
+  /** Ends a login: for the `code` that the browser came back with. */
+  exchange(
+    code: ProviderCode & { readonly second_factor?: string },
+    options?: CallOptions,
+  ): Promise<SignedIn<User>>
+  /** Begins to link a provider to the account: send the browser to `url`. */
+  link(
+    name: string,
+    asked: { readonly password?: string; readonly return_to?: string; readonly code_challenge?: string },
+    options?: CallOptions,
+  ): Promise<{ url: string }>
+}
+
+export interface IdentitiesClient {
+  list(options?: CallOptions): Promise<Identity[]>
+  /** Ends what `providers.link` began. */
+  add(code: ProviderCode, options?: CallOptions): Promise<Identity>
+  remove(id: number, options?: CallOptions): Promise<void>
+}
+
+/** The account of the caller. `User`: who can log in, `Client`: a client of the app. */
+export interface AuthClient<User, Client> {
+  me(options?: CallOptions): Promise<User>
+  /** A new token for the one that is kept. It is done by itself before the token expires. */
+  refresh(options?: CallOptions): Promise<SignedIn<User>>
+  logout(options?: CallOptions): Promise<void>
+  password(
+    change: { readonly password: string; readonly new_password: string; readonly keys?: 'end' },
+    options?: CallOptions,
+  ): Promise<SignedIn<User>>
+  /** Mails a link, if there is such an account. */
+  forgot(account: Account, options?: CallOptions): Promise<void>
+  /** Sets a new password by a mailed link. */
+  reset(change: MailedLink & { readonly password: string }, options?: CallOptions): Promise<void>
+  /** Confirms the e-mail address by a mailed link. */
+  verify(link: MailedLink, options?: CallOptions): Promise<void>
+  sendVerification(account: Account, options?: CallOptions): Promise<void>
+  readonly email: {
+    /** Mails a link to the new address. */
+    change(to: { readonly email: string; readonly password: string }, options?: CallOptions): Promise<void>
+    confirm(link: MailedLink, options?: CallOptions): Promise<void>
+    revert(link: MailedLink, options?: CallOptions): Promise<void>
+  }
+  /** The places where the user is signed in. */
+  sessions(options?: CallOptions): Promise<OwnSession[]>
+  endSession(id: string, options?: CallOptions): Promise<void>
+  endOtherSessions(options?: CallOptions): Promise<void>
+  readonly totp: TotpClient
+  readonly keys: KeysClient
+  readonly providers: ProvidersClient<User>
+  readonly identities: IdentitiesClient
+  /** For `EventSource`, which cannot send headers. */
+  ticket(options?: CallOptions): Promise<{ ticket: string; expires_at: string }>
+  /** For admins: a client that acts as a user (`users/5`) for some minutes. */
+  as(user: string, options?: CallOptions): Promise<Client>
+}
+
+const NEVER = { repeat: 'never' } as const
+const ALWAYS = { repeat: 'always' } as const
+
+/** Keeps the token of an answer. */
+export async function keepSession(transport: Transport, { body, headers }: Received): Promise<never> {
+  await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
+  return body as never
+}
+
+export function authOf(transport: Transport, again: (token: string) => unknown): AuthClient<never, never> {
+  const ask = async (method: string, path: string, sent: Sent): Promise<never> =>
+    (await transport.send(method, `auth/${path}`, sent)).body as never
+  const get = (path: string) => (options?: CallOptions) => ask('GET', path, { options })
+  const post = (path: string) => (body?: object, options?: CallOptions) =>
+    ask('POST', path, { ...NEVER, body, options })
+  const signIn = (path: string) => async (body?: object, options?: CallOptions) =>
+    keepSession(transport, await transport.send('POST', `auth/${path}`, { ...NEVER, body, options }))
+  const list = async (path: string, options?: CallOptions, query?: object) =>
+    ((await ask('GET', path, { query: query ?? {}, options })) as Page<never>).data
+  const end = (path: string, options?: CallOptions, more: Sent = {}) =>
+    ask('DELETE', path, { ...ALWAYS, ...more, options })
+  return {
+    me: get('me'),
+    refresh: (options) => signIn('refresh')(undefined, options),
+    async logout(options) {
+      await post('logout')(undefined, options)
+      await transport.session.drop()
+    },
+    password: signIn('password'),
+    forgot: post('password/forgot'),
+    reset: post('password/reset'),
+    verify: post('verify'),
+    sendVerification: post('verify/send'),
+    email: { change: post('email'), confirm: post('email/confirm'), revert: post('email/revert') },
+    sessions: (options) => list('sessions/', options),
+    endSession: (id, options) => end(`sessions/${id}/`, options),
+    endOtherSessions: (options) => end('sessions/', options, { query: { others: true } }),
+    totp: {
+      get: get('totp/'),
+      setUp: post('totp/'),
+      confirm: post('totp/confirm'),
+      recoveryCodes: post('totp/recovery-codes'),
+      remove: (body, options) => end('totp/', options, { ...NEVER, body }),
+    },
+    keys: {
+      create: post('keys/'),
+      list: (query, options) => list('keys/', options, query),
+      get: (id, options) => get(`keys/${id}/`)(options),
+      update: (id, body, options) => ask('PATCH', `keys/${id}/`, { ...ALWAYS, body, options }),
+      end: (id, options) => end(`keys/${id}/`, options),
+    },
+    providers: {
+      list: (options) => list('providers/', options),
+      exchange: signIn('providers/exchange'),
+      link: (name, body, options) => post(`providers/${name}/link`)(body, options),
+    },
+    identities: {
+      list: (options) => list('identities/', options),
+      add: post('identities/'),
+      remove: (id, options) => end(`identities/${id}/`, options, NEVER),
+    },
+    ticket: (options) => ask('POST', 'ticket/', { ...ALWAYS, options }),
+    as: async (user, options) =>
+      again(((await post('as/')({ user }, options)) as { token: string }).token) as never,
+  }
+}

@@ -38,23 +38,24 @@ export class VerifiedAddresses {
       'verified',
       'any',
       sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
-        VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${dialect.clock}) ON CONFLICT DO NOTHING`,
+        VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${dialect.clock})
+        ON CONFLICT ("entity", "entity_id", "digest") DO UPDATE SET "at" = excluded."at"`,
     )
     this.#markAll = compileMarkAll(dialect)
   }
 
   async has(account: AccountAddress): Promise<boolean> {
-    return (await this.#store.read(this.#find, paramsOf(account))).length > 0
+    return (await this.#store.read(this.#find, verifiedParams(account))).length > 0
   }
 
   /** Whether it was really proved, and does not only count as verified because the account is older than that. */
   async wasProved(account: AccountAddress): Promise<boolean> {
-    return (await this.#store.read(this.#findProved, paramsOf(account))).length > 0
+    return (await this.#store.read(this.#findProved, verifiedParams(account))).length > 0
   }
 
   /** To be part of the transaction in which an address is proved. */
   marking(account: AccountAddress): { step: Step; params: Params } {
-    return { step: this.#mark, params: paramsOf(account) }
+    return { step: this.#mark, params: verifiedParams(account) }
   }
 
   /**
@@ -72,12 +73,19 @@ export class VerifiedAddresses {
       const rows = await this.#store.read(page, { $after: after })
       const last = rows.at(-1)
       if (last === undefined) break
-      const digests = rows.map(([one, key]) => [Number(one), digestOf(String(key))])
-      const params = { $verified_entity: entity, $verified_all: JSON.stringify(digests) }
-      await this.#store.write([this.#markAll], params)
+      await this.#markEach(
+        entity,
+        rows.map(([one, key]) => [Number(one), String(key)]),
+      )
       after = Number(last[0])
     }
-    await this.#store.write([this.#mark], paramsOf(since))
+    await this.#markEach(entity, [[SINCE, '']])
+  }
+
+  async #markEach(entity: string, keys: readonly (readonly [id: number, key: string])[]): Promise<void> {
+    const digests = keys.map(([one, key]) => [one, digestOf(key)])
+    const params = { $verified_entity: entity, $verified_all: JSON.stringify(digests) }
+    await this.#store.write([this.#markAll], params)
   }
 }
 
@@ -103,7 +111,8 @@ function compileMarkAll(dialect: Dialect): Step {
   )
 }
 
-function paramsOf({ entity, id, key }: AccountAddress): Params {
+/** As statements about an address take it. */
+export function verifiedParams({ entity, id, key }: AccountAddress): Params {
   return { $verified_entity: entity, $verified_id: id, $verified: digestOf(key) }
 }
 

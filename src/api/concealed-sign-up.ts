@@ -5,6 +5,8 @@ import { memberColumns } from '../plan/read/login.ts'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import { nobody } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
+import type { Params } from '../store/dialect.ts'
+import type { Outcome } from '../store/step.ts'
 import { taskParams } from '../work/queues.ts'
 import { countMail, messageAnswer } from './account-link.ts'
 import type { Call } from './call.ts'
@@ -66,18 +68,22 @@ function* signUp(context: Context, plan: Plan, body: SentSignUp): Act<KeptAnswer
   for (let tries = 0; tries < TRIES; tries++) {
     const [row] = yield* read(login.byEmail, { [EMAIL_KEY]: params[EMAIL_KEY] ?? null })
     // The mail to a new user is made from the journal.
-    const task =
-      row === undefined
-        ? undefined
-        : mailTask({ mail: 'taken', entity: type.name, id: Number(memberColumns.read(row).id) })
     const { done } =
-      task === undefined
+      row === undefined
         ? yield* write(steps, params)
-        : yield* write([context.work.enqueue], taskParams([task]))
+        : yield* tellOwner(context, type.name, Number(memberColumns.read(row).id), params)
     if (done) return messageAnswer('A mail with a link is on its way. Follow it, then log in.', 202)
     yield* check()
   }
   throw new Failure('busy')
+}
+
+/** Whoever has the address is told. */
+function tellOwner(context: Context, entity: string, id: number, params: Params): Act<Outcome> {
+  const address = { entity, id, key: String(params[EMAIL_KEY]) }
+  const tried = context.tried.keeping(address, String(params.password))
+  const task = mailTask({ mail: 'taken', entity, id })
+  return write([tried.step, context.work.enqueue], { ...tried.params, ...taskParams([task]) })
 }
 
 /** Throws everything that is wrong with a sign-up, except that the e-mail is taken. `check` asks the database again. */

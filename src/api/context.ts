@@ -10,6 +10,7 @@ import type { Sessions } from '../account/sessions.ts'
 import type { TemporaryPasswords } from '../account/temporary.ts'
 import type { Throttle } from '../account/throttle.ts'
 import type { Tokens } from '../account/tokens.ts'
+import type { TriedPasswords } from '../account/tried-passwords.ts'
 import type { VerifiedAddresses } from '../account/verified.ts'
 import type { Rates } from '../budget.ts'
 import type { ProviderConfig } from '../config.ts'
@@ -101,6 +102,7 @@ export interface AccountPiece {
   readonly passkeys: Passkeys
   readonly temporary: TemporaryPasswords
   readonly verified: VerifiedAddresses
+  readonly tried: TriedPasswords
   readonly seals: Seals
   readonly keys: AccessKeys
   /** What stands for an account in the log. */

@@ -12,6 +12,7 @@ import { serverEndpoint } from './endpoint.ts'
 import type { Note } from './notes.ts'
 import { provenByPassword } from './second-factor.ts'
 import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
+import { isVerified } from './verified.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
@@ -47,29 +48,41 @@ export interface LoginRequest {
 }
 
 /**
- * For a wrong password it verifies as many hashes as there are login types, whether or not the e-mail exists, so neither
- * the answer nor its time reveals it.
+ * For a wrong password it verifies as many hashes whether or not the e-mail exists, so neither the answer nor its time
+ * reveals it. Types with `verify` take two: that of the account, and that of a sign-up which found the e-mail taken. An
+ * account that is not verified and such a sign-up are answered alike, and count as failed.
  */
 async function findMember(
   context: Context,
   { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
   verify: Verify,
 ): Promise<Proven | undefined> {
-  let looked = 0
+  let hashes = 0
+  let unverified = false
   for (const type of types) {
     const plan = context.plans.get(type.name)
     if (plan?.login === undefined) continue
     const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
     if (row === undefined) continue
-    looked++
-    const { id, hash, epoch } = memberColumns.read(row)
-    if (await verify(password, String(hash))) {
-      const self = await selfOf(context, plan, Number(id))
-      if (self !== undefined) return { ...self, plan, id: Number(id), epoch: Number(epoch) }
+    const { hash, epoch, ...member } = memberColumns.read(row)
+    const id = Number(member.id)
+    hashes += hashesOf([type])
+    const right = await verify(password, String(hash))
+    if (right && (await isVerified(context, plan, id))) {
+      const self = await selfOf(context, plan, id)
+      if (self !== undefined) return { ...self, plan, id, epoch: Number(epoch) }
     }
+    if (type.login?.verify !== true) continue
+    const tried = await verify(password, await context.tried.of(type.name, id))
+    unverified ||= right || tried
   }
-  for (; looked < types.length; looked++) await verify(password, undefined)
+  for (; hashes < hashesOf(types); hashes++) await verify(password, undefined)
+  if (unverified) throw new Failure('unverified')
   return undefined
+}
+
+function hashesOf(types: readonly EntityType[]): number {
+  return types.reduce((sum, { login }) => sum + (login?.verify === true ? 2 : 1), 0)
 }
 
 function parseLogin(

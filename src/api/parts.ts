@@ -12,6 +12,7 @@ import { Sessions } from '../account/sessions.ts'
 import { TemporaryPasswords } from '../account/temporary.ts'
 import { Throttle } from '../account/throttle.ts'
 import { Tokens } from '../account/tokens.ts'
+import { TriedPasswords } from '../account/tried-passwords.ts'
 import { VerifiedAddresses } from '../account/verified.ts'
 import { Cursors } from '../journal/cursors.ts'
 import { Feed } from '../journal/feed.ts'
@@ -67,6 +68,7 @@ export const accountPart = {
       passkeys: new Passkeys(store, sessions),
       temporary: new TemporaryPasswords(store),
       verified: new VerifiedAddresses(store),
+      tried: new TriedPasswords(store),
       seals,
       digestOf: accountDigest(secret),
     }

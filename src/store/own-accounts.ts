@@ -5,6 +5,45 @@ const { text, integer, time, optional } = columnMakers
 /** Tables of accounts that came with format 5 and later. */
 export const accountTables: readonly OwnTable[] = [
   {
+    name: 'takeback_links',
+    about:
+      'Links that were mailed, one for each account, purpose and slot: a digest of the token, a digest of the e-mail and the password as they were, and when it expires.',
+    columns: [
+      text('entity'),
+      integer('entity_id'),
+      text('purpose'),
+      // The operation that the link takes back; empty for all other links.
+      text('slot'),
+      text('digest'),
+      text('bound'),
+      // The e-mail address that the link is for, if it is not that of the account.
+      optional(text('address')),
+      time('until'),
+    ],
+    key: ['entity', 'entity_id', 'purpose', 'slot'],
+    indexes: [
+      { name: 'digest', columns: ['digest'], unique: true, since: 5 },
+      { name: 'until', columns: ['until'], since: 5 },
+    ],
+    since: 5,
+  },
+  {
+    name: 'takeback_verified',
+    about:
+      'Digests of the e-mail addresses that users of types with `verify` have proved. The id 0 says since when the type asks for proof.',
+    columns: [text('entity'), integer('entity_id'), text('digest'), time('at')],
+    key: ['entity', 'entity_id', 'digest'],
+    since: 5,
+  },
+  {
+    name: 'takeback_tried_passwords',
+    about:
+      'Hashes of passwords of sign-ups with an e-mail that was taken: logins with them must not tell that. They open nothing.',
+    columns: [text('entity'), integer('entity_id'), text('hash')],
+    key: ['entity', 'entity_id'],
+    since: 5,
+  },
+  {
     name: 'takeback_sessions',
     about:
       'The sessions of users, for people to see: when and how each began, where it was last used and when. Whether a token works does not depend on it.',

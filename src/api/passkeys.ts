@@ -118,13 +118,19 @@ export async function logInByPasskey(context: Context, call: Call): Promise<Answ
   const sent = takeCredential(call.body as Body, errors)
   if (errors.size > 0) throw invalid(errors)
   // Nobody guesses a signature. But it takes work to verify one, so those who send wrong ones wait.
-  const trier = { account: `passkey ${sent.id}`, address: call.address, device: null, remembered: false }
+  const account = `passkey ${sent.id}`
+  call.noteAccount(context.digestOf(account))
+  const trier = { account, address: call.address, device: null, remembered: false }
   const passed = await context.throttle.attempt(trier, () => ownerOfPasskey(context, sent))
   if (passed === undefined) throw new Failure('passkey_failed')
+  call.noteAccount(context.digestOf(passed.found.key))
   return startSession(context, passed.found, 'passkey', call)
 }
 
-async function ownerOfPasskey(context: Context, sent: SentCredential): Promise<Proven | undefined> {
+async function ownerOfPasskey(
+  context: Context,
+  sent: SentCredential,
+): Promise<(Proven & { key: string }) | undefined> {
   const passkey = await context.passkeys.find(sent.id)
   const plan = passkey && context.plans.get(passkey.owner.entity)
   if (passkey === undefined || plan === undefined) return undefined

@@ -126,7 +126,7 @@ export const endOtherSessions = serverEndpoint({
     summary: 'End all other sessions',
     description:
       'Ends all sessions but the one that asks. With `user`, admins end all sessions of somebody else.',
-    query: 'others=1',
+    query: '?others=1',
     codes: ['unauthenticated', 'forbidden', 'not_found', 'disk_full'],
   }),
   run: endOthers,

@@ -83,18 +83,19 @@ export function describeUser(
   }
 }
 
-/** The user as they see themselves; undefined if the user is gone in the meantime. */
+/** The user as they see themselves, and the key of the e-mail; undefined if the user is gone in the meantime. */
 export async function selfOf(
   context: Context,
   { login, type }: Plan,
   id: number,
-): Promise<Pick<Proven, 'epoch' | 'json' | 'passwordExpiry'> | undefined> {
+): Promise<(Pick<Proven, 'epoch' | 'json' | 'passwordExpiry'> & { key: string }) | undefined> {
   if (login === undefined) return undefined
   const actor: Actor = { kind: 'user', entity: type.name, id, admin: type.name === context.model.admins }
   const [row] = await context.store.read(login.self, { ...askedBy(actor), $id: id })
   if (row === undefined) return undefined
   const self = login.readSelf(row)
-  return { epoch: Number(self.epoch), json: String(self.json), passwordExpiry: expiryOf(self) }
+  const { epoch, json, key } = self
+  return { epoch: Number(epoch), json: String(json), key: String(key), passwordExpiry: expiryOf(self) }
 }
 
 export const signedInAnswer: Success = {

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
+import { isChallenge, newChallenge } from '../../src/account/challenges.ts'
 import { Seals } from '../../src/account/seals.ts'
 import { SecondFactors } from '../../src/account/second-factors.ts'
 import { stepAt, totpCode } from '../../src/account/totp.ts'
 import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
-import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore, TestServer } from '../harness.ts'
 import { jobOn } from '../work.ts'
 
 const declaration = app({
@@ -17,6 +18,7 @@ const declaration = app({
 })
 
 const { password } = ADMIN
+const flags = { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'writes=off,reads=off' }
 const FAILED = [422, 'second_factor_failed']
 
 onEveryStore(
@@ -214,6 +216,34 @@ onEveryStore(
       expect(codeOf(await notes(token))).toEqual(LACKS)
     })
 
+    test('is shared by instances, and so is the end of a session', async () => {
+      const other = new TestServer('', declaration, flags, await server.database())
+      other.adminToken = server.adminToken
+      await other.start()
+      try {
+        const { token } = await server.user('users', { email: 'joy@example.com' })
+        const post = (at: TestServer, path: string, body: object, as: string | null = token) =>
+          at.call('POST', `/api/auth/${path}`, { body, token: as, headers: from() })
+        const { secret } = (await post(server, 'totp/', { password })).body
+        const [first, second] = [codesOf(secret)(0), codesOf(secret)(1)]
+        expect((await post(other, 'totp/confirm', { code: first })).status).toBe(200)
+        const credentials = { email: 'joy@example.com', password, code: second }
+        const entered = await post(server, 'login', credentials, null)
+        expect(entered.status).toBe(200)
+        expect(codeOf(await post(other, 'login', credentials, null))).toEqual(FAILED)
+        const me = (at: TestServer) => at.call('GET', '/api/auth/me', { token: entered.body.token })
+        expect([(await me(server)).status, (await me(other)).status]).toEqual([200, 200])
+        await server.expect(204, 'DELETE', '/api/auth/sessions/?others=1', undefined, { token })
+        expect((await me(server)).status).toBe(401)
+        await eventually(async () => (await me(other)).status === 401)
+        const challenge = newChallenge(server.context.tokens, 'login')
+        expect(isChallenge(other.context.tokens, 'login', challenge)).toBe(true)
+        expect(isChallenge(other.context.tokens, 'register users/1', challenge)).toBe(false)
+      } finally {
+        await other.stop()
+      }
+    })
+
     test('outlives a new secret of the server', async () => {
       const { id, codes } = await secured('users', 'ivy@example.com')
       const { store } = server.context
@@ -250,5 +280,5 @@ onEveryStore(
         expect(kept).not.toContain(one ?? 'nothing')
     })
   },
-  { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'writes=off,reads=off' },
+  flags,
 )

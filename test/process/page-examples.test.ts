@@ -28,10 +28,34 @@ function rank(id: string): number {
   return /^(remove|delete)/.test(id) ? 30 : 20
 }
 
-/** Examples that cannot succeed as they stand: nobody has that password or that link, and no operation that id. */
+/**
+ * Examples that cannot succeed as they stand: nobody has that password, link, code or passkey, no operation, session or key
+ * has that id, and the example has neither providers nor second factors.
+ */
 const REFUSED: Record<string, number> = {
   changePassword: 422,
   resetPassword: 422,
+  changeEmail: 422,
+  confirmEmail: 422,
+  revertEmail: 422,
+  verifyEmail: 422,
+  endSession: 404,
+  setUpSecondFactor: 404,
+  confirmSecondFactor: 404,
+  makeRecoveryCodes: 404,
+  removeSecondFactor: 404,
+  makePasskeyOptions: 422,
+  addPasskey: 422,
+  removePasskey: 404,
+  loginByPasskey: 422,
+  startProviderLogin: 422,
+  finishProviderLogin: 404,
+  exchangeCode: 422,
+  linkProvider: 404,
+  linkIdentity: 422,
+  unlinkIdentity: 404,
+  actAs: 422,
+  getKey: 404,
   readOperation: 404,
   undoOperation: 404,
 }

@@ -10,6 +10,7 @@ interface TestCluster extends Cluster {
   /** Makes and drops databases. */
   readonly sql: SQL
   readonly databases: Set<TestDatabase>
+  template?: Promise<Pick<TestDatabase, 'url'>>
 }
 
 declare global {
@@ -76,13 +77,14 @@ export async function newPostgresDatabase(original?: Pick<TestDatabase, 'url'>):
 
 /** A new database that has Takeback's own tables already: copying them takes a fraction of the time that making them takes. */
 export async function newPreparedDatabase(): Promise<TestDatabase> {
-  template ??= makeTemplate()
-  return newPostgresDatabase(await template)
+  const cluster = await startPostgres()
+  const named = process.env.TAKEBACK_TEST_TEMPLATE
+  cluster.template ??= named === undefined ? makeTemplate() : Promise.resolve({ url: named })
+  return newPostgresDatabase(await cluster.template)
 }
 
-let template: Promise<TestDatabase> | undefined
-
-async function makeTemplate(): Promise<TestDatabase> {
+/** The database that those are copies of. `npm test` makes one for all of its processes. */
+export async function makeTemplate(): Promise<TestDatabase> {
   const database = await newPostgresDatabase()
   const store = await openStore(readConfig({ database: database.url }, {}).database)
   await store.structure.transact('change', (session) => makeOwnTables(store.structure, session))

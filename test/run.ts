@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { SQL } from 'bun'
-import { type Cluster, startCluster } from './cluster.ts'
-import { settings } from './postgres.ts'
+import { join } from 'node:path'
+import { endPostgres, makeTemplate, startPostgres } from './postgres.ts'
 
 /*
  * `npm test`: all test files in processes side by side, which share one PostgreSQL. `npm run test:fast`: units and
@@ -14,8 +12,12 @@ import { settings } from './postgres.ts'
 const given = process.argv.slice(2)
 const isFast = given.includes('--fast')
 const isDeep = given.includes('--deep')
-const cluster = isFast ? undefined : await startPostgres()
-const commandLine = isFast ? undefined : await bundleCommandLine()
+
+const shared = isFast ? {} : await preparePostgres()
+
+// What tests leave in the folder for temporary files goes with this one. Other users must be able to be there.
+const folder = mkdtempSync(join(tmpdir(), 'takeback-run-'))
+chmodSync(folder, 0o755)
 
 // Ctrl-C ends the tests themselves; PostgreSQL goes after them.
 process.on('SIGINT', () => {})
@@ -35,8 +37,10 @@ const tests = Bun.spawn(
   {
     env: {
       ...process.env,
-      ...(cluster !== undefined && { TAKEBACK_TEST_POSTGRES: cluster.url }),
-      ...(commandLine !== undefined && { TAKEBACK_TEST_COMMAND_LINE: commandLine }),
+      ...shared,
+      TMPDIR: folder,
+      TAKEBACK_TEST_FOLDER: folder,
+      ...(!isFast && { TAKEBACK_TEST_COMMAND_LINE: await bundleCommandLine() }),
       ...(isDeep && { TAKEBACK_TEST_DEEP: '1' }),
       ...(isFast && { TAKEBACK_TEST_FAST: '1', TAKEBACK_TEST_RUNS: process.env.TAKEBACK_TEST_RUNS ?? '10' }),
     },
@@ -44,19 +48,16 @@ const tests = Bun.spawn(
   },
 )
 process.exitCode = await tests.exited
-await cluster?.stop()
-if (commandLine !== undefined) rmSync(dirname(commandLine), { recursive: true })
+await endPostgres()
+rmSync(folder, { recursive: true, force: true })
 if (isFast)
   console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
 
 /** Without one, all tests that need it would fail, each in its own words. */
-async function startPostgres(): Promise<Cluster> {
+async function preparePostgres(): Promise<Record<string, string>> {
   try {
-    const cluster = await startCluster('TAKEBACK_TEST_POSTGRES', settings)
-    const sql = new SQL(cluster.url, { max: 1 })
-    await sql`SELECT 1`
-    await sql.close()
-    return cluster
+    const { url } = await startPostgres()
+    return { TAKEBACK_TEST_POSTGRES: url, TAKEBACK_TEST_TEMPLATE: (await makeTemplate()).url }
   } catch (error) {
     console.error(`The tests need PostgreSQL: ${(error as Error).message}`)
     process.exit(1)
@@ -65,13 +66,12 @@ async function startPostgres(): Promise<Cluster> {
 
 /** The command line as one file with bytecode: the tests start it hundreds of times, in a third of the time. */
 async function bundleCommandLine(): Promise<string> {
-  const outdir = mkdtempSync(join(tmpdir(), 'takeback-run-'))
   await Bun.build({
     entrypoints: [join(import.meta.dir, '..', 'src', 'cli', 'main.ts')],
     target: 'bun',
     format: 'cjs',
     bytecode: true,
-    outdir,
+    outdir: folder,
   })
-  return join(outdir, 'main.js')
+  return join(folder, 'main.js')
 }

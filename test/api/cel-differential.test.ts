@@ -17,7 +17,7 @@ import {
   rowFields,
 } from '../cel-rows.ts'
 import type { World } from '../cel-world.ts'
-import { onEveryStore, onEveryStoreByHand, runs, TestServer } from '../harness.ts'
+import { onEveryStore, onEveryStoreByHand, runs, sample, TestServer } from '../harness.ts'
 
 const RUNS = runs(400)
 
@@ -291,7 +291,10 @@ interface Asking {
 onEveryStoreByHand('rules', (store) => {
   const random = fc.sample(conditions, Math.min(60, Math.ceil(RUNS / 50)))
   // What is over a limit cannot be declared: too long, or too far away.
-  const relations = RELATIONS.filter((text) => !text.includes('x.rows'))
+  const relations = sample(
+    RELATIONS.filter((text) => !text.includes('x.rows')),
+    4,
+  )
   const rules = [
     ...HOSTILE,
     ...relations,

@@ -8,7 +8,7 @@ import { searchName } from '../../src/store/migration/structure.ts'
 import { openStore } from '../../src/store/open.ts'
 import { entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { newDatabase, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { newDatabase, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
 import { newFolder, run } from '../process/process.ts'
 
 const notes = {
@@ -152,7 +152,8 @@ onEveryStoreByHand('takeback check', (store) => {
     await server.stop()
     const location = readConfig({ database: database.url }, {}).database
     expect((await check(location)).findings).toEqual([])
-    for (const [name, statements, where, what] of [...damages, ...(store === 'sqlite' ? unsearched : [])]) {
+    const all = store === 'sqlite' ? [...damages, ...unsearched] : sample(damages, 3)
+    for (const [name, statements, where, what] of all) {
       const damaged = await newDatabase(store, newFolder())
       const place = readConfig({ database: damaged.url }, {}).database
       const [from, to] = [await openStore(location), await openStore(place)]

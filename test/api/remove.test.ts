@@ -309,7 +309,7 @@ const family = withAdmins({
   }),
 })
 
-const CHILDREN = isDeep ? 100_000 : 20_000
+const CHILDREN = isDeep ? 100_000 : 6000
 
 /** No test depends on how fast this machine is. */
 const SLOW_MACHINE = { 'statement-timeout': '100' }

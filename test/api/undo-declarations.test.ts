@@ -3,7 +3,7 @@ import { entity, integer, object, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { giant, isDeep, onEveryStoreByHand, operationOf, TestServer } from '../harness.ts'
 
-const CHILDREN = isDeep ? 100_000 : 20_000
+const CHILDREN = isDeep ? 100_000 : 6000
 
 onEveryStoreByHand('taking back across declarations', (store) => {
   test('what still exists is mapped, and what does not is named', async () => {

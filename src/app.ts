@@ -26,7 +26,7 @@ import { Observer } from './observe/observer.ts'
 import { documentOf, type Offered } from './openapi/document.ts'
 import { pageOf } from './openapi/page.ts'
 import { scriptHash } from './openapi/page-script.ts'
-import { compilePlans } from './plan/compile.ts'
+import { compilePlans, type Plans } from './plan/compile.ts'
 import { brokenChecks } from './plan/condition/checks.ts'
 import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
@@ -124,13 +124,22 @@ interface Opening {
   readonly url?: string
   /** Parts besides Takeback's own. */
   readonly parts?: readonly Part[]
+  /** Compiled before, from the same Model for an empty database of the same kind. */
+  readonly plans?: Plans
+}
+
+interface Starting extends Omit<Opening, 'observer' | 'url'> {
+  /** Default: the address in the configuration. */
+  readonly bound?: BoundServer
+  /** Whether recurring work runs by itself. Default: true. */
+  readonly recurs?: boolean
 }
 
 /** open → migrate → compile: all but the listening. */
 export async function openApp(
   config: Config,
   model: Model,
-  { observer = new Observer(), onLost, back = false, url, parts: more = [] }: Opening = {},
+  { observer = new Observer(), onLost, back = false, url, parts: more = [], plans }: Opening = {},
 ): Promise<App> {
   const store = await openStore(config.database, onLost === undefined ? {} : { onLost })
   const all = [...parts, codePart, ...more]
@@ -142,7 +151,7 @@ export async function openApp(
     const signing = secret ?? (await store.keepSecret())
     const opened: Opened = {
       model,
-      plans: compilePlans(model, store.dialect, legacy),
+      plans: plans ?? compilePlans(model, store.dialect, legacy),
       store,
       observer,
       work: new Runner(store, { observer }),
@@ -191,6 +200,8 @@ function closeOpened({ waker, store }: Opened): Promise<void> {
 
 export interface Running extends App {
   readonly url: string
+  /** Who makes tasks from the journal. */
+  readonly followers: readonly Follower[]
   /** Goes on serving for so long, but tells balancers to send requests elsewhere. */
   drain(ms: number): Promise<void>
 }
@@ -203,16 +214,15 @@ export async function startApp(
   config: Config,
   model: Model,
   observer: Observer,
-  opening: Omit<Opening, 'observer'> = {},
+  { bound = bindTo(config, observer), recurs = true, ...opening }: Starting = {},
 ): Promise<Running> {
-  const bound = bindTo(config, observer)
   try {
     const app = await openApp(config, model, { ...opening, observer, url: bound.url })
     await prepareParts(app)
     const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
     // Before anything is written: new followers begin here. If the database does not answer, they begin later.
     await Promise.all(followers.map((follower) => follower.prepare().catch(() => {})))
-    return serveOn(bound, config, app, followers)
+    return serveOn(bound, config, app, { followers, recurs })
   } catch (error) {
     await bound.close()
     throw error
@@ -236,7 +246,7 @@ function bindTo(config: Config, observer: Observer): BoundServer {
   }
 }
 
-function serveOn(bound: BoundServer, config: Config, app: App, followers: readonly Follower[]): Running {
+function serveOn(bound: BoundServer, config: Config, app: App, beside: BackgroundWork): Running {
   const { context } = app
   const { model, observer } = context
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
@@ -253,10 +263,11 @@ function serveOn(bound: BoundServer, config: Config, app: App, followers: readon
     routes,
   )
   context.rates.start((error) => observer.emit({ kind: 'rates_not_exchanged', error }))
-  const stopWork = startWork(app, followers)
+  const stopWork = startWork(app, beside)
   return {
     ...app,
     url: bound.url,
+    followers: beside.followers,
     async drain(ms) {
       context.health.stop()
       server.endConnections()
@@ -272,11 +283,16 @@ function serveOn(bound: BoundServer, config: Config, app: App, followers: readon
   }
 }
 
+interface BackgroundWork {
+  readonly followers: readonly Follower[]
+  readonly recurs: boolean
+}
+
 /** Background work, until the function that it returns is called. */
-function startWork({ context, parts }: App, followers: readonly Follower[]): () => Promise<unknown> {
+function startWork({ context, parts }: App, { followers, recurs }: BackgroundWork): () => Promise<unknown> {
   const { work } = context
   for (const { recurring, queues } of parts) {
-    for (const one of recurring?.(context) ?? []) work.add(one)
+    if (recurs) for (const one of recurring?.(context) ?? []) work.add(one)
     for (const queue of queues?.(context) ?? []) work.handle(queue)
   }
   work.start()

@@ -143,7 +143,7 @@ export interface WebhookPiece {
 
 /** Mails to users. */
 export interface MailPiece {
-  readonly mailer: Mailer
+  readonly mailer: Pick<Mailer, 'send'>
   readonly links: Links
   /** End what was added to an account since its e-mail was changed. */
   readonly reclaim: readonly Step[]

@@ -66,6 +66,12 @@ export class Follower {
     this.#wake()
   }
 
+  /** Until there are tasks for everything that is in the journal now. */
+  async catchUp(): Promise<void> {
+    this.#wake()
+    await this.#moving
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     this.#stopFollowing?.()

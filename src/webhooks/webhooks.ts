@@ -32,8 +32,11 @@ export class Webhooks {
   readonly #parts: Parts
   readonly #webhooks: ReadonlyMap<string, SelectingWebhook>
   readonly #deliveries: Deliveries
+  readonly #send: typeof send
 
-  constructor(webhooks: readonly Webhook[], parts: Parts) {
+  /** `post`: in place of a request. */
+  constructor(webhooks: readonly Webhook[], parts: Parts, post: typeof send = send) {
+    this.#send = post
     this.#parts = parts
     this.#webhooks = new Map(
       webhooks.map((one) => [one.name, { ...one, selection: new WebhookSelection(one, parts) }]),
@@ -72,7 +75,7 @@ export class Webhooks {
     if (operation === undefined) return
     for await (const message of messagesOf(webhook.selection, operation)) {
       job.signal.throwIfAborted()
-      const delivery = await send(webhook, message, job.lost)
+      const delivery = await this.#send(webhook, message, job.lost)
       const { status, error } = delivery
       const about = { webhook: webhook.name, operation: message.id, attempt: job.attempt }
       await this.#deliveries.add(job.store, about, delivery)

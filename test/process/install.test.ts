@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pkg from '../../package.json'
 import * as takeback from '../../src/takeback.ts'
+import { blocksOf } from '../markdown.ts'
 import { must, network, pack, sh, unpack } from './package.ts'
-import { newFolder } from './process.ts'
+import { example, newFolder } from './process.ts'
 
 const root = join(import.meta.dir, '..', '..')
 let tarball = ''
@@ -32,6 +33,8 @@ async function tryOut(folder: string): Promise<void> {
     `node -e "import('takeback').then(({ text }) => console.log(text({ max: 3 }).max))"`,
   )
   expect(declared).toBe('3\n')
+  const others = `Promise.all(['client', 'testing'].map((one) => import('takeback/' + one))).then(([client, testing]) => console.log(typeof client.connect, typeof testing.testApp))`
+  expect(must(folder, `node -e "${others}"`)).toBe('function function\n')
   const server = Bun.spawn([...command.split(' '), 'serve', '--port', '0', '--log', 'json'], {
     cwd: folder,
     stdout: 'pipe',
@@ -49,16 +52,37 @@ test('the tarball has what is needed, and nothing else', async () => {
   unpack(tarball, folder, { complete: true })
   await tryOut(folder)
   const files = readdirSync(join(folder, 'node_modules', 'takeback'), { recursive: true }).map(String)
-  expect(files.filter((file) => /\.test\.|^test|^bench|^data|\.db$/.test(file))).toEqual([])
+  expect(files.filter((file) => /\.test\.|^test\/|^bench|^data|\.db$/.test(file))).toEqual([])
   for (const file of [
     'lib/src/takeback.js',
     'lib/src/takeback.d.ts',
     'lib/client/client.js',
+    'lib/testing/node.js',
+    'lib/testing/node.d.ts',
     'README.md',
     'LICENSE',
     'SECURITY.md',
   ])
     expect(files).toContain(file)
+})
+
+test('the examples of docs/testing.md run with bun test and with node:test', () => {
+  const folder = newFolder()
+  unpack(tarball, folder, { complete: true })
+  cpSync(example, join(folder, 'takeback.config.ts'))
+  const [inBun, inVitest, inNode] = blocksOf('docs/testing.md').map(({ text }) => text)
+  writeFileSync(join(folder, 'bookings.test.ts'), inBun ?? '')
+  writeFileSync(join(folder, 'rooms.test.mjs'), inNode ?? '')
+  writeFileSync(join(folder, 'rooms.ts'), inVitest?.replace("'vitest'", "'bun:test'") ?? '')
+  symlinkSync(join(root, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
+  symlinkSync(join(root, 'node_modules', 'bun-types'), join(folder, 'node_modules', 'bun-types'))
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  const strict =
+    '--strict --noEmit --module nodenext --target esnext --types bun --allowImportingTsExtensions'
+  must(folder, `echo '{"type":"module"}' > package.json && "${tsc}" ${strict} bookings.test.ts rooms.ts`)
+  must(folder, `"${process.execPath}" test --timeout 120000 bookings.test.ts`)
+  must(folder, `"${process.execPath}" test --timeout 120000 ./rooms.ts`)
+  expect(must(folder, 'node --test rooms.test.mjs')).toContain('# pass 3')
 })
 
 test('a folder whose packages are not installed says so in one sentence', () => {

@@ -3,6 +3,9 @@ import type { Server } from 'bun'
 import type { Observer } from '../../observe/observer.ts'
 import { type Client, canonicalOf, isLocal, Proxies } from './address.ts'
 
+/** What is asked of the server that has accepted the connection of a request. */
+export type Peers = Pick<Server<undefined>, 'requestIP' | 'timeout'>
+
 /** Who sent a request, as far as that can be known. */
 export class Clients {
   readonly #proxies: Proxies
@@ -18,7 +21,7 @@ export class Clients {
     this.#peer = isIP(address) !== 0 && isLocal(address) ? address : undefined
   }
 
-  clientOf(request: Request, server: Server<undefined>): Client {
+  clientOf(request: Request, server: Peers): Client {
     const peer = this.#peer ?? server.requestIP(request)?.address ?? ''
     const forwarded = request.headers.get('x-forwarded-for')
     if (forwarded !== null && !this.#proxies.any) this.#warn(peer)

@@ -1,8 +1,8 @@
-import type { Server } from 'bun'
 import type { RateLimits } from '../../api/rate-limits.ts'
 import type { Standing } from '../../api/token-bucket.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
+import type { Peers } from './clients.ts'
 
 /** What is known of a request besides its content. Most of it is logged. */
 export interface RequestFacts {
@@ -16,7 +16,7 @@ export interface RequestFacts {
   standings: readonly Standing[]
   /** How many sign-ups have been counted for it. */
   signUps?: number
-  readonly server: Server<undefined>
+  readonly server: Peers
   /** Aborted once the server is to stop. */
   readonly stopping: AbortSignal
   caller?: Caller

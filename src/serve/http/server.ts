@@ -24,7 +24,7 @@ export interface BoundServer {
   close(): Promise<void>
 }
 
-interface Listening {
+export interface Listening {
   /** From now on every answer is the last one on its connection. */
   endConnections(): void
   /** Takes no more connections, finishes running requests, closes. */

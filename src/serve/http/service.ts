@@ -1,4 +1,3 @@
-import type { Server } from 'bun'
 import type { AnyAnswer, Context } from '../../api/context.ts'
 import type { Method } from '../../api/endpoint.ts'
 import { anonymous, type Identities } from '../../api/identify.ts'
@@ -10,7 +9,7 @@ import { preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
 import { readBody } from './body.ts'
-import type { Clients } from './clients.ts'
+import type { Clients, Peers } from './clients.ts'
 import { type BunRequest, Incoming } from './incoming.ts'
 import type { Origins } from './origins.ts'
 import type { Handler, Route } from './route.ts'
@@ -26,19 +25,24 @@ const NONE_YET: RequestFacts['standings'] = Object.freeze([])
 const NONE: object = Object.freeze({})
 const nothing = { caller: anonymous, query: Query.empty, body: NONE, type: 'text/html' }
 
+/** Finds out who is behind a token. */
+export type Recognising = Pick<Identities, 'recall' | 'identify'>
+
 /** Handles all requests. */
 export interface Served {
   readonly context: Context
   readonly clients: Clients
   readonly origins: Origins
   readonly observer: Observer
+  /** Who is behind a token. Default: as the context has it. */
+  readonly identities?: Recognising
   /** Whether `?token=` is taken. */
   readonly queryToken: boolean
 }
 
 /** Turns requests into answers. */
 export class Service {
-  readonly #identities: Identities
+  readonly #identities: Recognising
   readonly #served: Served
   readonly #prefix = Bun.randomUUIDv7().slice(-12)
   #count = 0
@@ -49,7 +53,7 @@ export class Service {
 
   constructor(served: Served) {
     this.#served = served
-    this.#identities = served.context.identities
+    this.#identities = served.identities ?? served.context.identities
   }
 
   /** The number of requests without an answer yet. */
@@ -77,7 +81,7 @@ export class Service {
   }
 
   /** Every outcome is answered and logged. */
-  async serve(route: Route | undefined, request: BunRequest, server: Server<undefined>): Promise<Response> {
+  async serve(route: Route | undefined, request: BunRequest, server: Peers): Promise<Response> {
     this.#underWay++
     try {
       const seen = this.#look(request, server)
@@ -98,7 +102,7 @@ export class Service {
     }
   }
 
-  #look(request: BunRequest, server: Server<undefined>): RequestFacts {
+  #look(request: BunRequest, server: Peers): RequestFacts {
     const { path, search } = targetOf(request.url)
     return {
       path,

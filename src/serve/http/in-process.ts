@@ -1,0 +1,46 @@
+import type { BunRequest } from './incoming.ts'
+import { matchRoute } from './match.ts'
+import type { Route } from './route.ts'
+import type { BoundServer, Listening } from './server.ts'
+import { type Recognising, type Served, Service } from './service.ts'
+
+/** Any request comes from here, and none has a connection that could be idle. */
+const PEERS = { requestIP: () => null, timeout() {} }
+
+/** The server without a port: for tests, which call it in their own process. */
+export class InProcess implements BoundServer {
+  readonly url: string
+  readonly #recognise: (usual: Recognising) => Recognising
+  #routes: readonly Route[] = []
+  #service: Service | undefined
+
+  /** `recognise`: who is behind a token, where that is not as usual. */
+  constructor(url: string, recognise: (usual: Recognising) => Recognising) {
+    this.url = url
+    this.#recognise = recognise
+  }
+
+  serve(served: Served, routes: readonly Route[]): Listening {
+    const service = new Service({ ...served, identities: this.#recognise(served.context.identities) })
+    this.#service = service
+    this.#routes = routes
+    return {
+      endConnections() {},
+      async drain() {
+        service.endStreams()
+      },
+    }
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    if (this.#service === undefined) throw new Error('The server has not started yet.')
+    const known = request as BunRequest
+    // As `fetch` sends it: without one of these headers there is no body.
+    const { headers } = request
+    if (!headers.has('accept')) headers.set('accept', '*/*')
+    if (request.body !== null && !headers.has('content-length')) headers.set('transfer-encoding', 'chunked')
+    return this.#service.serve(matchRoute(this.#routes, known), known, PEERS)
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,28 @@
+import type { Engine } from './types.ts'
+
+/** What the process of the tests asks of the process of the app. */
+export type Asked = 'signIn' | 'at' | 'reset' | 'settled' | 'mails' | 'webhooks' | 'run'
+
+export interface Question {
+  readonly number: number
+  readonly call: Asked
+  readonly given: readonly unknown[]
+}
+
+/** An error, as far as it can be sent. */
+export interface SentError {
+  readonly name: string
+  readonly message: string
+  readonly stack: string
+}
+
+export interface Answer {
+  readonly number: number
+  readonly value?: unknown
+  readonly error?: SentError
+}
+
+export type Reply =
+  | { readonly started: Pick<Engine, 'url' | 'systemToken'> }
+  | { readonly refused: SentError }
+  | Answer

@@ -82,9 +82,17 @@ export class TestProvider {
   }
 }
 
+let addresses = 0
+
+/** The address of a client behind a proxy, for each its own: what fails for one keeps no other out. */
+export function anAddress(): Record<string, string> {
+  return { 'X-Forwarded-For': `198.51.100.${++addresses % 250}` }
+}
+
 /** A browser: it keeps cookies by host, and follows no redirect by itself. */
 export class TestBrowser {
   readonly cookies = new Map<string, Map<string, string>>()
+  readonly #address = anAddress()
 
   async get(url: string, headers: Record<string, string> = {}): Promise<Response> {
     const { host } = new URL(url)
@@ -93,7 +101,12 @@ export class TestBrowser {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const response = await fetch(url, {
       redirect: 'manual',
-      headers: { Accept: 'text/html,*/*;q=0.8', ...(cookie !== '' && { Cookie: cookie }), ...headers },
+      headers: {
+        Accept: 'text/html,*/*;q=0.8',
+        ...(cookie !== '' && { Cookie: cookie }),
+        ...this.#address,
+        ...headers,
+      },
     })
     for (const one of response.headers.getSetCookie()) {
       const [name = '', value = ''] = (one.split(';')[0] ?? '').split(/=(.*)/s)

@@ -120,7 +120,8 @@ async function signUpBy(
       : { body: whole, sent: undefined }
     const made = () => create(plan, nobody, body, { sent, proved: claims.emailVerified })
     const act = claims.emailVerified ? () => vouching(context, plan, made()) : made
-    return await transact(context.store, () => withIdentity(context, plan, identity, act()))
+    const former = await context.linked.find(identity, plan.type.name)
+    return await transact(context.store, () => withIdentity(context, plan, { identity, former }, act()))
   } catch (error) {
     throw error instanceof Failure ? refusedSignUp(error) : error
   }
@@ -130,15 +131,16 @@ async function signUpBy(
 function* withIdentity(
   context: Context,
   plan: Plan,
-  identity: Identity,
+  { identity, former }: { readonly identity: Identity; readonly former: number | undefined },
   act: Act<KeptAnswer>,
 ): Act<AccountName> {
   const { shows } = yield* act
   const [[entity, id] = [plan.type.name, 0]] = shows
   const [row] = plan.login === undefined ? [] : yield* read(plan.login.self, { ...askedBy(system), $id: id })
   const hash = row === undefined ? '' : String(plan.login?.readSelf(row).hash)
-  const { step, params } = context.linked.making(identity, { entity, id }, hash)
-  yield* write([step], params)
+  const { step, params } = context.linked.making(identity, { entity, id }, { hash, former })
+  const { done } = yield* write([step], params)
+  if (!done) throw new Failure('identity_taken')
   return { entity, id }
 }
 

@@ -53,7 +53,8 @@ export class LinkedIdentities {
       'identity',
       'some',
       sql`${insert} ON CONFLICT ("issuer", "subject", "entity") DO UPDATE
-        SET "entity_id" = excluded."entity_id", "unset" = excluded."unset", "created_at" = excluded."created_at"`,
+        SET "entity_id" = excluded."entity_id", "unset" = excluded."unset", "created_at" = excluded."created_at"
+        WHERE "takeback_identities"."entity_id" = ${param('$former', 'integer')}`,
     )
     this.#unlink = compileUnlink(dialect)
   }
@@ -83,9 +84,16 @@ export class LinkedIdentities {
     return { step: this.#link, params: identityParams(identity, account, null) }
   }
 
-  /** The same for an account that this identity has made; if it belongs to a deleted account, it leaves that one. */
-  making(identity: Identity, account: AccountName, hash: string): { step: Step; params: Params } {
-    return { step: this.#take, params: identityParams(identity, account, sha256(hash)) }
+  /** The same for an account that this identity has made. It may leave the account `former`, which is deleted. */
+  making(
+    identity: Identity,
+    account: AccountName,
+    { hash, former = 0 }: { readonly hash: string; readonly former: number | undefined },
+  ): { step: Step; params: Params } {
+    return {
+      step: this.#take,
+      params: { ...identityParams(identity, account, sha256(hash)), $former: former },
+    }
   }
 
   /** False if there is none, or if it is the only one, and there must be `another`. */

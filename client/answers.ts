@@ -47,7 +47,9 @@ export interface OperationQuery extends OperationFilter {
 }
 
 /** What a write would do. */
-export interface Preview extends Pick<UndoResult, 'total' | 'changes'> {
+export interface Preview extends Pick<UndoResult, 'total'> {
+  /** A page of up to 100. What is not made yet has no id. */
+  changes: (Omit<UndoResult['changes'][number], 'id'> & { id: number | null })[]
   operation: null
   /** Send the same call with it to do exactly that. */
   plan: string

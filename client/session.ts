@@ -79,11 +79,13 @@ export class Session {
     })
   }
 
-  /** Forgets a token, unless there is a newer one. Without a token: whatever there is. */
-  async drop(token?: string): Promise<void> {
-    const kept = await this.#read()
-    if (token === undefined || kept.token === token)
-      await this.#store.write(kept.device === undefined ? {} : { device: kept.device })
+  /** Forgets a token, or whatever there is. False if there is a newer one by now. */
+  async drop(token?: string): Promise<boolean> {
+    await this.#renewing?.catch(() => {})
+    const { device, token: known } = await this.#read()
+    if (token !== undefined && known !== undefined && known !== token) return false
+    await this.#store.write(device === undefined ? {} : { device })
+    return true
   }
 
   async #read(): Promise<KeptSession> {
@@ -95,7 +97,8 @@ export class Session {
     const run = async () => {
       if ((await this.#read()).token !== old) return
       const issued = await this.#refresh(old)
-      await (issued === undefined ? this.drop(old) : this.keep(issued))
+      const { device } = await this.#read()
+      await (issued ? this.keep(issued) : this.#store.write(device === undefined ? {} : { device }))
     }
     const { locks } = globalThis.navigator ?? {}
     await (locks === undefined ? run() : locks.request(this.#name, run))

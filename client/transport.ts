@@ -10,7 +10,7 @@ export interface ConnectOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** How often a call that failed is sent again, if that is safe. Default: 4. */
   readonly retries?: number
-  /** How long to wait for an answer, in milliseconds. Default: 30,000. */
+  /** How long to wait for an answer, in milliseconds. Default: 60,000. */
   readonly timeout?: number
   /** Marks all writes as part of a run (`Takeback-Run`). */
   readonly run?: string
@@ -51,6 +51,13 @@ export interface Received {
 const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
 const PASSING = [429, 502, 503, 504]
+
+interface Prepared {
+  readonly method: string
+  readonly path: string
+  readonly sent: Sent
+  readonly headers: Record<string, string>
+}
 
 interface Variant {
   /** Writes are only shown: it is told what they would do. */
@@ -98,10 +105,11 @@ export class Transport {
       const mayRetry = repeat !== 'never' && tries < retries
       let wait = 0
       try {
-        const response = await this.#try(method, path, sent, headers)
+        const response = await this.#try({ method, path, sent, headers })
         if (response.ok) return response
         const error = errorOf(response.status, await response.text())
-        wait = Number(response.headers.get('retry-after') ?? 0) * 1000
+        // A date, which some proxies send, counts as no time.
+        wait = Number(response.headers.get('retry-after')) * 1000 || 0
         const isPassing = PASSING.includes(error.status) || error.code === 'busy'
         if (!isPassing || !mayRetry || wait > LONGEST_PAUSE_MS * 6) throw error
       } catch (error) {
@@ -126,11 +134,13 @@ export class Transport {
     )
   }
 
-  async #try(method: string, path: string, sent: Sent, headers: Record<string, string>): Promise<Response> {
-    const { fetch: send = fetch, timeout = 30_000 } = this.#options
+  async #try(request: Prepared, isFirst = true): Promise<Response> {
+    const { method, path, sent, headers } = request
+    const { fetch: send = fetch, timeout = 60_000 } = this.#options
     const { signal } = sent.options ?? {}
     signal?.throwIfAborted()
-    const token = sent.token ?? (await this.#token())
+    const used = sent.token === undefined ? await this.#token() : undefined
+    const token = sent.token ?? used
     const ended = new AbortController()
     const abort = () => ended.abort(signal?.reason)
     signal?.addEventListener('abort', abort)
@@ -142,7 +152,9 @@ export class Transport {
         signal: ended.signal,
         ...(sent.body !== undefined && { body: JSON.stringify(sent.body) }),
       })
-      if (response.status === 401 && token !== undefined) await this.session.drop(token)
+      // Refused before it was run. With a token of the session that was replaced meanwhile, it is sent with the new one.
+      if (response.status === 401 && used !== undefined && !(await this.session.drop(used)) && isFirst)
+        return this.#try(request, false)
       if (sent.stream && response.ok) return response
       const body = await response.arrayBuffer()
       return new Response(body.byteLength === 0 ? null : body, response)

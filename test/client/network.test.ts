@@ -95,8 +95,14 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
       },
     }
     let refreshes = 0
-    const counted: Fetch = (url, init) => {
+    let hold: Promise<void> | undefined
+    let isHeld = false
+    const counted: Fetch = async (url, init) => {
       if (url.endsWith('/api/auth/refresh')) refreshes++
+      else if (hold !== undefined) {
+        isHeld = true
+        await hold
+      }
       return fetch(url, init)
     }
     const api = await withAdmin({ session, fetch: counted })
@@ -106,10 +112,22 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     kept = { ...kept, refreshAt: 0 }
     await Promise.all(Array.from({ length: 20 }, () => api.auth.me()))
     expect([refreshes, kept.token !== token]).toEqual([1, true])
+    // A call that was under way when the token was replaced is sent again with the new one.
+    const held = Promise.withResolvers<void>()
+    hold = held.promise
+    const late = api.rooms.create({ title: 'late' })
+    await eventually(() => isHeld)
+    hold = undefined
+    await api.auth.refresh()
+    held.resolve()
+    expect((await late).title).toBe('late')
     // One that is dead already is forgotten, so that open calls work again.
     await server.expect(204, 'POST', '/api/auth/logout', undefined, { token: kept.token ?? '' })
     await expect(api.auth.me()).rejects.toMatchObject({ code: 'invalid_token' })
     expect(Object.keys(kept)).toEqual(['device'])
+    kept = { token: token ?? '', refreshAt: 0 }
+    await expect(api.auth.me()).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(kept).toEqual({})
     expect((await api.health()).status).toBe('ok')
   })
 

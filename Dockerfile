@@ -1,0 +1,28 @@
+# Takeback as an image. Your takeback.config.ts and what it imports are expected in /app, data go to /data.
+FROM node:20-bookworm-slim AS build
+WORKDIR /takeback
+COPY package.json package-lock.json ./
+COPY bin bin
+# Only the binary of Bun is needed, not the packages that it comes in.
+RUN npm install --omit=dev --ignore-scripts \
+ && node -e "import('/takeback/bin/find-bun.js').then(({ findBun }) => fs.copyFileSync(findBun(), '/usr/local/bin/bun'))" \
+ && chmod 755 /usr/local/bin/bun \
+ && rm -rf node_modules/bun node_modules/@oven node_modules/.bin
+COPY src src
+
+FROM debian:bookworm-slim
+COPY --from=build /usr/local/bin/bun /usr/local/bin/bun
+COPY --from=build /takeback /takeback
+RUN useradd --uid 1000 --create-home takeback \
+ && install -d -o takeback -g takeback /app /data \
+ && printf '#!/bin/sh\nexec bun /takeback/src/cli/main.ts "$@"\n' > /usr/local/bin/takeback \
+ && chmod 755 /usr/local/bin/takeback
+USER takeback
+WORKDIR /app
+ENV HOST=0.0.0.0 PORT=3000 TAKEBACK_LOG=json TAKEBACK_DATABASE=sqlite:/data/takeback.db TAKEBACK_OUTBOX=/data/outbox
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=5s --timeout=5s --start-period=30s CMD ["bun", "-e", "const { ok } = await fetch(`http://127.0.0.1:${process.env.PORT}/api/health`, { headers: { Accept: 'application/json' } }); process.exit(ok ? 0 : 1)"]
+# The script replaces itself with Bun, which gets SIGTERM, drains and ends.
+ENTRYPOINT ["takeback"]
+CMD ["serve"]

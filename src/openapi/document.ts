@@ -47,7 +47,7 @@ export function documentOf(model: Model, offered: Offered = { queryToken: true }
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'The `token` that login returns.',
+          description: 'The `token` that login returns, or a key of a program.',
         },
         ...(queryToken && {
           token: {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { app, entity, ref, text } from '../../src/takeback.ts'
-import { onEveryStore, TestServer } from '../harness.ts'
+import { eventually, onEveryStore, TestServer } from '../harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
@@ -116,6 +116,11 @@ onEveryStore('the limits of a key', declaration, (server) => {
       statuses.filter((one) => one === 201).length,
       statuses.filter((one) => one === 429).length,
     ]).toEqual([7, 43])
+    // What one of them ends, the others do not accept a moment later.
+    const { id } = (await server.expect(200, 'GET', '/api/auth/keys/')).data.at(-1)
+    await server.expect(200, 'DELETE', `/api/auth/keys/${id}/`)
+    for (const one of servers)
+      await eventually(async () => (await one.call('GET', '/api/items/', { token: key })).status === 401)
     for (const other of servers.slice(1)) await other.stop()
   })
 })

@@ -36,6 +36,7 @@ import { formPage, htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
 import { routesOf } from './serve/http/routes.ts'
 import { type BoundServer, bindServer } from './serve/http/server.ts'
+import { mcpRoute } from './serve/mcp/route.ts'
 import { migrate } from './store/migration/migrate.ts'
 import { openStore } from './store/open.ts'
 import { ServiceTime } from './store/service-time.ts'
@@ -251,12 +252,13 @@ function serveOn(bound: BoundServer, config: Config, app: App, beside: Backgroun
   const { model, observer } = context
   const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
   const forms = model.logins.length > 0 ? accountPages.map((page) => formPage(context, page)) : []
-  const routes = [...pages, ...forms, ...routesOf(context, app.endpoints)]
+  const origins = new Origins(config.allowedOrigins)
+  const routes = [...pages, ...forms, mcpRoute(context, origins), ...routesOf(context, app.endpoints)]
   const server = bound.serve(
     {
       context,
       clients: new Clients({ host: config.host, trusted: config.trustedProxies, observer }),
-      origins: new Origins(config.allowedOrigins),
+      origins,
       observer,
       queryToken: config.queryToken,
     },

@@ -161,6 +161,7 @@ export const budget = {
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
   pageBytes: 8 * 1024 * 1024,
+  toolBytes: 64 * 1024,
   expandEntities: 20_000,
   expandBytes: 8 * 1024 * 1024,
   failures: 100,

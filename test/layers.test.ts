@@ -27,6 +27,7 @@ const parts = [
   'code',
   'openapi',
   'serve',
+  'mcp',
   'app',
   'cli',
 ]
@@ -37,6 +38,7 @@ const shut: Record<string, readonly string[]> = {
   work: ['account', 'config', 'declare', 'journal', 'plan', 'takeback'],
   code: ['account', 'config', 'takeback'],
   openapi: ['code', 'config', 'journal', 'observe', 'store', 'takeback'],
+  mcp: ['account', 'code', 'config', 'journal', 'store', 'takeback'],
   serve: ['account', 'code', 'config', 'declare', 'journal', 'openapi', 'store', 'takeback'],
 }
 
@@ -45,7 +47,9 @@ const rooms = ['tables', 'viewer', 'condition', 'past', 'read', 'write', 'view',
 
 const isAbove = (one: string, other: string) => parts.indexOf(one) > parts.indexOf(other)
 
-const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? ''
+/** `serve/mcp/` is a part of its own, above `serve/http/`. */
+const partOf = (file: string) =>
+  file.startsWith('serve/mcp/') ? 'mcp' : (file.split('/')[0]?.replace(/\.ts$/, '') ?? '')
 
 function importsOf(file: string): string[] {
   const text = readFileSync(join(src, file), 'utf8')

@@ -5,6 +5,7 @@ import { copyCommand } from './copy.ts'
 import { devCommand } from './dev.ts'
 import { init } from './init.ts'
 import { jobsList, jobsRun } from './jobs.ts'
+import { mcpCommand } from './mcp.ts'
 import { migrateCommand } from './migrate.ts'
 import { historyCommand, undoCommand } from './past.ts'
 import { reactionsList, reactionsRetry } from './reactions.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   init,
   rulesTest,
   typesCommand,
+  mcpCommand,
   migrateCommand,
   copyCommand,
   backup,

@@ -16,6 +16,8 @@ export interface Events {
     readonly address: string
     /** For a login: the digest of the account. */
     readonly account?: string | undefined
+    /** Of an agent: the tool that it used, and the status that the same call has over HTTP. */
+    readonly tool?: { readonly name: string; readonly status: number } | undefined
   }
   /** Our own mistake, or a database that is away. The client is never sent the `error`. */
   request_failed: { readonly message: string; readonly error: unknown; readonly requestId: string }

@@ -74,13 +74,14 @@ export class Log {
     actor,
     address,
     account,
+    tool,
   }: Events['request_answered']): void {
     const time = this.#now()
     const took = Math.round(ms * 10) / 10
     this.#put(
       this.#format === 'json'
-        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : `"${actor}"`},"address":"${address}"${account === undefined ? '' : `,"login":"${outcomeOf(status)}","account":"${account}"`}}`
-        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${address}  ${requestId}${account === undefined ? '' : `  login ${outcomeOf(status)}  account ${account}`}`,
+        ? `{"time":"${time}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${took},"request_id":"${requestId}","actor":${actor === null ? null : `"${actor}"`},"address":"${address}"${account === undefined ? '' : `,"login":"${outcomeOf(status)}","account":"${account}"`}${tool === undefined ? '' : `,"tool":"${tool.name}","tool_status":${tool.status}`}}`
+        : `${time.slice(11, 23)}  ${status}  ${method.padEnd(6)} ${clean(path)}  ${took} ms  ${actor ?? '-'}  ${address}  ${requestId}${account === undefined ? '' : `  login ${outcomeOf(status)}  account ${account}`}${tool === undefined ? '' : `  tool ${tool.name} ${tool.status}`}`,
     )
   }
 

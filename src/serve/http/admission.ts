@@ -1,15 +1,21 @@
 import type { Standing } from '../../api/token-bucket.ts'
 import { actorName } from '../../plan/viewer/actor.ts'
-import type { Handler } from './route.ts'
 import type { RequestFacts } from './seen.ts'
+
+/** How the requests of a handler are counted. */
+interface Counted {
+  readonly unlimited?: boolean | undefined
+  readonly writes?: boolean | undefined
+  readonly reads?: boolean | undefined
+}
 
 /**
  * Counts a request against the rate limits of its address or its user; throws if there are too many. Requests from this
  * machine are not limited: they come from the operator's tools, or from an untrusted proxy with many clients behind it.
  */
-export function admit(seen: RequestFacts, handler: Handler, method: string, whose: 'address' | 'user'): void {
+export function admit(seen: RequestFacts, handler: Counted, method: string, whose: 'address' | 'user'): void {
   if (seen.client.local || handler.unlimited) return
-  const reads = (method === 'GET' || method === 'HEAD') && !handler.writes
+  const reads = handler.reads ?? ((method === 'GET' || method === 'HEAD') && !handler.writes)
   const kind = reads ? 'reads' : 'writes'
   const key = whose === 'address' ? seen.client.network : callerOf(seen)
   if (key !== null) noteStanding(seen, seen.rates.count(kind, whose, key))

@@ -7,7 +7,7 @@ import { parseIfMatch } from '../../api/update.ts'
 import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
-import { admitSignUps } from './admission.ts'
+import { admit, admitSignUps } from './admission.ts'
 import { bodyStream } from './body.ts'
 import type { RequestFacts } from './seen.ts'
 import { targetOf } from './target.ts'
@@ -114,6 +114,24 @@ export class Incoming implements Call {
 
   async signUp(count: number): Promise<void> {
     await admitSignUps(this.#seen, count)
+  }
+
+  get headers(): Headers {
+    return this.#request.headers
+  }
+
+  get requestId(): string {
+    return this.#seen.requestId
+  }
+
+  /** For the log: the tool that it used, and what the tool answered. */
+  noteTool(name: string, status: number): void {
+    this.#seen.tool = { name, status }
+  }
+
+  /** Counts it as a write too: for what is known to write only by its body. */
+  admitWrite(): void {
+    for (const whose of ['address', 'user'] as const) admit(this.#seen, {}, 'POST', whose)
   }
 
   waitLong(): void {

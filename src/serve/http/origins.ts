@@ -11,6 +11,10 @@ export class Origins {
     this.any = allowed.length > 0
   }
 
+  allows(origin: string): boolean {
+    return this.#allowed.has('*') || this.#allowed.has(origin)
+  }
+
   /** What an answer to this request says about it. No call that answers with data uses cookies, so `*` gives nobody anything that is not public. */
   headersFor(request: Request): Record<string, string> {
     const origin = request.headers.get('origin')
@@ -34,7 +38,7 @@ export class Origins {
       headers: {
         'Access-Control-Allow-Methods': methods.join(', '),
         'Access-Control-Allow-Headers':
-          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Takeback-Device, Takeback-Reason, Takeback-Run',
+          'Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Takeback-Device, Takeback-Reason, Takeback-Run',
         'Access-Control-Max-Age': '7200',
       },
     }

@@ -1,6 +1,6 @@
-import type { Call } from '../../api/call.ts'
 import type { AnyAnswer } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
+import type { Incoming } from './incoming.ts'
 
 /** What answers one method of a path: an endpoint with its Plan bound to it, or a page. */
 export interface Handler {
@@ -18,13 +18,15 @@ export interface Handler {
   readonly unlimited?: boolean | undefined
   /** Counted as a write, though it is a GET. */
   readonly writes?: boolean | undefined
+  /** Counted as a read, though it is no GET: it counts its writes itself. */
+  readonly reads?: boolean | undefined
   /** Whether it is a sign-up, if the caller is not signed in. */
   signsUp?(): boolean
   /** Also for accounts whose password has expired. */
   readonly expired?: boolean | undefined
   /** Also for accounts that must set up a second factor first. */
   readonly withoutFactor?: boolean | undefined
-  run(call: Call): AnyAnswer | Promise<AnyAnswer>
+  run(call: Incoming): AnyAnswer | Promise<AnyAnswer>
 }
 
 /** A path, without its trailing `/`, and what each method does there. */

@@ -22,4 +22,6 @@ export interface RequestFacts {
   caller?: Caller
   /** The digest of the account, for a login. */
   account?: string
+  /** The tool that an agent used, and what it answered. */
+  tool?: { readonly name: string; readonly status: number }
 }

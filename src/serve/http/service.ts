@@ -145,7 +145,7 @@ export class Service {
 
   /** A line in the log. */
   #note({ method }: BunRequest, status: number, seen: RequestFacts): void {
-    const { path, search, started, requestId, client, caller, account } = seen
+    const { path, search, started, requestId, client, caller, account, tool } = seen
     this.#served.observer.emit({
       kind: 'request_answered',
       method,
@@ -156,6 +156,7 @@ export class Service {
       actor: caller === undefined ? null : actorName(caller.actor),
       address: client.address,
       account,
+      tool,
     })
   }
 

@@ -1,0 +1,82 @@
+import { parseNote } from '../../api/notes.ts'
+import { didYouMean } from '../../declare/closest.ts'
+import type { JsonSchema } from '../../declare/fields/field.ts'
+import { isRecord } from '../../declare/record.ts'
+import { type Errors, Failure, invalid, note } from '../../errors.ts'
+
+/** What a tool takes: JSON Schemas by name. */
+export interface Takes {
+  readonly properties: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}
+
+export type Arguments = Readonly<Record<string, unknown>>
+
+const KINDS: Readonly<Record<string, { readonly words: string; is(value: unknown): boolean }>> = {
+  string: { words: 'a text', is: (value) => typeof value === 'string' },
+  integer: { words: 'a whole number', is: Number.isSafeInteger },
+  boolean: { words: 'true or false', is: (value) => typeof value === 'boolean' },
+  object: { words: 'an object', is: isRecord },
+  array: { words: 'a list', is: Array.isArray },
+}
+
+/** Notes everything that is wrong with them. `null` counts as absent: many models send it for what they leave out. */
+export function checkArguments(
+  sent: Arguments,
+  { properties, required = [] }: Takes,
+  errors: Errors,
+  at = '',
+): Arguments {
+  const names = Object.keys(properties)
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null))
+  for (const [name, value] of Object.entries(given)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (schema === undefined) note(errors, at + name, () => unknownArgument(name, names))
+    else noteKind(errors, at + name, schema, value)
+  }
+  for (const name of required) if (given[name] === undefined) note(errors, at + name, 'is required')
+  return given
+}
+
+function unknownArgument(name: string, names: readonly string[]): string {
+  const guess = didYouMean(name, names)
+  return `is not known here${guess === '' ? `: known are ${names.join(', ')}` : guess}`
+}
+
+function noteKind(errors: Errors, path: string, schema: JsonSchema, value: unknown): void {
+  const kinds = [schema.type].flat().flatMap((type) => KINDS[String(type)] ?? [])
+  if (kinds.length > 0 && !kinds.some((kind) => kind.is(value)))
+    note(errors, path, `must be ${kinds.map(({ words }) => words).join(' or ')}`)
+  else if (Array.isArray(schema.enum) && !schema.enum.includes(value))
+    note(
+      errors,
+      path,
+      () => `must be one of ${schema.enum}${didYouMean(String(value), schema.enum as string[])}`,
+    )
+}
+
+/** The arguments with these names as the parameters of a URL. */
+export function asQuery(given: Arguments, names: readonly string[]): Record<string, string> {
+  const query: Record<string, string> = {}
+  for (const name of names) {
+    const value = given[name]
+    if (value !== undefined) query[name] = typeof value === 'boolean' ? (value ? '1' : '0') : String(value)
+  }
+  return query
+}
+
+/** `run` and `reason`, as a write keeps them. */
+export function noteOf({ run, reason }: Arguments): ReturnType<typeof parseNote> {
+  try {
+    return parseNote(textOf(run), reason === undefined ? null : encodeURIComponent(String(reason)))
+  } catch (error) {
+    if (!(error instanceof Failure) || error.errors === undefined) throw error
+    // They are headers elsewhere.
+    const named = [...error.errors].map(([name, said]) => [name.replace('Takeback-', '').toLowerCase(), said])
+    throw invalid(new Map(named as [string, string[]][]))
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return value === undefined ? null : String(value)
+}

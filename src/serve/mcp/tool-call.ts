@@ -1,0 +1,112 @@
+import type { Call } from '../../api/call.ts'
+import type { AnyAnswer, Context, Preconditions } from '../../api/context.ts'
+import type { EntityEndpoint, ServerEndpoint } from '../../api/endpoint.ts'
+import type { Note } from '../../api/notes.ts'
+import { Query } from '../../api/query.ts'
+import type { Plan } from '../../plan/compile.ts'
+import type { Caller } from '../../plan/viewer/actor.ts'
+import type { Incoming } from '../http/incoming.ts'
+
+/** What a tool asks of an endpoint. */
+export interface EndpointInput {
+  readonly id?: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: object
+  readonly note?: Note | null
+}
+
+/** A call that a tool makes for the caller of the request: in the process, and otherwise as over HTTP. */
+class ToolCall implements Call {
+  readonly caller: Caller
+  readonly id: string
+  readonly query: Query
+  readonly body: object
+  readonly note: Note | null
+  readonly target: string
+  readonly signal: AbortSignal
+  readonly stopping: AbortSignal
+  readonly type = 'application/json'
+  readonly when: Preconditions = { ifMatch: null }
+  readonly device = null
+  readonly key = null
+  readonly lastEventId = null
+  readonly #outer: Incoming
+
+  constructor(
+    outer: Incoming,
+    { method, path, takes, plans }: ServerEndpoint | EntityEndpoint,
+    { id = '', query = {}, body = {}, note = null }: EndpointInput,
+    entity = '',
+  ) {
+    this.#outer = outer
+    this.caller = outer.caller
+    this.id = id
+    this.query = new Query(Object.entries(query), takes, plans === 'apart')
+    this.body = body
+    this.note = note
+    this.signal = outer.signal
+    this.stopping = outer.stopping
+    const parameters = new URLSearchParams(query)
+    parameters.sort()
+    const place = path.replace('{entity}', entity).replace('{id}', encodeURIComponent(id)).replace(/\/$/, '')
+    this.target = `${method} ${place}?${parameters}`
+  }
+
+  get bytes(): ReadableStream<Uint8Array> {
+    throw new Error('a tool sends no stream')
+  }
+
+  get address(): string {
+    return this.#outer.address
+  }
+
+  get agent(): string | null {
+    return this.#outer.agent
+  }
+
+  cookie(): null {
+    return null
+  }
+
+  noteAccount(digest: string): void {
+    this.#outer.noteAccount(digest)
+  }
+
+  signUp(count: number): Promise<void> {
+    return this.#outer.signUp(count)
+  }
+
+  waitLong(): void {
+    this.#outer.waitLong()
+  }
+
+  hangUp(): void {
+    this.#outer.hangUp()
+  }
+}
+
+/** One use of a tool. */
+export class ToolUse {
+  readonly context: Context
+  readonly call: Incoming
+
+  constructor(context: Context, call: Incoming) {
+    this.context = context
+    this.call = call
+  }
+
+  async ofServer(endpoint: ServerEndpoint, asked: EndpointInput): Promise<AnyAnswer> {
+    this.#count(endpoint)
+    return endpoint.run(this.context, new ToolCall(this.call, endpoint, asked))
+  }
+
+  async ofEntity(endpoint: EntityEndpoint, plan: Plan, asked: EndpointInput): Promise<AnyAnswer> {
+    this.#count(endpoint)
+    return endpoint.run(this.context, plan, new ToolCall(this.call, endpoint, asked, plan.type.name))
+  }
+
+  /** Every request to `/mcp` counts as a read. Whether it writes is known only here. */
+  #count({ method, reads }: Pick<ServerEndpoint, 'method' | 'reads'>): void {
+    if (method !== 'GET' && !reads) this.call.admitWrite()
+  }
+}

@@ -1,0 +1,89 @@
+import { writeBatch } from '../../api/batch.ts'
+import { undoOperation, undoOperations } from '../../api/undo.ts'
+import { isRecord } from '../../declare/record.ts'
+import { type Errors, Failure, invalid, invalidAt, note, noteAll } from '../../errors.ts'
+import { type Arguments, asQuery, checkArguments, noteOf, type Takes } from './arguments.ts'
+import { planNamed } from './entity-type.ts'
+import { type ToolResult, writeResult } from './result.ts'
+import type { ToolUse } from './tool-call.ts'
+
+const PLANNING = ['plan', 'dry_run', 'cursor'] as const
+const METHODS = { create: 'POST', update: 'PATCH', delete: 'DELETE', restore: 'DELETE' } as const
+const ACTIONS = Object.keys(METHODS) as (keyof typeof METHODS)[]
+
+const part: Takes = {
+  properties: {
+    action: { type: 'string', enum: ACTIONS },
+    entity: { type: 'string' },
+    id: { type: ['integer', 'string'] },
+    values: { type: 'object' },
+    version: { type: 'integer' },
+  },
+  required: ['action', 'entity'],
+}
+
+/** One operation: all parts or none. */
+export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolResult> {
+  const errors: Errors = new Map()
+  const sent = Array.isArray(given.parts) ? given.parts : []
+  if (sent.length === 0) note(errors, 'parts', 'must have at least one part')
+  const body = sent.map((one: unknown, at) => batchPart(use, one, at, errors))
+  if (errors.size > 0) throw invalid(errors)
+  const asked = { body, query: asQuery(given, PLANNING), note: noteOf(given) }
+  return writeResult(await use.ofServer(writeBatch, asked))
+}
+
+/** A part as the batch endpoint takes it. What is wrong with its values is noted there. */
+function batchPart(use: ToolUse, sent: unknown, at: number, errors: Errors): object | undefined {
+  if (!isRecord(sent)) return note(errors, `${at}`, 'must be an object with action, entity and values')
+  const own: Errors = new Map()
+  const { action: name, entity, id, values, version } = checkArguments(sent, part, own, `${at}.`)
+  const action = ACTIONS.find((one) => one === name)
+  if (typeof entity === 'string') noteUnknownType(use, entity, `${at}.entity`, own)
+  if (action !== undefined) noteMissing(action, { id, values, version }, `${at}.`, own)
+  noteAll(errors, own)
+  if (own.size > 0 || action === undefined) return undefined
+  const path = action === 'create' ? `/api/${entity}/` : `/api/${entity}/${encodeURIComponent(String(id))}/`
+  return {
+    method: METHODS[action],
+    path: (action === 'restore' ? `${path}?restore=1` : path).replace('%24', '$'),
+    ...(values !== undefined && { body: values }),
+    ...(version !== undefined && { if_match: `"${version}"` }),
+  }
+}
+
+function noteUnknownType({ context, call }: ToolUse, name: string, path: string, errors: Errors): void {
+  try {
+    planNamed(context, call.caller.actor, name, path)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.errors === undefined) throw error
+    noteAll(errors, error.errors)
+  }
+}
+
+/** What the action needs, and what it has no use for. */
+function noteMissing(action: keyof typeof METHODS, given: Arguments, at: string, errors: Errors): void {
+  const needs = { id: action !== 'create', values: action === 'create' || action === 'update' }
+  for (const name of ['id', 'values'] as const) {
+    if (needs[name] && given[name] === undefined) note(errors, at + name, `is required for ${action}`)
+    if (!needs[name] && given[name] !== undefined) note(errors, at + name, `is not for ${action}`)
+  }
+  if (action === 'create' && given.version !== undefined) note(errors, `${at}version`, 'is not for create')
+}
+
+const MATCHING = ['run', 'actor', 'since', 'until', 'entity'] as const
+
+/** One operation, or all that match. */
+export async function undoChanges(use: ToolUse, given: Arguments): Promise<ToolResult> {
+  const query = asQuery(given, [...PLANNING, 'skip_conflicts', 'with'])
+  const { operation, reason } = given
+  const matching = Object.fromEntries(
+    MATCHING.flatMap((one) => (given[one] === undefined ? [] : [[one, given[one]]])),
+  )
+  const note = noteOf({ reason })
+  if (operation === undefined)
+    return writeResult(await use.ofServer(undoOperations, { query, body: matching, note }))
+  const [other] = Object.keys(matching)
+  if (other !== undefined) throw invalidAt(other, 'is not used together with operation')
+  return writeResult(await use.ofServer(undoOperation, { id: String(operation), query, note }))
+}

@@ -86,6 +86,26 @@ export interface KeysClient {
   end(id: number, options?: CallOptions): Promise<Key>
 }
 
+/** A passkey, as its owner sees it. */
+export interface Passkey {
+  id: number
+  name: string
+  created_at: string
+  used_at: string | null
+}
+
+/** Passkeys. The browser makes the credentials: `navigator.credentials`. */
+export interface PasskeysClient<User> {
+  list(options?: CallOptions): Promise<Passkey[]>
+  /** For `navigator.credentials.create`. */
+  options(proof: { readonly password?: string }, options?: CallOptions): Promise<Record<string, unknown>>
+  add(made: { readonly name: string; readonly credential: object }, options?: CallOptions): Promise<Passkey>
+  remove(id: number, options?: CallOptions): Promise<void>
+  /** For `navigator.credentials.get`. */
+  loginOptions(nothing?: object, options?: CallOptions): Promise<Record<string, unknown>>
+  login(made: { readonly credential: object }, options?: CallOptions): Promise<SignedIn<User>>
+}
+
 /** Logins through providers, such as Google. */
 export interface ProvidersClient<User> {
   list(options?: CallOptions): Promise<{ name: string; start: string }[]>
@@ -137,6 +157,7 @@ export interface AuthClient<User, Client> {
   endSession(id: string, options?: CallOptions): Promise<void>
   endOtherSessions(options?: CallOptions): Promise<void>
   readonly totp: TotpClient
+  readonly passkeys: PasskeysClient<User>
   readonly keys: KeysClient
   readonly providers: ProvidersClient<User>
   readonly identities: IdentitiesClient
@@ -189,6 +210,14 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
       confirm: post('totp/confirm'),
       recoveryCodes: post('totp/recovery-codes'),
       remove: (body, options) => end('totp/', options, { ...NEVER, body }),
+    },
+    passkeys: {
+      list: (options) => list('passkeys/', options),
+      options: post('passkeys/options'),
+      add: post('passkeys/'),
+      remove: (id, options) => end(`passkeys/${id}/`, options, NEVER),
+      loginOptions: (body = {}, options) => post('passkeys/login/options')(body, options),
+      login: signIn('passkeys/login'),
     },
     keys: {
       create: post('keys/'),

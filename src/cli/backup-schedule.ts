@@ -8,6 +8,7 @@ import { type Backup, discardUnfinished } from '../store/backup/make.ts'
 import { addressOf, isMemory } from '../store/location.ts'
 import type { Recurring } from '../work/recurring.ts'
 import { backupName } from './backup.ts'
+import { ownCommand } from './own-command.ts'
 
 const PRIORITY = 10
 
@@ -43,17 +44,14 @@ async function spawn(
   signal: AbortSignal,
 ): Promise<Backup> {
   const sealing = passphraseFile === undefined ? [] : ['--passphrase-file', passphraseFile]
-  const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'main.ts'), 'backup', '--json', '--to', file, ...sealing],
-    {
-      env: { ...process.env, TAKEBACK_DATABASE: addressOf(database) },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      signal,
-      killSignal: 'SIGKILL',
-    },
-  )
+  const child = Bun.spawn(ownCommand(['backup', '--json', '--to', file, ...sealing]), {
+    env: { ...process.env, TAKEBACK_DATABASE: addressOf(database) },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    signal,
+    killSignal: 'SIGKILL',
+  })
   try {
     // Lower than that of the server.
     setPriority(child.pid, PRIORITY)

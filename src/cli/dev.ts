@@ -6,6 +6,7 @@ import { isMemory } from '../store/location.ts'
 import type { Command } from './arguments.ts'
 import { confirm } from './confirm.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
+import { ownCommand } from './own-command.ts'
 
 export const devCommand: Command = {
   name: 'dev',
@@ -50,7 +51,6 @@ interface DevSettings {
 /** Editors write a file in several steps. */
 const SETTLE_MS = 50
 const STOP_MS = 3000
-const main = join(import.meta.dir, 'main.ts')
 
 /** A server in a process of its own, which is replaced when a file changes: no module of the old one is left then. */
 class DevSession {
@@ -116,7 +116,7 @@ class DevSession {
   }
 
   #start(): void {
-    this.#server = Bun.spawn([process.execPath, main, 'serve', ...this.#settings.args], {
+    this.#server = Bun.spawn(ownCommand(['serve', ...this.#settings.args]), {
       stdio: ['ignore', 'inherit', 'inherit'],
       // Nobody waits for a balancer here.
       env: { ...process.env, TAKEBACK_DRAIN: '0' },
@@ -169,7 +169,7 @@ async function planNow(args: readonly string[]): Promise<PrintedPlan | string> {
 }
 
 async function runToEnd(args: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
-  const child = Bun.spawn([process.execPath, main, ...args], {
+  const child = Bun.spawn(ownCommand(args), {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

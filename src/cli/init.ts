@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { isBinary } from '../binary.ts'
 import { isRecord } from '../declare/record.ts'
 import { StartError } from '../errors.ts'
 import type { Command } from './arguments.ts'
@@ -18,7 +19,8 @@ export const init: Command = {
     const folder = resolve(words[0] ?? '.')
     const file = join(folder, CONFIG)
     if (existsSync(file)) throw new StartError(`${file} already exists. Nothing was changed.`)
-    const installed = isInstalled(folder)
+    // The binary needs no packages.
+    const installed = isBinary() || isInstalled(folder)
     let wrote: string[]
     try {
       mkdirSync(folder, { recursive: true })
@@ -29,7 +31,7 @@ export const init: Command = {
     const enter = relative(process.cwd(), folder)
     const steps = [...(enter === '' ? [] : [`cd ${enter}`]), ...(installed ? [] : ['npm install'])]
     console.log(
-      `Wrote ${wrote.join(', ')} in ${folder}. Now:\n\n  ${[...steps, 'npx takeback serve'].join(' && ')}`,
+      `Wrote ${wrote.join(', ')} in ${folder}. Now:\n\n  ${[...steps, isBinary() ? 'takeback serve' : 'npx takeback serve'].join(' && ')}`,
     )
   },
 }

@@ -2,6 +2,7 @@
 // Started by readers.ts. It runs one statement at a time, and ends when the server does.
 import { Database } from 'bun:sqlite'
 import { setPriority } from 'node:os'
+import { isBinary } from '../../binary.ts'
 import type { Bound } from '../dialect.ts'
 import { defineFunctions } from './functions.ts'
 import { readingPragmas } from './pragmas.ts'
@@ -84,8 +85,8 @@ async function endWith(server: number): Promise<void> {
 const PR_SET_PDEATHSIG = 1
 const SIGKILL = 9
 
-if (import.meta.main) {
-  const [path = '', server = ''] = process.argv.slice(2)
+/** Reads for the server that has started this process. */
+export async function serveReader([path = '', server = '']: readonly string[]): Promise<void> {
   try {
     setPriority(PRIORITY)
   } catch {
@@ -97,3 +98,5 @@ if (import.meta.main) {
     process.send?.(await read(asked).catch(tellWhy))
   })
 }
+
+if (import.meta.main && !isBinary()) void serveReader(process.argv.slice(2))

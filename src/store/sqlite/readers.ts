@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Subprocess } from 'bun'
+import { isBinary } from '../../binary.ts'
 import { budget } from '../../budget.ts'
 import type { Bound, Row } from '../dialect.ts'
+import { readerCommand } from '../reader-process.ts'
 import { ReaderError, unavailable } from './errors.ts'
 import type { ReaderAnswer, ReaderRequest } from './reader.ts'
 
@@ -143,7 +145,7 @@ export class Readers {
     try {
       const child = Bun.spawn(commandOf(this.#path), {
         // Where neither settings nor variables of the user's own folder are found.
-        cwd: import.meta.dir,
+        cwd: isBinary() ? dirname(process.execPath) : import.meta.dir,
         stdio: ['ignore', 'ignore', 'inherit'],
         serialization: 'advanced',
         ipc: (told: ReaderAnswer) => this.#take(reader, told),
@@ -190,7 +192,6 @@ export class Readers {
   }
 }
 
-/** The only place that knows how a reader is started: what is one file with its runtime would start itself. */
 function commandOf(path: string): string[] {
-  return [process.execPath, join(import.meta.dir, 'reader.ts'), path, String(process.pid)]
+  return readerCommand(join(import.meta.dir, 'reader.ts'), [path, String(process.pid)])
 }

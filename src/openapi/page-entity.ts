@@ -44,6 +44,7 @@ function about({ name, login, label, description }: EntityType, { edges }: Model
     ...(login === undefined
       ? []
       : [html`Can log in, with the <code>user_type</code> ${code(login.userType)}.`]),
+    ...(login?.verify === true ? [html`The e-mail address must be confirmed first.`] : []),
     ...(targets.size === 0 ? [] : [html`Refers to ${links(targets)}.`]),
     ...(sources.size === 0 ? [] : [html`Referred to by ${links(sources)}.`]),
   ]

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { addUser } from '../../src/cli/user.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { app, entity, everyone, object, text } from '../../src/takeback.ts'
 import {
@@ -330,6 +331,18 @@ onEveryStoreByHand('verify', (store) => {
       expect((await login('young@example.com')).body).toEqual(UNVERIFIED)
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { email: 'other@example.com' })
       expect((await login('other@example.com')).body).toEqual(UNVERIFIED)
+      // Whoever runs the server lets users in, and admins always.
+      const verify = { userType: 'admin', verify: true }
+      const strict = { ...declaration.entities, admins: entity({ login: verify, fields: {} }) }
+      await server.restart(app({ admins: 'admins', entities: strict }))
+      const add = (type: string, email: string, verified?: boolean) =>
+        addUser(server, type, { email, password: PASSWORD }, verified)
+      await add('users', 'added@example.com')
+      await add('users', 'sure@example.com', true)
+      await add('admins', 'root@example.com')
+      expect((await login('added@example.com')).body).toEqual(UNVERIFIED)
+      for (const email of ['sure@example.com', 'root@example.com', ADMIN.email])
+        expect((await login(email)).status).toBe(200)
     } finally {
       await server.remove()
     }

@@ -159,7 +159,7 @@ export class TestServer {
     return openStore(await this.location())
   }
 
-  /** Made when it is first asked for. */
+  /** Made when it is first asked for: empty, unless the server has started. */
   database(): Promise<TestDatabase> {
     return this.#open()
   }
@@ -179,12 +179,13 @@ export class TestServer {
   }
 
   #open(): Promise<TestDatabase> {
-    this.#database ??= stores[this.#store]?.makePrepared?.() ?? newDatabase(this.#store, this.folder)
+    this.#database ??= newDatabase(this.#store, this.folder)
     return this.#database
   }
 
   /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
   async start({ back = true } = {}): Promise<void> {
+    this.#database ??= stores[this.#store]?.makePrepared?.()
     const { url: database } = await this.#open()
     const { flags, environment } = settingsIn(this.#flags)
     const config = readConfig({ port: '0', log: 'json', database, ...PATIENT, ...flags }, environment)

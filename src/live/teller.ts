@@ -94,8 +94,9 @@ export class Teller {
     if (concerned.length === 0) return
     const place = positionParts(chapter.operation.position).seq
     const isFar = (this.#store.recent ?? 0) - place > budget.feedBehind
-    if (isFar || concerned.some((one) => one.entity !== type.name && isLost(one)))
-      return resetAll(type, chapter, telling)
+    // A purge may have come after the operations before it were read, and before it was looked who saw them.
+    const isBlind = concerned.some((one) => isPurge(one) || (one.entity !== type.name && isLost(one)))
+    if (isFar || isBlind) return resetAll(type, chapter, telling)
     resetChangedCallers(type, chapter, telling)
     await this.#tellOwn(type, chapter, telling)
     await this.#tellDependents(type, chapter, telling)
@@ -227,6 +228,10 @@ function isOf({ name, plan }: FollowedType, entity: string, login?: string): boo
 /** Whether it is not known any more who saw it before. What was purged since is told of once: when it was deleted. */
 function isLost({ lost, data, kind }: EntityChange): boolean {
   return lost && (data !== null || kind === 'delete')
+}
+
+function isPurge({ kind }: EntityChange): boolean {
+  return kind === 'purge'
 }
 
 function numbered(number: number, state: string | null): [number, string][] {

@@ -272,7 +272,11 @@ const kept = withAdmins(
 
 onEveryStoreByHand('retention after a clock that was wrong', (store) => {
   withClock(store, kept, (server, clock) => {
-    beforeAll(() => firstPass(server()))
+    beforeAll(async () => {
+      await firstPass(server())
+      // A clock that jumps makes the server's own passes due, in the middle of those of the tests.
+      await server().context.work.stop()
+    })
     const note = (id: number) => `/api/notes/${id}/`
     const make = async (said: string) =>
       (await server().expect(201, 'POST', '/api/notes/', { text: said })).id as number

@@ -1,6 +1,7 @@
 // Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'` and `'takeback/testing'` outside of Bun.
 import { spawnSync } from 'node:child_process'
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -14,15 +15,8 @@ if (existsSync(tsc)) {
     cwd: root,
     stdio: 'inherit',
   })
-  if (status === 0) {
-    try {
-      rmSync(`${root}lib`, { recursive: true, force: true })
-      renameSync(fresh, `${root}lib`)
-    } catch {
-      // Another build has put the same there meanwhile.
-      rmSync(fresh, { recursive: true, force: true })
-    }
-  }
+  if (status === 0) replace(`${root}lib`, fresh)
+  rmSync(fresh, { recursive: true, force: true })
   process.exit(status ?? 1)
 }
 
@@ -31,3 +25,22 @@ console.error(
   `lib/ cannot be built: TypeScript is not installed in ${root}. Run "npm install" there, without --omit=dev.`,
 )
 process.exit(packs ? 1 : 0)
+
+/** Each file by itself, and only if it is another one: somebody may be reading the others. */
+function replace(old, fresh) {
+  const files = filesOf(fresh)
+  for (const file of filesOf(old)) if (!files.includes(file)) rmSync(join(old, file), { force: true })
+  for (const file of files) {
+    const target = join(old, file)
+    if (existsSync(target) && readFileSync(target).equals(readFileSync(join(fresh, file)))) continue
+    mkdirSync(dirname(target), { recursive: true })
+    renameSync(join(fresh, file), target)
+  }
+}
+
+function filesOf(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map(({ parentPath, path, name }) => join(parentPath ?? path, name).slice(folder.length + 1))
+}

@@ -3,7 +3,7 @@ import { ROOMS } from './fill.ts'
 import { type Call, drive, type Load } from './generator.ts'
 import type { Options, Part } from './options.ts'
 import { lookUp, refuseScans } from './plans.ts'
-import { CONFIG, memoryOf, type Server, startLimit, startTakeback } from './processes.ts'
+import { CONFIG, memoryOf, processorTimeOf, type Server, startLimit, startTakeback } from './processes.ts'
 import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
 import { type BenchStore, BLIND, type Counts, type Database } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
@@ -107,6 +107,12 @@ const rows: readonly Row[] = [
   },
 ]
 
+/** How many in a second, and the milliseconds of processor time that each took. */
+interface Measured {
+  readonly rate: number
+  readonly time: number
+}
+
 /** A server under load, with the database that must show for it. */
 interface Subject {
   readonly server: Server
@@ -144,7 +150,7 @@ export async function measureRates(
   let peak = 0
   for (const row of chosen) {
     say(row.what)
-    lines.push(await measureRow(row, options, takeback, limit))
+    lines.push(...(await measureRow(row, options, takeback, limit)))
     // What hashes of passwords take is not the memory that is asked for.
     if (row.bar !== undefined) peak = Math.max(peak, memoryOf(takeback.server.pid).peak)
   }
@@ -176,26 +182,39 @@ async function measureRow(
   { rounds, seconds, against }: Options,
   takeback: Subject,
   limit: Subject,
-): Promise<Line> {
-  const rates = new Map<Subject, number[]>([
+): Promise<Line[]> {
+  const measured = new Map<Subject, Measured[]>([
     [takeback, []],
     [limit, []],
   ])
   for (let round = 0; round <= rounds; round++)
-    for (const [subject, found] of rates) {
+    for (const [subject, found] of measured) {
       const asked = subject === limit ? atLimit(row) : row
-      const rate = await measureRound(asked, round, seconds, subject)
+      const one = await measureRound(asked, round, seconds, subject)
       // The first is to get warm.
-      if (round > 0) found.push(rate)
+      if (round > 0) found.push(one)
     }
-  const [ours = 0, theirs = 0] = [...rates.values()].map(median)
+  const of = (key: keyof Measured) => [...measured.values()].map((all) => median(all.map((one) => one[key])))
+  const [ours = 0, theirs = 0] = of('rate')
   const ratio = ours / theirs
-  return {
+  const line = {
     what: row.what,
     takeback: `${whole(ours)} /s`,
     against: `${whole(theirs)} /s ${against === undefined ? 'limit' : 'other'}`,
     ratio: ratio.toFixed(2),
     ...(row.bar !== undefined && judge(ratio, row.bar)),
+  }
+  return against === undefined ? [line] : [line, compareTimes(row.what, of('time'))]
+}
+
+/** Processor time is nearly the same on a machine that does other things too. */
+function compareTimes(what: string, [ours = 0, theirs = 0]: readonly number[]): Line {
+  const micros = (ms: number) => `${(ms * 1000).toFixed(1)} µs`
+  return {
+    what: `${what}, processor time`,
+    takeback: micros(ours),
+    against: `${micros(theirs)} other`,
+    ratio: (theirs / ours).toFixed(2),
   }
 }
 
@@ -215,14 +234,16 @@ async function measureRound(
   round: number,
   seconds: number,
   { server, database, token }: Subject,
-): Promise<number> {
+): Promise<Measured> {
   const before = leaves === undefined ? 0 : (await database.count())[leaves]
+  const began = processorTimeOf(server.pid)
   const done = await drive(server, token, load(round), round === 0 ? 1 : seconds)
+  const took = processorTimeOf(server.pid) - began
   server.cutLog()
   if (leaves !== undefined) {
     const left = (await database.count())[leaves] - before
     if (left < done.requests)
       throw new Error(`${done.requests} ${what} were acknowledged, and ${left} are in the database.`)
   }
-  return done.requests / done.seconds / requests
+  return { rate: done.requests / done.seconds / requests, time: (took / done.requests) * requests }
 }

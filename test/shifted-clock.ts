@@ -1,21 +1,5 @@
+import { shiftClock } from '../testing/clock.ts'
 import type { TestDatabase } from './harness.ts'
-
-const Real = Date
-let shift = 0
-
-/** The wall clock of this process, moved by so much. It goes on from there; `performance.now()` knows nothing of it. */
-class Shifted extends Real {
-  constructor(...given: unknown[]) {
-    if (given.length === 0) super(Real.now() + shift)
-    else super(...(given as [number]))
-  }
-  static override now(): number {
-    return Real.now() + shift
-  }
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof Real
-  }
-}
 
 /** What this process and a database take for the time. */
 export interface ShiftedClock {
@@ -42,13 +26,9 @@ export async function shiftedClock(store: string, database: TestDatabase): Promi
       $$ SELECT pg_catalog.now() + (SELECT ms FROM test_clock.shift) * interval '1 millisecond' $$`)
     await database.query(`ALTER DATABASE "${name}" SET search_path = public, test_clock, pg_catalog`)
   }
-  const setHere = (ms: number) => {
-    shift = ms
-    globalThis.Date = ms === 0 ? Real : (Shifted as unknown as DateConstructor)
-  }
   const set = async (ms: number) => {
-    setHere(ms)
+    shiftClock(ms)
     if (postgres) await database.query('UPDATE test_clock.shift SET ms = $1', ms)
   }
-  return { set, setHere, right: () => set(0) }
+  return { set, setHere: shiftClock, right: () => set(0) }
 }

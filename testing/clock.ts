@@ -17,11 +17,16 @@ class Shifted extends Real {
 
 /** Sets the clock of this process, in milliseconds since 1970. */
 export function setClock(time: number): void {
-  shift = time - Real.now()
-  globalThis.Date = Shifted as unknown as DateConstructor
+  shiftClock(time - Real.now())
+}
+
+/** Moves it so far from the true time. */
+export function shiftClock(ms: number): void {
+  shift = ms
+  globalThis.Date = ms === 0 ? Real : (Shifted as unknown as DateConstructor)
 }
 
 /** The true time again. */
 export function rightClock(): void {
-  globalThis.Date = Real
+  shiftClock(0)
 }

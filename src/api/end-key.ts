@@ -5,15 +5,14 @@ import type { Answer, Context } from './context.ts'
 import { refTo } from './description.ts'
 import { serverEndpoint } from './endpoint.ts'
 import { keyFor, ofKeys, sampleKey, shownKey } from './keys.ts'
-import { writing } from './parameters.ts'
 import { parseFlag, parseTime } from './query.ts'
-import { type ASKED, matchingOperations, parseAsked, runUndo, undone } from './undo.ts'
+import { type ASKED, matchingOperations, parseAsked, runUndo, undoing, undone } from './undo.ts'
 
 type EndCall = Call<'undo' | 'since' | (typeof ASKED)[number]>
 
 /**
  * `DELETE /api/auth/keys/<id>/`: ends it. With `undo=1` it also takes back what the key has done, in the same transaction.
- * EndCall it again changes nothing, but what it has done can be taken back then, too.
+ * To call it again changes nothing, but what it has done can be taken back then, too.
  */
 async function endKey(context: Context, call: EndCall): Promise<Answer> {
   const since = parseEnding(call)
@@ -54,18 +53,7 @@ export const endMyKey = serverEndpoint({
   name: 'endKey',
   method: 'DELETE',
   path: '/api/auth/keys/{id}/',
-  parameters: [
-    'key',
-    'undo',
-    'since',
-    'dry_run',
-    'skip_conflicts',
-    'with',
-    'with_effects',
-    'plan',
-    'cursor',
-    ...writing,
-  ],
+  parameters: ['key', 'undo', 'since', ...undoing],
   describe: () => ({
     summary: 'End a key',
     description:

@@ -217,7 +217,8 @@ const codes = [
   'plan_changed',
   'disk_full',
 ] as const
-const parameters = [
+/** Of every call that takes something back. */
+export const undoing = [
   'dry_run',
   'skip_conflicts',
   'with',
@@ -232,7 +233,7 @@ export const undoOperation = serverEndpoint({
   method: 'POST',
   path: '/api/operations/{id}/undo/',
   tag: OPERATIONS,
-  parameters: ['operation', ...parameters],
+  parameters: ['operation', ...undoing],
   plans: 'itself',
   body: 'optional',
   access: 'signed-in',
@@ -256,7 +257,7 @@ export const undoOperations = serverEndpoint({
   method: 'POST',
   path: '/api/operations/undo/',
   tag: OPERATIONS,
-  parameters,
+  parameters: undoing,
   plans: 'itself',
   body: 'object',
   access: 'signed-in',

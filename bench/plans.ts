@@ -1,6 +1,6 @@
-import { listEntities, listPage } from '../src/api/list.ts'
 import { Query } from '../src/api/query.ts'
-import { readEntity, readOne } from '../src/api/read.ts'
+import { listEntities, listPage } from '../src/api/read/list.ts'
+import { readEntity, readOne } from '../src/api/read/read.ts'
 import { loadModel, openApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'

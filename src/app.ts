@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import pkg from '../package.json'
-import { accountPages } from './api/account-pages.ts'
+import { accountPages } from './api/account/account-pages.ts'
 import type { Context, Opened, ServerSettings } from './api/context.ts'
 import { readDocument } from './api/document.ts'
 import type { Endpoints } from './api/endpoint.ts'

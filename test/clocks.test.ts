@@ -13,10 +13,10 @@ const allowed: Readonly<Record<string, string>> = {
   'account/totp.ts': 'held against the clocks of phones',
   'api/context.ts': '`now` in rules',
   'api/health.ts': 'shown to admins',
-  'api/identify.ts': 'the times of tokens',
-  'api/mail-queue.ts': 'names of files',
+  'api/account/identify.ts': 'the times of tokens',
+  'api/account/mail-queue.ts': 'names of files',
   'api/query.ts': 'the oldest time that can be asked about',
-  'api/retention.ts': 'times of Entities; guarded against jumps',
+  'api/past/retention.ts': 'times of Entities; guarded against jumps',
   'cli/backup-schedule.ts': 'names of backups',
   'cli/backup.ts': 'names of backups',
   'cli/jobs.ts': 'shown to people: when a job runs next',
@@ -40,5 +40,5 @@ test('nobody else asks the wall clock', () => {
   const asking = [...new Glob('**/*.ts').scanSync(src)]
     .filter((file) => !file.endsWith('.test.ts'))
     .filter((file) => /Date\.now\(\)|new Date\(\)/.test(readFileSync(join(src, file), 'utf8')))
-  expect(asking.sort()).toEqual(Object.keys(allowed))
+  expect(asking.sort()).toEqual(Object.keys(allowed).sort())
 })

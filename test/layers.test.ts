@@ -127,7 +127,7 @@ const timers: Readonly<Record<string, string>> = {
   'account/lanes.ts': 'the deadline of a hash',
   'account/throttle.ts': 'attempts that are under way',
   'api/perform.ts': 'a pause that an operation asks for',
-  'api/rate-limits.ts': 'each process tells the others what it has counted in its own memory',
+  'api/limits/rate-limits.ts': 'each process tells the others what it has counted in its own memory',
   'app.ts': 'the end of a server',
   'cli/dev.ts': 'changes that an editor makes together; the end of a server',
   'cli/jobs.ts': 'a command waits for the job that it has started',
@@ -156,5 +156,5 @@ test('what is done again and again is in work/', () => {
   const waiting = files
     .filter((file) => partOf(file) !== 'work')
     .filter((file) => /setInterval\(|setTimeout\(|Bun\.sleep\(/.test(readFileSync(join(src, file), 'utf8')))
-  expect(waiting.sort()).toEqual(Object.keys(timers))
+  expect(waiting.sort()).toEqual(Object.keys(timers).sort())
 })

@@ -1,5 +1,5 @@
-import { create } from '../src/api/create.ts'
 import { perform } from '../src/api/perform.ts'
+import { create } from '../src/api/write/create.ts'
 import type { App } from '../src/app.ts'
 import type { Actor } from '../src/plan/viewer/actor.ts'
 import type { Act } from '../src/store/act.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../src/api/context.ts'
-import { Retention } from '../src/api/retention.ts'
+import { Retention } from '../src/api/past/retention.ts'
 import type { Store } from '../src/store/store.ts'
 import type { Job } from '../src/work/job.ts'
 

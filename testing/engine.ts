@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { newSession } from '../src/account/tokens.ts'
-import { selfOf } from '../src/api/sign-in.ts'
+import { selfOf } from '../src/api/account/sign-in.ts'
 import { type Running, startApp } from '../src/app.ts'
 import { CodeFailed } from '../src/code/guard.ts'
 import { jobsOf, jobWork } from '../src/code/jobs.ts'

@@ -47,10 +47,10 @@ import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Runner } from '../work/runner.ts'
 import type { Waker } from '../work/waker.ts'
+import type { Identities } from './account/identify.ts'
 import type { Health } from './health.ts'
-import type { HookRun } from './hook-run.ts'
-import type { Identities } from './identify.ts'
-import type { RateLimits } from './rate-limits.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
+import type { HookRun } from './write/hook-run.ts'
 
 /** What is there once the database is open: every part is made from this. */
 export interface Opened {

@@ -1,20 +1,9 @@
-import { actAsUser } from './acting.ts'
-import { writeBatch } from './batch.ts'
-import { patchEntities } from './change-many.ts'
-import { followChanges } from './changes.ts'
-import { createEntity } from './create-many.ts'
-import { readDocument } from './document.ts'
-import { askForEmail, confirmEmailByLink, revertEmailByLink } from './email-change.ts'
-import { endMyKey } from './end-key.ts'
-import type { Endpoints } from './endpoint.ts'
-import { readHealth, readHealthDetails } from './health-details.ts'
-import { readHistory } from './history.ts'
-import { linkIdentity, linkProvider, listIdentities, unlinkIdentity } from './identities.ts'
-import { changeMyKey, listMyKeys, makeMyKey, readMyKey } from './keys.ts'
-import { listEntities } from './list.ts'
-import { logIn, logInByUsername } from './login.ts'
-import { askMay } from './may.ts'
-import { listOperations, readOperation } from './operations.ts'
+import { actAsUser } from './account/acting.ts'
+import { askForEmail, confirmEmailByLink, revertEmailByLink } from './account/email-change.ts'
+import { endMyKey } from './account/end-key.ts'
+import { linkIdentity, linkProvider, listIdentities, unlinkIdentity } from './account/identities.ts'
+import { changeMyKey, listMyKeys, makeMyKey, readMyKey } from './account/keys.ts'
+import { logIn, logInByUsername } from './account/login.ts'
 import {
   dropPasskey,
   makeLoginOptions,
@@ -22,25 +11,42 @@ import {
   passkeyLogin,
   readPasskeys,
   registerPasskey,
-} from './passkey-endpoints.ts'
-import { finishProviderLogin } from './provider-callback.ts'
-import { exchangeCode } from './provider-exchange.ts'
-import { listProviders, startProviderLogin } from './provider-start.ts'
-import { readEntity } from './read.ts'
-import { removeEntity } from './remove.ts'
-import { removeEntities } from './remove-many.ts'
-import { askForReset, resetByLink } from './reset.ts'
-import { revertEntity } from './revert.ts'
-import { changeMyPassword, logOut, readMe, refreshToken } from './session.ts'
-import { endOtherSessions, endSession, listSessions } from './sessions.ts'
-import { redoLast, undoLast } from './stack.ts'
-import { summariseEntities } from './summary.ts'
-import { makeTicket } from './ticket.ts'
-import { confirmSetUp, dropFactor, makeRecoveryCodes, readFactor, setUpFactor } from './totp-endpoints.ts'
-import { undoOperation, undoOperations } from './undo.ts'
-import { patchEntity, replaceEntity } from './update.ts'
-import { upsertEntity } from './upsert.ts'
-import { sendVerification, verifyByLink } from './verify.ts'
+} from './account/passkey-endpoints.ts'
+import { finishProviderLogin } from './account/provider-callback.ts'
+import { exchangeCode } from './account/provider-exchange.ts'
+import { listProviders, startProviderLogin } from './account/provider-start.ts'
+import { askForReset, resetByLink } from './account/reset.ts'
+import { changeMyPassword, logOut, readMe, refreshToken } from './account/session.ts'
+import { endOtherSessions, endSession, listSessions } from './account/sessions.ts'
+import { makeTicket } from './account/ticket.ts'
+import {
+  confirmSetUp,
+  dropFactor,
+  makeRecoveryCodes,
+  readFactor,
+  setUpFactor,
+} from './account/totp-endpoints.ts'
+import { sendVerification, verifyByLink } from './account/verify.ts'
+import { readDocument } from './document.ts'
+import type { Endpoints } from './endpoint.ts'
+import { readHealth, readHealthDetails } from './health-details.ts'
+import { readHistory } from './past/history.ts'
+import { listOperations, readOperation } from './past/operations.ts'
+import { revertEntity } from './past/revert.ts'
+import { redoLast, undoLast } from './past/stack.ts'
+import { undoOperation, undoOperations } from './past/undo.ts'
+import { followChanges } from './read/changes.ts'
+import { listEntities } from './read/list.ts'
+import { askMay } from './read/may.ts'
+import { readEntity } from './read/read.ts'
+import { summariseEntities } from './read/summary.ts'
+import { writeBatch } from './write/batch.ts'
+import { patchEntities } from './write/change-many.ts'
+import { createEntity } from './write/create-many.ts'
+import { removeEntity } from './write/remove.ts'
+import { removeEntities } from './write/remove-many.ts'
+import { patchEntity, replaceEntity } from './write/update.ts'
+import { upsertEntity } from './write/upsert.ts'
 
 /** The whole API, in the order in which it is shown. */
 export const endpoints: Endpoints = {

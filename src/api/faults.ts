@@ -14,7 +14,7 @@ import type { WritePlan } from '../plan/write/write.ts'
 import { type Act, read, work } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { askedBy, refusal } from './context.ts'
-import { valueAt } from './merge.ts'
+import { valueAt } from './write/merge.ts'
 
 /** Adds what only the database knows: references to nothing, values that are taken, checks that fail. */
 export function* noteFaults(

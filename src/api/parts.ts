@@ -30,6 +30,9 @@ import { compileOperations } from '../plan/past/operations.ts'
 import { compilePurges } from '../plan/past/purge.ts'
 import { FORMAT } from '../store/own.ts'
 import { Webhooks } from '../webhooks/webhooks.ts'
+import { Identities } from './account/identify.ts'
+import { mailQueue } from './account/mail-queue.ts'
+import { verifyFollowers } from './account/verify.ts'
 import type {
   AccountPiece,
   Context,
@@ -41,12 +44,9 @@ import type {
   WebhookPiece,
 } from './context.ts'
 import { Health } from './health.ts'
-import { Identities } from './identify.ts'
-import { mailQueue } from './mail-queue.ts'
+import { RateLimits } from './limits/rate-limits.ts'
 import type { Part } from './part.ts'
-import { RateLimits } from './rate-limits.ts'
-import { retentionWork } from './retention.ts'
-import { verifyFollowers } from './verify.ts'
+import { retentionWork } from './past/retention.ts'
 
 /** Who calls, and how they prove it. */
 export const accountPart = {

@@ -1,4 +1,4 @@
-import { RETENTION, Retention } from '../api/retention.ts'
+import { RETENTION, Retention } from '../api/past/retention.ts'
 import { StartError } from '../errors.ts'
 import type { Command } from './arguments.ts'
 import { confirm } from './confirm.ts'

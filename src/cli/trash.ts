@@ -1,4 +1,4 @@
-import { purge } from '../api/remove.ts'
+import { purge } from '../api/write/remove.ts'
 import type { App } from '../app.ts'
 import { countOf } from '../declare/one-of.ts'
 import { parseAge } from '../declare/retention.ts'

@@ -1,6 +1,6 @@
-import { create } from '../api/create.ts'
+import { vouching } from '../api/account/verified.ts'
 import { transact } from '../api/perform.ts'
-import { vouching } from '../api/verified.ts'
+import { create } from '../api/write/create.ts'
 import { type App, loadModel, openApp } from '../app.ts'
 import { didYouMean } from '../declare/closest.ts'
 import { type EntityType, type Field, walk } from '../declare/model.ts'

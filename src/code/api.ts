@@ -1,13 +1,13 @@
-import { writeBatch } from '../api/batch.ts'
 import type { AnyAnswer, Context } from '../api/context.ts'
-import { createEntity } from '../api/create-many.ts'
 import type { EntityEndpoint, ServerEndpoint } from '../api/endpoint.ts'
-import { readHistory } from '../api/history.ts'
-import { listEntities } from '../api/list.ts'
-import { readEntity } from '../api/read.ts'
-import { removeEntity } from '../api/remove.ts'
-import { undoOperation } from '../api/undo.ts'
-import { patchEntity } from '../api/update.ts'
+import { readHistory } from '../api/past/history.ts'
+import { undoOperation } from '../api/past/undo.ts'
+import { listEntities } from '../api/read/list.ts'
+import { readEntity } from '../api/read/read.ts'
+import { writeBatch } from '../api/write/batch.ts'
+import { createEntity } from '../api/write/create-many.ts'
+import { removeEntity } from '../api/write/remove.ts'
+import { patchEntity } from '../api/write/update.ts'
 import type {
   BatchResult,
   GetRequest,

@@ -1,5 +1,5 @@
 import type { Context } from '../api/context.ts'
-import type { HookRun } from '../api/hook-run.ts'
+import type { HookRun } from '../api/write/hook-run.ts'
 import { budget } from '../budget.ts'
 import { isRecord } from '../declare/record.ts'
 import { type Caller, isAgent } from '../plan/viewer/actor.ts'

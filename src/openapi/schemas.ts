@@ -1,4 +1,4 @@
-import { acting, passwordExpiry } from '../api/account-schemas.ts'
+import { acting, passwordExpiry } from '../api/account/account-schemas.ts'
 import { closedObject, manyOf, refTo, type SchemaKind, schemaName } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { budget } from '../budget.ts'

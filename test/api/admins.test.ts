@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { fromSystem } from '../../src/api/once.ts'
+import { undo, undoOperation } from '../../src/api/past/undo.ts'
 import { Query } from '../../src/api/query.ts'
-import { undo, undoOperation } from '../../src/api/undo.ts'
 import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ClockWatch } from '../../src/api/clock-watch.ts'
-import { Retention } from '../../src/api/retention.ts'
+import { ClockWatch } from '../../src/api/limits/clock-watch.ts'
+import { Retention } from '../../src/api/past/retention.ts'
 import { budget } from '../../src/budget.ts'
 import { SKEW_MS } from '../../src/clock.ts'
 import type { AppDeclaration } from '../../src/declare/define.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { listOperations, operations } from '../../src/api/operations.ts'
+import { listOperations, operations } from '../../src/api/past/operations.ts'
 import { Query } from '../../src/api/query.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import type { Bound } from '../../src/store/dialect.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { perform } from '../../src/api/perform.ts'
 import { Query } from '../../src/api/query.ts'
-import { remove } from '../../src/api/remove.ts'
+import { remove } from '../../src/api/write/remove.ts'
 import { budget } from '../../src/budget.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import type { Act } from '../../src/store/act.ts'

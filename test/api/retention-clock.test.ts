@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { Retention } from '../../src/api/retention.ts'
+import { Retention } from '../../src/api/past/retention.ts'
 import { entity, text } from '../../src/takeback.ts'
 import { Postponed } from '../../src/work/job.ts'
 import { withAdmins } from '../declarations.ts'

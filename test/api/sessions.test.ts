@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { retentionWork } from '../../src/api/retention.ts'
+import { retentionWork } from '../../src/api/past/retention.ts'
 import { budget } from '../../src/budget.ts'
 import { bookings } from '../declarations.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'

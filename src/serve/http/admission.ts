@@ -1,4 +1,4 @@
-import type { Standing } from '../../api/token-bucket.ts'
+import type { Standing } from '../../api/limits/token-bucket.ts'
 import { actorName } from '../../plan/viewer/actor.ts'
 import type { RequestFacts } from './seen.ts'
 

@@ -1,5 +1,5 @@
 import type { AnyAnswer } from '../../api/context.ts'
-import type { Standing } from '../../api/token-bucket.ts'
+import type { Standing } from '../../api/limits/token-bucket.ts'
 import { catalogue, Failure, shownErrors } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 

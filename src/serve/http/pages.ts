@@ -1,4 +1,4 @@
-import type { AccountPage } from '../../api/account-pages.ts'
+import type { AccountPage } from '../../api/account/account-pages.ts'
 import type { Answer, Context } from '../../api/context.ts'
 import type { Route } from './route.ts'
 

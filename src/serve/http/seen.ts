@@ -1,5 +1,5 @@
-import type { RateLimits } from '../../api/rate-limits.ts'
-import type { Standing } from '../../api/token-bucket.ts'
+import type { RateLimits } from '../../api/limits/rate-limits.ts'
+import type { Standing } from '../../api/limits/token-bucket.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import type { Client } from './address.ts'
 import type { Peers } from './clients.ts'

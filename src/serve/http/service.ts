@@ -1,6 +1,6 @@
+import { anonymous, type Identities } from '../../api/account/identify.ts'
 import type { AnyAnswer, Context } from '../../api/context.ts'
 import type { Method } from '../../api/endpoint.ts'
-import { anonymous, type Identities } from '../../api/identify.ts'
 import { Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'

@@ -1,4 +1,4 @@
-import { listEntities } from '../../api/list.ts'
+import { listEntities } from '../../api/read/list.ts'
 
 /** Parameters whose values are no secret, however they are misused. */
 const SHOWN = new Set<string>([...listEntities.takes, 'restore', 'purge', 'since', 'entity', 'wait'])

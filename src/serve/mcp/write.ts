@@ -1,5 +1,5 @@
-import { writeBatch } from '../../api/batch.ts'
-import { undoOperation, undoOperations } from '../../api/undo.ts'
+import { undoOperation, undoOperations } from '../../api/past/undo.ts'
+import { writeBatch } from '../../api/write/batch.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalid, invalidAt, note, noteAll } from '../../errors.ts'
 import { type Arguments, asQuery, checkArguments, noteOf, type Takes } from './arguments.ts'

@@ -1,0 +1,136 @@
+import { stateDigest } from '../../account/links.ts'
+import { emailKey } from '../../declare/email-key.ts'
+import type { LinkKind } from '../../declare/mail.ts'
+import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { memberColumns } from '../../plan/read/login.ts'
+import { EMAIL_KEY } from '../../plan/tables/schema.ts'
+import type { Actor } from '../../plan/viewer/actor.ts'
+import { taskParams } from '../../work/queues.ts'
+import type { Call } from '../call.ts'
+import { type Answer, askedBy, type Context, type KeptAnswer } from '../context.ts'
+import { closedObject } from '../description.ts'
+import { takeText, takeTypes } from './login.ts'
+import { mailTask } from './mail-queue.ts'
+
+/** A request that asks for a mailed link, or has the token of one. */
+export type LinkRequest = Pick<Call, 'body' | 'address' | 'signal' | 'note' | 'noteAccount'>
+
+/**
+ * Mails a link to whoever has an e-mail. The answer and the work before it are the same for every e-mail: there are as
+ * many tasks as login types, and those for nobody do nothing. The mail is made later, in the background.
+ */
+export async function mailByEmail(
+  context: Context,
+  request: LinkRequest,
+  mail: 'reset' | 'verify',
+): Promise<Answer> {
+  const body = request.body as Record<string, unknown>
+  const errors: Errors = new Map()
+  refuseOthers(body, ['email', 'user_type'], errors)
+  const email = takeText(body, 'email', errors)
+  const types = takeTypes(context, body.user_type, errors)
+  if (errors.size > 0) throw invalid(errors)
+  const key = emailKey(email)
+  request.noteAccount(context.digestOf(key))
+  await countMail(context, request.address, `${mail === 'reset' ? 'forgot' : mail} ${key}`, async () => {
+    const tasks = await Promise.all(
+      types.map(async ({ name, login: declared }) => {
+        const login = context.plans.get(name)?.login
+        const [row] = login === undefined ? [] : await context.store.read(login.byEmail, { [EMAIL_KEY]: key })
+        if (row === undefined || (mail === 'verify' && declared?.verify !== true)) return mailTask(null)
+        return mailTask({ mail, entity: name, id: Number(memberColumns.read(row).id) })
+      }),
+    )
+    await context.store.write([context.work.enqueue], taskParams(tasks))
+  })
+  context.work.wake()
+  return messageAnswer('If there is such an account, a mail with a link is on its way.')
+}
+
+/**
+ * Counts a mail that somebody causes as a failed attempt, apart from logins: nobody is locked out by it, and nobody is
+ * flooded with mails. Throws if there were too many.
+ */
+export async function countMail(
+  { throttle }: Context,
+  address: string,
+  account: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  await throttle.attempt({ account, address, device: null }, async () => {
+    await run()
+    return undefined
+  })
+}
+
+/** The account of a valid link. */
+export interface Linked {
+  readonly plan: Plan
+  readonly purpose: LinkKind
+  readonly actor: Actor
+  readonly id: number
+  readonly epoch: number
+  readonly version: number
+  readonly email: string
+  /** Of the e-mail. */
+  readonly key: string
+  /** The e-mail address that the link is for, if it is not that of the account. */
+  readonly address: string | undefined
+}
+
+/** Throws if the link is not valid, or the account was changed since. Wrong tokens are counted as failed logins are. */
+export async function accountOfLink(
+  context: Context,
+  request: Pick<LinkRequest, 'address' | 'noteAccount'>,
+  purposes: readonly LinkKind[],
+  token: string,
+): Promise<Linked> {
+  const { address } = request
+  const trier = { account: `link ${token}`, address, device: null, remembered: false }
+  const passed = await context.throttle.attempt(trier, () => findLinked(context, purposes, token))
+  if (passed === undefined) throw new Failure('invalid_link')
+  request.noteAccount(context.digestOf(passed.found.key))
+  return passed.found
+}
+
+async function findLinked(
+  context: Context,
+  purposes: readonly LinkKind[],
+  token: string,
+): Promise<Linked | undefined> {
+  const all = await Promise.all(purposes.map((one) => context.links.find(one, token)))
+  const at = all.findIndex((one) => one !== undefined)
+  const [found, purpose] = [all[at], purposes[at]]
+  const plan = found && context.plans.get(found.entity)
+  if (found === undefined || purpose === undefined || plan?.login === undefined) return undefined
+  const { entity, id, bound, address } = found
+  const actor: Actor = { kind: 'user', entity, id, admin: entity === context.model.admins }
+  const [row] = await context.store.read(plan.login.self, { ...askedBy(actor), $id: id })
+  const self = row && plan.login.readSelf(row)
+  if (self === undefined) return undefined
+  if (bound !== '' && stateDigest(String(self.key), String(self.hash)) !== bound) return undefined
+  const { version } = JSON.parse(String(self.json)) as { version: number }
+  const { epoch, email, key } = self
+  const state = { epoch: Number(epoch), version, email: String(email), key: String(key) }
+  return { plan, purpose, actor, id, ...state, address }
+}
+
+export function refuseOthers(body: object, known: readonly string[], errors: Errors): void {
+  for (const name of Object.keys(body)) if (!known.includes(name)) note(errors, name, 'is not a field here')
+}
+
+/** The token of a request that has nothing else. */
+export function takeToken({ body }: Pick<LinkRequest, 'body'>): string {
+  const errors: Errors = new Map()
+  refuseOthers(body, ['token'], errors)
+  const token = takeText(body as Record<string, unknown>, 'token', errors)
+  if (errors.size > 0) throw invalid(errors)
+  return token
+}
+
+export function messageAnswer(message: string, status = 200): KeptAnswer {
+  return { status, body: JSON.stringify({ message }), shows: [] }
+}
+
+export const someMessage = closedObject({ message: { type: 'string' } }, ['message'])

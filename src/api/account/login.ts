@@ -1,0 +1,183 @@
+import { type Verify, verifyInLane } from '../../account/passwords.ts'
+import { emailKey } from '../../declare/email-key.ts'
+import { isStorable } from '../../declare/fields/text.ts'
+import type { EntityType } from '../../declare/model.ts'
+import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { memberColumns } from '../../plan/read/login.ts'
+import { EMAIL_KEY } from '../../plan/tables/schema.ts'
+import type { Answer, Context } from '../context.ts'
+import { refTo, SESSIONS } from '../description.ts'
+import { serverEndpoint } from '../endpoint.ts'
+import type { Note } from '../notes.ts'
+import { accountSchemas } from './account-schemas.ts'
+import { provenByPassword } from './second-factor.ts'
+import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
+import { isVerified } from './verified.ts'
+
+/** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
+export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
+  const { email, password, code, types } = parseLogin(context, request.body as Record<string, unknown>, alias)
+  const account = emailKey(email)
+  request.noteAccount(context.digestOf(account))
+  const { address, device, signal } = request
+  const passed = await context.throttle.attempt({ account, address, device }, async () => {
+    const user = await verifyInLane(signal, (verify) =>
+      findMember(context, { key: account, password, types }, verify),
+    )
+    return user && provenByPassword(context, user, code, request)
+  })
+  if (passed === undefined) throw new Failure('login_failed')
+  const answer = await startSession(context, passed.found, 'password', request)
+  return { ...answer, headers: { 'Takeback-Device': passed.device } }
+}
+
+/** A request with a password. */
+export interface LoginRequest {
+  /** Aborted when the client has disconnected. */
+  readonly signal: AbortSignal
+  readonly body: unknown
+  readonly address: string
+  /** `Takeback-Device` */
+  readonly device: string | null
+  /** `User-Agent` */
+  readonly agent: string | null
+  /** The run and the reason of a write. */
+  readonly note: Note | null
+  /** Puts the digest of the account into the log. */
+  noteAccount(digest: string): void
+}
+
+/**
+ * For a wrong password it verifies as many hashes whether or not the e-mail exists, so neither the answer nor its time
+ * reveals it. Types with `verify` take two: that of the account, and that of a sign-up which found the e-mail taken. An
+ * account that is not verified and such a sign-up are answered alike, and count as failed.
+ */
+async function findMember(
+  context: Context,
+  { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
+  verify: Verify,
+): Promise<Proven | undefined> {
+  let hashes = 0
+  let unverified = false
+  for (const type of types) {
+    const plan = context.plans.get(type.name)
+    if (plan?.login === undefined) continue
+    const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
+    if (row === undefined) continue
+    const { hash, epoch, ...member } = memberColumns.read(row)
+    const id = Number(member.id)
+    hashes += hashesOf([type])
+    const right = await verify(password, String(hash))
+    if (right && (await isVerified(context, plan, id))) {
+      const self = await selfOf(context, plan, id)
+      if (self !== undefined) return { ...self, plan, id, epoch: Number(epoch) }
+    }
+    if (type.login?.verify !== true) continue
+    const tried = await verify(password, await context.tried.of(type.name, id))
+    unverified ||= right || tried
+  }
+  for (; hashes < hashesOf(types); hashes++) await verify(password, undefined)
+  if (unverified) throw new Failure('unverified')
+  return undefined
+}
+
+function hashesOf(types: readonly EntityType[]): number {
+  return types.reduce((sum, { login }) => sum + (login?.verify === true ? 2 : 1), 0)
+}
+
+function parseLogin(
+  context: Context,
+  body: Record<string, unknown>,
+  alias: boolean,
+): { email: string; password: string; code: string | undefined; types: readonly EntityType[] } {
+  const errors: Errors = new Map()
+  const known = ['email', 'password', 'code', 'user_type', ...(alias ? ['username'] : [])]
+  for (const name of Object.keys(body))
+    if (!known.includes(name)) note(errors, name, 'is not a field of a login')
+  const name =
+    alias && !Object.hasOwn(body, 'email') && Object.hasOwn(body, 'username') ? 'username' : 'email'
+  if (name === 'email' && Object.hasOwn(body, 'username') && alias)
+    note(errors, 'username', 'cannot be combined with email')
+  const email = takeText(body, name, errors)
+  const password = takeText(body, 'password', errors)
+  const code = Object.hasOwn(body, 'code') ? takeText(body, 'code', errors) : undefined
+  const types = takeTypes(context, body.user_type, errors)
+  if (errors.size > 0) throw invalid(errors)
+  return { email, password, code, types }
+}
+
+/** Longer texts are no e-mail and no password, and not worth a hash. */
+const TEXT_MAX = 1024
+
+export function takeText(body: Record<string, unknown>, name: string, errors: Errors): string {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined
+  if (value === undefined) note(errors, name, 'is required')
+  else if (typeof value !== 'string') note(errors, name, 'must be a text')
+  else if (value === '') note(errors, name, 'is required')
+  else if (!isStorable(value)) note(errors, name, 'must not contain U+0000 or half of a surrogate pair')
+  else if (Buffer.byteLength(value) > TEXT_MAX) note(errors, name, `must have at most ${TEXT_MAX} bytes`)
+  else return value
+  return ''
+}
+
+/** If empty, `null` or absent: all login types, in the order of their declaration. */
+export function takeTypes({ model }: Context, userType: unknown, errors: Errors): readonly EntityType[] {
+  if (userType === undefined || userType === null || userType === '') return model.logins
+  const type = model.logins.find(({ login }) => login?.userType === userType)
+  if (type !== undefined) return [type]
+  const names = model.logins.map((one) => one.login?.userType).join(', ')
+  note(errors, 'user_type', typeof userType === 'string' ? `must be one of ${names}` : 'must be a text')
+  return []
+}
+
+export const credentials = { email: 'ada@example.com', password: 'correct horse battery staple' }
+
+const loggingIn = {
+  method: 'POST',
+  tag: SESSIONS,
+  parameters: ['Takeback-Device'],
+  body: 'object',
+  access: 'everyone',
+} as const
+const described = {
+  answers: [{ ...signedInAnswer, headers: ['Takeback-Device'] }],
+  codes: [
+    'login_failed',
+    'second_factor_required',
+    'second_factor_failed',
+    'unverified',
+    'too_many_attempts',
+    'disk_full',
+  ],
+} as const
+
+export const logIn = serverEndpoint({
+  ...loggingIn,
+  name: 'login',
+  path: '/api/auth/login',
+  schemas: accountSchemas,
+  describe: () => ({
+    ...described,
+    summary: 'Log in',
+    description:
+      'Returns a token for an e-mail and a password. A wrong e-mail and a wrong password get the same answer. If the user has a second factor, `code` is required: one from the authenticator app, or a recovery code.',
+    body: { schema: refTo('Login'), example: credentials },
+  }),
+  run: (context, call) => login(context, call, false),
+})
+
+export const logInByUsername = serverEndpoint({
+  ...loggingIn,
+  name: 'loginByUsername',
+  path: '/api/login',
+  describe: () => ({
+    ...described,
+    summary: 'Log in by username',
+    description: 'The same as `/api/auth/login`, for clients that send the e-mail as `username`.',
+    body: {
+      schema: refTo('LoginByUsername'),
+      example: { username: credentials.email, password: credentials.password },
+    },
+  }),
+  run: (context, call) => login(context, call, true),
+})

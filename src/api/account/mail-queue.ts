@@ -1,0 +1,181 @@
+import { stateDigest } from '../../account/links.ts'
+import { emailKey } from '../../declare/email-key.ts'
+import type { LinkKind, MailKind, MailText } from '../../declare/mail.ts'
+import { checkedText, defaultText } from '../../mail/texts.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { memberColumns } from '../../plan/read/login.ts'
+import { EMAIL_KEY } from '../../plan/tables/schema.ts'
+import { entityRow } from '../../plan/view/entity-row.ts'
+import { system } from '../../plan/viewer/actor.ts'
+import type { Store } from '../../store/store.ts'
+import type { Queue, Task, TaskJob } from '../../work/queues.ts'
+import { askedBy, type Context } from '../context.ts'
+import { isVerified } from './verified.ts'
+
+const QUEUE = 'mail'
+
+/**
+ * A mail to send to an account, which is named by its id or by the operation that creates it. It has no token and no
+ * address: the token is made when the mail is, and addresses are where a purge finds them.
+ */
+type Payload = { readonly mail: MailKind; readonly entity: string } & (
+  | { readonly id: number; readonly operation?: string }
+  | { readonly operation: string }
+)
+
+/** The task of a mail. `null` is a mail to nobody: it costs the same to enqueue. `key`: those with the same run in order. */
+export function mailTask(payload: Payload | null, key?: string): Task {
+  return { queue: QUEUE, payload, ...(key !== undefined && { key }) }
+}
+
+export function mailQueue(context: Context): Queue {
+  return { name: QUEUE, run: (job) => sendMail(context, job) }
+}
+
+async function sendMail(context: Context, job: TaskJob): Promise<void> {
+  const payload = job.payload as Payload | null
+  const account = payload === null ? undefined : await accountOf(context, payload)
+  // Nobody, or somebody who is gone.
+  if (payload === null || account === undefined) return
+  const letter = await letterOf(context, job, payload, account)
+  if (letter === undefined) return
+  const { kind, to } = letter
+  const link = linkOf(context, LINKS[kind], letter.token)
+  const text = await ownText(context, kind, letter.account, link)
+  await context.mailer.send({ ...text, to, name: `${fileTime()}-${kind}-${job.id}` })
+}
+
+/** What the link of a mail does. */
+const LINKS: Readonly<Record<MailKind, LinkKind>> = {
+  reset: 'reset',
+  invite: 'invite',
+  verify: 'verify',
+  email: 'email',
+  revert: 'revert',
+  taken: 'reset',
+}
+
+/** A mail that is to be sent. */
+interface Letter {
+  readonly kind: MailKind
+  readonly to: string
+  readonly account: Account
+  readonly token: string
+}
+
+/** Undefined if there is nothing to send any more. A retry makes a new link, which replaces that of the attempt before. */
+async function letterOf(
+  context: Context,
+  { store }: TaskJob,
+  { mail, operation: slot }: Payload,
+  account: Account,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const entity = plan.type.name
+  if (mail === 'revert') return oldAddressLetter(context, store, account, slot ?? '')
+  if (mail === 'email') return newAddressLetter(context, store, account)
+  // An invitation proves the address, too.
+  if (mail === 'verify' && (await context.links.has('invite', { entity, id }))) return undefined
+  if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
+  if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
+  const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
+  return { kind: mail, to: account.email, account, token }
+}
+
+/**
+ * Throws if an account had too many of these mails, so that this one comes later, to the address of then: users can change
+ * theirs as often as they like, and nobody shall be flooded by that.
+ */
+async function countVerification({ throttle }: Context, account: string): Promise<void> {
+  await throttle.attempt({ account, address: account, device: null }, async () => undefined)
+}
+
+/** To the address that the account had before an operation. */
+async function oldAddressLetter(
+  context: Context,
+  store: Store,
+  account: Account,
+  operation: string,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const target = { entity: plan.type.name, id, slot: operation }
+  const known = await context.links.renew(store, 'revert', target)
+  if (known !== undefined) return { kind: 'revert', to: known.address, account, token: known.token }
+  const found = await context.feed.operation(operation, [target.entity])
+  const before = found?.changes.find((change) => change.id === id)?.before ?? '{}'
+  const { email: address } = JSON.parse(before) as { email?: string }
+  if (address === undefined) return undefined
+  const token = await context.links.make(store, 'revert', { ...target, address, bound: '' })
+  return { kind: 'revert', to: address, account, token }
+}
+
+/** If somebody else has the new address already, they are told. */
+async function newAddressLetter(
+  context: Context,
+  store: Store,
+  account: Account,
+): Promise<Letter | undefined> {
+  const { plan, id } = account
+  const entity = plan.type.name
+  const link = await context.links.renew(store, 'email', { entity, id })
+  if (link === undefined || plan.login === undefined) return undefined
+  const { token, address } = link
+  const [row] = await store.read(plan.login.byEmail, { [EMAIL_KEY]: emailKey(address) })
+  const holder = row === undefined ? id : Number(memberColumns.read(row).id)
+  if (holder === id) return { kind: 'email', to: address, account, token }
+  const other = await accountOf(context, { mail: 'taken', entity, id: holder })
+  if (other === undefined) return undefined
+  const reset = await context.links.make(store, 'reset', { entity, id: holder, bound: other.bound })
+  return { kind: 'taken', to: other.email, account: other, token: reset }
+}
+
+interface Account {
+  readonly plan: Plan
+  readonly id: number
+  readonly email: string
+  readonly bound: string
+}
+
+async function accountOf(context: Context, payload: Payload): Promise<Account | undefined> {
+  const plan = context.plans.get(payload.entity)
+  const id = 'id' in payload ? payload.id : await createdBy(context, payload)
+  if (plan?.login === undefined || id === undefined) return undefined
+  const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
+  if (row === undefined) return undefined
+  const { email, key, hash } = plan.login.readSelf(row)
+  return { plan, id, email: String(email), bound: stateDigest(String(key), String(hash)) }
+}
+
+/** Undefined if retention has erased the operation meanwhile. */
+async function createdBy(
+  { feed }: Context,
+  { entity, operation }: { entity: string; operation: string },
+): Promise<number | undefined> {
+  const found = await feed.operation(operation, [entity])
+  return found?.changes.find(({ kind }) => kind === 'create')?.id ?? undefined
+}
+
+/** Never made from the headers of a request: whoever sends those could lead others astray. */
+function linkOf({ model, settings }: Context, kind: LinkKind, token: string): string {
+  const { url, appUrl } = settings.mail
+  const path = model.mail.links.get(kind)
+  if (appUrl !== undefined && path !== undefined) return appUrl + path.replace('{token}', token)
+  return `${url}/account/${kind}?link=${token}`
+}
+
+async function ownText(
+  { model, store }: Context,
+  kind: MailKind,
+  { plan, id }: Account,
+  link: string,
+): Promise<MailText> {
+  const make = model.mail.texts.get(kind)
+  if (make === undefined) return defaultText(kind, link)
+  const [row] = await store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+  const user = { ...JSON.parse(entityRow(row)?.json ?? '{}'), type: plan.type.login?.userType }
+  return checkedText(await make({ user, link }), kind)
+}
+
+function fileTime(): string {
+  return new Date().toISOString().replaceAll(':', '-')
+}

@@ -1,0 +1,141 @@
+import type { Handoff, ReturnedCode } from '../../account/providers/handoffs.ts'
+import { isDigestOf } from '../../account/providers/handoffs.ts'
+import type { OpenIdProvider } from '../../account/providers/openid.ts'
+import { catalogue, Failure } from '../../errors.ts'
+import type { Call } from '../call.ts'
+import type { Answer, Context } from '../context.ts'
+import { SESSIONS } from '../description.ts'
+import { serverEndpoint } from '../endpoint.ts'
+import { messagePage } from './account-pages.ts'
+import { accountFor } from './provider-account.ts'
+import { cookieName, loginChecks, providerOf } from './provider-start.ts'
+import { hasFactor } from './second-factor.ts'
+
+type Returned = Call<'state' | 'code' | 'error' | 'iss'>
+
+/** `GET /api/auth/providers/<name>/callback`: where a provider sends a browser back to. */
+async function comeBack(context: Context, call: Returned): Promise<Answer> {
+  const provider = providerOf(context, call.params?.name)
+  const query = new URLSearchParams()
+  // Providers add parameters of their own.
+  const known = call.query.take(new Map(), (name, value) => query.set(name, value))
+  for (const [name, value] of Object.entries(known)) query.set(name, value)
+  const { state = '' } = known
+  const { address } = call
+  const trier = { account: `state ${state}`, address, device: null, remembered: false }
+  const began = await context.throttle.attempt(trier, () => beganIn(context, provider, call, state))
+  if (began === undefined) throw new Failure('login_expired')
+  const { found } = began
+  try {
+    const done = await doneBy(context, call, { provider, found, query, state })
+    const kind = (await asksForMore(context, done)) ? 'slow_code' : 'code'
+    const code = await context.handoffs.make(kind, done)
+    return backTo(found.returnTo, 'code', code)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { code } = error
+    const reasons = reasonsFor(error)
+    context.observer.emit({ kind: 'provider_login_failed', provider: provider.name, code, reasons })
+    return backTo(found.returnTo, 'error', code)
+  }
+}
+
+/** Sentences only: what else an error carries may be secret. */
+function reasonsFor({ message, errors = new Map(), cause }: Failure): string[] {
+  const reasons = [...errors].map(([path, sentences]) => `${path} ${sentences.join(', ')}`)
+  if (reasons.length > 0) return reasons
+  const messages = [message]
+  for (let one = cause; one instanceof Error && messages.length < 3; one = one.cause)
+    messages.push(one.message)
+  return messages
+}
+
+/** The login that this browser has begun. It is used up, whoever asks. */
+async function beganIn(
+  { handoffs, ...context }: Context,
+  { name }: OpenIdProvider,
+  call: Returned,
+  state: string,
+): Promise<Handoff['state'] | undefined> {
+  const found = await handoffs.use('state', state)
+  const browser = call.cookie(cookieName({ handoffs, ...context }))
+  if (found?.provider !== name || browser === null || !isDigestOf(found.browser, browser)) return undefined
+  return found
+}
+
+/** Whether a second factor must be found before the code can be exchanged. Without it the code is worth nothing. */
+async function asksForMore(context: Context, { account, identity }: ReturnedCode): Promise<boolean> {
+  const plan = context.plans.get(account.entity)
+  return identity === null && plan !== undefined && (await hasFactor(context, plan, account.id))
+}
+
+interface Coming {
+  readonly provider: OpenIdProvider
+  readonly found: Handoff['state']
+  readonly query: URLSearchParams
+  readonly state: string
+}
+
+/** What the code stands for. */
+async function doneBy(
+  context: Context,
+  call: Returned,
+  { provider, found, query, state }: Coming,
+): Promise<ReturnedCode> {
+  const { challenge, link, userType } = found
+  const claims = await provider.claims(query, loginChecks(context, state))
+  const { issuer, subject } = claims
+  const identity = { provider: provider.name, issuer, subject }
+  // Only its owner can finish it, with a token.
+  if (link !== null) return { challenge, account: link, identity }
+  const account = await accountFor(context, { claims, identity, userType, signUp: () => call.signUp(1) })
+  return { challenge, account, identity: null }
+}
+
+/** The address was checked when the login began. */
+function backTo(address: string, name: 'code' | 'error', value: string): Answer {
+  const url = new URL(address)
+  for (const one of ['code', 'error']) url.searchParams.delete(one)
+  url.searchParams.set(name, value)
+  return { status: 303, headers: { Location: url.href } }
+}
+
+export const finishProviderLogin = serverEndpoint({
+  name: 'finishProviderLogin',
+  method: 'GET',
+  path: '/api/auth/providers/{name}/callback',
+  tag: SESSIONS,
+  parameters: ['provider', 'state', 'provider_code', 'provider_error', 'iss'],
+  access: 'everyone',
+  writes: true,
+  produces: ['application/json', 'text/html'],
+  describe: () => ({
+    summary: 'Come back from a provider',
+    description:
+      'The redirect URI to register with the provider. Only browsers come here, from the provider. Leads to `return_to`, with a one-use `code`, or with the code of a failure as `error`. Failures without a `return_to` are a page, or JSON if `Accept` prefers that.',
+    answers: [{ status: 303, description: 'Back to the app.', headers: ['Location'] }],
+    codes: [
+      'not_found',
+      'login_expired',
+      'too_many_attempts',
+      'disk_full',
+      // These are in the URL of the app, as `error`.
+      'provider_denied',
+      'provider_failed',
+      'provider_unavailable',
+      'provider_email_unverified',
+      'account_exists',
+      'sign_up_closed',
+      'sign_up_incomplete',
+    ],
+  }),
+  async run(context, call) {
+    try {
+      return await comeBack(context, call)
+    } catch (error) {
+      if (call.type !== 'text/html' || !(error instanceof Failure) || catalogue[error.code].status >= 500)
+        throw error
+      return messagePage(error)
+    }
+  },
+})

@@ -1,0 +1,74 @@
+import { codeAccount, type FactorOwner } from '../../account/second-factors.ts'
+import { Failure } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import type { Context } from '../context.ts'
+import type { Proven } from './sign-in.ts'
+
+/** From where a code comes. */
+export interface CodeSender {
+  readonly address: string
+}
+
+/**
+ * Somebody with the right password, or from a provider: asks for a code if they have a second factor. Before the password is right, nothing
+ * tells whether they have one.
+ */
+export async function provenTwice(
+  context: Context,
+  user: Proven,
+  code: string | undefined,
+  sender: CodeSender,
+): Promise<Proven> {
+  const { plan, id } = user
+  const owner = { entity: plan.type.name, id }
+  if (!(await hasFactor(context, plan, id))) return user
+  if (code === undefined) throw new Failure('second_factor_required')
+  await judgeCode(context, owner, sender, () => context.factors.use(owner, code))
+  return { ...user, strong: true }
+}
+
+/**
+ * Somebody with the right password. Where a second factor is required, a passkey is one, too: then a password alone must
+ * not be enough to set up another.
+ */
+export async function provenByPassword(
+  context: Context,
+  user: Proven,
+  code: string | undefined,
+  sender: CodeSender,
+): Promise<Proven> {
+  const proven = await provenTwice(context, user, code, sender)
+  const { plan, id, strong } = proven
+  if (strong || plan.type.login?.second !== 'required') return proven
+  const passkeys = await context.passkeys.list({ entity: plan.type.name, id })
+  if (passkeys.length > 0) throw new Failure('second_factor_required')
+  return proven
+}
+
+/** Whether logins of a user need a code. */
+export async function hasFactor(context: Context, { type }: Plan, id: number): Promise<boolean> {
+  if (type.login?.second === undefined) return false
+  return (await context.factors.state({ entity: type.name, id })) !== undefined
+}
+
+/**
+ * Throws if a code is wrong. A code has six digits, so guesses are counted apart from passwords, and no place is known:
+ * whoever guesses must wait longer and longer, wherever they are.
+ */
+export async function judgeCode<T>(
+  { throttle }: Context,
+  owner: FactorOwner,
+  { address }: CodeSender,
+  judge: () => Promise<T | false | undefined>,
+): Promise<T> {
+  // Counted apart from the login around it, which is still under way: they would wait for each other.
+  const trier = {
+    account: codeAccount(owner),
+    address: `code ${address}`,
+    device: null,
+    remembered: false,
+  }
+  const passed = await throttle.attempt(trier, async () => (await judge()) || undefined)
+  if (passed === undefined) throw new Failure('second_factor_failed')
+  return passed.found
+}

@@ -1,0 +1,59 @@
+import { Failure } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { system } from '../../plan/viewer/actor.ts'
+import { type Act, read, write } from '../../store/act.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { Step } from '../../store/step.ts'
+import { askedBy, type Context, type KeptAnswer } from '../context.ts'
+
+/** Whether the e-mail address of a user was proved; true if their type does not ask for it. */
+export async function isVerified(context: Context, plan: Plan, id: number): Promise<boolean> {
+  if (plan.login === undefined || plan.type.login?.verify !== true) return true
+  const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
+  const key = row && plan.login.readSelf(row).key
+  return key != null && context.verified.has({ entity: plan.type.name, id, key: String(key) })
+}
+
+/** Throws if a user cannot have a session, since the e-mail address was not proved. */
+export async function refuseUnverified(
+  context: Context,
+  { plan, id }: { readonly plan: Plan; readonly id: number },
+): Promise<void> {
+  if (!(await isVerified(context, plan, id))) throw new Failure('unverified')
+}
+
+/** Whoever acts reads the mails to this address: steps for the transaction, none if the type does not ask for it. */
+export function markingVerified(
+  context: Context,
+  { type }: Plan,
+  { id, key }: { readonly id: number; readonly key: string },
+): { steps: readonly Step[]; params: Params } {
+  if (type.login?.verify !== true) return { steps: [], params: {} }
+  const { step, params } = context.verified.marking({ entity: type.name, id, key })
+  return { steps: [step], params }
+}
+
+/** Marks an address of a user as proved. `key`: that of the e-mail that was proved, which may not be the present one. */
+export async function markVerified(
+  context: Context,
+  plan: Plan,
+  address: { readonly id: number; readonly key: string },
+): Promise<void> {
+  const { steps, params } = markingVerified(context, plan, address)
+  if (steps.length > 0) await context.store.write(steps, params)
+}
+
+/** Marks the addresses of those whom an act creates. To be run in one transaction. */
+export function* vouching(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<KeptAnswer> {
+  const answer = yield* act
+  for (const [, id] of answer.shows) yield* vouchFor(context, plan, id)
+  return answer
+}
+
+function* vouchFor(context: Context, plan: Plan, id: number): Act<void> {
+  if (plan.login === undefined) return
+  const [row] = yield* read(plan.login.self, { ...askedBy(system), $id: id })
+  if (row === undefined) return
+  const { steps, params } = markingVerified(context, plan, { id, key: String(plan.login.readSelf(row).key) })
+  if (steps.length > 0) yield* write(steps, params)
+}

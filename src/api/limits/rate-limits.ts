@@ -1,0 +1,120 @@
+import type { Rates } from '../../budget.ts'
+import { invalidAt } from '../../errors.ts'
+import type { Store } from '../../store/store.ts'
+import type { Recurring } from '../../work/recurring.ts'
+import { RateCounter } from './rate-counter.ts'
+import { compileRates, type RatesPlan } from './rate-statements.ts'
+import { type Standing, TokenBucket } from './token-bucket.ts'
+
+const EXCHANGE_MS = 1000
+const CLEAR_MS = 10 * 60_000
+/** How far a bucket can be overdrawn, in buckets. */
+const DEBT = 2
+/** How many rows are written at each exchange: those with the largest counts. */
+const EXCHANGED_MAX = 100
+
+/** Of an address and of a user. */
+interface Counters {
+  readonly address: RateCounter
+  readonly user: RateCounter
+}
+
+/**
+ * The rate limits. Reads and writes are counted in memory; once a second the instances share large counts through the
+ * database, and the sum counts. Sign-ups are counted in the database, one by one.
+ */
+export class RateLimits {
+  readonly #store: Store
+  readonly #plan: RatesPlan
+  readonly #signUps: TokenBucket | undefined
+  readonly #counters: Readonly<Record<'reads' | 'writes', Counters | undefined>>
+  #timer: Timer | undefined
+  #exchangedAt = performance.now()
+
+  constructor(store: Store, { signUps, writes, reads }: Rates) {
+    this.#store = store
+    this.#plan = compileRates(store.dialect)
+    this.#signUps = signUps === undefined ? undefined : new TokenBucket('signups', signUps)
+    const counters = (name: string, rate: Rates['reads']) =>
+      rate === undefined
+        ? undefined
+        : {
+            address: new RateCounter(new TokenBucket(name, rate)),
+            user: new RateCounter(new TokenBucket(`${name}-user`, rate)),
+          }
+    this.#counters = { reads: counters('reads', reads), writes: counters('writes', writes) }
+  }
+
+  /** Counts a request. Throws if nothing is left; undefined if there is no such limit. */
+  count(kind: 'reads' | 'writes', whose: 'address' | 'user', key: string): Standing | undefined {
+    return this.#counters[kind]?.[whose].take(key, performance.now())
+  }
+
+  /** Counts sign-ups from an address, all of them or none, but for those that were counted before. */
+  async signUp(
+    address: string,
+    { count: all, counted }: { count: number; counted: number },
+  ): Promise<Standing | undefined> {
+    const bucket = this.#signUps
+    if (bucket === undefined) return undefined
+    if (all > bucket.burst)
+      throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are allowed at once`)
+    const count = all - counted
+    const key = `${bucket.name} ${address}`
+    const cost = Math.round(count * bucket.cost)
+    const outcome = await this.#store.write(this.#plan.take, {
+      $key: key,
+      $cost: cost,
+      $most: Math.round(bucket.window),
+    })
+    if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
+    const [row] = await this.#store.read(this.#plan.find, { $key: key })
+    throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
+  }
+
+  /** Buckets that are full again need no row. */
+  get sweep(): Recurring {
+    return {
+      name: 'rates',
+      every: CLEAR_MS,
+      run: async ({ store }) => {
+        await store.write(this.#plan.clear, {})
+      },
+    }
+  }
+
+  /** Each instance for itself: it tells what it has counted in its own memory. */
+  start(failed: (error: unknown) => void): void {
+    this.#timer = setInterval(() => this.#tick().catch(failed), EXCHANGE_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #tick(): Promise<void> {
+    const now = performance.now()
+    const ms = now - this.#exchangedAt
+    this.#exchangedAt = now
+    const counters = Object.values(this.#counters).flatMap((one) =>
+      one === undefined ? [] : [one.address, one.user],
+    )
+    await Promise.all(counters.map((counter) => this.#exchange(counter, ms)))
+  }
+
+  /** Shares what was taken here, and learns what was taken everywhere. */
+  async #exchange(counter: RateCounter, ms: number): Promise<void> {
+    const { name, cost, window } = counter.bucket
+    // Instances may have given more than there was before they shared their counts. That is a debt, but a limited one.
+    const most = Math.round(DEBT * window)
+    const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
+    await Promise.all(
+      told.map(async ({ key, count }) => {
+        const params = { $key: `${name} ${key}`, $cost: Math.round(count * cost), $most: most }
+        const { rows } = await this.#store.write(this.#plan.add, params)
+        counter.learn(key, performance.now() + Number(rows[0]?.[0]))
+      }),
+    )
+  }
+}

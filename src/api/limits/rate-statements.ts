@@ -1,0 +1,42 @@
+import { SKEW_MS } from '../../clock.ts'
+import type { Dialect } from '../../store/dialect.ts'
+import { compile, count, id, param, type Sql, type Statement, sql } from '../../store/sql.ts'
+import { type Step, step } from '../../store/step.ts'
+
+const RATES = id('takeback_rates')
+
+/**
+ * Token buckets that all instances share: a row each, with the time at which it is full again, in milliseconds. What is
+ * given back is how far that lies ahead. Where it lies further ahead than it can, a wrong clock has written it: then the
+ * bucket is full.
+ */
+export interface RatesPlan {
+  /** Puts that off by `$cost`, but not further ahead than `$most`. */
+  readonly add: readonly Step[]
+  /** The same, refused where it would be. */
+  readonly take: readonly Step[]
+  readonly find: Statement
+  /** Those that are full again: no row says the same. */
+  readonly clear: readonly Step[]
+}
+
+export function compileRates(dialect: Dialect): RatesPlan {
+  const now = dialect.milliseconds(dialect.clock)
+  const cost = param('$cost', 'integer')
+  const most = sql`(${now} + ${param('$most', 'integer')})`
+  const held = sql`${RATES}."full_at"`
+  const next = sql`(CASE WHEN ${held} > ${now} AND ${held} <= ${most} + ${count(SKEW_MS)} THEN ${held} ELSE ${now} END + ${cost})`
+  const atMost = (time: Sql) => sql`CASE WHEN ${time} > ${most} THEN ${most} ELSE ${time} END`
+  const put = (where: Sql) =>
+    sql`INSERT INTO ${RATES} ("key", "full_at") VALUES (${param('$key')}, ${atMost(sql`(${now} + ${cost})`)})
+      ON CONFLICT ("key") DO UPDATE SET "full_at" = ${atMost(next)}${where} RETURNING "full_at" - ${now}`
+  return {
+    add: [step(dialect, 'rate', 'some', put(sql``))],
+    take: [step(dialect, 'rate', 'some', put(sql` WHERE ${next} <= ${most}`))],
+    find: compile(
+      sql`SELECT "full_at" - ${now} FROM ${RATES} WHERE "key" = ${param('$key')}`,
+      dialect.placeholder,
+    ),
+    clear: [step(dialect, 'rate', 'any', sql`DELETE FROM ${RATES} WHERE "full_at" < ${now}`)],
+  }
+}

@@ -1,0 +1,52 @@
+import { budget } from '../../budget.ts'
+import { Failure, invalidAt } from '../../errors.ts'
+import { operationColumns } from '../../plan/past/operations.ts'
+import { type Actor, passesRules } from '../../plan/viewer/actor.ts'
+import { type Act, read } from '../../store/act.ts'
+import type { Context } from '../context.ts'
+import { notesOf } from '../notes.ts'
+
+/** An operation that another one has set off. */
+export interface SetOff {
+  readonly operation: string
+  readonly at: string
+  readonly actor: string | null
+  readonly changes: number
+}
+
+/**
+ * What operations have set off, directly or not, newest first, without what was taken back since. Only admins see it:
+ * others do not know what reactions do.
+ */
+export function* effectsOf(
+  context: Context,
+  actor: Actor,
+  operations: readonly string[],
+): Act<readonly SetOff[]> {
+  if (!passesRules(actor) || operations.length === 0) return []
+  const params = { $operations: JSON.stringify(operations) }
+  const rows = yield* read(context.operations.effects(budget.undoOperations + 1), params)
+  const found = rows.map(operationColumns.read).map(({ operation, at, actor, changes }) => ({
+    operation: String(operation),
+    at: String(at),
+    actor: actor === null ? null : String(actor),
+    changes: Number(changes),
+  }))
+  const told = yield* notesOf(
+    context,
+    found.map(({ operation }) => operation),
+  )
+  return found.filter(({ operation }) => told.get(operation)?.undone_by === undefined)
+}
+
+/** The operations to take back: with `with_effects`, also what they have set off. */
+export function withEffects(
+  actor: Actor,
+  operations: readonly string[],
+  effects: readonly SetOff[],
+): readonly string[] {
+  if (!passesRules(actor)) throw new Failure('forbidden')
+  if (effects.length > budget.undoOperations)
+    throw invalidAt('with_effects', `would take back more than ${budget.undoOperations} operations`)
+  return [...new Set([...effects.map(({ operation }) => operation), ...operations])]
+}

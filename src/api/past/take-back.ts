@@ -1,0 +1,394 @@
+import { budget } from '../../budget.ts'
+import { no } from '../../declare/cel/expression.ts'
+import { Failure } from '../../errors.ts'
+import {
+  addSentences,
+  CHANGED,
+  type Conflicts,
+  explainConflicts,
+  explainObstacle,
+} from '../../journal/conflicts.ts'
+import {
+  groupsOf,
+  isEmpty,
+  type Now,
+  type Reversal,
+  reverse,
+  reversedEntity,
+} from '../../journal/reversal.ts'
+import { type Touched, touchedBy } from '../../journal/versions.ts'
+import { type AmendmentGroup, amendParams, UNMET } from '../../plan/past/amendment.ts'
+import { MOVED } from '../../plan/past/moved.ts'
+import type { Obstacle } from '../../plan/past/obstacle.ts'
+import type { View } from '../../plan/view/view.ts'
+import { type Actor, userOf } from '../../plan/viewer/actor.ts'
+import { LAST_ADMIN } from '../../plan/viewer/admins.ts'
+import { type Act, after, read, write } from '../../store/act.ts'
+import type { Params, Row } from '../../store/dialect.ts'
+import { replacedBy, sealReplaced, secretsOf } from '../account/secrets.ts'
+import { askedBy, type Context, operationOf, TRIES } from '../context.ts'
+import { knowledgeOf } from '../knowledge.ts'
+import { undoneParams } from '../notes.ts'
+import { Dependents } from '../write/dependents.ts'
+import { restoreTogether } from './restore-together.ts'
+import { excusedBy } from './restored-along.ts'
+import { statesOf } from './states.ts'
+
+/** What else may be done to remove obstacles. */
+export type With = 'targets' | 'dependents'
+
+export interface Wanted {
+  /** The operations to take back. */
+  readonly operations: readonly string[]
+  readonly skipConflicts: boolean
+  readonly with: ReadonlySet<With>
+  /** Only what they did to one Entity, which must still be at this version. */
+  readonly only?: { readonly entity: string; readonly id: number; readonly version: number }
+  /** Whether they are somebody else's: then it must be a deletion, and the caller must be allowed to restore all of it. */
+  readonly foreign: boolean
+}
+
+/** The requested Entity was changed in the meantime. */
+export class MovedOn extends Error {}
+
+export interface TakenBack {
+  /** The new operation; `null` if there was nothing to do. */
+  readonly operation: string | null
+  readonly skipped: Conflicts
+  /** By Entity, dot paths that could not be set. */
+  readonly unmapped: ReadonlyMap<string, readonly string[]>
+  /** By Entity, dot paths of secrets that were set. */
+  readonly secrets: ReadonlyMap<string, readonly string[]>
+}
+
+/** What the operations have changed, without what is skipped. */
+interface TouchedNow {
+  readonly reversals: readonly Reversal[]
+  /** What cannot be taken back, and why. */
+  readonly lost: Conflicts
+  /** By Entity, the operations that have changed it. */
+  readonly made: ReadonlyMap<string, readonly string[]>
+}
+
+/** The obstacles. */
+interface StandingAgainst {
+  readonly conflicts: Conflicts
+  /** Those of them for which a rule is the only reason. */
+  readonly forbidden: ReadonlySet<string>
+}
+
+/**
+ * Reads what the operations have changed, works out the reversal, and writes it as one operation. Entities that have
+ * changed meanwhile are read again.
+ */
+export function* takeBack(context: Context, actor: Actor, wanted: Wanted): Act<TakenBack> {
+  const work = new TakeBack(context, actor, wanted)
+  for (let tries = 0, rounds = 0; tries < TRIES && rounds < budget.undoSkips; ) {
+    const outcome = yield* work.attempt()
+    if (typeof outcome === 'object') return outcome
+    if (outcome === 'moved') tries++
+    else rounds++
+  }
+  throw new Failure('busy')
+}
+
+class TakeBack {
+  readonly #context: Context
+  readonly #actor: Actor
+  readonly #wanted: Wanted
+  readonly #view: Pick<View, 'viewer' | 'disclosure'>
+  readonly #operation: Params & { $operation: string }
+  readonly #skipped: Conflicts = new Map()
+  /** Entities that are restored together with others. */
+  #along: ReadonlySet<string> = new Set()
+  readonly #dependents = new Dependents()
+  /** Secrets that stay as they are. */
+  #lostSecrets: Conflicts = new Map()
+  /** Whether anything was restored before the rest. */
+  #began = false
+
+  constructor(context: Context, actor: Actor, wanted: Wanted) {
+    this.#context = context
+    this.#actor = actor
+    this.#wanted = wanted
+    this.#operation = operationOf(actor)
+    const [plan] = context.plans.values()
+    if (plan === undefined) throw new Failure('not_found')
+    this.#view = plan.view(actor)
+  }
+
+  /** `moved`: others were faster. `again`: there is more to do. */
+  *attempt(): Act<TakenBack | 'moved' | 'again'> {
+    const found = yield* this.#look()
+    if (this.#wanted.foreign) yield* this.#refuseForeign(found)
+    const against = yield* this.#conflictsOf(found)
+    if (against.conflicts.size > 0 && this.#wanted.skipConflicts) {
+      this.#skip(against.conflicts)
+      return 'again'
+    }
+    const reversals = [...found.reversals, ...(yield* this.#dependents.reversals(this.#context))].filter(
+      (one) => !isEmpty(one),
+    )
+    if (against.conflicts.size === 0 && reversals.length === 0)
+      return yield* this.#done(found.reversals, this.#began)
+    const groups = groupsOf(reversals)
+    if (against.conflicts.size === 0) {
+      const { steps, params } = this.#context.amend.steps(groups, this.#wanted.operations, this.#view.viewer)
+      const seals = sealReplaced(this.#context, reversals)
+      const outcome = yield* write([...steps, ...seals.steps, this.#context.notes.undo], {
+        ...params,
+        ...seals.params,
+        ...undoneParams(reversals.flatMap((one) => found.made.get(reversedEntity(one)) ?? [])),
+        ...this.#operation,
+      })
+      if (outcome.done) return yield* this.#done(found.reversals, true)
+      if (outcome.step === MOVED) return 'moved'
+      if (outcome.step === LAST_ADMIN) throw new Failure('last_admin')
+      if (outcome.step === UNMET) return this.#refuseUnmet(outcome.rows)
+    }
+    return yield* this.#overcome(reversals, groups, against)
+  }
+
+  *#done(reversals: readonly Reversal[], written: boolean): Act<TakenBack> {
+    if (written) yield* after(() => this.#context.identities.forget())
+    const unmapped = new Map<string, readonly string[]>()
+    const secrets = new Map<string, readonly string[]>()
+    this.#skip(this.#lostSecrets)
+    for (const one of reversals) {
+      const set = replacedBy(one.plan, one.columns)
+      if (set.length > 0) secrets.set(reversedEntity(one), set)
+      const { disclosure } = one.plan.view(this.#actor)
+      const paths = one.unmapped.filter((path) => disclosure.column(one.plan.type.name, path))
+      if (paths.length === 0) continue
+      unmapped.set(reversedEntity(one), paths)
+      if (isEmpty(one))
+        addSentences(this.#skipped, reversedEntity(one), [
+          `has no place for former values any more: ${paths.join(', ')}`,
+        ])
+    }
+    return {
+      operation: written ? this.#operation.$operation : null,
+      skipped: this.#skipped,
+      unmapped,
+      secrets,
+    }
+  }
+
+  #skip(conflicts: Conflicts): void {
+    for (const [name, sentences] of conflicts) addSentences(this.#skipped, name, sentences)
+  }
+
+  /** Everything that was changed and is not skipped: its reversal, or why that is no longer known. */
+  *#look(): Act<TouchedNow> {
+    const { plans, operations } = this.#context
+    const rows = yield* read(operations.touched, { $operations: JSON.stringify(this.#wanted.operations) })
+    const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
+    const known = yield* statesOf(this.#context, found)
+    const { only } = this.#wanted
+    if (only !== undefined && known.get(`${only.entity}/${only.id}`)?.version !== only.version)
+      throw new MovedOn()
+    const { touched, now } = yield* this.#withSecrets(found, known)
+    const lost: Conflicts = new Map()
+    const reversals: Reversal[] = []
+    for (const one of touched) {
+      const name = `${one.entity}/${one.id}`
+      const plan = plans.get(one.entity)
+      const state = now.get(name)
+      if (plan === undefined) lost.set(name, [`is of the type ${one.entity}, which is not declared any more`])
+      else if (state === undefined) lost.set(name, ['was purged and cannot be restored'])
+      else if (one.lost !== undefined) lost.set(name, [one.lost])
+      else {
+        const reversal = reverse(plan, one.versions, state)
+        const along = this.#along.has(name)
+        reversals.push(along ? { ...reversal, amendment: { ...reversal.amendment, along } } : reversal)
+      }
+    }
+    const made = new Map(
+      touched.map(({ entity, id, versions }) => [
+        `${entity}/${id}`,
+        versions.flatMap(({ undone, operation }) => (undone ? [operation] : [])),
+      ]),
+    )
+    return { reversals, lost, made }
+  }
+
+  #isWanted({ entity, id }: Touched): boolean {
+    const { only } = this.#wanted
+    if (only !== undefined && (only.entity !== entity || only.id !== id)) return false
+    return !this.#skipped.has(`${entity}/${id}`)
+  }
+
+  /** The same, with what the secrets were and are; those that cannot be set back are noted. */
+  *#withSecrets(
+    touched: readonly Touched[],
+    states: ReadonlyMap<string, Now>,
+  ): Act<{ touched: readonly Touched[]; now: ReadonlyMap<string, Now> }> {
+    const now = new Map(states)
+    const all = [...touched]
+    this.#lostSecrets = new Map()
+    for (const plan of this.#context.plans.values()) {
+      const { name } = plan.type
+      const ids = touched.filter(({ entity }) => entity === name).map(({ id }) => id)
+      const past = ids.length === 0 ? undefined : yield* secretsOf(this.#context, this.#actor, plan, ids)
+      if (past === undefined) continue
+      for (const [at, one] of all.entries()) {
+        if (one.entity !== name) continue
+        all[at] = past.addTo(one)
+        for (const { undone, version } of one.versions)
+          if (undone && version > 1)
+            for (const [column, why] of past.lost(one.id, version - 1))
+              addSentences(this.#lostSecrets, `${name}/${one.id}`, [`${column} ${why}`])
+        const state = now.get(`${name}/${one.id}`)
+        if (state === undefined) continue
+        const snapshot = state.snapshot.withSecrets(past.at(one.id, state.version))
+        now.set(`${name}/${one.id}`, { ...state, snapshot })
+      }
+    }
+    return { touched: all, now }
+  }
+
+  /** The operation of another user exists only for callers who may restore all that it deleted, even if it is live again. */
+  *#refuseForeign({ reversals, lost }: TouchedNow): Act<void> {
+    const asked = reversals.flatMap((one): Reversal[] => {
+      if (!isEmpty(one)) return [one]
+      return one.deletedBy.size > 0 ? [{ ...one, amendment: { ...one.amendment, kind: 'restore' } }] : []
+    })
+    const obstacles = yield* this.#obstacles(groupsOf(asked))
+    const excused = excusedBy(asked, obstacles, this.#context.model)
+    const forbidden = obstacles.some(
+      ({ reason, entity, id }) => reason === 'forbidden' && !excused.has(`${entity}/${id}`),
+    )
+    if (forbidden || lost.size > 0) throw new Failure('not_found')
+  }
+
+  /** Values that others have changed since, and versions that are lost. */
+  *#conflictsOf({ reversals, lost }: TouchedNow): Act<StandingAgainst> {
+    const conflicts: Conflicts = new Map()
+    const forbidden = new Set<string>()
+    for (const [name, sentences] of lost) addSentences(conflicts, name, sentences)
+    for (const one of reversals) {
+      const name = reversedEntity(one)
+      if (one.conflicts.length === 0 && !this.#isSelf(one)) continue
+      // Callers who may not change a type at all are not told what happened to it.
+      if (!this.#mayTouch(one)) {
+        addSentences(conflicts, name, ['is not yours to change'])
+        forbidden.add(name)
+      } else if (this.#isSelf(one)) addSentences(conflicts, name, ['is the account of whoever asks for this'])
+      else addSentences(conflicts, name, yield* this.#explain(one, conflicts.size))
+    }
+    return { conflicts, forbidden }
+  }
+
+  #mayTouch({ plan }: Reversal): boolean {
+    const { may } = plan.view(this.#actor)
+    return (['update', 'delete', 'restore'] as const).some((act) => may[act] !== no)
+  }
+
+  /** Nobody can undo the create of their own account: they could not undo that again. */
+  #isSelf({ plan, amendment }: Reversal): boolean {
+    const user = userOf(this.#actor)
+    return amendment.kind === 'delete' && plan.type.name === user?.entity && amendment.id === user.id
+  }
+
+  /** Who has changed what, of as many as are named. */
+  *#explain(reversal: Reversal, named: number): Act<string[]> {
+    const { plan, amendment, conflicts } = reversal
+    if (named >= budget.namedChanges) return [CHANGED]
+    const known = yield* knowledgeOf(this.#context, this.#actor, [[plan.type.name, amendment.id]])
+    const knowledge = known.get(reversedEntity(reversal))
+    if (knowledge === undefined || !knowledge.history) return [CHANGED]
+    const first = Math.min(...conflicts.map(({ version }) => version))
+    const rows = yield* read(plan.history.since(budget.explainedVersions), {
+      $id: amendment.id,
+      $version: first,
+    })
+    const undone = new Set(this.#wanted.operations)
+    return explainConflicts(plan, conflicts, rows, {
+      undone,
+      fields: knowledge.fields,
+      upcaster: this.#context.upcasterOf(plan.type.name),
+    })
+  }
+
+  /** Finds all obstacles and removes those that it may; otherwise throws. */
+  *#overcome(
+    reversals: readonly Reversal[],
+    groups: readonly AmendmentGroup[],
+    { conflicts, forbidden }: StandingAgainst,
+  ): Act<'moved' | 'again'> {
+    const all = yield* this.#obstacles(groups)
+    const excused = excusedBy(reversals, all, this.#context.model)
+    if ([...excused].some((name) => !this.#along.has(name))) {
+      this.#along = new Set([...this.#along, ...excused])
+      return 'again'
+    }
+    if (all.length === 0 && conflicts.size === 0) return 'moved'
+    const left = yield* this.#remedy(all)
+    if (left.length === 0 && conflicts.size === 0) return 'again'
+    const found: Conflicts = new Map(conflicts)
+    const ruled = new Set(forbidden)
+    for (const obstacle of left) {
+      const name = `${obstacle.entity}/${obstacle.id}`
+      if (obstacle.reason !== 'forbidden') ruled.delete(name)
+      else if (!found.has(name)) ruled.add(name)
+      addSentences(found, name, [explainObstacle(obstacle, this.#view.disclosure)])
+    }
+    if (!this.#wanted.skipConflicts) throw cannot(found, ruled.size === found.size)
+    this.#skip(found)
+    return 'again'
+  }
+
+  /** Checks that would fail are known only once everything has changed. */
+  #refuseUnmet(rows: readonly Row[]): 'again' {
+    const found: Conflicts = new Map()
+    for (const row of rows) {
+      const obstacle = this.#context.amend.obstacleOf(row)
+      const sentence = explainObstacle(obstacle, this.#view.disclosure)
+      addSentences(found, `${obstacle.entity}/${obstacle.id}`, [sentence])
+    }
+    if (!this.#wanted.skipConflicts) throw cannot(found)
+    this.#skip(found)
+    return 'again'
+  }
+
+  *#obstacles(groups: readonly AmendmentGroup[]): Act<Obstacle[]> {
+    const { amend, model } = this.#context
+    const params = { ...amendParams(groups, model, this.#wanted.operations), ...askedBy(this.#actor) }
+    const found: Obstacle[] = []
+    for (const statement of amend.obstacles(groups, this.#view.viewer))
+      for (const row of yield* read(statement, params)) found.push(amend.obstacleOf(row))
+    return found
+  }
+
+  /** Resolves conflicts as `with` says, and returns the rest. */
+  *#remedy(obstacles: readonly Obstacle[]): Act<readonly Obstacle[]> {
+    let left = obstacles
+    if (this.#wanted.with.has('dependents')) left = this.#dependents.add(left, this.#context.model)
+    if (!this.#wanted.with.has('targets')) return left
+    const dead = left.flatMap((one) => (one.reason === 'dead' ? [one.other.join('/')] : []))
+    for (const target of new Set(dead)) {
+      if (!(yield* this.#restore(target))) continue
+      this.#began = true
+      left = left.filter((one) => one.reason !== 'dead' || one.other.join('/') !== target)
+    }
+    return left
+  }
+
+  /** False if it could not be restored: then the conflict stays. */
+  *#restore(target: string): Act<boolean> {
+    const [type = '', id = ''] = target.split('/')
+    const operation = this.#operation.$operation
+    try {
+      return yield* restoreTogether(this.#context, this.#actor, { type, id: Number(id), operation })
+    } catch (error) {
+      if (error instanceof Failure && this.#wanted.skipConflicts) return false
+      throw error
+    }
+  }
+}
+
+/** `forbidden` if rules are the only obstacles. */
+export function cannot(conflicts: Conflicts, forbidden = false): Failure {
+  const errors = new Map([...conflicts].slice(0, budget.namedChanges))
+  return new Failure(forbidden ? 'forbidden' : 'cannot_undo', { errors })
+}

@@ -1,0 +1,87 @@
+import { budget } from '../../budget.ts'
+import { isRecord } from '../../declare/record.ts'
+import { type Errors, Failure, invalid, invalidAt, noteAll, placed } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { uniquesOf } from '../../plan/tables/schema.ts'
+import type { Actor } from '../../plan/viewer/actor.ts'
+import { noteTakenAt } from '../../plan/write/faults.ts'
+import { type Act, all } from '../../store/act.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { KeptAnswer } from '../context.ts'
+import { bindEmailKey, soundOf } from '../faults.ts'
+
+/** Refuses an empty list, and one that is too long. */
+export function refuseNumber(number: number): void {
+  if (number === 0 || number > budget.batchParts)
+    throw invalidAt('', `must be a list of 1 to ${budget.batchParts} items, not ${number}`)
+}
+
+/** Collects the failure of one, so that all failures can be reported together. */
+export function* settle<T>(act: Act<T>): Act<T | Failure> {
+  try {
+    return yield* act
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+/**
+ * Runs the acts of a list, all of which must succeed. The answer has theirs in order, and the operation if anything was
+ * written. `more`: what else is wrong with the list, looked for if it may be the reason of a failure.
+ */
+export function* answerAll(acts: readonly Act<KeptAnswer>[], more: () => Errors): Act<KeptAnswer> {
+  const made = yield* all(acts.map(settle))
+  const failures = made.flatMap((one, at) => (one instanceof Failure ? [placed(one, at)] : []))
+  if (failures.length > 0) throw together(failures, more())
+  const answers = made.flatMap((one) => (one instanceof Failure ? [] : [one]))
+  const written = answers.find(({ headers }) => headers?.['Takeback-Operation'] !== undefined)
+  return {
+    status: 200,
+    body: `{"data":[${answers.map(({ body }) => body).join(',')}]}`,
+    headers: {
+      ...(written?.headers && { 'Takeback-Operation': written.headers['Takeback-Operation'] ?? '' }),
+    },
+    shows: answers.flatMap(({ shows }) => shows),
+  }
+}
+
+/** Invalid data is reported for all of them at once; any other failure is the answer. */
+export function together(failures: readonly Failure[], more: Errors): Failure {
+  const other = failures.find(({ code }) => code !== 'invalid_data')
+  if (other !== undefined) return other
+  const all: Errors = new Map()
+  for (const { errors } of failures) if (errors !== undefined) noteAll(all, errors)
+  // The database named an earlier one of the same list, which does not exist after the refusal.
+  for (const path of more.keys()) all.delete(path)
+  noteAll(all, more)
+  return invalid(all)
+}
+
+/** Duplicates of unique values within the list: the database would name an Entity that does not exist. */
+export function repeatedValues(plan: Plan, actor: Actor, bodies: readonly unknown[]): Errors {
+  const errors: Errors = new Map()
+  const first = new Map<string, number>()
+  for (const [at, body] of bodies.entries()) {
+    const params = isRecord(body) ? boundParams(plan, actor, body) : {}
+    for (const set of uniquesOf(plan.type)) {
+      if (set.some((name) => params[name] == null)) continue
+      const key = JSON.stringify([set, ...set.map((name) => String(params[name]))])
+      const before = first.get(key)
+      if (before === undefined) first.set(key, at)
+      else {
+        const by = `${before} of the same list`
+        noteTakenAt(errors, { paths: set, by, together: set.length, prefix: `${at}.` })
+      }
+    }
+  }
+  return errors
+}
+
+export function boundParams(plan: Plan, actor: Actor, body: unknown): Params {
+  const errors: Errors = new Map()
+  const params: Params = {}
+  plan.bind(plan.view(actor).check('whole', body, errors), params)
+  bindEmailKey(plan, params)
+  return soundOf(plan, params, errors)
+}

@@ -1,0 +1,173 @@
+import { budget } from '../../budget.ts'
+import { type Errors, invalid, note } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import type { Filter } from '../../plan/condition/filter.ts'
+import type { ListPlan } from '../../plan/read/list.ts'
+import { parseLimit } from '../../plan/read/list-parameters.ts'
+import type { ListQuery, Selection, Trashed } from '../../plan/read/list-query.ts'
+import type { Actor } from '../../plan/viewer/actor.ts'
+import type { Bound, Params, Row } from '../../store/dialect.ts'
+import { type Answer, allow, askedBy, type Context } from '../context.ts'
+import { entityEndpoint } from '../endpoint.ts'
+import type { QueryName } from '../parameters.ts'
+import { parseFlag, parsePast, Query } from '../query.ts'
+
+/** Which Entities are meant, and which page of them. */
+export const SELECTING = ['filter', 'limit', 'cursor', 'count', 'trashed', 'at', 'search'] as const
+
+const PARAMETERS = [...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as const
+
+type ListParameterName = QueryName<(typeof PARAMETERS)[number]>
+
+/** `GET /api/<entity>/` */
+export async function listPage(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  query: Query<ListParameterName>,
+): Promise<Answer> {
+  allow(plan, 'read', actor, true)
+  const errors: Errors = new Map()
+  const { lists } = plan.view(actor)
+  const { asked, counts } =
+    query === Query.empty ? { asked: lists.plain, counts: false } : parseList(plan, lists, query, errors)
+  if (asked.trashed !== 'without') allow(plan, 'restore', actor, true)
+  if (asked.at !== undefined) allow(plan, 'history', actor, true)
+  if (errors.size > 0) throw invalid(errors)
+
+  const caller = askedBy(actor)
+  const headers = asked.at === undefined ? await context.positions.header() : {}
+  const rows = await pageRows(context, lists, asked, caller)
+  const shown = fittingAnswer(rows.slice(0, asked.limit))
+  const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
+  const next = place === undefined ? 'null' : `"${lists.cursor(asked.sort, place)}"`
+  const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
+  return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}`, headers }
+}
+
+/** A first `null` means that the page is too large for an answer: then it is read again, cut to size. */
+async function pageRows(
+  context: Context,
+  lists: ListPlan,
+  asked: ListQuery,
+  caller: Params,
+): Promise<readonly Row[]> {
+  const { statement, params } = lists.page(asked)
+  const rows = await context.store.read(statement, Object.assign(params, caller))
+  if (rows[0]?.[0] !== null) return rows
+  const cut = lists.cutPage(asked)
+  return context.store.read(cut.statement, Object.assign(cut.params, caller))
+}
+
+/** The first rows, as many as fit into an answer. It also ends at a row that the database has left out. */
+export function fittingAnswer(rows: readonly Row[]): readonly Row[] {
+  let bytes = 0
+  const end = rows.findIndex(([text], at) => {
+    if (text === null || text === undefined) return true
+    bytes += String(text).length
+    return at > 0 && bytes > budget.answerBytes
+  })
+  return end < 0 ? rows : rows.slice(0, end)
+}
+
+/** The rows are JSON already. */
+function joined(rows: readonly Row[]): string {
+  let text = ''
+  for (let at = 0; at < rows.length; at++) text += at === 0 ? rows[at]?.[0] : `,${rows[at]?.[0]}`
+  return text
+}
+
+async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Promise<Bound> {
+  const { statement, params } = lists.total(asked)
+  const [row] = await context.store.read(statement, Object.assign(params, caller))
+  return row?.[0] ?? 0
+}
+
+function parseList(
+  plan: Plan,
+  lists: ListPlan,
+  query: Query<ListParameterName>,
+  errors: Errors,
+): { asked: ListQuery; counts: boolean } {
+  const { given, selection } = parseSelection(plan, lists, query, errors)
+  const standard = selection.search === undefined ? lists.defaultSort : lists.byRank
+  const past = selection.at !== undefined
+  const sort = given.sort === undefined ? standard : lists.parseSort(given.sort, errors, past)
+  if (past && given.expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
+  const asked = {
+    ...selection,
+    sort,
+    after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
+    fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
+    expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
+    limit: limitOf(given.limit, errors),
+  }
+  return { asked, counts: parseFlag('count', given.count, errors) }
+}
+
+type Selecting = 'filter' | 'trashed' | 'at' | 'search'
+
+/** Which Entities are selected, and the other parameters. An unknown name is taken as a dot path. */
+export function parseSelection<Name extends string>(
+  plan: Plan,
+  lists: ListPlan,
+  query: Query<Name | Selecting>,
+  errors: Errors,
+): { given: Partial<Record<Name | Selecting, string>>; selection: Selection } {
+  const filters: Filter[] = []
+  const add = (filter: Filter | undefined) => {
+    if (filter !== undefined) filters.push(filter)
+  }
+  const given = query.take(errors, (path, text) => {
+    if (filters.length < budget.equalities)
+      add(lists.equality({ path, text, at: filters.length }, errors, query.names))
+    else note(errors, path, `is one of more than ${budget.equalities} equalities: use filter`)
+  })
+  const at = parsePast(given.at, plan.type.retention.journal, errors)
+  if (given.filter !== undefined) add(lists.parse(given.filter, errors, { past: at !== undefined }))
+  // Without searched fields, `search` is a name like any other.
+  if (given.search !== undefined && lists.search === undefined)
+    add(lists.equality({ path: 'search', text: given.search, at: filters.length }, errors))
+  const search = given.search === undefined ? undefined : lists.search?.parse(given.search, errors)
+  if (search !== undefined && at !== undefined)
+    note(errors, 'search', 'cannot be combined with at: search words of the past are not kept')
+  return { given, selection: { filters, trashed: parseTrashed(given.trashed, errors), at, search } }
+}
+
+export function limitOf(
+  text: string | undefined,
+  errors: Errors,
+  standard: number = budget.pageDefault,
+): number {
+  return (text === undefined ? undefined : parseLimit(text, errors)) ?? standard
+}
+
+function parseTrashed(text: string | undefined, errors: Errors): Trashed {
+  if (text === undefined) return 'without'
+  if (text === 'only' || text === 'with') return text
+  note(errors, 'trashed', 'must be only or with')
+  return 'without'
+}
+
+export const listEntities = entityEndpoint({
+  name: 'list',
+  method: 'GET',
+  path: '/api/{entity}/',
+  parameters: PARAMETERS,
+  rule: { all: ['read'] },
+  describe: (about) => ({
+    summary: `List ${about.type.name}`,
+    description: `Returns one page, without deleted Entities. ${about.access('read')} Who may list deleted Entities: ${about.audience('restore')}.`,
+    answers: [
+      {
+        status: 200,
+        description: 'A page.',
+        headers: ['Takeback-Position'],
+        schema: about.schema('list'),
+        example: { data: [about.answer], next: null },
+      },
+    ],
+    codes: (['read', 'restore', 'history'] as const).flatMap((action) => about.refusals(action, true)),
+  }),
+  run: (context, plan, { caller, query }) => listPage(context, plan, caller.actor, query),
+})

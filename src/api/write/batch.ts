@@ -1,0 +1,260 @@
+import { budget } from '../../budget.ts'
+import { isRecord } from '../../declare/record.ts'
+import type { Values } from '../../declare/values.ts'
+import { type Errors, Failure, invalid, invalidAt, note, noteAll, placed } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import type { Actor } from '../../plan/viewer/actor.ts'
+import type { Act } from '../../store/act.ts'
+import { signsUp } from '../account/sign-up.ts'
+import type { Call } from '../call.ts'
+import { type Answer, type Context, type KeptAnswer, operationOf } from '../context.ts'
+import { OPERATIONS } from '../description.ts'
+import { serverEndpoint } from '../endpoint.ts'
+import { parseId } from '../id.ts'
+import { replayOf } from '../once.ts'
+import { writing } from '../parameters.ts'
+import { Query } from '../query.ts'
+import { refuseNumber } from '../read/list-body.ts'
+import { isTagList, TAGS_EXPECTED } from '../tags.ts'
+import { batchSchemas, describeBatch } from './batch-description.ts'
+import { lockAhead } from './batch-locks.ts'
+import { create } from './create.ts'
+import type { HookAsking } from './hook-run.ts'
+import { askingOf, beforeCreate, beforeDelete, beforeUpdate, hasHook } from './hooks.ts'
+import { transactPlanned } from './planned.ts'
+import { Allowance, type Answered, fillIn, fillInText, isPartReference } from './references.ts'
+import { REMOVALS, remove, removeEntity } from './remove.ts'
+import { parseIfMatch, patchEntity, update } from './update.ts'
+import { beforeUpsert, type HookedUpsert, upsert, upsertEntity } from './upsert.ts'
+
+const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const
+const HOOKS = { POST: 'create', PATCH: 'update', PUT: 'update', DELETE: 'delete' } as const
+
+/** One write of a batch, as far as it is known before the earlier writes are done. */
+interface BatchPart {
+  readonly method: (typeof METHODS)[number]
+  readonly plan: Plan
+  /** From the path: a number, or a reference to an earlier part. None for a create and an upsert. */
+  readonly id: string | undefined
+  readonly query: Query
+  readonly body: unknown
+  readonly ifMatch: string | null
+  /** Of a body that a hook has made: what the caller had sent, or what the hook sets besides. */
+  readonly sent?: object
+  readonly own?: Values
+  /** Of an upsert. */
+  readonly hooked?: HookedUpsert | undefined
+}
+
+/** `POST /api/batch/`: writes of any kind, all of them or none, as one operation. To be run in one transaction. */
+export function* batch(
+  context: Context,
+  actor: Actor,
+  sent: unknown,
+  parts: readonly BatchPart[] = parseParts(context, sent),
+): Act<KeptAnswer> {
+  const { $operation } = operationOf(actor)
+  yield* lockAhead(context, parts)
+  const allowance = new Allowance(sent)
+  const answers: KeptAnswer[] = []
+  let bytes = 0
+  const answered: { readonly value: unknown }[] = []
+  for (const [at, part] of parts.entries()) {
+    try {
+      const answer = yield* runPart(context, actor, part, { answered, operation: $operation, allowance })
+      bytes += Buffer.byteLength(answer.body ?? '')
+      if (bytes > budget.answerBytes)
+        throw invalidAt('', `makes the answers larger than ${budget.answerBytes} bytes: send fewer parts`)
+      answers.push(answer)
+      answered.push(new Lazy(answer.body))
+    } catch (error) {
+      throw error instanceof Failure ? placed(error, at) : error
+    }
+  }
+  const written = answers.some(({ headers }) => headers?.['Takeback-Operation'] !== undefined)
+  return {
+    status: 200,
+    body: `{"results":[${answers.map(resultOf).join(',')}]}`,
+    ...(written && { headers: { 'Takeback-Operation': $operation } }),
+    shows: answers.flatMap(({ shows }) => shows),
+  }
+}
+
+/** The parts after the hooks of their types, which run in order, before anything is written. */
+async function beforeParts(context: Context, call: Call): Promise<readonly BatchPart[]> {
+  const asking = askingOf(call)
+  const hooked: BatchPart[] = []
+  for (const [at, part] of parseParts(context, call.body).entries())
+    try {
+      hooked.push(await beforePart(context, asking, part))
+    } catch (error) {
+      throw error instanceof Failure ? placed(error, at) : error
+    }
+  return hooked
+}
+
+async function beforePart(context: Context, asking: HookAsking, part: BatchPart): Promise<BatchPart> {
+  const { method, plan, body, query, ifMatch } = part
+  const hook = HOOKS[method]
+  if (hook === 'update' && part.id === undefined) {
+    const about = { query, when: { ifMatch }, body }
+    return { ...part, hooked: await beforeUpsert(context, plan, asking, about) }
+  }
+  if (!hasHook(plan, hook) || REMOVALS.some((name) => query.asks(name))) return part
+  if (hook === 'create') return { ...part, ...(await beforeCreate(context, plan, asking, body)) }
+  if (isPartReference(part.id ?? ''))
+    throw invalidAt('path', `must name an Entity that exists: ${plan.type.name} have code before ${hook}`)
+  const about = { id: parseId(part.id ?? ''), when: { ifMatch } }
+  if (hook === 'update')
+    return { ...part, ...(await beforeUpdate(context, plan, asking, { ...about, body })) }
+  await beforeDelete(context, plan, asking, about)
+  return part
+}
+
+/** What a part needs from its batch. */
+interface Around {
+  readonly answered: Answered
+  readonly operation: string
+  readonly allowance: Allowance
+}
+
+function* runPart(
+  context: Context,
+  actor: Actor,
+  { method, plan, id: sentId, query, body: sentBody, ifMatch, sent, own: sentOwn, hooked }: BatchPart,
+  { answered, operation, allowance }: Around,
+): Act<KeptAnswer> {
+  const errors: Errors = new Map()
+  const filling = { answered, errors, allowance }
+  const id = String(fillInText(sentId ?? '', 'path', filling))
+  const body = fillIn(sentBody, '', filling)
+  const own = sentOwn && (fillIn(sentOwn, '', filling) as Values)
+  const before = sent && fillIn(sent, '', filling)
+  if (errors.size > 0) throw invalid(errors)
+  if (method === 'POST') return yield* create(plan, actor, body, { query, operation, sent })
+  if (sentId === undefined)
+    return yield* upsert(context, plan, actor, { query, when: { ifMatch }, body, operation, hooked })
+  const about = { id: parseId(id), query, when: { ifMatch }, operation }
+  if (method === 'DELETE') return yield* remove(context, plan, actor, about)
+  const manner = method === 'PATCH' ? 'partial' : 'replace'
+  return yield* update(context, plan, actor, { ...about, body, own, manner, sent: before })
+}
+
+function resultOf({ status, body = 'null', headers = {} }: Answer): string {
+  const { ETag: etag, Location: location } = headers
+  const more = JSON.stringify({ etag, location })
+  return `{"status":${status},"body":${body}${more === '{}' ? '' : `,${more.slice(1, -1)}`}}`
+}
+
+/** Parsed only if a later part refers to it. */
+class Lazy {
+  readonly #text: string | undefined
+  #value: unknown
+
+  constructor(text: string | undefined) {
+    this.#text = text
+  }
+
+  get value(): unknown {
+    if (this.#text !== undefined) this.#value ??= JSON.parse(this.#text)
+    return this.#value
+  }
+}
+
+/** The number of parts that are sign-ups. Errors in the parts are reported by the batch itself. */
+export function signUpsIn(context: Context, actor: Actor, sent: unknown): number {
+  if (actor.kind !== 'nobody' || !Array.isArray(sent)) return 0
+  const parts = sent.slice(0, budget.batchParts).map((one) => parsePart(context, one, new Map()))
+  return parts.filter((part) => part?.id === undefined && part && signsUp(part.plan, actor)).length
+}
+
+/** Reports all errors in the parts themselves at once. */
+function parseParts(context: Context, sent: unknown): BatchPart[] {
+  if (!Array.isArray(sent)) throw invalidAt('', 'must be a list of parts')
+  refuseNumber(sent.length)
+  const errors: Errors = new Map()
+  const parts = sent.flatMap((one: unknown, at) => {
+    const own: Errors = new Map()
+    const part = parsePart(context, one, own)
+    if (own.size > 0) noteAll(errors, placed(invalid(own), at).errors ?? own)
+    return part === undefined ? [] : [part]
+  })
+  if (errors.size > 0) throw invalid(errors)
+  return parts
+}
+
+function parsePart(context: Context, sent: unknown, errors: Errors): BatchPart | undefined {
+  if (!isRecord(sent))
+    return note(errors, '', 'must be an object with method, path and, if the method needs one, body')
+  for (const name of Object.keys(sent))
+    if (!['method', 'path', 'body', 'if_match'].includes(name)) note(errors, name, 'is not known here')
+  const method = METHODS.find((one) => one === sent.method)
+  if (method === undefined) note(errors, 'method', `must be one of ${METHODS.join(', ')}`)
+  const place = parsePlace(context, sent.path, method, errors)
+  if (method === undefined || place === undefined) return undefined
+  if (method === 'POST' ? place.id !== undefined : method !== 'PUT' && place.id === undefined)
+    note(errors, 'method', 'is not allowed for this path')
+  if (method === 'DELETE') {
+    if (sent.body !== undefined) note(errors, 'body', 'is not allowed with DELETE')
+  } else if (sent.body === undefined) note(errors, 'body', 'is required')
+  else if (!isRecord(sent.body)) note(errors, 'body', 'must be an object')
+  const ifMatch = sent.if_match ?? null
+  if (ifMatch !== null && typeof ifMatch !== 'string')
+    note(errors, 'if_match', 'must be a text, such as "3" with its quotes')
+  else if (ifMatch !== null && !isTagList(ifMatch)) note(errors, 'if_match', TAGS_EXPECTED)
+  else if (ifMatch !== null && method === 'POST') note(errors, 'if_match', 'is not allowed with POST')
+  return {
+    ...place,
+    method,
+    body: sent.body,
+    ifMatch: typeof ifMatch === 'string' ? parseIfMatch(ifMatch) : null,
+  }
+}
+
+/** `/api/<entity>/` and `/api/<entity>/<id>/`, with and without the last `/`. */
+const PATH = /^\/api\/([a-z][a-z0-9_]*)(?:\/([^/?]+))?\/?(?:\?(.*))?$/
+
+function parsePlace(
+  context: Context,
+  path: unknown,
+  method: BatchPart['method'] | undefined,
+  errors: Errors,
+): Pick<BatchPart, 'plan' | 'id' | 'query'> | undefined {
+  const [, name = '', id, search = ''] = (typeof path === 'string' && PATH.exec(path)) || []
+  const plan = context.plans.get(name)
+  if (plan === undefined)
+    return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
+  const parameters = new URLSearchParams(search)
+  if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
+  return { plan, id, query: new Query<string>(parameters, takenBy(method, id)) }
+}
+
+/** The parameters that the path of a part may have. */
+function takenBy(method: BatchPart['method'] | undefined, id: string | undefined): readonly string[] {
+  if (method === 'DELETE') return removeEntity.takes
+  if (method === 'PATCH' && id !== undefined) return patchEntity.takes
+  return method === 'PUT' && id === undefined ? upsertEntity.takes : []
+}
+
+export const writeBatch = serverEndpoint({
+  name: 'batch',
+  method: 'POST',
+  path: '/api/batch/',
+  tag: OPERATIONS,
+  parameters: [...writing],
+  plans: 'apart',
+  body: 'any',
+  access: 'everyone',
+  schemas: () => batchSchemas,
+  describe: describeBatch,
+  async run(context, call) {
+    const { actor } = call.caller
+    await call.signUp(signUpsIn(context, actor, call.body))
+    if (![...context.plans.values()].some(({ type }) => type.before !== undefined))
+      return transactPlanned(context, call, () => batch(context, actor, call.body))
+    const known = await replayOf(context, call)
+    if (known !== undefined) return known
+    const parts = await beforeParts(context, call)
+    return transactPlanned(context, call, () => batch(context, actor, call.body, parts))
+  },
+})

@@ -1,0 +1,152 @@
+import { budget } from '../../budget.ts'
+import { applyOperators } from '../../declare/apply-operators.ts'
+import type { HookName } from '../../declare/code.ts'
+import { isRecord } from '../../declare/record.ts'
+import type { Values } from '../../declare/values.ts'
+import { type Errors, Failure, invalid, placed } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { entityRow } from '../../plan/view/entity-row.ts'
+import { system } from '../../plan/viewer/actor.ts'
+import type { Call } from '../call.ts'
+import { allow, allowed, askedBy, type Context, isMatch, type Preconditions, stateOf } from '../context.ts'
+import { refuseUnchangeable } from '../live.ts'
+import { perform } from '../perform.ts'
+import { refuseNumber, together } from '../read/list-body.ts'
+import type { HookAsking } from './hook-run.ts'
+import { valueAt } from './merge.ts'
+import { isPartReference } from './references.ts'
+
+/** A body that a hook has passed. */
+export interface HookedBody {
+  readonly body: object
+  /** What the caller had sent: their rules hold for that, and not for what the hook has added. */
+  readonly sent: object
+}
+
+/** A body for an update that a hook has passed. */
+export interface HookedChanges {
+  /** The part that the hook has left as it was. */
+  readonly body: object
+  /** What the caller had sent. */
+  readonly sent: object
+  /** What the hook sets: the rules of the caller do not hold for it. */
+  readonly own: Values
+}
+
+export function hasHook({ type }: Plan, hook: HookName): boolean {
+  return type.before?.[hook] !== undefined
+}
+
+export function askingOf({ caller, depth = 0 }: Pick<Call, 'caller' | 'depth'>): HookAsking {
+  return { caller, depth, until: AbortSignal.timeout(budget.hookMs) }
+}
+
+/** Rule, then the types of what was sent, then the hook. Its result is checked as a whole by the create itself. */
+export async function beforeCreate(
+  context: Context,
+  plan: Plan,
+  asking: HookAsking,
+  sent: unknown,
+): Promise<HookedBody> {
+  allow(plan, 'create', asking.caller.actor, true)
+  const given = checkedTypes(plan, asking, sent)
+  const made = await context.runHook(context, { ...asking, plan, hook: 'create', given })
+  return { body: made, sent: given }
+}
+
+/** Runs hooks for the items of a list, in order. All failures are reported together. */
+export async function beforeEach<T>(
+  items: readonly unknown[],
+  run: (item: unknown) => Promise<T>,
+): Promise<readonly T[]> {
+  refuseNumber(items.length)
+  const hooked: T[] = []
+  const failures: Failure[] = []
+  for (const [at, item] of items.entries())
+    try {
+      hooked.push(await run(item))
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      failures.push(placed(error, at))
+      if (error.code !== 'invalid_data') break
+    }
+  if (failures.length > 0) throw together(failures, new Map())
+  return hooked
+}
+
+/** What was sent must have the right types: a hook can rely on them. What is missing, the hook may add. */
+function checkedTypes(plan: Plan, { caller }: HookAsking, sent: unknown, noted: Errors = new Map()): object {
+  const errors: Errors = noted
+  plan.view(caller.actor).check('partial', sent, errors)
+  // In a batch, a text may stand for a value that an earlier part makes.
+  for (const path of errors.keys()) if (hasReference(valueAt(sent, path))) errors.delete(path)
+  if (errors.size > 0) throw invalid(errors)
+  return sent as object
+}
+
+function hasReference(value: unknown): boolean {
+  return typeof value === 'string'
+    ? isPartReference(value)
+    : isRecord(value) && Object.values(value).some(hasReference)
+}
+
+interface Sent {
+  readonly id: number
+  readonly body: unknown
+  readonly when: Preconditions
+}
+
+/** The rule on the Entity as it is comes first: 404 and 403 before 422, and nobody learns from a hook what they cannot see. */
+export async function beforeUpdate(
+  context: Context,
+  plan: Plan,
+  asking: HookAsking,
+  { id, body, when }: Sent,
+): Promise<HookedChanges> {
+  const { actor } = asking.caller
+  allow(plan, 'update', actor)
+  await perform(context.store, refuseUnchangeable(plan, actor, id))
+  const before = await presentEntity(context, plan, id, when)
+  const errors: Errors = new Map()
+  const fields = plan.view(actor).shown.fields ?? plan.type.fields
+  const sent = isRecord(body) ? body : {}
+  const results = applyOperators(fields, sent, before, { errors, places: new Map() })
+  const given = checkedTypes(plan, asking, isRecord(body) ? results : body, errors) as Values
+  const made = await context.runHook(context, { ...asking, plan, hook: 'update', given, before })
+  return split({ sent, given, made: made as Values })
+}
+
+/** Keys that the hook has left alone are written as they were sent, so that `$add` is still an addition. */
+function split({ sent, given, made }: Record<'sent' | 'given' | 'made', Values>): HookedChanges {
+  const body: Record<string, unknown> = {}
+  const own: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(made))
+    if (Object.hasOwn(given, name) && Bun.deepEquals(value, given[name])) body[name] = sent[name]
+    else own[name] = value
+  return { body, own, sent }
+}
+
+/** A hook before a delete can only refuse. */
+export async function beforeDelete(
+  context: Context,
+  plan: Plan,
+  asking: HookAsking,
+  { id, when }: Omit<Sent, 'body'>,
+): Promise<void> {
+  const { actor } = asking.caller
+  allow(plan, 'delete', actor)
+  const state = await perform(context.store, stateOf(plan.view(actor), { ...askedBy(actor), $id: id }))
+  // Deleting it again changes nothing.
+  if (allowed(plan, 'delete', actor, state).deletion !== null) return
+  const given = await presentEntity(context, plan, id, when)
+  await context.runHook(context, { ...asking, plan, hook: 'delete', given })
+}
+
+/** As the system sees it. */
+async function presentEntity(context: Context, plan: Plan, id: number, when: Preconditions): Promise<object> {
+  const [row] = await context.store.read(plan.view(system).lists.read, { ...askedBy(system), $id: id })
+  const entity = entityRow(row)
+  if (entity === undefined) throw new Failure('not_found')
+  if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')
+  return JSON.parse(entity.json)
+}

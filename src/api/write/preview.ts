@@ -1,0 +1,210 @@
+import { budget } from '../../budget.ts'
+import { countOf } from '../../declare/one-of.ts'
+import { type Errors, Failure, note } from '../../errors.ts'
+import { journalledDifference } from '../../journal/difference.ts'
+import type { Upcaster } from '../../journal/upcast.ts'
+import { changeColumns, kindCountColumns } from '../../plan/past/operations.ts'
+import type { Knowledge } from '../../plan/view/known.ts'
+import { type Actor, isAgent } from '../../plan/viewer/actor.ts'
+import { type Act, read } from '../../store/act.ts'
+import { limitedKey, refuseExcess } from '../account/key-limits.ts'
+import type { Context, KeptAnswer, ShownEntity } from '../context.ts'
+import { knowledgeOf } from '../knowledge.ts'
+import type { SetOff } from '../past/effects.ts'
+import { operationById } from '../past/operations.ts'
+import type { TakenBack } from '../past/take-back.ts'
+import { planToken } from './plan-token.ts'
+
+/** How a request wants its changes: shown or done, and if done, exactly as they were shown. */
+export interface PreviewRequest {
+  readonly dryRun: boolean
+  /** The `plan` of a preview. */
+  readonly plan: string | undefined
+  /** Where the page of a preview begins. */
+  readonly offset: number
+}
+
+interface Previewed extends PreviewRequest {
+  /** The operation that was written; `null` if nothing was. */
+  readonly operation: string | null
+  /** What the plan covers besides the changes. */
+  readonly covers: unknown
+  /** The answer besides the operation and the plan. */
+  tell(changes: ChangesPage): object
+}
+
+/** A page of changes. */
+interface ChangesPage {
+  readonly total: number
+  readonly changes: readonly ShownChange[]
+}
+
+/**
+ * What an operation has changed, read from the journal; for a preview, from the rows that are rolled back afterwards.
+ * Throws if it does not match the plan that was sent.
+ */
+export function* plannedAnswer(
+  context: Context,
+  actor: Actor,
+  { operation, covers, tell, dryRun, plan, offset }: Previewed,
+): Act<KeptAnswer> {
+  if (operation !== null) yield* refuseForKey(context, actor, operation, dryRun)
+  const page = yield* changesOf(context, actor, operation, offset)
+  const { total, changes } = page
+  const token = dryRun || plan !== undefined ? yield* planToken(context, actor, operation, covers) : undefined
+  const end = offset + changes.length
+  const body = {
+    operation: dryRun ? null : operation,
+    ...tell(dryRun || plan !== undefined ? { ...page, changes: changes.map(unmade) } : page),
+    ...(dryRun && { plan: token, next: end < total ? previewCursor(String(token), end) : null }),
+  }
+  if (plan !== undefined && plan !== token) {
+    const preview = offset === 0 && { preview: { ...body, operation: null, plan: token } }
+    throw new Failure('plan_changed', { more: { ...preview } })
+  }
+  return {
+    status: 200,
+    body: JSON.stringify(body),
+    ...(operation !== null && !dryRun && { headers: { 'Takeback-Operation': operation } }),
+    shows: changes.flatMap(({ entity, id }): ShownEntity[] => (id === null ? [] : [[entity, id]])),
+  }
+}
+
+/** What is not made yet has no id. */
+function unmade(change: ShownChange): ShownChange {
+  return change.kind === 'create' ? { ...change, id: null } : change
+}
+
+/** The answer to an undo. */
+export function undoAnswer(
+  context: Context,
+  actor: Actor,
+  {
+    taken,
+    undone,
+    effects = [],
+    ...asked
+  }: PreviewRequest & {
+    taken: TakenBack
+    undone: readonly string[]
+    /** What the operations have set off. */
+    effects?: readonly SetOff[]
+  },
+): Act<KeptAnswer> {
+  const { operation, skipped } = taken
+  return plannedAnswer(context, actor, {
+    ...asked,
+    operation,
+    covers: [undone, [...skipped.keys()]],
+    tell: ({ total, changes }) => ({
+      undone: undone.length,
+      total,
+      changes: changes.map((one) => withMore(one, taken)),
+      skipped: Object.fromEntries([...skipped].slice(0, budget.namedChanges)),
+      ...(effects.length > 0 && { effects: effects.slice(0, budget.namedChanges) }),
+    }),
+  })
+}
+
+/** Obstacles that did not exist when the plan was made mean that the plan has changed. */
+export function* asPlanned<T>(plan: string | undefined, act: Act<T>): Act<T> {
+  try {
+    return yield* act
+  } catch (error) {
+    if (plan === undefined || !(error instanceof Failure) || error.errors === undefined) throw error
+    throw new Failure('plan_changed', { errors: error.errors })
+  }
+}
+
+export interface ShownChange {
+  readonly entity: string
+  /** `null` in the preview of a create. */
+  readonly id: number | null
+  readonly kind: string
+  readonly changed: object
+}
+
+/** What a key may not do at all, or not so much of. If it is done, the transaction counts it. */
+function* refuseForKey(context: Context, actor: Actor, operation: string, dryRun: boolean): Act<void> {
+  if (isAgent(actor)) yield* refuseAccounts(context, operation)
+  const limited = dryRun ? limitedKey(actor) : undefined
+  if (limited !== undefined) yield* refuseExcess(context, limited, operation)
+}
+
+/** An account is how somebody gets in: an agent leaves it alone, even if it is only what a delete cascades to. */
+function* refuseAccounts({ operations, plans }: Context, operation: string): Act<void> {
+  const rows = yield* read(operations.kinds, { $operations: JSON.stringify([operation]) })
+  const errors: Errors = new Map()
+  for (const { entity, number } of rows.map(kindCountColumns.read))
+    if (plans.get(String(entity))?.login !== undefined)
+      note(
+        errors,
+        String(entity),
+        `would change, ${countOf(Number(number), String(entity))}: an agent leaves accounts alone`,
+      )
+  if (errors.size > 0) throw new Failure('forbidden', { errors })
+}
+
+/** A page of the changes of an operation, with the values that the actor may see. */
+export function* changesOf(
+  context: Context,
+  actor: Actor,
+  operation: string | null,
+  offset = 0,
+): Act<{ total: number; changes: ShownChange[] }> {
+  if (operation === null) return { total: 0, changes: [] }
+  const head = yield* operationById(context, operation)
+  const params = { $operation: operation, $offset: offset }
+  const found = yield* read(context.operations.slice(budget.namedChanges), params)
+  const rows = found.map(changeColumns.read)
+  const entities = rows.map(({ entity, id }) => [String(entity), Number(id)] as const)
+  const known = yield* knowledgeOf(context, actor, entities)
+  return {
+    total: Number(head?.changes ?? 0),
+    changes: rows.map((row) =>
+      previewChange(row, known.get(`${row.entity}/${row.id}`), context.upcasterOf(String(row.entity))),
+    ),
+  }
+}
+
+function previewChange(
+  { entity, id, kind, data, before }: ReturnType<typeof changeColumns.read>,
+  known: Knowledge | undefined,
+  upcaster: Upcaster,
+): ShownChange {
+  const isKnown = known !== undefined && data !== null && (kind === 'create' || before !== null)
+  const changed = isKnown ? journalledDifference(known.fields, upcaster, before, data) : {}
+  return { entity: String(entity), id: Number(id), kind: String(kind), changed }
+}
+
+/** Adds what the journal does not have: values that no longer have a place, and that secrets are set. */
+function withMore(change: ShownChange, taken: TakenBack): object {
+  const name = `${change.entity}/${change.id}`
+  const [unmapped, secrets] = [taken.unmapped.get(name), taken.secrets.get(name)]
+  return {
+    ...change,
+    ...(secrets !== undefined && { secrets }),
+    ...(unmapped !== undefined && { unmapped }),
+  }
+}
+
+/** Reads `plan` and `cursor`. A cursor belongs to one preview. */
+export function previewPlace(
+  plan: string | undefined,
+  cursor: string | undefined,
+  errors: Errors,
+): Pick<PreviewRequest, 'plan' | 'offset'> {
+  if (cursor === undefined) return { plan, offset: 0 }
+  const opened = openPreviewCursor(cursor)
+  if (opened === undefined) note(errors, 'cursor', 'is not a cursor of a preview')
+  return opened ?? { plan, offset: 0 }
+}
+
+function previewCursor(plan: string, offset: number): string {
+  return Buffer.from(`${plan} ${offset}`).toString('base64url')
+}
+
+function openPreviewCursor(cursor: string): { plan: string; offset: number } | undefined {
+  const [, plan, offset] = /^([\w-]{43}) (\d{1,9})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  return plan === undefined ? undefined : { plan, offset: Number(offset) }
+}

@@ -1,0 +1,98 @@
+import { type Errors, Failure, note } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { type Act, pause } from '../../store/act.ts'
+import { type Answer, type Context, type Preconditions, TRIES } from '../context.ts'
+import { replayOf } from '../once.ts'
+import { perform } from '../perform.ts'
+import type { HookAsking } from './hook-run.ts'
+import { askingOf } from './hooks.ts'
+import {
+  answerMany,
+  type DoneMany,
+  type ManyCall,
+  type ManyRequest,
+  type Matched,
+  MovedMany,
+  matchedBy,
+} from './matching.ts'
+import { asPlanned } from './preview.ts'
+
+/** What hooks have made, by the id of the Entity. */
+export type HookedMany<T> = ReadonlyMap<number, T>
+
+/** A write by a filter. `T`: what a hook makes of one Entity, `P`: what is to be written. */
+interface ManyWrite<T, P> {
+  readonly request: ManyRequest
+  readonly action: 'update' | 'delete'
+  /** Runs the hook for one Entity; undefined if there is none. */
+  readonly before:
+    | ((about: { id: number; when: Preconditions }, asking: HookAsking) => Promise<T>)
+    | undefined
+  /**
+   * Works out what is to be written. Throws `MovedMany` if one of the Entities is not at its version any more. `run`
+   * performs acts that only read.
+   */
+  prepare(
+    found: readonly Matched[],
+    hooked: HookedMany<T> | undefined,
+    run: <A>(act: Act<A>) => Promise<A>,
+  ): Promise<P>
+  /** Writes it. The same. */
+  act(prepared: P): Act<DoneMany>
+}
+
+/**
+ * Matches, runs hooks, works out the changes, then writes them. Whatever may take long comes before the transaction, so
+ * that nobody waits for it. If others have changed one of the Entities meanwhile, it begins again.
+ */
+export async function runMany<T, P>(
+  context: Context,
+  plan: Plan,
+  call: ManyCall,
+  { request, action, before, prepare, act }: ManyWrite<T, P>,
+): Promise<Answer> {
+  call.waitLong()
+  const known = await replayOf(context, call)
+  if (known !== undefined) return known
+  const asking = askingOf(call)
+  const run = before && ((about: Parameters<typeof before>[0]) => before(about, asking))
+  const now = <A>(one: Act<A>) => perform(context.store, asPlanned(request.plan, one), call.signal)
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const found = await now(matchedBy(plan, call.caller.actor, action, request.filter))
+    try {
+      const hooked = run && (await runHooks(plan.type.name, found, run))
+      const prepared = await prepare(found, hooked, now)
+      return await answerMany(context, call, request, { matched: found.length, act: () => act(prepared) })
+    } catch (error) {
+      if (!(error instanceof MovedMany)) throw error
+    }
+    await perform(context.store, pause(Math.random() * 10 * tries))
+  }
+  throw new Failure('busy')
+}
+
+async function runHooks<T>(
+  type: string,
+  found: readonly Matched[],
+  run: (about: { id: number; when: Preconditions }) => Promise<T>,
+): Promise<HookedMany<T>> {
+  const hooked = new Map<number, T>()
+  for (const { id, version } of found)
+    try {
+      hooked.set(id, await run({ id, when: { ifMatch: `|${version}|` } }))
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (error.code === 'stale' || error.code === 'not_found') throw new MovedMany()
+      throw refusedBy(error, `${type}/${id}`)
+    }
+  return hooked
+}
+
+/** Names the Entity that a hook has refused. */
+function refusedBy(failure: Failure, entity: string): Failure {
+  if (failure.errors === undefined) return failure
+  const errors: Errors = new Map()
+  for (const [path, sentences] of failure.errors)
+    for (const one of sentences) note(errors, path, `${one} (${entity})`)
+  return new Failure(failure.code, { errors, cause: failure })
+}

@@ -1,0 +1,387 @@
+import { budget } from '../../budget.ts'
+import { applyOperators, atSentPlaces, hasOperators } from '../../declare/apply-operators.ts'
+import { isRecord } from '../../declare/record.ts'
+import type { Values } from '../../declare/values.ts'
+import { type Code, type Errors, Failure, invalid, note } from '../../errors.ts'
+import type { Plan } from '../../plan/compile.ts'
+import { entityRow } from '../../plan/view/entity-row.ts'
+import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
+import type { Sight } from '../../plan/viewer/sight.ts'
+import type { WriteManner } from '../../plan/write/write.ts'
+import { type Act, after, pause, read, write } from '../../store/act.ts'
+import type { Params } from '../../store/dialect.ts'
+import { sealFormer } from '../account/seal.ts'
+import type { Call } from '../call.ts'
+import {
+  allow,
+  allowed,
+  askedBy,
+  type Context,
+  entityAnswer,
+  isMatch,
+  type KeptAnswer,
+  operationOf,
+  type Preconditions,
+  shownTo,
+  TRIES,
+} from '../context.ts'
+import {
+  type AboutEntity,
+  type Description,
+  entitySuccess,
+  hookCodes,
+  replayable,
+  written,
+} from '../description.ts'
+import { entityEndpoint } from '../endpoint.ts'
+import {
+  bindEmailKey,
+  guardedIn,
+  hashSecrets,
+  noteFaults,
+  noteOwnPassword,
+  refuseFaulty,
+  refuseForbidden,
+  takenAwayIn,
+} from '../faults.ts'
+import { parseId } from '../id.ts'
+import { live, refuseUnchangeable } from '../live.ts'
+import { replayOf } from '../once.ts'
+import { writing } from '../parameters.ts'
+import type { Query } from '../query.ts'
+import { baseOf, refuseChanged } from './base.ts'
+import { askingOf, beforeUpdate, hasHook } from './hooks.ts'
+import { mergePatch, valueAt, withValueAt } from './merge.ts'
+import { performPlanned, transactPlanned } from './planned.ts'
+import { provideChange, provideChanged, setsExpressions } from './provide.ts'
+
+/** A merge of JSON reads before it writes, so with many at once it must be retried more often. */
+const MERGES_MAX = 60
+
+/** `PATCH` merges the keys that were sent, `PUT` replaces them all. */
+type UpdateMode = 'partial' | 'replace'
+
+interface SentUpdate {
+  readonly id: number
+  readonly body: unknown
+  readonly manner: UpdateMode
+  readonly when: Preconditions
+  readonly query: Query
+  readonly operation?: string
+  /** What a hook sets besides: the rules of the caller do not hold for it. */
+  readonly own?: Values | undefined
+  /** The body before the hook. */
+  readonly sent?: unknown
+}
+
+type HeldUpdate = Pick<SentUpdate, 'manner' | 'body' | 'query'>
+
+/** `PATCH /api/<entity>/<id>/` and `PUT /api/<entity>/<id>/` */
+export function* update(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
+  allow(plan, 'update', actor)
+  if (isHeld(plan, actor, sent)) return yield* changeHeld(context, plan, actor, sent)
+  const { sight: sightOf } = plan.view(actor)
+  if (sightOf === undefined || sent.manner === 'partial') {
+    const answer = yield* change(context, plan, actor, sent)
+    if (answer !== undefined) return answer
+    throw new Failure('busy')
+  }
+  // A PUT replaces the fields that they see, which depends on the Entity. A concurrent change may change that.
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [seen] = yield* read(sightOf, { ...askedBy(actor), $id: sent.id })
+    if (seen === undefined) throw new Failure('not_found')
+    const sight = seen.map((one) => Number(one) === 1)
+    const answer = yield* change(context, plan, actor, { ...sent, sight })
+    if (answer !== undefined) return answer
+  }
+  throw new Failure('busy')
+}
+
+/** Whether a PATCH has operators. Fields that the caller never sees have none: a result would tell what is in them. */
+export function asksRelative({ type, view }: Plan, actor: Actor, body: unknown): boolean {
+  return hasOperators(view(actor).shown.fields ?? type.fields, body)
+}
+
+/** Whether the present values decide what is written: with operators, or with a base. */
+function isHeld(plan: Plan, actor: Actor, { manner, body, query }: HeldUpdate): boolean {
+  return manner === 'partial' && (query.has('base') || asksRelative(plan, actor, body))
+}
+
+/** To be run in one transaction, in which nobody else can change the Entity once it is locked. */
+function* changeHeld(context: Context, plan: Plan, actor: Actor, sent: SentUpdate): Act<KeptAnswer> {
+  const { shown, writes } = plan.view(actor)
+  const { id, when } = sent
+  if (writes.hold.length > 0) yield* write(writes.hold, { $id: id })
+  const present = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, present.version)) throw new Failure('stale')
+  const errors: Errors = new Map()
+  const base = baseOf(sent.query, errors)
+  if (base !== undefined)
+    yield* refuseChanged(context, plan, actor, { base, body: sent.sent ?? sent.body, present })
+  const places = new Map<string, string>()
+  const fields = shown.fields ?? plan.type.fields
+  const body = applyOperators(fields, sent.body as Values, JSON.parse(present.json), { errors, places })
+  try {
+    const ifMatch = `|${present.version}|`
+    const answer = yield* change(context, plan, actor, { ...sent, body, when: { ifMatch }, errors })
+    if (answer !== undefined) return answer
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'invalid_data' || error.errors === undefined)
+      throw error
+    throw invalid(atSentPlaces(error.errors, places))
+  }
+  throw new Failure('busy')
+}
+
+/** `sight`: what the caller saw of the Entity, where that is not the same for all. */
+interface SeenUpdate extends SentUpdate {
+  readonly sight?: Sight
+  /** What is wrong with the body already. */
+  readonly errors?: Errors
+}
+
+/** Undefined if it was refused again and again for reasons that went away each time. */
+function* change(context: Context, plan: Plan, actor: Actor, sent: SeenUpdate): Act<KeptAnswer | undefined> {
+  const { id, manner, when, query, sight, errors = new Map() } = sent
+  query.take(errors)
+  const params: CheckedChange['params'] = { ...operationOf(actor, when, sent.operation), $id: id }
+  const view = plan.view(actor)
+  const checked = view.check(manner, sent.body, errors, sight)
+  const values = sent.own === undefined ? checked : withOwn(plan, checked, sent.own, errors)
+  const { update: guardable } = view.guarded
+  const guarded = [...guardedIn(guardable, checked), ...takenAwayIn(guardable, checked)]
+  const how = { partial: manner === 'partial', guarded, sight }
+  const isEmpty = Object.keys(values).length === 0
+  if (!isEmpty) provideChange(plan, actor, { values, params, errors })
+  plan.bind(values, params)
+  if (plan.login !== undefined && params.password !== undefined)
+    yield* checkPassword(plan, actor, params, errors)
+  bindEmailKey(plan, params)
+  if (errors.size > 0) yield* refuseUnchangeable(plan, actor, id)
+  yield* refuseFaulty(plan, actor, { action: 'update', params, self: id, manner: how, errors })
+  if (isEmpty) return yield* unchanged(plan, actor, id, when)
+  if (plan.secrets.length > 0) yield* hashSecrets(plan, params)
+  return yield* writeChange(context, plan, actor, { id, params, values, when, how })
+}
+
+/** With what a hook sets: its keys need not be in the body. */
+function withOwn(plan: Plan, checked: Values, own: Values, errors: Errors): Values {
+  for (const path of errors.keys()) if (Object.hasOwn(own, path.split('.')[0] ?? '')) errors.delete(path)
+  return { ...checked, ...plan.view(system).check('partial', own, errors) }
+}
+
+/** A change that was checked. */
+interface CheckedChange {
+  readonly id: number
+  readonly params: Params & { $operation: string }
+  readonly values: Values
+  readonly when: Preconditions
+  readonly how: WriteManner
+}
+
+function* writeChange(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  change: CheckedChange,
+): Act<KeptAnswer | undefined> {
+  const { params, values, when, how } = change
+  const view = plan.view(actor)
+  const documents = how.partial ? plan.documents.filter((path) => isRecord(valueAt(values, path))) : []
+  // What is read before it is written must be retried more often with many at once.
+  const sets = setsExpressions(plan, actor)
+  const most = documents.length > 0 || sets || plan.seals !== undefined ? MERGES_MAX : TRIES
+  for (let tries = 0; tries < most; tries++) {
+    if (tries > 0) yield* pause(Math.random() * tries)
+    params.$versions = when.ifMatch
+    if (documents.length > 0) yield* mergeDocuments(plan, actor, documents, change)
+    if (sets) yield* setExpressions(plan, actor, change)
+    const seals = yield* sealFormer(context, plan, params)
+    const steps = view.writes.update(params, how)
+    const outcome = yield* write(seals.length === 0 ? steps : [...seals, ...steps], params)
+    if (outcome.done) {
+      if (plan.login !== undefined) yield* after(() => context.identities.forget())
+      const shown = yield* shownTo(view, actor, entityRow(outcome.rows[0]))
+      return entityAnswer(200, plan, shown, params.$operation)
+    }
+    yield* refuseWrite(plan, actor, change)
+    if (how.sight !== undefined) break
+  }
+  return undefined
+}
+
+/** Only callers whom the rule allows learn what is wrong with them. */
+function* setExpressions(plan: Plan, actor: Actor, { params, when, how }: CheckedChange): Act<void> {
+  const errors = yield* provideChanged(plan, actor, { params, when, partial: how.partial })
+  if (errors.size === 0) return
+  yield* refuseUnchangeable(plan, actor, Number(params.$id))
+  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
+  throw invalid(errors)
+}
+
+/**
+ * JSON documents are merged too. The old document must be read first, and must not change before the write.
+ * Only the documents are bound anew: secrets of the same body are hashed by then.
+ */
+function* mergeDocuments(
+  plan: Plan,
+  actor: Actor,
+  documents: readonly string[],
+  { params, values, when }: CheckedChange,
+): Act<void> {
+  const seen = yield* live(plan, actor, Number(params.$id))
+  if (!isMatch(when.ifMatch, seen.version)) throw new Failure('stale')
+  const [row] = yield* read(plan.view(system).lists.read, params)
+  const whole = entityRow(row)
+  if (whole === undefined) throw new Failure('not_found')
+  const current: unknown = JSON.parse(whole.json)
+  const merged = documents.reduce(
+    (all, path) => withValueAt(all, path, mergePatch(valueAt(current, path), valueAt(values, path))),
+    {},
+  )
+  refuseLongDocuments(merged, documents)
+  plan.bind(merged as Values, params)
+  params.$versions = `|${whole.version}|`
+}
+
+/** Many requests may build a document, but the result must not be larger than one request could send. */
+function refuseLongDocuments(merged: object, documents: readonly string[]): void {
+  const errors: Errors = new Map()
+  for (const path of documents)
+    if (Buffer.byteLength(JSON.stringify(valueAt(merged, path)) ?? '') > budget.bodyBytes)
+      note(errors, path, `would have more than ${budget.bodyBytes} bytes`)
+  if (errors.size > 0) throw invalid(errors)
+}
+
+/** A stolen token must not be enough to take over an account for good. */
+function* checkPassword(plan: Plan, actor: Actor, params: Params, errors: Errors): Act<void> {
+  if (!passesRules(actor)) return note(errors, 'password', 'can only be changed with /api/auth/password')
+  const [row] = params.email === undefined ? yield* read(plan.view(system).lists.read, params) : []
+  const whole = entityRow(row)
+  const { email } = whole === undefined ? params : (JSON.parse(whole.json) as { email: string })
+  noteOwnPassword(plan, { password: params.password, email }, errors)
+}
+
+/** Nothing was sent, so nothing is written. */
+function* unchanged(plan: Plan, actor: Actor, id: number, when: Preconditions): Act<KeptAnswer> {
+  const entity = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, entity.version)) throw new Failure('stale')
+  return entityAnswer(200, plan, allowed(plan, 'update', actor, entity))
+}
+
+/** Throws the reason for which the write was refused; returns if that has gone. */
+function* refuseWrite(plan: Plan, actor: Actor, { id, params, when, how }: CheckedChange): Act<void> {
+  const { version, json } = yield* live(plan, actor, id)
+  if (!isMatch(when.ifMatch, version)) throw new Failure('stale')
+  const errors: Errors = new Map()
+  yield* refuseForbidden(plan, actor, { action: 'update', params, manner: how, errors })
+  const current: unknown = JSON.parse(json)
+  // An object that this write creates must have its required fields.
+  for (const { path, within, column } of plan.view(actor).writes.needed)
+    if (params[within] === 1 && !Object.hasOwn(params, column) && !isRecord(valueAt(current, within)))
+      note(errors, path, 'is required')
+  yield* noteFaults(plan, actor, { params, self: id, manner: how, errors })
+  if (errors.size > 0) throw invalid(errors)
+}
+
+/** `If-Match: "3-k2f9", "4"` or `*`: what counts is the version, which an ETag begins with. Weak tags never match (RFC 9110, section 13.1.1). */
+export function parseIfMatch(header: string | null): string | null {
+  if (header === null || header.trim() === '*') return null
+  const tags = header
+    .split(',')
+    .map((tag) => /^"(\d{1,16})(?:-[0-9a-z]{1,13})?"$/.exec(tag.trim())?.[1] ?? '')
+  return `|${tags.join('|')}|`
+}
+
+const changing = {
+  path: '/api/{entity}/{id}/',
+  parameters: ['id', 'If-Match', ...writing],
+  plans: 'apart',
+  body: 'object',
+  rule: { all: ['update'] },
+} as const
+
+function runWith(manner: UpdateMode) {
+  return async (context: Context, plan: Plan, call: Call) => {
+    const { caller, when, query } = call
+    const id = parseId(call.id)
+    const known = hasHook(plan, 'update') ? await replayOf(context, call) : undefined
+    if (known !== undefined) return known
+    const { body, own } = hasHook(plan, 'update')
+      ? await beforeUpdate(context, plan, askingOf(call), { id, body: call.body, when })
+      : { body: call.body, own: undefined }
+    const sent = { id, body, manner, when, query, own, sent: call.body }
+    const make = () => update(context, plan, caller.actor, sent)
+    return isHeld(plan, caller.actor, sent)
+      ? transactPlanned(context, call, make)
+      : performPlanned(context, call, make)
+  }
+}
+
+/** PATCH and PUT differ only in what they do with keys that are absent. */
+function describeChange(
+  about: AboutEntity,
+  {
+    summary,
+    does,
+    body,
+    codes = [],
+  }: { summary: string; does: string; body: NonNullable<Description['body']>; codes?: readonly Code[] },
+): Description {
+  const password =
+    about.type.login === undefined
+      ? ''
+      : ' Only admins may set a password here. Others change their own with `/api/auth/password`.'
+  return {
+    summary,
+    description: `${does}${password} ${about.access('update')}`,
+    body,
+    answers: [replayable(written(entitySuccess(about, 200, 'The changed Entity.')))],
+    codes: [
+      ...about.refusals('update', false),
+      ...hookCodes(about, 'update'),
+      'not_found',
+      'busy',
+      'stale',
+      'disk_full',
+      ...codes,
+    ],
+  }
+}
+
+export const patchEntity = entityEndpoint({
+  ...changing,
+  parameters: [...changing.parameters, 'base'],
+  name: 'patch',
+  method: 'PATCH',
+  describe: (about) =>
+    describeChange(about, {
+      summary: `Change ${about.one}`,
+      does: 'Merges the keys that are sent (RFC 7396): absent keys stay as they are, `null` removes a value. `{"$add": -1}` changes a number relative to its value at the time of the write; `{"$add": […], "$remove": […]}` does the same for a list. With `base=3`, the change is merged unless one of the same fields was changed since version 3.',
+      // A PATCH sends only a part, so its example has one key.
+      body: {
+        schema: about.schema('patch'),
+        example: Object.fromEntries(Object.entries(about.sample(about.type)).slice(0, 1)),
+      },
+      codes: ['changed_meanwhile', 'version_gone'],
+    }),
+  run: runWith('partial'),
+})
+
+export const replaceEntity = entityEndpoint({
+  ...changing,
+  name: 'replace',
+  method: 'PUT',
+  describe(about) {
+    const { password: _, ...rest } = about.sample(about.type)
+    return describeChange(about, {
+      summary: `Replace ${about.one}`,
+      does: 'Absent keys become their default or `null`. Absent secrets stay as they are.',
+      body: {
+        schema: about.schema('replace'),
+        example: about.type.login === undefined ? about.sample(about.type) : rest,
+      },
+    })
+  },
+  run: runWith('replace'),
+})

@@ -2,6 +2,7 @@ import { type EntityType, type Model, walk } from '../declare/model.ts'
 import { isSecret, type Values } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
+import { rowOf } from './condition/row-source.ts'
 import { compileHistory, type HistoryPlan } from './past/history.ts'
 import { compileErase, type ErasePlan } from './past/purge.ts'
 import { compileSeals, type SealsPlan } from './past/seals.ts'
@@ -10,15 +11,17 @@ import { compileLogin, type LoginPlan } from './read/login.ts'
 import { compileRemovals, type RemovePlan } from './remove/remove.ts'
 import { bodyColumns, compileBinder } from './tables/columns.ts'
 import { type Legacy, noLegacy } from './tables/graph.ts'
+import type { Shown } from './tables/render.ts'
+import { RuleSql } from './view/rule-sql.ts'
 import { compileView, type View } from './view/view.ts'
 import type { Viewing } from './view/viewing.ts'
 import type { Actor } from './viewer/actor.ts'
-import { type Viewer, viewersOf } from './viewer/viewer.ts'
+import { type Viewer, type Viewers, viewersOf } from './viewer/viewer.ts'
 
-/** All that is compiled from the Model for one Entity type, before the first request. */
+/** All that is compiled from the Model for one Entity type. */
 export interface Plan {
   readonly type: EntityType
-  /** What an actor sees of it, and may do with it. */
+  /** What an actor sees of it, and may do with it: compiled for the first of those who see it alike. */
   view(actor: Actor): PlanView
   bind(values: Values, params: Params): void
   /** The dot paths of any JSON, which a PATCH merges into. */
@@ -42,7 +45,10 @@ export interface PlanView extends View {
 
 export type Plans = ReadonlyMap<string, Plan>
 
-/** Everything that requests run, made before the first of them. */
+/**
+ * Everything that requests run. Views are a third of the work of a start, and many are never asked for: each is compiled
+ * for the first request that needs it. That cannot fail: whatever is wrong with a declaration, `resolve` has refused.
+ */
 export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = noLegacy): Plans {
   const viewers = viewersOf(model)
   const plans = [...model.entities.values()].map((type): [string, Plan] => {
@@ -55,18 +61,18 @@ export function compilePlans(model: Model, dialect: Dialect, legacy: Legacy = no
       views.set(viewer, made)
       return made
     }
-    // Those who may do nothing with it are only ever refused: theirs is made if one of them comes.
-    for (const viewer of viewers.all) if (viewer.mayAny(type)) viewOf(viewer)
-    const view = (actor: Actor) => viewOf(viewers.of(actor))
+    const plan = compilePlan(type, dialect, (actor) => viewOf(viewers.of(actor)))
     const erase = compileErase(type, model, legacy, dialect)
-    return [type.name, { ...compilePlan(type, dialect, view, type.name === model.admins), erase }]
+    const login = type.login && compileLogin(type, dialect, shownToSelf(type, model, viewers, dialect))
+    return [type.name, Object.freeze({ ...plan, erase, login })]
   })
   return new Map(plans)
 }
 
-/** Any member of a login type: all of them see it alike. */
-function asMember({ name }: EntityType, admin: boolean): Actor {
-  return { kind: 'user', entity: name, id: 0, admin }
+/** What members of a login type see of themselves: all of them see it alike. */
+function shownToSelf(type: EntityType, model: Model, viewers: Viewers, dialect: Dialect): Shown {
+  const member: Actor = { kind: 'user', entity: type.name, id: 0, admin: type.name === model.admins }
+  return new RuleSql(viewers.of(member), model, dialect).shownTo(type, rowOf(type).self).shown
 }
 
 function compileFor(viewing: Viewing): PlanView {
@@ -78,10 +84,9 @@ function compilePlan(
   type: EntityType,
   dialect: Dialect,
   view: Plan['view'],
-  admin: boolean,
-): Omit<Plan, 'erase'> {
+): Omit<Plan, 'erase' | 'login'> {
   const columns = bodyColumns(type.fields).map(({ name }) => name)
-  return Object.freeze({
+  return {
     type,
     view,
     bind: compileBinder(type.fields, dialect),
@@ -98,7 +103,5 @@ function compilePlan(
     history: compileHistory(type, dialect),
     trash: compileTrash(type, dialect),
     seals: compileSeals(type, dialect),
-    login:
-      type.login === undefined ? undefined : compileLogin(type, dialect, view(asMember(type, admin)).shown),
-  })
+  }
 }

@@ -3,7 +3,7 @@ import { type Expression, no, yes } from '../../declare/cel/expression.ts'
 import { allTrue } from '../../declare/cel/fold.ts'
 import type { Scope } from '../../declare/cel/scope.ts'
 import { type ComputedValue, computedIn } from '../../declare/computed.ts'
-import { type Action, actions } from '../../declare/define.ts'
+import type { Action } from '../../declare/define.ts'
 import { unfoldedColumn } from '../../declare/folded-column.ts'
 import { type EntityType, type Field, fieldIn, type Model, walk } from '../../declare/model.ts'
 import { type FieldAction, ruleFor, rulesOf } from '../../declare/rules.ts'
@@ -81,11 +81,6 @@ export class Viewer {
     const rule = type.access[action]
     const own = rule === undefined ? no : ruleFor({ rule, subject: action }, type, this.#login, this.#model)
     return action === 'create' || action === 'read' ? own : allTrue([this.may(type, 'read'), own])
-  }
-
-  /** Whether they may do anything at all with Entities of a type. */
-  mayAny(type: EntityType): boolean {
-    return actions.some((action) => this.may(type, action) !== no)
   }
 
   /** The rule of a field, by its dot path; `yes` if it has none. */
@@ -168,8 +163,6 @@ export function fieldOf(type: EntityType, column: string): Field | undefined {
 
 /** The viewers of a Model, by actor. */
 export interface Viewers {
-  /** Those that are compiled before the first request; others when one of them comes. */
-  readonly all: readonly Viewer[]
   of(actor: Actor): Viewer
 }
 
@@ -184,7 +177,6 @@ export function viewersOf(model: Model): Viewers {
   )
   const keys = new KeyViewers(model)
   return {
-    all: [passing, nobody, ...users.values()],
     of(actor) {
       if (actor.kind === 'key' && actor.scope !== undefined) return keys.of(actor.user, actor.scope)
       if (passesRules(actor)) return passing

@@ -17,6 +17,7 @@ import type {
 import { type AuthClient, authOf, keepSession } from './auth.ts'
 import { BatchParts } from './batch.ts'
 import { type Asked, EntityCalls, pagesOf, sentBy } from './entities.ts'
+import type { ApiModel } from './model.ts'
 import type { SignedInUser } from './shapes.ts'
 import { type CallOptions, type ConnectOptions, type Sent, Transport } from './transport.ts'
 import type {
@@ -35,6 +36,7 @@ export type * from '../src/declare/infer.ts'
 export type * from './answers.ts'
 export type * from './auth.ts'
 export * from './errors.ts'
+export type * from './model.ts'
 export type { KeptSession, SessionStore } from './session.ts'
 export type * from './shapes.ts'
 export type { CallOptions, ConnectOptions } from './transport.ts'
@@ -88,6 +90,8 @@ export interface ClientCalls<Config, Types = TypesOf<Config>> {
     path: Path,
     sent: RouteSent<RoutesOf<Config>[Path], Path>,
   ): Promise<Answer>
+  /** What the caller may know of the declaration. */
+  model(options?: CallOptions): Promise<ApiModel>
   health(options?: CallOptions): Promise<{ status: string }>
   healthDetails(options?: CallOptions): Promise<Record<string, unknown>>
   /** The OpenAPI document. */
@@ -162,6 +166,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))
       return ask(method, filled, { query, body, options, ...(method !== 'GET' && NEVER) })
     },
+    model: (options?: CallOptions) => ask('GET', 'model/', { options }),
     health: (options?: CallOptions) => ask('GET', 'health', { options }),
     healthDetails: (options?: CallOptions) => ask('GET', 'health/details', { options }),
     openapi: (options?: CallOptions) => ask('GET', 'openapi.json', { options }),

@@ -206,6 +206,7 @@ describe('the OpenAPI document', () => {
       'readRooms',
       'followChanges',
       'batch',
+      'getModel',
       'getHealth',
       'getDocument',
     ])

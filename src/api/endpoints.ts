@@ -30,6 +30,7 @@ import { sendVerification, verifyByLink } from './account/verify.ts'
 import { readDocument } from './document.ts'
 import type { Endpoints } from './endpoint.ts'
 import { readHealth, readHealthDetails } from './health-details.ts'
+import { getModel } from './model/model.ts'
 import { readHistory } from './past/history.ts'
 import { listOperations, readOperation } from './past/operations.ts'
 import { revertEntity } from './past/revert.ts'
@@ -100,6 +101,7 @@ export const endpoints: Endpoints = {
     undoOperation, // POST /api/operations/{id}/undo/
     undoOperations, // POST /api/operations/undo/
     writeBatch, // POST /api/batch/
+    getModel, // GET /api/model/
     readHealth, // GET /api/health
     readHealthDetails, // GET /api/health/details
     readDocument, // GET /api/openapi.json

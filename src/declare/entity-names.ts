@@ -11,6 +11,7 @@ const TAKEN_ENTITIES = [
   'docs',
   'metrics',
   'may',
+  'model',
   'console',
   'system',
   // A table of this name would hide a function that statements call.

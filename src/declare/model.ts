@@ -30,6 +30,14 @@ export interface Provided {
   readonly update?: Providing
 }
 
+/** What a value may be, as it is declared: numbers of characters, numbers, decimals as texts, or numbers of items. */
+export interface ValueLimits {
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly pattern?: string
+  readonly choices?: readonly string[]
+}
+
 /** A value in one column: all types but objects, references and lists of those. */
 export interface ValueField extends Ruled {
   readonly kind: 'value'
@@ -55,6 +63,7 @@ export interface ValueField extends Ruled {
   readonly check: Check
   readonly schema: JsonSchema
   readonly example: unknown
+  readonly limits: ValueLimits
   /** What each item of a list is. */
   readonly item: Field | undefined
 }

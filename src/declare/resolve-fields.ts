@@ -3,7 +3,7 @@ import { checkGivenValues, checkOptions, dotted, type FieldPlace } from './field
 import { fieldTypeOf, type ValueDeclaration } from './field-types.ts'
 import { aBoolean, aName, FIELD_NAME, type FieldOptions, rules } from './fields/field.ts'
 import { DEFAULT_SCALE } from './fields/number.ts'
-import type { Field, ValueField } from './model.ts'
+import type { Field, ValueField, ValueLimits } from './model.ts'
 import type { Problems } from './problems.ts'
 import { unfitValue } from './provided.ts'
 import { isRecord } from './record.ts'
@@ -231,6 +231,19 @@ interface ValueOptions extends FieldOptions {
   readonly default?: unknown
   readonly scale?: number
   readonly item?: Field
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly pattern?: string
+  readonly values?: readonly string[]
+}
+
+function limitsOf({ min, max, pattern, values }: ValueOptions): ValueLimits {
+  return Object.freeze({
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(pattern !== undefined && { pattern }),
+    ...(values !== undefined && { choices: values }),
+  })
 }
 
 /** A field of one column, with all that is compiled from its declaration. */
@@ -263,6 +276,7 @@ export function valueField(name: string, path: string, declaration: ValueDeclara
     check,
     schema: type.schema(declaration),
     example: options.example,
+    limits: limitsOf(options),
     read: options.read,
     write: options.write,
     label: options.label,

@@ -80,11 +80,7 @@ function compileFor(viewing: Viewing): PlanView {
   return Object.freeze({ ...view, removals: compileRemovals({ ...viewing, view }) })
 }
 
-function compilePlan(
-  type: EntityType,
-  dialect: Dialect,
-  view: Plan['view'],
-): Omit<Plan, 'erase' | 'login'> {
+function compilePlan(type: EntityType, dialect: Dialect, view: Plan['view']): Omit<Plan, 'erase' | 'login'> {
   const columns = bodyColumns(type.fields).map(({ name }) => name)
   return {
     type,

@@ -241,6 +241,8 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
   is((await nobody.health()).status, 'ok')
   is((await api.healthDetails()).status, 'ok')
   is((await api.openapi()).openapi, '3.1.0')
+  is((await api.model()).entities.find(({ name }) => name === 'rooms')?.may.purge, true)
+  is((await nobody.model()).sign_in.types[0]?.login_with, 'email')
 }
 
 async function routes(api: Client<Hotel>): Promise<void> {

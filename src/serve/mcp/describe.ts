@@ -1,9 +1,10 @@
 import type { Context } from '../../api/context.ts'
+import { isSeenColumn, possible, referrersSeen, settable } from '../../api/model/knowable.ts'
 import { budget } from '../../budget.ts'
-import { no, yes } from '../../declare/cel/expression.ts'
+import { no } from '../../declare/cel/expression.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type EntityType, type Field, isPointing, isReadOnly, reversesOf, walk } from '../../declare/model.ts'
+import { type EntityType, type Field, isPointing, walk } from '../../declare/model.ts'
 import { isSecret, objectSchema } from '../../declare/values.ts'
 import { withoutConcealed } from '../../openapi/concealed.ts'
 import type { Plan } from '../../plan/compile.ts'
@@ -26,8 +27,12 @@ function mayOf(plan: Plan, actor: Actor): Partial<Record<Action, 'always' | 'som
   const { may } = plan.view(actor)
   // Agents leave accounts alone.
   const offered = isAgent(actor) && plan.login !== undefined ? READING : OFFERED
-  const possible = offered.filter((action) => may[action] !== no)
-  return Object.fromEntries(possible.map((action) => [action, may[action] === yes ? 'always' : 'sometimes']))
+  return Object.fromEntries(
+    offered
+      .map((action) => [action, possible(may[action])] as const)
+      .filter(([, one]) => one !== false)
+      .map(([action, one]) => [action, one === true ? 'always' : 'sometimes']),
+  )
 }
 
 /** All types that the caller can use. */
@@ -61,7 +66,7 @@ function headOf({ name, label, description }: EntityType): object {
 }
 
 /** One type, as far as the caller may know it. */
-export function describeType({ model, plans }: Context, plan: Plan, actor: Actor): object {
+export function describeType({ plans }: Context, plan: Plan, actor: Actor): object {
   const { type } = plan
   const { viewer } = plan.view(actor)
   const seen = viewer.seen(type)
@@ -70,9 +75,6 @@ export function describeType({ model, plans }: Context, plan: Plan, actor: Actor
     const other = plans.get(name)
     return other !== undefined && isUsable(other, actor)
   }
-  const reverses = reversesOf(model, type.name).filter(
-    ({ from, field }) => knows(from.name) && viewer.mayField(from, field.path, 'read') !== no,
-  )
   const computed = viewer.computed(type).map(({ name }) => name)
   return {
     ...headOf(type),
@@ -93,8 +95,10 @@ export function describeType({ model, plans }: Context, plan: Plan, actor: Actor
       ...(knows(target) && { entity: target }),
       on_delete: onDelete,
     })),
-    referrers: reverses.map(({ name, from }) => ({ name, entity: from.name })),
-    unique: type.uniques.filter((one) => one.every((column) => isSeen(seen, column))),
+    referrers: referrersSeen(plans, viewer, type)
+      .filter(({ field }) => field.as !== undefined)
+      .map(({ from, field }) => ({ name: field.as, entity: from.name })),
+    unique: type.uniques.filter((one) => one.every((column) => isSeenColumn(seen, column))),
     search: [...walk(seen)].some((field) => field.kind === 'value' && field.search),
     examples: examplesOf(type, seen),
     limits: { page: budget.pageEntities, parts_of_a_write: budget.batchParts },
@@ -107,26 +111,9 @@ function valuesSchema(viewer: Viewer, type: EntityType, sent: readonly Field[]):
   return withoutConcealed(schema, sent, ({ path }) => viewer.mayField(type, path, 'read') === no)
 }
 
-/** The fields that they may set, in new Entities or in others. */
-function settable(viewer: Viewer, type: EntityType, fields: readonly Field[]): Field[] {
-  return fields.flatMap((field): Field[] => {
-    const may = (['write', 'change'] as const).some(
-      (action) => viewer.mayField(type, field.path, action) !== no,
-    )
-    if (!may || isReadOnly(field)) return []
-    if (field.kind !== 'object') return [field]
-    const inner = settable(viewer, type, field.fields)
-    return inner.length === 0 ? [] : [{ ...field, fields: inner }]
-  })
-}
-
 function readOnly(seen: readonly Field[], sent: readonly Field[]): string[] {
   const set = new Set([...walk(sent)].map(({ path }) => path))
   return [...walk(seen)].filter((field) => !set.has(field.path) && !isSecret(field)).map(({ path }) => path)
-}
-
-function isSeen(seen: readonly Field[], column: string): boolean {
-  return [...walk(seen)].some(({ path }) => path === column || `${path}.id` === column)
 }
 
 const SAMPLES: Readonly<Record<string, (path: string, schema: JsonSchema) => string>> = {

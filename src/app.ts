@@ -23,9 +23,7 @@ import { resolve } from './declare/resolve.ts'
 import { StartError } from './errors.ts'
 import type { Follower } from './live/follower.ts'
 import { Observer } from './observe/observer.ts'
-import { documentOf, type Offered } from './openapi/document.ts'
-import { pageOf } from './openapi/page.ts'
-import { scriptHash } from './openapi/page-script.ts'
+import type { Offered } from './openapi/document.ts'
 import { compilePlans, type Plans } from './plan/compile.ts'
 import { brokenChecks } from './plan/condition/checks.ts'
 import type { Legacy } from './plan/tables/graph.ts'
@@ -161,7 +159,10 @@ export async function openApp(
       legacy,
       settings: settingsOf(config, signing, url),
     }
-    const document = whenAsked(() => JSON.stringify(documentOf(model, { ...config, endpoints: served })))
+    const document = whenAsked(async () => {
+      const { documentOf } = await import('./openapi/document.ts')
+      return JSON.stringify(documentOf(model, { ...config, endpoints: served }))
+    })
     const context = { ...contextOf(opened, more), document }
     return { context, endpoints: served, parts: all, close: () => closeOpened(opened) }
   } catch (error) {
@@ -331,21 +332,22 @@ function settingsOf(
 
 /** The examples on the page point to where it is served. */
 function docsPages(model: Model, url: string, offered: Offered): Route[] {
-  return [
-    redirect('/', '/docs'),
-    htmlPage(
-      '/docs',
-      whenAsked(() => pageOf(model, url, offered)),
-      scriptHash(),
-    ),
-  ]
+  const load = whenAsked(async () => {
+    const { pageOf, scriptHash } = await import('./openapi/page.ts')
+    return { html: pageOf(model, url, offered), scriptHash: scriptHash() }
+  })
+  return [redirect('/', '/docs'), htmlPage('/docs', load)]
 }
 
 /** What describes all of it takes longer to make than all the rest, and few ever ask for it: made when the first one does. */
-function whenAsked(make: () => string): () => string {
-  let made: string | undefined
+function whenAsked<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
   return () => {
-    made ??= make()
+    made ??= make().catch((error) => {
+      // The next one may have more luck.
+      made = undefined
+      throw error
+    })
     return made
   }
 }

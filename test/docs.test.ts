@@ -5,7 +5,7 @@ import example from '../examples/bookings/takeback.config.ts'
 import pkg from '../package.json'
 import { openApp } from '../src/app.ts'
 import { budget } from '../src/budget.ts'
-import { commands } from '../src/cli/commands.ts'
+import { loadCommands } from '../src/cli/commands.ts'
 import { tryCases } from '../src/cli/rule-cases.ts'
 import { readConfig } from '../src/config.ts'
 import { resolve } from '../src/declare/resolve.ts'
@@ -71,7 +71,9 @@ const FOREIGN = [
   '--version',
 ]
 
-describe('commands in the text of the docs', () => {
+describe('commands in the text of the docs', async () => {
+  const commands = await loadCommands()
+
   test('name commands that there are, with flags that they take', () => {
     const spoken = inline.filter(({ code }) => /^(npx )?takeback [a-z]/.test(code))
     expect(spoken.length).toBeGreaterThan(20)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { Glob } from 'bun'
+import { Glob, Transpiler } from 'bun'
 
 const src = join(import.meta.dir, '..', 'src')
 const files = [...new Glob('**/*.ts').scanSync(src)].filter((file) => !file.endsWith('.test.ts'))
@@ -54,7 +54,7 @@ const partOf = (file: string) =>
 
 function importsOf(file: string): string[] {
   const text = readFileSync(join(src, file), 'utf8')
-  const paths = [...text.matchAll(/(?:from|import) '(\.[^']+)'/g)].map(([, path]) => path ?? '')
+  const paths = [...text.matchAll(/(?:from|import) ?\(?'(\.[^']+)'/g)].map(([, path]) => path ?? '')
   return paths.map((path) => relative(src, join(src, dirname(file), path)))
 }
 
@@ -97,6 +97,25 @@ test('no file imports itself in a circle', () => {
   const seen = new Set<string>()
   for (const file of files) visit(file, [])
   expect(circles).toEqual([])
+})
+
+/** What a server loads only once it is needed, so that it starts sooner. */
+const later = /^(openapi|store\/(backup|check|copy)|cli\/(?!main|commands|arguments|serve|options|welcome))/
+const laterFiles = ['store/postgres/store.ts', 'store/sqlite/store.ts', 'serve/mcp/answer.ts']
+
+test('a start loads only what it needs', () => {
+  const transpiler = new Transpiler({ loader: 'ts' })
+  const loaded = new Set(['cli/main.ts', 'cli/serve.ts'])
+  const packages = new Set<string>()
+  for (const file of loaded)
+    for (const { path, kind } of transpiler.scanImports(readFileSync(join(src, file), 'utf8'))) {
+      if (kind !== 'import-statement' || path.endsWith('.json')) continue
+      if (path.startsWith('.')) loaded.add(join(dirname(file), path))
+      else if (!/^(node|bun)(:|$)/.test(path)) packages.add(path)
+    }
+  expect(loaded.size).toBeGreaterThan(100)
+  expect([...loaded].filter((file) => later.test(file) || laterFiles.includes(file))).toEqual([])
+  expect([...packages]).toEqual([])
 })
 
 test('only a Store knows which database it is', () => {

@@ -1,5 +1,4 @@
 import { createHmac, type Hmac, randomBytes } from 'node:crypto'
-import { compactVerify, SignJWT } from 'jose'
 import { budget } from '../budget.ts'
 import { hasPassed } from '../clock.ts'
 import type { Session } from '../plan/viewer/actor.ts'
@@ -66,9 +65,15 @@ function secondsNow(): number {
   return Math.floor(Date.now() / 1000)
 }
 
+/** Loaded by the first token: it is 46 files. */
+function loadLibrary(): Promise<typeof import('jose')> {
+  return import('jose')
+}
+
 /** The payload of a token that this key has signed with the one algorithm that it signs with; undefined for all others. */
 export async function verifySignature(token: string, key: Uint8Array): Promise<Uint8Array | undefined> {
   if (token.length > budget.tokenBytes || !token.split('.').every(isBase64Url)) return undefined
+  const { compactVerify } = await loadLibrary()
   try {
     const { payload } = await compactVerify(token, key, { algorithms: [ALGORITHM] })
     return payload
@@ -104,6 +109,7 @@ export class Tokens {
     more: Readonly<Record<string, string | number>> = {},
   ): Promise<Issued> {
     const { by, strong } = session
+    const { SignJWT } = await loadLibrary()
     const token = await new SignJWT({
       ...more,
       // RFC 8693, section 4.1.

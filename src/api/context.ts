@@ -174,7 +174,7 @@ export interface Context
     ProviderPiece,
     CodePiece {
   /** The OpenAPI document of all that is served. */
-  document(): string
+  document(): Promise<string>
 }
 
 /** What most endpoints answer: a status and a text, which is JSON unless `type` says otherwise. */

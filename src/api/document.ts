@@ -21,5 +21,5 @@ export const readDocument = serverEndpoint({
     ],
     codes: [],
   }),
-  run: ({ document }) => ({ status: 200, body: document() }),
+  run: async ({ document }) => ({ status: 200, body: await document() }),
 })

@@ -1,50 +1,43 @@
 import type { Command } from './arguments.ts'
-import { backup } from './backup.ts'
-import { checkCommand } from './check.ts'
-import { copyCommand } from './copy.ts'
-import { devCommand } from './dev.ts'
-import { init } from './init.ts'
-import { jobsList, jobsRun } from './jobs.ts'
-import { mcpCommand } from './mcp.ts'
-import { migrateCommand } from './migrate.ts'
-import { historyCommand, undoCommand } from './past.ts'
-import { reactionsList, reactionsRetry } from './reactions.ts'
-import { restore } from './restore.ts'
-import { retentionConfirm } from './retention.ts'
-import { rulesTest } from './rules-test.ts'
-import { serveCommand } from './serve.ts'
-import { trashList, trashPurge } from './trash.ts'
-import { typesCommand } from './types.ts'
-import { userAdd } from './user.ts'
-import { userUnlock } from './user-unlock.ts'
-import { vacuum } from './vacuum.ts'
-import { webhooksList, webhooksResend } from './webhooks.ts'
 
-/** Every command, in the order in which the help shows them. */
-export const commands: readonly Command[] = [
-  serveCommand,
-  devCommand,
-  init,
-  rulesTest,
-  typesCommand,
-  mcpCommand,
-  migrateCommand,
-  copyCommand,
-  backup,
-  restore,
-  checkCommand,
-  userAdd,
-  userUnlock,
-  historyCommand,
-  undoCommand,
-  trashList,
-  trashPurge,
-  jobsList,
-  jobsRun,
-  reactionsList,
-  reactionsRetry,
-  vacuum,
-  retentionConfirm,
-  webhooksList,
-  webhooksResend,
-]
+/** Every command, in the order in which the help shows them. Each is loaded when it is used. */
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  dev: async () => (await import('./dev.ts')).devCommand,
+  init: async () => (await import('./init.ts')).init,
+  'rules test': async () => (await import('./rules-test.ts')).rulesTest,
+  types: async () => (await import('./types.ts')).typesCommand,
+  mcp: async () => (await import('./mcp.ts')).mcpCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  copy: async () => (await import('./copy.ts')).copyCommand,
+  backup: async () => (await import('./backup.ts')).backup,
+  restore: async () => (await import('./restore.ts')).restore,
+  check: async () => (await import('./check.ts')).checkCommand,
+  'user add': async () => (await import('./user.ts')).userAdd,
+  'user unlock': async () => (await import('./user-unlock.ts')).userUnlock,
+  history: async () => (await import('./past.ts')).historyCommand,
+  undo: async () => (await import('./past.ts')).undoCommand,
+  'trash list': async () => (await import('./trash.ts')).trashList,
+  'trash purge': async () => (await import('./trash.ts')).trashPurge,
+  'jobs list': async () => (await import('./jobs.ts')).jobsList,
+  'jobs run': async () => (await import('./jobs.ts')).jobsRun,
+  'reactions list': async () => (await import('./reactions.ts')).reactionsList,
+  'reactions retry': async () => (await import('./reactions.ts')).reactionsRetry,
+  vacuum: async () => (await import('./vacuum.ts')).vacuum,
+  'retention confirm': async () => (await import('./retention.ts')).retentionConfirm,
+  'webhooks list': async () => (await import('./webhooks.ts')).webhooksList,
+  'webhooks resend': async () => (await import('./webhooks.ts')).webhooksResend,
+}
+
+export const commandNames: readonly string[] = Object.keys(loaders)
+
+/** The command that these arguments begin with. */
+export function loadCommand(args: readonly string[]): Promise<Command> | undefined {
+  const name = commandNames.find((one) => args.slice(0, one.split(' ').length).join(' ') === one)
+  return name === undefined ? undefined : loaders[name]?.()
+}
+
+/** All of them, as the help shows them. */
+export function loadCommands(): Promise<Command[]> {
+  return Promise.all(Object.values(loaders).map((load) => load()))
+}

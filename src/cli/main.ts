@@ -3,20 +3,23 @@ import { closest } from '../declare/closest.ts'
 import { StartError } from '../errors.ts'
 import { endProcess } from '../store/libc.ts'
 import { helpOf, parseCommand } from './arguments.ts'
-import { commands } from './commands.ts'
+import { commandNames, loadCommand, loadCommands } from './commands.ts'
 
-const help = `Takeback ${pkg.version}: the backend where anything can be taken back.
+async function help(): Promise<string> {
+  const commands = await loadCommands()
+  return `Takeback ${pkg.version}: the backend where anything can be taken back.
 
 ${commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`).join('\n')}
 
   takeback <command> --help   more about a command
   takeback --version          the version`
+}
 
 async function main(args: readonly string[]): Promise<void> {
   const [first = '--help'] = args
-  if (['--help', '-h', 'help'].includes(first)) return console.log(help)
+  if (['--help', '-h', 'help'].includes(first)) return console.log(await help())
   if (['--version', '-v'].includes(first)) return console.log(pkg.version)
-  const command = commands.find(({ name }) => args.slice(0, name.split(' ').length).join(' ') === name)
+  const command = await loadCommand(args)
   if (command === undefined) throw new StartError(unknownCommand(args))
   const rest = args.slice(command.name.split(' ').length)
   if (rest.includes('--help') || rest.includes('-h')) return console.log(helpOf(command))
@@ -24,14 +27,13 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 function unknownCommand(args: readonly string[]): string {
-  const names = commands.map(({ name }) => name)
   const said =
     args
       .filter((arg) => !arg.startsWith('-'))
       .slice(0, 2)
       .join(' ') ||
     (args[0] ?? '')
-  const guess = names.find((name) => name.startsWith(`${args[0]} `)) ?? closest(said, names)
+  const guess = commandNames.find((name) => name.startsWith(`${args[0]} `)) ?? closest(said, commandNames)
   return guess === undefined
     ? `There is no command "${said}": "takeback --help" lists them.`
     : `There is no command "${said}"; did you mean "takeback ${guess}"?`

@@ -6,7 +6,6 @@ import { type Log, logOf } from '../observe/log.ts'
 import { Observer } from '../observe/observer.ts'
 import { endProcess } from '../store/libc.ts'
 import type { Command } from './arguments.ts'
-import { backupWork } from './backup-schedule.ts'
 import { flagsOf, helpOption, serverOptions, storeOptions } from './options.ts'
 import { welcome } from './welcome.ts'
 
@@ -25,7 +24,7 @@ export const serveCommand: Command = {
     const log = logOf(observer, config.log)
     // Without a listener, a reader that has ended would end the server.
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-    const backups = backupWork(config, observer)
+    const backups = config.backups && (await import('./backup-schedule.ts')).backupWork(config, observer)
     let code = 0
     const lost = (error: unknown) => {
       code = 1

@@ -8,8 +8,6 @@ import type { Log } from '../observe/log.ts'
 import { system } from '../plan/viewer/actor.ts'
 import { exposedFiles } from '../store/exposure.ts'
 import { describeLocation } from '../store/location.ts'
-import { tourOf } from './tour.ts'
-import { addUser } from './user.ts'
 
 /** Logs that the server is ready. At the first start it also creates an admin and prints a tour. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
@@ -39,6 +37,8 @@ async function makeFirstAdmin(
   if (any !== undefined) return undefined
   const email = adminEmail ?? 'admin@example.com'
   const password = randomPassword()
+  // Only the first start of all needs these.
+  const [{ tourOf }, { addUser }] = await Promise.all([import('./tour.ts'), import('./user.ts')])
   try {
     const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])
     const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: added })

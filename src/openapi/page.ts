@@ -21,6 +21,8 @@ import {
   sessionsSection,
 } from './page-topics.ts'
 
+export { scriptHash } from './page-script.ts'
+
 /** The reference page at `/docs`, made from the declarations. */
 export function pageOf(
   model: Model,

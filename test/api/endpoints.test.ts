@@ -232,7 +232,7 @@ describe('an endpoint that answers with something else than JSON', () => {
   })
 
   test('is in the document like any other', async () => {
-    const document = JSON.parse(running.context.document())
+    const document = JSON.parse(await running.context.document())
     expect(document.tags.map(({ name }: { name: string }) => name)).toContain(TAG)
     expect(Object.keys(document.paths['/api/trials/events/'].get.responses['200'].content)).toEqual([
       'application/json',

@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
 import { type Errors, note } from '../../errors.ts'
 import { normalPattern } from '../cel/pattern.ts'
 import type { CelValue } from '../server-value.ts'
@@ -86,8 +86,12 @@ const aPattern: OptionCheck = (value) => {
     : undefined
 }
 
-/** The same language as that of `matches`, but for its limits: this one is run once for each value that is written. */
+/**
+ * The same language as that of `matches`, but for its limits: this one is run once for each value that is written. The
+ * package takes long to load: whoever has no pattern starts sooner.
+ */
 function expressionOf(pattern: string): RE2JS {
+  const { RE2JS } = require('re2js') as typeof import('re2js')
   const normal = normalPattern(pattern, { limited: false })
   return RE2JS.compile('pattern' in normal ? normal.pattern : pattern)
 }
@@ -113,13 +117,17 @@ export const textType: FieldType<TextDeclaration> = {
   },
   conflict: minAboveMax,
   check({ min = 0, max = Number.POSITIVE_INFINITY, pattern }) {
-    const matches = pattern === undefined ? undefined : expressionOf(pattern)
+    let matching: RE2JS | undefined
+    const isFound = (value: string, wanted: string) => {
+      matching ??= expressionOf(wanted)
+      return matching.matcher(value).find()
+    }
     return (value, path, errors) => {
       if (!storable(value, path, errors)) return undefined
       const misfit = lengthFault(value, min, max)
       if (misfit === 'short') note(errors, path, `must have at least ${countOfCharacters(min)}`)
       else if (misfit === 'long') note(errors, path, `must have at most ${countOfCharacters(max)}`)
-      else if (matches !== undefined && !matches.matcher(value).find())
+      else if (pattern !== undefined && !isFound(value, pattern))
         note(errors, path, `must match the pattern ${pattern}`)
       return value
     }

@@ -5,16 +5,22 @@ import type { Route } from './route.ts'
 const HTML = 'text/html; charset=utf-8'
 
 /** An HTML page that loads nothing from elsewhere and runs only the script with this hash. */
-export function htmlPage(path: string, html: () => string, scriptHash: string): Route {
-  return page(path, () => ({
-    status: 200,
-    body: html(),
-    type: HTML,
-    headers: {
-      'Content-Security-Policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      'Cache-Control': 'no-cache',
-    },
-  }))
+export function htmlPage(
+  path: string,
+  load: () => Promise<{ readonly html: string; readonly scriptHash: string }>,
+): Route {
+  return page(path, async () => {
+    const { html, scriptHash } = await load()
+    return {
+      status: 200,
+      body: html,
+      type: HTML,
+      headers: {
+        'Content-Security-Policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+        'Cache-Control': 'no-cache',
+      },
+    }
+  })
 }
 
 /** A page with a form that is sent to the page itself. */
@@ -33,6 +39,6 @@ export function redirect(path: string, to: string): Route {
   return page(path, () => ({ status: 302, headers: { Location: to } }))
 }
 
-function page(path: string, run: () => Answer): Route {
+function page(path: string, run: () => Answer | Promise<Answer>): Route {
   return { path, methods: { GET: { body: undefined, produces: [HTML], takes: [], page: true, run } } }
 }

@@ -10,9 +10,22 @@ RUN npm install --omit=dev --ignore-scripts \
  && rm -rf node_modules/bun node_modules/@oven node_modules/.bin
 COPY src src
 
+# The web console is built by packages that the server does not need.
+FROM node:20-bookworm-slim AS console
+WORKDIR /takeback
+COPY package.json package-lock.json ./
+COPY bin bin
+RUN npm install --ignore-scripts
+COPY build build
+COPY src src
+COPY client client
+COPY console console
+RUN node -e "import('/takeback/bin/find-bun.js').then(({ findBun }) => child_process.execFileSync(findBun(), ['build/console.ts'], { stdio: 'inherit' }))"
+
 FROM debian:bookworm-slim
 COPY --from=build /usr/local/bin/bun /usr/local/bin/bun
 COPY --from=build /takeback /takeback
+COPY --from=console /takeback/console/dist /takeback/console/dist
 RUN useradd --uid 1000 --create-home takeback \
  && install -d -o takeback -g takeback /app /data \
  && printf '#!/bin/sh\nexec bun /takeback/src/cli/main.ts "$@"\n' > /usr/local/bin/takeback \

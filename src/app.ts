@@ -29,6 +29,7 @@ import { brokenChecks } from './plan/condition/checks.ts'
 import type { Legacy } from './plan/tables/graph.ts'
 import { legacyOf, tablesOf } from './plan/tables/schema.ts'
 import { Clients } from './serve/http/clients.ts'
+import { consoleRoutes } from './serve/http/console.ts'
 import { Origins } from './serve/http/origins.ts'
 import { formPage, htmlPage, redirect } from './serve/http/pages.ts'
 import type { Route } from './serve/http/route.ts'
@@ -251,7 +252,11 @@ function bindTo(config: Config, observer: Observer): BoundServer {
 function serveOn(bound: BoundServer, config: Config, app: App, beside: BackgroundWork): Running {
   const { context } = app
   const { model, observer } = context
-  const pages = config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []
+  const pages = [
+    ...(config.docs ? docsPages(model, bound.url, { ...config, endpoints: app.endpoints }) : []),
+    ...(config.console ? consoleRoutes() : []),
+    ...rootOf(config),
+  ]
   const forms = model.logins.length > 0 ? accountPages.map((page) => formPage(context, page)) : []
   const origins = new Origins(config.allowedOrigins)
   const routes = [...pages, ...forms, mcpRoute(context, origins), ...routesOf(context, app.endpoints)]
@@ -330,13 +335,19 @@ function settingsOf(
   return { version, secrets, rates, explainDenials, mail: { ...mail, url }, providers, returnOrigins }
 }
 
+/** A browser that opens the address of the server is led to the console, or to the reference. */
+function rootOf({ console, docs }: Config): Route[] {
+  if (console) return [redirect('/', '/console/')]
+  return docs ? [redirect('/', '/docs')] : []
+}
+
 /** The examples on the page point to where it is served. */
 function docsPages(model: Model, url: string, offered: Offered): Route[] {
   const load = whenAsked(async () => {
     const { pageOf, scriptHash } = await import('./openapi/page.ts')
     return { html: pageOf(model, url, offered), scriptHash: scriptHash() }
   })
-  return [redirect('/', '/docs'), htmlPage('/docs', load)]
+  return [htmlPage('/docs', load)]
 }
 
 /** What describes all of it takes longer to make than all the rest, and few ever ask for it: made when the first one does. */

@@ -30,6 +30,8 @@ export interface Config {
   readonly queryToken: boolean
   /** Whether `/docs` and the OpenAPI document are served. */
   readonly docs: boolean
+  /** Whether the web console is served. */
+  readonly console: boolean
   /** How often somebody may call. */
   readonly rates: Rates
   /** Scheduled backups, if any. */
@@ -88,6 +90,7 @@ export type Flags = Readonly<
       | 'explain-denials'
       | 'no-query-token'
       | 'no-docs'
+      | 'no-console'
       | 'backup-every'
       | 'backup-keep'
       | 'backup-to'
@@ -124,6 +127,7 @@ export function readConfig(flags: Flags, environment: Environment): Config {
     explainDenials: readSwitch(flags, environment, 'explain-denials'),
     queryToken: !readSwitch(flags, environment, 'no-query-token'),
     docs: !readSwitch(flags, environment, 'no-docs'),
+    console: !readSwitch(flags, environment, 'no-console'),
     rates: readRates(setting('rate-limit', 'TAKEBACK_RATE_LIMIT')),
     backups: readBackups(setting),
     mail: readMail(setting, database),

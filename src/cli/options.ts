@@ -62,6 +62,10 @@ export const serverOptions = {
     value: undefined,
     help: 'do not serve /docs and the OpenAPI document (TAKEBACK_NO_DOCS; off)',
   },
+  'no-console': {
+    value: undefined,
+    help: 'do not serve the web console at /console/ (TAKEBACK_NO_CONSOLE; off)',
+  },
   'explain-denials': {
     value: undefined,
     help: 'for development: answers name the rule behind a refusal (TAKEBACK_EXPLAIN_DENIALS; off)',

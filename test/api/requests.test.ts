@@ -285,7 +285,7 @@ onEveryStore('requests', bookings, (server) => {
 
   test('a browser at the root is shown the way', async () => {
     const response = await fetch(server.url, { redirect: 'manual' })
-    expect([response.status, response.headers.get('Location')]).toEqual([302, '/docs'])
+    expect([response.status, response.headers.get('Location')]).toEqual([302, '/console/'])
   })
 
   test('HEAD answers as GET, without the body', async () => {

@@ -22,10 +22,11 @@ function pathParts(path: string): string[] {
 }
 
 function countParameters(path: string): number {
-  return pathParts(path).filter((part) => part.startsWith(':')).length
+  return pathParts(path).filter((part) => part.startsWith(':')).length + (path.endsWith('*') ? 100 : 0)
 }
 
 function fitsPattern(pattern: readonly string[], parts: readonly string[]): boolean {
+  if (pattern.at(-1) === '*') return fitsPattern(pattern.slice(0, -1), parts.slice(0, pattern.length - 1))
   return (
     pattern.length === parts.length &&
     pattern.every((part, at) => part === parts[at] || (part.startsWith(':') && parts[at] !== ''))

@@ -29,7 +29,7 @@ export interface Handler {
   run(call: Incoming): AnyAnswer | Promise<AnyAnswer>
 }
 
-/** A path, without its trailing `/`, and what each method does there. */
+/** A path, without its trailing `/`, or with `/*` for all that begin so, and what each method does there. */
 export interface Route {
   readonly path: string
   readonly methods: Readonly<Partial<Record<Method, Handler>>>

@@ -123,7 +123,7 @@ function answerStarting(request: Request, server: Server<undefined>, observer: O
 /** With and without the trailing slash. */
 function bothSpellings(route: Route, service: Service) {
   const run = (request: BunRequest, server: Server<undefined>) => service.serve(route, request, server)
-  const paths = route.path === '/' ? ['/'] : [route.path, `${route.path}/`]
+  const paths = /[/*]$/.test(route.path) ? [route.path] : [route.path, `${route.path}/`]
   return paths.map((path) => [path, run] as const)
 }
 

@@ -1,0 +1,61 @@
+import { authOf } from '../client/auth.ts'
+import { type Received, type Sent, Transport } from '../client/transport.ts'
+
+export * from '../client/errors.ts'
+
+/** Calls as whoever is signed in. */
+const own = new Transport(location.origin, { session: 'localStorage' })
+export const auth = authOf(own, (token) => token)
+
+/** While an admin acts as a user: that user's name and token. Lasts as long as the tab. */
+export interface Acting {
+  readonly user: string
+  readonly token: string
+  readonly expires_at: string
+}
+
+const ACTING = 'takeback acting'
+
+export function actingAs(): Acting | undefined {
+  const kept = sessionStorage.getItem(ACTING)
+  return kept === null ? undefined : (JSON.parse(kept) as Acting)
+}
+
+/** From now on all calls are those of somebody else; with undefined, one's own again. Loads the console anew. */
+export function actAs(acting: Acting | undefined): void {
+  if (acting === undefined) sessionStorage.removeItem(ACTING)
+  else sessionStorage.setItem(ACTING, JSON.stringify(acting))
+  location.assign('/console/')
+}
+
+const acting = actingAs()
+export const transport = acting === undefined ? own : own.with({ token: acting.token })
+
+/** One call of the API: `send('GET', 'bookings/5/')`. The answer and its headers, or an `ApiError`. */
+export function send(method: string, path: string, sent?: Sent): Promise<Received> {
+  return transport.send(method, path, sent)
+}
+
+/** The answer of a GET. */
+export async function get<T>(path: string, query: object = {}, signal?: AbortSignal): Promise<T> {
+  const { body } = await send('GET', path, { query, options: signal === undefined ? {} : { signal } })
+  return body as T
+}
+
+/** A page of any list of the API. */
+export interface Page<T> {
+  readonly data: readonly T[]
+  readonly next: string | null
+  readonly total?: number
+}
+
+/** An Entity, or a part of one. */
+export type Json = Record<string, unknown>
+
+export interface EntityData extends Json {
+  readonly id: number
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  readonly deleted_at?: string | null
+}

@@ -1,0 +1,85 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Redirect, Route, Router, Switch } from 'wouter'
+import { ApiError } from './api.ts'
+import { List } from './pages/list.tsx'
+import { SignInPage } from './pages/sign-in.tsx'
+import { Failures } from './parts/failures.tsx'
+import { Loading } from './parts/states.tsx'
+import { Toasts } from './parts/toast.tsx'
+import { useMe } from './session.ts'
+import { Shell } from './shell.tsx'
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The transport has tried it several times already; what the server refuses, it refuses again.
+      retry: (count, error) => !(error instanceof ApiError) && count < 2,
+      staleTime: 10_000,
+      refetchOnWindowFocus: true,
+    },
+  },
+})
+
+// What the first list does not need comes later.
+const Home = lazy(() => import('./pages/home.tsx'))
+const NewEntity = lazy(() => import('./pages/new-entity.tsx'))
+const EntityPage = lazy(() => import('./pages/entity.tsx'))
+const Operations = lazy(() => import('./pages/operations.tsx'))
+const OperationPage = lazy(() => import('./pages/operation.tsx'))
+const Trash = lazy(() => import('./pages/trash.tsx'))
+const People = lazy(() => import('./pages/people.tsx'))
+const Keys = lazy(() => import('./pages/keys.tsx'))
+const Account = lazy(() => import('./pages/account.tsx'))
+const System = lazy(() => import('./pages/system.tsx'))
+
+export function App() {
+  return (
+    <QueryClientProvider client={queries}>
+      <Router base="/console">
+        <Failures>
+          <Gate>
+            <Shell>
+              <Failures>
+                <Suspense fallback={<Loading />}>
+                  <Pages />
+                </Suspense>
+              </Failures>
+            </Shell>
+          </Gate>
+        </Failures>
+        <Toasts />
+      </Router>
+    </QueryClientProvider>
+  )
+}
+
+function Pages() {
+  return (
+    <Switch>
+      <Route path="/" component={Home} />
+      <Route path="/operations" component={Operations} />
+      <Route path="/operations/:id">{({ id }) => <OperationPage key={id} id={id} />}</Route>
+      <Route path="/trash" component={Trash} />
+      <Route path="/people" component={People} />
+      <Route path="/keys" component={Keys} />
+      <Route path="/account" component={Account} />
+      <Route path="/system/*?" component={System} />
+      <Route path="/:entity">{({ entity }) => <List key={entity} entity={entity} />}</Route>
+      <Route path="/:entity/new">{({ entity }) => <NewEntity key={entity} entity={entity} />}</Route>
+      <Route path="/:entity/:id">
+        {({ entity, id }) => <EntityPage key={`${entity}/${id}`} entity={entity} id={Number(id)} />}
+      </Route>
+      <Route>
+        <Redirect to="/" />
+      </Route>
+    </Switch>
+  )
+}
+
+/** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
+function Gate({ children }: { readonly children: ReactNode }) {
+  const me = useMe()
+  if (me === undefined) return <Loading />
+  return me === null ? <SignInPage /> : children
+}

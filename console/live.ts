@@ -1,0 +1,136 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+import { pause } from '../client/transport.ts'
+import { ApiError, type Json, transport } from './api.ts'
+
+/** A change that the caller may see, as `/api/changes/` tells it. */
+export interface SeenChange {
+  readonly type: 'upsert' | 'remove' | 'reset'
+  readonly entity: string
+  readonly id?: number
+  readonly version?: number
+  readonly operation?: string
+  readonly actor?: string | null
+  readonly data?: Json
+}
+
+type Listener = (changes: readonly SeenChange[]) => void
+
+const listeners = new Set<Listener>()
+const GATHER_MS = 150
+const SILENCE_MS = 45_000
+let connected = false
+const watchers = new Set<() => void>()
+
+function setConnected(now: boolean): void {
+  connected = now
+  for (const watcher of watchers) watcher()
+}
+
+/** Whether changes of others arrive at present. */
+export function useIsLive(): boolean {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
+    () => connected,
+  )
+}
+
+/** Calls back with what others, and oneself, have changed. */
+export function useChanges(listener: Listener): void {
+  useEffect(() => {
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+    }
+  }, [listener])
+}
+
+/** Follows everything that the caller may see, for as long as the console is open. Queries that show it are renewed. */
+export function useFeed(): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const ended = new AbortController()
+    void follow(ended.signal, gathering(queries))
+    return () => ended.abort()
+  }, [queries])
+}
+
+/** Changes that come close together are told together. */
+function gathering(queries: QueryClient): (change: SeenChange) => void {
+  let gathered: SeenChange[] = []
+  const tell = () => {
+    const changes = gathered
+    gathered = []
+    for (const listener of listeners) listener(changes)
+    renew(queries, changes)
+  }
+  return (change) => {
+    if (gathered.push(change) === 1) setTimeout(tell, GATHER_MS)
+  }
+}
+
+/**
+ * Queries whose key begins with `entity`, `list`, `history` and the name of a type are about that type. Those that begin
+ * with `operations` are about all of them.
+ */
+function renew(queries: QueryClient, changes: readonly SeenChange[]): void {
+  const types = new Set(changes.map(({ entity }) => entity))
+  const ids = new Set(changes.map(({ entity, id }) => `${entity}/${id}`))
+  void queries.invalidateQueries({
+    predicate: ({ queryKey: [kind, type, id] }) => {
+      if (kind === 'operations' || kind === 'trash') return true
+      if (!types.has(String(type))) return false
+      return kind === 'list' || ids.has(`${type}/${id}`) || changes.some((one) => one.type === 'reset')
+    },
+  })
+}
+
+async function follow(signal: AbortSignal, tell: (change: SeenChange) => void): Promise<void> {
+  let since: string | undefined
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const response = await transport.open('GET', 'changes/', {
+        query: { since },
+        headers: { Accept: 'text/event-stream' },
+        options: { signal },
+        stream: true,
+      })
+      failures = 0
+      setConnected(true)
+      await read(response, tell, (position) => {
+        since = position
+      })
+    } catch (error) {
+      // Somewhere else is where it goes on from: what was missed is read anew by whoever shows it.
+      if (error instanceof ApiError && error.status === 410) since = undefined
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) break
+    }
+    setConnected(false)
+    await pause(Math.min(10_000, 500 * 2 ** failures), signal).catch(() => {})
+  }
+  setConnected(false)
+}
+
+async function read(
+  response: Response,
+  tell: (change: SeenChange) => void,
+  reached: (position: string) => void,
+): Promise<void> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  while (reader !== undefined) {
+    const silence = setTimeout(() => void reader.cancel(), SILENCE_MS)
+    const { done, value } = await reader.read().finally(() => clearTimeout(silence))
+    if (done) return
+    const events = (rest + value).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events)
+      for (const line of event.split('\n')) {
+        if (line.startsWith('data:')) tell(JSON.parse(line.slice(5)))
+        if (line.startsWith('id:')) reached(line.slice(3).trim())
+      }
+  }
+}

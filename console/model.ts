@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ApiModel, ModelEntity, ModelField, ModelItem, Possible } from '../client/model.ts'
+import { get, type Json } from './api.ts'
+
+export type { ModelField as Field, ModelItem as Item, Possible }
+export type EntityType = ModelEntity
+export type Model = ApiModel
+
+export const modelQuery = {
+  queryKey: ['model'],
+  queryFn: ({ signal }: { signal: AbortSignal }) => get<ApiModel>('model/', {}, signal),
+  staleTime: 5 * 60_000,
+}
+
+/** Only below `<Shell>`, which waits for it. */
+export function useModel(): ApiModel {
+  const { data } = useQuery(modelQuery)
+  if (data === undefined) throw new Error('The model is not loaded yet.')
+  return data
+}
+
+export function useEntityType(name: string): ModelEntity | undefined {
+  return useModel().entities.find((type) => type.name === name)
+}
+
+/** The value at a dot path. */
+export function valueAt(data: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (at, name) => (typeof at === 'object' && at !== null ? (at as Json)[name] : undefined),
+      data,
+    )
+}
+
+/** The name of an Entity for people: the value of its title field, or `bookings/7`. */
+export function nameOf(type: ModelEntity | undefined, data: Json): string {
+  const title = type?.title ? valueAt(data, type.title) : undefined
+  if (typeof title === 'string' && title.trim() !== '') return title
+  if (typeof title === 'number') return String(title)
+  return `${type?.name ?? ''}/${data.id}`
+}
+
+/** What a type or a field is called for people: as declared, or its name in words. */
+export function labelOf({ label, name }: { readonly label: string | null; readonly name: string }): string {
+  if (label !== null) return label
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

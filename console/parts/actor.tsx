@@ -1,0 +1,44 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { get, type Json } from '../api.ts'
+import { nameOf, useModel } from '../model.ts'
+import { useTexts } from '../texts/index.ts'
+
+/** Who did something: `users/3`, `keys/7`, `jobs/nightly`, `admins/1 as users/5`, `system`; `null` is nobody. */
+export function Actor({ actor }: { readonly actor: string | null }) {
+  const texts = useTexts()
+  if (actor === null) return <span className="actor">{texts.actors.nobody}</span>
+  if (actor === 'system') return <span className="actor">{texts.actors.system}</span>
+  const [first = '', second] = actor.split(' as ')
+  return (
+    <span className="actor">
+      <OneActor actor={first} />
+      {second !== undefined && (
+        <>
+          {` ${texts.actors.as} `}
+          <OneActor actor={second} />
+        </>
+      )}
+    </span>
+  )
+}
+
+function OneActor({ actor }: { readonly actor: string }) {
+  const [entity = '', id = ''] = actor.split('/')
+  const type = useModel().entities.find((one) => one.name === entity && one.login !== null)
+  const { data } = useQuery({
+    queryKey: ['entity', entity, Number(id), 'name'],
+    queryFn: ({ signal }) => get<Json>(`${entity}/${id}/`, {}, signal),
+    enabled: type !== undefined,
+    staleTime: 5 * 60_000,
+    retry: false,
+  })
+  if (type === undefined) return <code>{actor}</code>
+  const email = typeof data?.email === 'string' ? data.email : actor
+  const name = data === undefined ? actor : nameOf(type, data)
+  return (
+    <Link href={`/${entity}/${id}`} title={actor}>
+      {name === actor ? email : name}
+    </Link>
+  )
+}

@@ -1,0 +1,41 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { useTexts } from '../texts/index.ts'
+import { Button } from './button.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly children: ReactNode
+  /** Called when it is closed by Escape or by its button. */
+  onClose(): void
+  readonly wide?: boolean
+  /** The buttons at its end. */
+  readonly actions?: ReactNode
+}
+
+/** A modal dialog, for as long as it is rendered. */
+export function Dialog({ title, children, onClose, wide = false, actions }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  const texts = useTexts()
+  useEffect(() => {
+    if (dialog.current?.open === false) dialog.current.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className={wide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <header>
+        <h2 id={heading}>{title}</h2>
+        <Button icon="close" tone="plain" aria-label={texts.close} onClick={onClose} />
+      </header>
+      <div className="dialog-body">{children}</div>
+      {actions !== undefined && <footer>{actions}</footer>}
+    </dialog>
+  )
+}

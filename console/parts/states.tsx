@@ -1,0 +1,55 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import { explain } from '../explain.ts'
+import { useTexts } from '../texts/index.ts'
+import { Button } from './button.tsx'
+import { Icon, type IconName } from './icon.tsx'
+
+interface EmptyProps {
+  readonly icon: IconName
+  readonly title: string
+  /** What this page is for, and what to do now. */
+  readonly children?: ReactNode
+  readonly action?: ReactNode
+}
+
+/** What stands where there is nothing yet. */
+export function Empty({ icon, title, children, action }: EmptyProps) {
+  return (
+    <div className="empty">
+      <Icon name={icon} size={28} />
+      <h2>{title}</h2>
+      {children !== undefined && <p>{children}</p>}
+      {action}
+    </div>
+  )
+}
+
+/** An error of a whole page or panel. */
+export function Failed({ error, retry }: { readonly error: unknown; retry?(): void }) {
+  const texts = useTexts()
+  return (
+    <div className="empty bad" role="alert">
+      <Icon name="warn" size={28} />
+      <h2>{texts.errors.title}</h2>
+      <p>{explain(error, texts)}</p>
+      {retry !== undefined && <Button onClick={retry}>{texts.errors.retry}</Button>}
+    </div>
+  )
+}
+
+const PATIENCE_MS = 200
+
+/** Nothing for the first moment, so that nothing blinks. */
+export function Loading() {
+  const texts = useTexts()
+  const [isSlow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), PATIENCE_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <div className="loading" aria-busy="true">
+      {isSlow && <span role="status">{texts.loading}</span>}
+    </div>
+  )
+}

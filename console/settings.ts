@@ -1,0 +1,46 @@
+import { useSyncExternalStore } from 'react'
+
+/** What a person has chosen for the console in this browser. */
+export interface Settings {
+  readonly theme: 'system' | 'light' | 'dark'
+  readonly language: 'en' | 'de'
+}
+
+const NAME = 'takeback console'
+const listeners = new Set<() => void>()
+
+function read(): Settings {
+  const browser = navigator.language.startsWith('de') ? 'de' : 'en'
+  const defaults: Settings = { theme: 'system', language: browser }
+  try {
+    return { ...defaults, ...JSON.parse(localStorage.getItem(NAME) ?? '{}') }
+  } catch {
+    return defaults
+  }
+}
+
+let settings = read()
+
+export function changeSettings(change: Partial<Settings>): void {
+  settings = { ...settings, ...change }
+  localStorage.setItem(NAME, JSON.stringify(settings))
+  applyTheme()
+  for (const listener of listeners) listener()
+}
+
+export function applyTheme(): void {
+  const { theme, language } = settings
+  document.documentElement.dataset.theme = theme
+  document.documentElement.lang = language
+}
+
+export function currentSettings(): Settings {
+  return settings
+}
+
+export function useSettings(): Settings {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, currentSettings)
+}

@@ -1,0 +1,229 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { actAs, actingAs } from './api.ts'
+import { useFeed, useIsLive } from './live.ts'
+import { type EntityType, labelOf, modelQuery, useModel } from './model.ts'
+import { Button } from './parts/button.tsx'
+import { Icon, type IconName } from './parts/icon.tsx'
+import { Keys, useKeys } from './parts/keys.tsx'
+import { type Command, Palette, useCommands } from './parts/palette.tsx'
+import { Failed, Loading } from './parts/states.tsx'
+import { undoNewest } from './parts/toast.tsx'
+import { useSignedIn, useSignOut } from './session.ts'
+import { changeSettings, useSettings } from './settings.ts'
+import { useTexts } from './texts/index.ts'
+
+/** What is around every page of somebody who is signed in: the way to all others. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const { data, error, refetch } = useQuery(modelQuery)
+  if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
+  if (data === undefined) return <Loading />
+  return <Frame>{children}</Frame>
+}
+
+function Frame({ children }: { readonly children: ReactNode }) {
+  const texts = useTexts()
+  const [isFinding, setFinding] = useState(false)
+  const [isOpen, setOpen] = useState(false)
+  const [path] = useLocation()
+  useFeed()
+  useGlobalCommands()
+  useKeys({
+    'mod+k': () => setFinding(true),
+    u: () => undoNewest(),
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, the menu is closed by every step.
+  useEffect(() => setOpen(false), [path])
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {texts.skip}
+      </a>
+      <header className="top">
+        <Button icon="menu" tone="plain" aria-label={texts.menu} onClick={() => setOpen(!isOpen)} />
+        <strong>Takeback</strong>
+        <Button icon="search" tone="plain" aria-label={texts.palette.open} onClick={() => setFinding(true)} />
+      </header>
+      <Sidebar isOpen={isOpen} find={() => setFinding(true)} />
+      <div className="stage">
+        <ActingBanner />
+        {children}
+      </div>
+      {isFinding && <Palette onClose={() => setFinding(false)} />}
+    </div>
+  )
+}
+
+function Sidebar({ isOpen, find }: { readonly isOpen: boolean; find(): void }) {
+  const texts = useTexts()
+  const model = useModel()
+  const isAdmin = useIsAdmin()
+  return (
+    <nav className={isOpen ? 'sidebar open' : 'sidebar'} aria-label={texts.navigation}>
+      <Link href="/" className="brand">
+        <Icon name="undo" size={18} />
+        Takeback
+      </Link>
+      <button type="button" className="find" onClick={find}>
+        <Icon name="search" />
+        {texts.palette.open}
+        <Keys keys="mod+k" />
+      </button>
+      <section>
+        <h2>{texts.nav.data}</h2>
+        {model.entities.map((type) => (
+          <NavLink key={type.name} to={`/${type.name}`} icon={type.login === null ? 'table' : 'people'}>
+            {labelOf(type)}
+          </NavLink>
+        ))}
+      </section>
+      <section>
+        <h2>{texts.nav.time}</h2>
+        <NavLink to="/operations" icon="history">
+          {texts.nav.operations}
+        </NavLink>
+        <NavLink to="/trash" icon="trash">
+          {texts.nav.trash}
+        </NavLink>
+      </section>
+      <section>
+        <h2>{texts.nav.manage}</h2>
+        {isAdmin && (
+          <NavLink to="/people" icon="people">
+            {texts.nav.people}
+          </NavLink>
+        )}
+        <NavLink to="/keys" icon="key">
+          {texts.nav.keys}
+        </NavLink>
+        {isAdmin && (
+          <NavLink to="/system" icon="system">
+            {texts.nav.system}
+          </NavLink>
+        )}
+      </section>
+      <AccountCorner />
+    </nav>
+  )
+}
+
+/** Only admins are told the rules. */
+export function useIsAdmin(): boolean {
+  return useModel().entities.some(({ rules }) => rules !== undefined)
+}
+
+function NavLink({
+  to,
+  icon,
+  children,
+}: {
+  readonly to: string
+  readonly icon: IconName
+  readonly children: ReactNode
+}) {
+  const [path] = useLocation()
+  const isCurrent = path === to || path.startsWith(`${to}/`)
+  return (
+    <Link href={to} className="nav" aria-current={isCurrent ? 'page' : undefined}>
+      <Icon name={icon} />
+      <span>{children}</span>
+    </Link>
+  )
+}
+
+function AccountCorner() {
+  const texts = useTexts()
+  const me = useSignedIn()
+  const { theme, language } = useSettings()
+  const signOut = useSignOut()
+  const isLive = useIsLive()
+  return (
+    <footer className="account">
+      <Link href="/account" className="me" title={String(me.email ?? '')}>
+        {String(me.name || me.email || `${me.user_type} ${me.id}`)}
+      </Link>
+      <span className={isLive ? 'live on' : 'live'} title={isLive ? texts.live.on : texts.live.off}>
+        <span className="visually-hidden">{isLive ? texts.live.on : texts.live.off}</span>
+      </span>
+      <Button
+        icon={theme === 'dark' ? 'sun' : 'moon'}
+        tone="plain"
+        aria-label={theme === 'dark' ? texts.theme.light : texts.theme.dark}
+        onClick={() => changeSettings({ theme: theme === 'dark' ? 'light' : 'dark' })}
+      />
+      <Button
+        tone="plain"
+        title={texts.language}
+        onClick={() => changeSettings({ language: language === 'en' ? 'de' : 'en' })}
+      >
+        {language === 'en' ? 'DE' : 'EN'}
+      </Button>
+      <Button icon="out" tone="plain" aria-label={texts.signOut} onClick={() => void signOut()} />
+    </footer>
+  )
+}
+
+function ActingBanner() {
+  const texts = useTexts()
+  const acting = actingAs()
+  if (acting === undefined) return null
+  return (
+    <div className="banner" role="status">
+      <Icon name="eye" />
+      <p>{texts.acting.banner(acting.user)}</p>
+      <Button onClick={() => actAs(undefined)}>{texts.acting.end}</Button>
+    </div>
+  )
+}
+
+/** To go to every page, and what is the same everywhere. */
+function useGlobalCommands(): void {
+  const texts = useTexts()
+  const { entities } = useModel()
+  const isAdmin = useIsAdmin()
+  const [, navigate] = useLocation()
+  const signOut = useSignOut()
+  const commands = useMemo((): Command[] => {
+    const go = (to: string, title: string, icon: IconName): Command => ({
+      id: `go ${to}`,
+      title,
+      group: texts.palette.goTo,
+      icon,
+      run: () => navigate(to),
+    })
+    const create = (type: EntityType): Command[] =>
+      type.may.create === false
+        ? []
+        : [
+            {
+              id: `new ${type.name}`,
+              title: labelOf(type),
+              group: texts.palette.create,
+              icon: 'plus',
+              run: () => navigate(`/${type.name}/new`),
+            },
+          ]
+    return [
+      ...entities.map((type) => go(`/${type.name}`, labelOf(type), 'table')),
+      go('/operations', texts.nav.operations, 'history'),
+      go('/trash', texts.nav.trash, 'trash'),
+      ...(isAdmin
+        ? [go('/people', texts.nav.people, 'people'), go('/system', texts.nav.system, 'system')]
+        : []),
+      go('/keys', texts.nav.keys, 'key'),
+      go('/account', texts.nav.account, 'lock'),
+      ...entities.flatMap(create),
+      ...(['system', 'light', 'dark'] as const).map((theme) => ({
+        id: `theme ${theme}`,
+        title: texts.theme[theme],
+        group: texts.theme.title,
+        run: () => changeSettings({ theme }),
+      })),
+      { id: 'en', title: 'English', group: texts.language, run: () => changeSettings({ language: 'en' }) },
+      { id: 'de', title: 'Deutsch', group: texts.language, run: () => changeSettings({ language: 'de' }) },
+      { id: 'out', title: texts.signOut, group: texts.nav.account, icon: 'out', run: () => void signOut() },
+    ]
+  }, [texts, entities, isAdmin, navigate, signOut])
+  useCommands(commands)
+}

@@ -1,0 +1,73 @@
+import type { Texts } from './en.ts'
+
+export const de: Texts = {
+  needsScript: 'Die Konsole von Takeback braucht JavaScript.',
+  skip: 'Zum Inhalt springen',
+  menu: 'Menü',
+  navigation: 'Hauptnavigation',
+  messages: 'Meldungen',
+  close: 'Schließen',
+  cancel: 'Abbrechen',
+  save: 'Speichern',
+  loading: 'Wird geladen …',
+  language: 'Sprache',
+  signOut: 'Abmelden',
+
+  errors: {
+    title: 'Das hat nicht geklappt',
+    retry: 'Noch einmal versuchen',
+    offline:
+      'Der Server antwortet nicht. Ihre Änderungen sind nicht verloren: Versuchen Sie es gleich noch einmal.',
+    noType: 'Diesen Typ gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  },
+  theme: { title: 'Darstellung', system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
+  live: {
+    on: 'Live: Änderungen anderer erscheinen von selbst',
+    off: 'Nicht verbunden: Änderungen anderer erscheinen gerade nicht',
+  },
+  nav: {
+    data: 'Daten',
+    time: 'Zeit',
+    manage: 'Verwalten',
+    home: 'Übersicht',
+    operations: 'Vorgänge',
+    trash: 'Papierkorb',
+    people: 'Personen',
+    keys: 'Schlüssel',
+    system: 'System',
+    account: 'Ihr Konto',
+  },
+  palette: {
+    title: 'Überallhin, alles tun',
+    open: 'Suchen oder tun …',
+    placeholder: 'Eine Seite oder eine Handlung',
+    nothing: 'Nichts heißt so.',
+    goTo: 'Gehe zu',
+    create: 'Neu',
+  },
+  undo: {
+    undo: 'Rückgängig',
+    done: 'Zurückgenommen.',
+    look: 'Warum?',
+  },
+  actors: { nobody: 'jemand ohne Anmeldung', system: 'das System', as: 'als' },
+  acting: {
+    banner: (user: string) => `Sie sehen und tun alles so, wie ${user} es würde.`,
+    end: 'Wieder Sie selbst sein',
+  },
+
+  signIn: {},
+  home: {},
+  list: { empty: 'Noch nichts da' },
+  entity: {},
+  time: {},
+  history: {},
+  operations: {},
+  trash: {},
+  remove: {},
+  people: {},
+  keys: {},
+  account: {},
+  system: {},
+  tryApi: {},
+}

@@ -1,0 +1,73 @@
+/** The words of the console in English. `de.ts` has the same ones in German. */
+export const en = {
+  needsScript: 'The console of Takeback needs JavaScript.',
+  skip: 'Skip to content',
+  menu: 'Menu',
+  navigation: 'Main navigation',
+  messages: 'Messages',
+  close: 'Close',
+  cancel: 'Cancel',
+  save: 'Save',
+  loading: 'Loading…',
+  language: 'Language',
+  signOut: 'Sign out',
+
+  errors: {
+    title: 'That did not work',
+    retry: 'Try again',
+    offline: 'The server does not answer. Your changes are not lost: try again in a moment.',
+    noType: 'There is no such type, or you may not see it.',
+  },
+  theme: { title: 'Appearance', system: 'As the system', light: 'Light', dark: 'Dark' },
+  live: {
+    on: 'Live: changes by others appear by themselves',
+    off: 'Not connected: changes by others do not appear now',
+  },
+  nav: {
+    data: 'Data',
+    time: 'Time',
+    manage: 'Manage',
+    home: 'Overview',
+    operations: 'Operations',
+    trash: 'Trash',
+    people: 'People',
+    keys: 'Keys',
+    system: 'System',
+    account: 'Your account',
+  },
+  palette: {
+    title: 'Go anywhere, do anything',
+    open: 'Search or do…',
+    placeholder: 'Type a page or an action',
+    nothing: 'Nothing has that name.',
+    goTo: 'Go to',
+    create: 'New',
+  },
+  undo: {
+    undo: 'Undo',
+    done: 'Taken back.',
+    look: 'See why',
+  },
+  actors: { nobody: 'somebody not signed in', system: 'the system', as: 'as' },
+  acting: {
+    banner: (user: string) => `You see and do everything as ${user} would.`,
+    end: 'Be yourself again',
+  },
+
+  signIn: {},
+  home: {},
+  list: { empty: 'Nothing here yet' },
+  entity: {},
+  time: {},
+  history: {},
+  operations: {},
+  trash: {},
+  remove: {},
+  people: {},
+  keys: {},
+  account: {},
+  system: {},
+  tryApi: {},
+}
+
+export type Texts = typeof en

@@ -1,0 +1,45 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import type { Received } from '../client/transport.ts'
+import { send } from './api.ts'
+import { explain } from './explain.ts'
+import { showToast } from './parts/toast.tsx'
+import { useTexts } from './texts/index.ts'
+
+/**
+ * Runs a write of the API, renews what shows it, and says what was done, with a button that takes it back. Errors are
+ * thrown: a form shows them at its fields. `done` is what the toast says.
+ */
+export function useWrite(): (done: string, write: () => Promise<Received>) => Promise<Received> {
+  const queries = useQueryClient()
+  const texts = useTexts()
+  const undo = useCallback(
+    async (operation: string) => {
+      try {
+        await send('POST', `operations/${operation}/undo/`)
+        await queries.invalidateQueries()
+        showToast({ text: texts.undo.done })
+      } catch (error) {
+        showToast({
+          text: explain(error, texts),
+          tone: 'bad',
+          link: { to: `/operations/${operation}`, text: texts.undo.look },
+        })
+      }
+    },
+    [queries, texts],
+  )
+  return useCallback(
+    async (done, write) => {
+      const received = await write()
+      const operation = received.headers.get('takeback-operation')
+      void queries.invalidateQueries()
+      showToast({
+        text: done,
+        ...(operation !== null && { action: { text: texts.undo.undo, run: () => undo(operation) } }),
+      })
+      return received
+    },
+    [queries, texts, undo],
+  )
+}

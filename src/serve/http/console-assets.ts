@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A file of the console, compressed, in base64. */
+export interface Asset {
+  readonly type: string
+  readonly etag: string
+  readonly gzip: string
+  readonly brotli: string
+}
+
+export type Assets = Readonly<Record<string, Asset>>
+
+const root = join(import.meta.dir, '../../..')
+
+let loaded: Promise<Assets> | undefined
+
+/** All files of the console, once the first one is asked for. */
+export function loadAssets(): Promise<Assets> {
+  loaded ??= load().catch((error) => {
+    loaded = undefined
+    throw error
+  })
+  return loaded
+}
+
+async function load(): Promise<Assets> {
+  await rebuildIfStale()
+  const { assets } = await import('../../../console/dist/assets.js')
+  return assets
+}
+
+/** In a checkout the sources may be newer than what was built of them. A package has no sources. */
+async function rebuildIfStale(): Promise<void> {
+  const [script, made] = [join(root, 'build/console.ts'), join(root, 'console/dist/assets.js')]
+  if (!existsSync(script) || !existsSync(join(root, 'console/main.tsx'))) return
+  if (existsSync(made) && statSync(made).mtimeMs >= newestSource()) return
+  const build = Bun.spawn([process.execPath, script], {
+    cwd: root,
+    stdout: 'ignore',
+    stderr: 'pipe',
+    env: { ...process.env, BUN_BE_BUN: '1' },
+  })
+  if ((await build.exited) !== 0)
+    throw new Error(`The console cannot be built: ${await new Response(build.stderr).text()}`)
+}
+
+function newestSource(): number {
+  const folders = ['console', 'client'].map((name) => join(root, name))
+  const times = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile() && !one.parentPath.includes('dist'))
+      .map((one) => statSync(join(one.parentPath, one.name)).mtimeMs),
+  )
+  return Math.max(...times)
+}

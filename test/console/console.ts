@@ -1,0 +1,94 @@
+import { afterAll, expect } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { TestServer } from '../harness.ts'
+import { openChromium } from '../process/chromium.ts'
+
+let browser: Promise<Browser> | undefined
+afterAll(async () => {
+  await (await browser)?.close()
+  browser = undefined
+})
+
+/** One browser for all tests of a file. */
+export function theBrowser(): Promise<Browser> {
+  browser ??= openChromium()
+  return browser
+}
+
+/** A page of the console, and what went wrong on it. */
+export interface ConsolePage {
+  readonly page: Page
+  /** What a person would call a defect: exceptions, errors in the browser's console, reports of the CSP. */
+  readonly complaints: string[]
+  /** Goes to a page of the console: `open('/rooms')`. */
+  open(path: string): Promise<void>
+  /** That axe finds nothing wrong with what is shown now. */
+  expectAccessible(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Opening extends BrowserContextOptions {
+  /** Whose page it is; `null` for nobody. Default: an admin. */
+  readonly token?: string | null
+}
+
+/** A browser window of its own, signed in, at the console. `close` fails if the browser has complained. */
+export async function openConsole(
+  server: TestServer,
+  { token, ...options }: Opening = {},
+): Promise<ConsolePage> {
+  const context = await (await theBrowser()).newContext({
+    viewport: { width: 1280, height: 800 },
+    ...options,
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    // The API refuses what it must: the page shows that.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text())
+  })
+  const session = token === null ? undefined : (token ?? server.adminToken)
+  if (session !== undefined)
+    await page.addInitScript(
+      ([name, kept]) => {
+        if (localStorage.getItem(name) === null) localStorage.setItem(name, kept)
+      },
+      [`takeback ${new URL(server.url).origin}`, JSON.stringify({ token: session })] as const,
+    )
+  await page.goto(`${server.url}/console/`)
+  return {
+    page,
+    complaints,
+    async open(path) {
+      await page.goto(`${server.url}/console${path}`)
+    },
+    expectAccessible: () => expectAccessible(page),
+    async close() {
+      await context.close()
+      expect(complaints).toEqual([])
+    },
+  }
+}
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  // Not as an element: the page's policy would not run it.
+  const violations = await page.evaluate(
+    `(() => { ${axe}; return axe.run() })().then(({ violations }) => violations)`,
+  )
+  const shown = (violations as Violation[]).map(({ id, nodes }) => [
+    id,
+    nodes[0]?.html,
+    nodes[0]?.failureSummary,
+  ])
+  expect(shown).toEqual([])
+}

@@ -3,10 +3,9 @@ import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind } from '../../declare/mail.ts'
 import { type Errors, Failure, invalid, note } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
-import { memberColumns } from '../../plan/read/login.ts'
 import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
-import { taskParams } from '../../work/queues.ts'
+import { type Task, taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
 import { type Answer, askedBy, type Context, type KeptAnswer } from '../context.ts'
 import { closedObject } from '../description.ts'
@@ -34,18 +33,24 @@ export async function mailByEmail(
   const key = emailKey(email)
   request.noteAccount(context.digestOf(key))
   await countMail(context, request.address, `${mail === 'reset' ? 'forgot' : mail} ${key}`, async () => {
-    const tasks = await Promise.all(
-      types.map(async ({ name, login: declared }) => {
-        const login = context.plans.get(name)?.login
-        const [row] = login === undefined ? [] : await context.store.read(login.byEmail, { [EMAIL_KEY]: key })
-        if (row === undefined || (mail === 'verify' && declared?.verify !== true)) return mailTask(null)
-        return mailTask({ mail, entity: name, id: Number(memberColumns.read(row).id) })
-      }),
-    )
+    const mailed = types.filter(({ login }) => mail !== 'verify' || login?.verify === true)
+    const tasks = await Promise.all(mailed.map(({ name }) => taskFor(context, mail, name, key)))
     await context.store.write([context.work.enqueue], taskParams(tasks))
   })
   context.work.wake()
   return messageAnswer('If there is such an account, a mail with a link is on its way.')
+}
+
+/** The task of a mail to whoever has an e-mail; 0 is nobody. */
+async function taskFor(
+  { plans, store }: Context,
+  mail: 'reset' | 'verify',
+  entity: string,
+  key: string,
+): Promise<Task> {
+  const login = plans.get(entity)?.login
+  const [row = []] = login === undefined ? [] : await store.read(login.idByEmail, { [EMAIL_KEY]: key })
+  return mailTask({ mail, entity, id: Number(row[0] ?? 0) })
 }
 
 /**

@@ -48,8 +48,8 @@ export interface LoginRequest {
 }
 
 /**
- * For a wrong password it verifies as many hashes whether or not the e-mail exists, so neither the answer nor its time
- * reveals it. Types with `verify` take two: that of the account, and that of a sign-up which found the e-mail taken. An
+ * For a wrong password it does the same work whether or not the e-mail exists, so neither the answer nor its time reveals
+ * it. Types with `verify` take two: that of the account, and that of a sign-up which found the e-mail taken. An
  * account that is not verified and such a sign-up are answered alike, and count as failed.
  */
 async function findMember(
@@ -57,33 +57,28 @@ async function findMember(
   { key, password, types }: { key: string; password: string; types: readonly EntityType[] },
   verify: Verify,
 ): Promise<Proven | undefined> {
-  let hashes = 0
   let unverified = false
   for (const type of types) {
     const plan = context.plans.get(type.name)
     if (plan?.login === undefined) continue
     const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
-    if (row === undefined) continue
-    const { hash, epoch, ...member } = memberColumns.read(row)
-    const id = Number(member.id)
-    hashes += hashesOf([type])
-    const right = await verify(password, String(hash))
+    const member = row && memberColumns.read(row)
+    const id = Number(member?.id ?? NOBODY)
+    const right = await verify(password, member && String(member.hash))
     if (right && (await isVerified(context, plan, id))) {
       const self = await selfOf(context, plan, id)
-      if (self !== undefined) return { ...self, plan, id, epoch: Number(epoch) }
+      if (self !== undefined) return { ...self, plan, id, epoch: Number(member?.epoch) }
     }
     if (type.login?.verify !== true) continue
     const tried = await verify(password, await context.tried.of(type.name, id))
     unverified ||= right || tried
   }
-  for (; hashes < hashesOf(types); hashes++) await verify(password, undefined)
   if (unverified) throw new Failure('unverified')
   return undefined
 }
 
-function hashesOf(types: readonly EntityType[]): number {
-  return types.reduce((sum, { login }) => sum + (login?.verify === true ? 2 : 1), 0)
-}
+/** No account has this id. */
+const NOBODY = 0
 
 function parseLogin(
   context: Context,

@@ -23,8 +23,8 @@ type Payload = { readonly mail: MailKind; readonly entity: string } & (
   | { readonly operation: string }
 )
 
-/** The task of a mail. `null` is a mail to nobody: it costs the same to enqueue. `key`: those with the same run in order. */
-export function mailTask(payload: Payload | null, key?: string): Task {
+/** The task of a mail. The id 0 is nobody: such a mail costs the same to enqueue. `key`: those with the same run in order. */
+export function mailTask(payload: Payload, key?: string): Task {
   return { queue: QUEUE, payload, ...(key !== undefined && { key }) }
 }
 
@@ -33,6 +33,7 @@ export function mailQueue(context: Context): Queue {
 }
 
 async function sendMail(context: Context, job: TaskJob): Promise<void> {
+  // Earlier versions have enqueued `null` for nobody.
   const payload = job.payload as Payload | null
   const account = payload === null ? undefined : await accountOf(context, payload)
   // Nobody, or somebody who is gone.

@@ -1,4 +1,4 @@
-// Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'` and `'takeback/testing'` outside of Bun.
+// Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'`, `'takeback/tanstack-db'` and `'takeback/testing'` outside of Bun.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'

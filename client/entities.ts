@@ -1,7 +1,7 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
 import { Pages } from './listing.ts'
-import { followList } from './live.ts'
+import { type Following, followList, sorted } from './live.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 import type { Handle, ListPage, LiveOptions, LiveQuery } from './types.ts'
 
@@ -194,13 +194,16 @@ export class EntityCalls {
     const { fields } = asked
     // Which of two states is the newer one, its version says.
     const known: Asked = chosen(fields === undefined ? asked : { ...asked, fields: [...fields, 'version'] })
-    return followList(
-      this.#transport,
-      { name: this.#name, asked: known, sort: [sort].flat() },
-      {
-        ...options,
-        changed: (all) => changed(all.map((one) => this.handle(one))),
+    return this.follow(known, {
+      ...options,
+      told: (rows, _, isNew) => {
+        if (isNew) changed(sorted(rows.values(), [sort].flat()).map((one) => this.handle(one)))
       },
-    )
+    })
+  }
+
+  /** What `live` and `takeback/tanstack-db` are built on. */
+  follow(asked: Asked, following: Following): () => void {
+    return followList(this.#transport, { name: this.#name, asked }, following)
   }
 }

@@ -8,16 +8,24 @@ import type { ListPage, LiveOptions } from './types.ts'
 /** The server sends something every 15 seconds. */
 const SILENCE_MS = 45_000
 
-type Row = Json & { id: number; version: number }
+export type Row = Json & { id: number; version: number }
 
 interface Followed {
   readonly name: string
   readonly asked: Asked
-  readonly sort: readonly string[]
 }
 
-interface Following extends LiveOptions {
-  changed(all: Row[]): void
+export interface Following extends LiveOptions {
+  /**
+   * After the list was read, and then after each operation, with its changes. `isNew` is false if the rows had them
+   * already.
+   */
+  told(
+    rows: ReadonlyMap<number, Row>,
+    position: string | undefined,
+    isNew: boolean,
+    changes?: readonly Change[],
+  ): void
 }
 
 /** Lists, then follows the changes from where the list was read. Ends when the returned function is called. */
@@ -41,6 +49,8 @@ class LiveList {
   #rows = new Map<number, Row>()
   /** Undefined: the list must be read. */
   #position: string | undefined
+  /** Of the operation that is being told. */
+  #changes: Change[] = []
   #failures = 0
 
   constructor(transport: Transport, followed: Followed, following: Following, signal: AbortSignal) {
@@ -84,12 +94,13 @@ class LiveList {
     } while (cursor !== null)
     this.#rows = rows
     this.#position = first ?? undefined
-    this.#tell()
+    this.#tell(true)
   }
 
   /** Until the stream ends, or the list must be read again. */
   async #follow(): Promise<void> {
     const { name, asked } = this.#followed
+    this.#changes = []
     const ended = new AbortController()
     const end = () => ended.abort(this.#signal.reason)
     this.#signal.addEventListener('abort', end)
@@ -125,30 +136,32 @@ class LiveList {
   #take(event: string): void {
     let position = ''
     for (const line of event.split('\n')) {
-      if (line.startsWith('data:')) this.#apply(JSON.parse(line.slice(5)))
+      if (line.startsWith('data:')) this.#changes.push(JSON.parse(line.slice(5)))
       if (line.startsWith('id:')) position = line.slice(3).trim()
     }
+    const changes = this.#changes
+    if (changes.at(-1)?.type === 'reset') this.#position = undefined
     if (this.#position === undefined || position === '') return
+    this.#changes = []
     this.#position = position
-    if (this.#isChanged) this.#tell()
+    this.#tell(changes.filter((change) => this.#apply(change)).length > 0, changes)
   }
 
-  #isChanged = false
-
-  #apply(change: Change): void {
-    if (change.type === 'reset') this.#position = undefined
-    else if (change.type === 'remove') this.#isChanged = this.#rows.delete(change.id) || this.#isChanged
-    else if (change.version >= (this.#rows.get(change.id)?.version ?? 0)) {
-      this.#rows.set(change.id, change.data as Row)
-      this.#isChanged = true
-    }
+  #apply(change: Change): boolean {
+    if (change.type === 'remove') return this.#rows.delete(change.id)
+    if (change.type === 'reset' || change.version < (this.#rows.get(change.id)?.version ?? 0)) return false
+    this.#rows.set(change.id, change.data as Row)
+    return true
   }
 
-  #tell(): void {
-    this.#isChanged = false
-    if (!this.#signal.aborted)
-      this.#following.changed([...this.#rows.values()].sort(byPaths(this.#followed.sort)))
+  #tell(isNew: boolean, changes?: readonly Change[]): void {
+    if (!this.#signal.aborted) this.#following.told(this.#rows, this.#position, isNew, changes)
   }
+}
+
+/** Sorted by dot paths, then by `id`. */
+export function sorted(rows: Iterable<Row>, paths: readonly string[]): Row[] {
+  return [...rows].sort(byPaths(paths))
 }
 
 function byPaths(paths: readonly string[]): (a: Row, b: Row) => number {

@@ -1,4 +1,6 @@
+import { createCollection, eq, Query } from '@tanstack/db'
 import { type Client, connect, InvalidData } from '../../client/client.ts'
+import { takebackCollection } from '../../tanstack-db/tanstack-db.ts'
 import type { Hotel } from './app.ts'
 
 /** What TypeScript makes of a client. Nothing here runs: the type check is the test. */
@@ -109,4 +111,31 @@ export async function rest() {
   if (error instanceof InvalidData) return error.errors['lines.2.price']
   // Without the types of an app, anything goes.
   return connect('https://api.example.com').anything.list({ limit: 5 })
+}
+
+export function collections() {
+  const rooms = createCollection(takebackCollection({ api, entity: 'rooms', filter: 'beds > 1' }))
+  const bookings = createCollection(takebackCollection({ api, entity: 'bookings', defaults: { guests: 1 } }))
+  same<(typeof rooms.toArray)[number]['size'], { width: number; depth: number | null } | null>(true)
+  same<ReturnType<typeof rooms.utils.idOf>, number>(true)
+  rooms.insert({ title: 'x' })
+  rooms.update(5, (draft) => {
+    draft.beds = 2
+    // @ts-expect-error: no such field.
+    draft.bed = 2
+  })
+  // @ts-expect-error: it must have a title.
+  rooms.insert({ beds: 1 })
+  // @ts-expect-error: keys are numbers.
+  rooms.delete('5')
+  // @ts-expect-error: there is no such type.
+  takebackCollection({ api, entity: 'romms' })
+  // @ts-expect-error: no such choice.
+  takebackCollection({ api, entity: 'bookings', defaults: { status: 'opn' } })
+  const untyped = createCollection(takebackCollection({ api: connect('https://x'), entity: 'anything' }))
+  untyped.insert({ whatever: 1 })
+  return new Query()
+    .from({ booking: bookings })
+    .join({ room: rooms }, ({ booking, room }) => eq(booking.room.id, room.id))
+    .select(({ booking, room }) => ({ guests: booking.guests, title: room.title }))
 }

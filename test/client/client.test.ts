@@ -4,14 +4,9 @@ import { join } from 'node:path'
 import { endpoints } from '../../src/api/endpoints.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 import { hotel } from './app.ts'
+import { bundled } from './bundled.ts'
 import { inChromium } from './chromium.ts'
 import { scenario } from './scenario.ts'
-
-/** The scenario as JavaScript that needs nothing. */
-async function bundled(file: string): Promise<string> {
-  const { outputs } = await Bun.build({ entrypoints: [join(import.meta.dir, file)], format: 'esm' })
-  return (await outputs[0]?.text()) ?? ''
-}
 
 /** Calls that the scenario does not make. */
 const elsewhere: Record<string, string> = {

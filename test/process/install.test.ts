@@ -33,8 +33,8 @@ async function tryOut(folder: string): Promise<void> {
     `node -e "import('takeback').then(({ text }) => console.log(text({ max: 3 }).max))"`,
   )
   expect(declared).toBe('3\n')
-  const others = `Promise.all(['client', 'testing'].map((one) => import('takeback/' + one))).then(([client, testing]) => console.log(typeof client.connect, typeof testing.testApp))`
-  expect(must(folder, `node -e "${others}"`)).toBe('function function\n')
+  const others = `Promise.all(['client', 'tanstack-db', 'testing'].map((one) => import('takeback/' + one))).then((all) => console.log(typeof all[0].connect, typeof all[1].takebackCollection, typeof all[2].testApp))`
+  expect(must(folder, `node -e "${others}"`)).toBe('function function function\n')
   const server = Bun.spawn([...command.split(' '), 'serve', '--port', '0', '--log', 'json'], {
     cwd: folder,
     stdout: 'pipe',
@@ -57,6 +57,7 @@ test('the tarball has what is needed, and nothing else', async () => {
     'lib/src/takeback.js',
     'lib/src/takeback.d.ts',
     'lib/client/client.js',
+    'lib/tanstack-db/tanstack-db.js',
     'lib/testing/node.js',
     'lib/testing/node.d.ts',
     'README.md',

@@ -176,6 +176,7 @@ function project(config: string, files: Record<string, string> = {}): string {
   const folder = newFolder()
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'takeback'))
+  symlinkSync(join(root, 'node_modules', '@tanstack'), join(folder, 'node_modules', '@tanstack'))
   const all = { 'package.json': '{"type":"module"}', 'takeback.config.ts': config, ...files }
   for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text)
   return folder
@@ -230,12 +231,15 @@ test('the message of a mistake has its place, the wrong name and the right ones'
   )
 })
 
-test('the examples of the client’s page are right', () => {
+test.each([
+  ['docs/client.md', 'first, names, room, stop, sums'],
+  ['docs/tanstack-db.md', 'kept, open'],
+])('the examples of %s are right', (file, names) => {
   const source = readFileSync(join(root, 'examples', 'bookings', 'takeback.config.ts'), 'utf8')
-  const page = blocksOf('docs/client.md').filter(({ language }) => language === 'ts')
+  const page = blocksOf(file).filter(({ language }) => language === 'ts')
   const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions']
   const files = { 'api.d.ts': declaredTypes(bookings, 'takeback.config.ts') }
-  const text = [...page.map((block) => block.text), 'export { first, names, room, stop, sums }'].join('\n')
+  const text = [...page.map((block) => block.text), `export { ${names} }`].join('\n')
   expect(check(source, flags, { ...files, 'page.ts': text })).toBe('')
 })
 

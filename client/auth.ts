@@ -1,5 +1,5 @@
 import type { Page } from '../src/declare/api-types.ts'
-import type { SignedIn } from './answers.ts'
+import type { Login, SignedIn } from './answers.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 
 /** A session of the user who asks. */
@@ -161,6 +161,17 @@ export interface AuthClient<User, Client> {
   readonly keys: KeysClient
   readonly providers: ProvidersClient<User>
   readonly identities: IdentitiesClient
+  /** Makes the first admin, and logs in. `token`: what the terminal of the server shows. */
+  firstAdmin(
+    account: Omit<Login, 'user_type' | 'code'> & {
+      readonly token?: string
+      readonly [field: string]: unknown
+    },
+    options?: CallOptions,
+  ): Promise<SignedIn<User>>
+  /** What programs keep for the user: one JSON object of at most 32 KB. */
+  preferences(options?: CallOptions): Promise<Record<string, unknown>>
+  setPreferences(preferences: object, options?: CallOptions): Promise<Record<string, unknown>>
   /** For `EventSource`, which cannot send headers. */
   ticket(options?: CallOptions): Promise<{ ticket: string; expires_at: string }>
   /** For admins: a client that acts as a user (`users/5`) for some minutes. */
@@ -236,6 +247,9 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
       add: post('identities/'),
       remove: (id, options) => end(`identities/${id}/`, options, NEVER),
     },
+    firstAdmin: signIn('first-admin/'),
+    preferences: get('preferences/'),
+    setPreferences: (body, options) => ask('PUT', 'preferences/', { ...ALWAYS, body, options }),
     ticket: (options) => ask('POST', 'ticket/', { ...ALWAYS, options }),
     as: async (user, options) =>
       again(((await post('as/')({ user }, options)) as { token: string }).token) as never,

@@ -98,6 +98,8 @@ export interface ApiModel {
     types: (ModelLogin & { entity: string | null })[]
     providers: { name: string; label: string; start: string }[]
     passkeys: boolean
+    /** What the account of the first admin needs; `null` once there is an admin. */
+    first_admin: { user_type: string; token: boolean; password_min: number; fields: ModelField[] } | null
   }
   limits: Record<string, number>
   version: string

@@ -12,6 +12,7 @@ export const budget = {
   secretBytes: 1024,
   runCharacters: 200,
   reasonCharacters: 1000,
+  preferencesBytes: 32 * 1024,
 
   // While the server starts.
   startWaitMs: 5000,

@@ -52,6 +52,7 @@ export const catalogue = {
     message: 'There is already an account with this e-mail. Log in to it, then link the provider.',
   },
   identity_taken: { status: 409, message: 'This login of the provider belongs to an account already.' },
+  first_admin_exists: { status: 409, message: 'There is an admin already. Log in.' },
   nothing_to_undo: { status: 409, message: 'There is nothing to undo.' },
   nothing_to_redo: { status: 409, message: 'There is nothing to redo.' },
   cannot_undo: { status: 409, message: 'This cannot be undone: there are conflicts.' },

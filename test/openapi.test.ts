@@ -183,6 +183,7 @@ describe('the OpenAPI document', () => {
     expect(open.map(({ operation }) => operation.operationId)).toEqual([
       'login',
       'loginByUsername',
+      'makeFirstAdmin',
       'makePasskeyLoginOptions',
       'loginByPasskey',
       'forgotPassword',

@@ -1,6 +1,8 @@
+import type { FirstAdminOffers } from '../account/first-admin-offer.ts'
 import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
 import type { Passkeys } from '../account/passkeys.ts'
+import type { Preferences } from '../account/preferences.ts'
 import type { Handoffs } from '../account/providers/handoffs.ts'
 import type { LinkedIdentities } from '../account/providers/linked.ts'
 import type { OpenIdProvider } from '../account/providers/openid.ts'
@@ -101,6 +103,8 @@ export interface AccountPiece {
   readonly factors: SecondFactors
   readonly passkeys: Passkeys
   readonly temporary: TemporaryPasswords
+  readonly firstAdmin: FirstAdminOffers
+  readonly preferences: Preferences
   readonly verified: VerifiedAddresses
   readonly tried: TriedPasswords
   readonly seals: Seals

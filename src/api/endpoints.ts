@@ -1,6 +1,7 @@
 import { actAsUser } from './account/acting.ts'
 import { askForEmail, confirmEmailByLink, revertEmailByLink } from './account/email-change.ts'
 import { endMyKey } from './account/end-key.ts'
+import { postFirstAdmin } from './account/first-admin.ts'
 import { linkIdentity, linkProvider, listIdentities, unlinkIdentity } from './account/identities.ts'
 import { changeMyKey, listMyKeys, makeMyKey, readMyKey } from './account/keys.ts'
 import { logIn, logInByUsername } from './account/login.ts'
@@ -12,6 +13,7 @@ import {
   readPasskeys,
   registerPasskey,
 } from './account/passkey-endpoints.ts'
+import { putPreferences, readPreferences } from './account/preferences.ts'
 import { finishProviderLogin } from './account/provider-callback.ts'
 import { exchangeCode } from './account/provider-exchange.ts'
 import { listProviders, startProviderLogin } from './account/provider-start.ts'
@@ -54,6 +56,7 @@ export const endpoints: Endpoints = {
   server: [
     logIn, // POST /api/auth/login
     logInByUsername, // POST /api/login
+    postFirstAdmin, // POST /api/auth/first-admin/
     readMe, // GET /api/auth/me
     refreshToken, // POST /api/auth/refresh
     logOut, // POST /api/auth/logout
@@ -87,6 +90,8 @@ export const endpoints: Endpoints = {
     listIdentities, // GET /api/auth/identities/
     linkIdentity, // POST /api/auth/identities/
     unlinkIdentity, // DELETE /api/auth/identities/{id}/
+    readPreferences, // GET /api/auth/preferences/
+    putPreferences, // PUT /api/auth/preferences/
     actAsUser, // POST /api/auth/as/
     askMay, // POST /api/may/
     makeTicket, // POST /api/auth/ticket/

@@ -1,7 +1,9 @@
 import { accountDigest } from '../account/account-digest.ts'
+import { FirstAdminOffers } from '../account/first-admin-offer.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
 import { Passkeys } from '../account/passkeys.ts'
+import { Preferences } from '../account/preferences.ts'
 import { Handoffs } from '../account/providers/handoffs.ts'
 import { LinkedIdentities } from '../account/providers/linked.ts'
 import { OpenIdProvider } from '../account/providers/openid.ts'
@@ -67,6 +69,8 @@ export const accountPart = {
       factors,
       passkeys: new Passkeys(store, sessions),
       temporary: new TemporaryPasswords(store),
+      firstAdmin: new FirstAdminOffers(store),
+      preferences: new Preferences(store),
       verified: new VerifiedAddresses(store),
       tried: new TriedPasswords(store),
       seals,

@@ -1,4 +1,5 @@
 import { randomPassword } from '../account/passwords.ts'
+import { offerToken, openOffer } from '../api/account/first-admin.ts'
 import { askedBy } from '../api/context.ts'
 import type { Running } from '../app.ts'
 import { budget } from '../budget.ts'
@@ -11,7 +12,8 @@ import { describeLocation } from '../store/location.ts'
 
 /** Logs that the server is ready. At the first start it also creates an admin and prints a tour. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
-  const first = await makeFirstAdmin(running, config)
+  const made = await makeFirstAdmin(running, config)
+  const first = `${await consoleLink(running)}${made ?? ''}`
   const { url, context } = running
   const docs = config.docs ? `${url}/docs` : undefined
   context.observer.emit({ kind: 'ready', url, database: describeLocation(config.database), docs })
@@ -20,9 +22,18 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
   if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })
   // Programs collect a JSON log, so the password goes elsewhere.
   const pretty = config.log === 'pretty'
-  if (first !== undefined && pretty) log.print(first)
-  if (first !== undefined && !pretty) process.stderr.write(`${first}\n`)
+  if (first !== '' && pretty) log.print(first)
+  if (first !== '' && !pretty) process.stderr.write(`${first}\n`)
   if (pretty) log.print('Press Ctrl-C to stop.')
+}
+
+/** Where the account of the first admin can be made; empty once somebody has one. */
+async function consoleLink({ context, url }: Running): Promise<string> {
+  const offer = await openOffer(context)
+  const token = offer && offerToken(context, offer)
+  return token === undefined
+    ? ''
+    : `\nThere is no admin yet. Make your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
 }
 
 /** Only if there never was one: a deleted admin is not silently replaced. */
@@ -43,13 +54,15 @@ async function makeFirstAdmin(
     const added = Number((await addUser({ context }, admins, { email, password })).split('/')[1])
     const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: added })
     if (row !== undefined) await context.temporary.mark(admins, added, String(plan.login.readSelf(row).hash))
+    await context.firstAdmin.make(added)
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    return `${adminEmail === undefined ? '' : `\n${error.message}`}\nThere is no admin yet. Add one: takeback user add ${admins} you@example.com --set name=value …\n`
+    await context.firstAdmin.make(null)
+    return `${adminEmail === undefined ? '' : `\n${error.message}`}\nOr on the command line: takeback user add ${admins} you@example.com --set name=value …\n`
   }
   return `
-This is the first start: an admin was created. The password is shown only once and works for ${budget.temporaryPasswordHours} hours.
-Change it with POST /api/auth/password {"password", "new_password"}.
+Or begin on the command line: log in with this account, and it is yours. The password is shown only once, works for
+${budget.temporaryPasswordHours} hours, and is changed with POST /api/auth/password {"password", "new_password"}.
 
   e-mail    ${email}
   password  ${password}

@@ -113,6 +113,13 @@ export const accountTables: readonly OwnTable[] = [
     since: 5,
   },
   {
+    name: 'takeback_preferences',
+    about: 'What programs keep for a user, such as the language: one JSON object, which only its user reads.',
+    columns: [text('entity'), integer('entity_id'), text('value')],
+    key: ['entity', 'entity_id'],
+    since: 5,
+  },
+  {
     name: 'takeback_handoffs',
     about:
       'Logins through a provider that are under way: a digest of the text that passes through a URL, what it stands for, and when it expires.',

@@ -240,6 +240,11 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
   is((await api.may({ action: 'update', path: 'rooms/999999' })).code, 'not_found')
   is((await nobody.health()).status, 'ok')
   is((await api.healthDetails()).status, 'ok')
+  await fails(
+    nobody.auth.firstAdmin({ email: 'x@example.com', password: 'x' }),
+    client.Conflict,
+    'first_admin_exists',
+  )
   is((await api.openapi()).openapi, '3.1.0')
   is((await api.model()).entities.find(({ name }) => name === 'rooms')?.may.purge, true)
   is((await nobody.model()).sign_in.types[0]?.login_with, 'email')
@@ -295,6 +300,7 @@ async function factors({ auth }: Client<Hotel>, password: string): Promise<void>
   await guess(auth.totp.confirm({ code: '000000' }), 'second_factor_failed')
   await fails(auth.totp.recoveryCodes({ password }), client.NotFound, 'not_found')
   await fails(auth.totp.remove({ password }), client.NotFound, 'not_found')
+  is(await auth.setPreferences({ theme: 'dark' }), await auth.preferences())
   is(await auth.passkeys.list(), [])
   is(typeof (await auth.passkeys.options({ password })).challenge, 'string')
   is(typeof (await auth.passkeys.loginOptions()).challenge, 'string')

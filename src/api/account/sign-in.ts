@@ -27,6 +27,8 @@ export async function startSession(
   visitor: Visitor,
 ): Promise<Answer> {
   await refuseUnverified(context, user)
+  // The printed password is used, so nobody else takes its account over.
+  if (user.passwordExpiry !== undefined) await context.firstAdmin.settle()
   // A passkey counts as two factors; a provider has asked for what it wants.
   const session = newSession(user.epoch, how !== 'password' || user.strong === true)
   await context.sessions.start(ownerOf(user), session, how, visitor)

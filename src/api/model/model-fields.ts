@@ -26,6 +26,17 @@ export interface Describing {
   knows(type: string): boolean
 }
 
+/** A field as it is told, with what else there is to know of it. */
+export interface KnownField extends Shape {
+  readonly path: string
+}
+
+/** All that does not depend on where it stands: the same for a field and for the item of a list. */
+interface Shape {
+  readonly required: boolean
+  readonly [key: string]: unknown
+}
+
 interface FieldMay {
   readonly read: Possible
   readonly create: Possible
@@ -33,7 +44,7 @@ interface FieldMay {
 }
 
 /** What they may know of the fields of a type: those that they can read or set, in some Entities at least. */
-export function describeFields(about: Describing): object[] {
+export function describeFields(about: Describing): KnownField[] {
   const { viewer, type, passes } = about
   const computed = viewer.may(type, 'read') === no ? [] : viewer.computed(type)
   return [
@@ -42,8 +53,8 @@ export function describeFields(about: Describing): object[] {
   ]
 }
 
-function fieldsIn(about: Describing, fields: readonly Field[]): object[] {
-  return fields.flatMap((field): object[] => {
+function fieldsIn(about: Describing, fields: readonly Field[]): KnownField[] {
+  return fields.flatMap((field): KnownField[] => {
     const may = mayOf(about, field)
     if (field.kind === 'object') {
       const inner = fieldsIn(about, field.fields)
@@ -71,7 +82,7 @@ function mayOf({ viewer, type, passes }: Describing, field: Field): FieldMay {
   }
 }
 
-function described(about: Describing, field: Field, may: FieldMay): object {
+function described(about: Describing, field: Field, may: FieldMay): KnownField {
   const { read, write } = field
   const canSort = may.read !== false && isSingle(field)
   return {
@@ -86,8 +97,7 @@ function described(about: Describing, field: Field, may: FieldMay): object {
   }
 }
 
-/** All that does not depend on where it stands: the same for a field and for the item of a list. */
-function shapeOf(about: Describing, field: Field): object {
+function shapeOf(about: Describing, field: Field): Shape {
   const named = {
     name: field.name,
     type: typeName(field),
@@ -125,7 +135,7 @@ function valueShape(about: Describing, field: ValueField): object {
 
 /** The paths of an item's fields begin in the item. */
 function itemShape(about: Describing, item: Field, withDefaults: boolean): object {
-  const { name: _, ...shape } = shapeOf(about, item) as { name: string }
+  const { name: _, ...shape } = shapeOf(about, item)
   if (item.kind !== 'object') return shape
   const skipped = item.path.length + 1
   const inside = (fields: readonly Field[]): object[] =>
@@ -175,7 +185,7 @@ function defaultsOf(field: Field): object {
   }
 }
 
-function computedField({ name, kind, scale }: ComputedValue, expression: string | undefined): object {
+function computedField({ name, kind, scale }: ComputedValue, expression: string | undefined): KnownField {
   return {
     path: name,
     name,

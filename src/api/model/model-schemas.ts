@@ -127,8 +127,21 @@ const signIn: JsonSchema = closedObject(
       items: closedObject({ name: text, label: text, start: text }, ['name', 'label', 'start']),
     },
     passkeys: flag,
+    first_admin: {
+      ...closedObject(
+        {
+          user_type: text,
+          token: { type: 'boolean', description: 'The caller needs the token that the terminal shows.' },
+          password_min: count,
+          fields: { type: 'array', items: refTo('ModelField') },
+        },
+        ['user_type', 'token', 'password_min', 'fields'],
+      ),
+      type: ['object', 'null'],
+      description: 'What the account of the first admin needs; `null` once there is an admin.',
+    },
   },
-  ['types', 'providers', 'passkeys'],
+  ['types', 'providers', 'passkeys', 'first_admin'],
 )
 
 export const modelSchemas: Readonly<Record<string, JsonSchema>> = {

@@ -5,9 +5,11 @@ import { no } from '../../declare/cel/expression.ts'
 import { actions } from '../../declare/define.ts'
 import { type EntityType, type Field, walk } from '../../declare/model.ts'
 import type { Plan } from '../../plan/compile.ts'
-import { type Actor, passesRules } from '../../plan/viewer/actor.ts'
+import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
+import { isAtHome, openOffer } from '../account/first-admin.ts'
 import { signsUp } from '../account/sign-up.ts'
+import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refTo, SERVICE } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
@@ -19,7 +21,8 @@ import { modelSchemas } from './model-schemas.ts'
 const known = new WeakMap<Viewer, string>()
 
 /** `GET /api/model/` */
-async function readModel(context: Context, actor: Actor): Promise<Answer> {
+async function readModel(context: Context, call: Call): Promise<Answer> {
+  const { actor } = call.caller
   const [anyPlan] = context.plans.values()
   const viewer = anyPlan?.view(actor).viewer
   const found =
@@ -27,7 +30,7 @@ async function readModel(context: Context, actor: Actor): Promise<Answer> {
   if (viewer !== undefined) known.set(viewer, found)
   const rest = {
     admin: passesRules(actor),
-    sign_in: await signInOf(context, viewer),
+    sign_in: { ...signInOf(context, viewer), first_admin: await firstAdminOf(context, call) },
     limits: LIMITS,
     version: context.settings.version,
     declaration: Bun.hash.rapidhash(found).toString(36),
@@ -105,17 +108,21 @@ function titleOf(type: EntityType, seen: readonly Field[]): string | null {
 }
 
 function loginOf(plan: Plan): object | null {
-  const { login, fields } = plan.type
+  const { login } = plan.type
   if (login === undefined) return null
-  const password = fields.find(({ path }) => path === 'password')
   return {
     user_type: login.userType,
     login_with: 'email',
     verify: login.verify,
     second: login.second ?? 'none',
     sign_up: signsUp(plan),
-    password_min: password?.kind === 'value' ? password.limits.min : undefined,
+    password_min: passwordMin(plan.type),
   }
+}
+
+function passwordMin({ fields }: EntityType): unknown {
+  const password = fields.find(({ path }) => path === 'password')
+  return password?.kind === 'value' ? password.limits.min : undefined
 }
 
 /** The rules of a type as they are declared: for those who pass all of them. */
@@ -126,7 +133,7 @@ function declaredRules(type: EntityType): object {
   }
 }
 
-async function signInOf(context: Context, viewer: Viewer | undefined): Promise<object> {
+function signInOf(context: Context, viewer: Viewer | undefined): object {
   const { model, plans, providers, settings } = context
   const types = model.logins.flatMap((type): object[] => {
     const plan = plans.get(type.name)
@@ -144,6 +151,21 @@ async function signInOf(context: Context, viewer: Viewer | undefined): Promise<o
     })),
     // Browsers make none for the number of an address.
     passkeys: types.length > 0 && isIP(id) === 0,
+  }
+}
+
+/** What the form for the first admin must ask for; `null` once there is one. */
+async function firstAdminOf(context: Context, call: Call): Promise<object | null> {
+  const offer = await openOffer(context)
+  if (offer === undefined) return null
+  const { type } = offer.plan
+  const { viewer } = offer.plan.view(system)
+  const fields = describeFields({ viewer, type, passes: false, knows: () => false })
+  return {
+    user_type: type.login?.userType,
+    token: !isAtHome(context, call),
+    password_min: passwordMin(type),
+    fields: fields.filter(({ required, path }) => required && !['email', 'password'].includes(path)),
   }
 }
 
@@ -167,5 +189,5 @@ export const getModel = serverEndpoint({
     ],
     codes: [],
   }),
-  run: (context, { caller }) => readModel(context, caller.actor),
+  run: readModel,
 })

@@ -34,6 +34,8 @@ export interface LoginPlan {
   ): Readonly<Record<'hash' | 'epoch' | 'json' | 'email' | 'key' | 'digest' | 'until', Bound>>
   /** Whether there was ever one of it, the deleted included. */
   readonly any: Statement
+  /** Whether there was ever one besides `$id`. */
+  readonly others: Statement
 }
 
 export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): LoginPlan {
@@ -50,5 +52,6 @@ export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): 
     self: statement(sql`SELECT ${self.sql} ${from} WHERE t."id" = ${param('$id')} AND ${isLive}`),
     readSelf: self.read,
     any: compile(sql`SELECT 1 FROM ${table} t LIMIT 1`, dialect.placeholder, true),
+    others: statement(sql`SELECT 1 FROM ${table} t WHERE t."id" <> ${param('$id')} LIMIT 1`),
   }
 }

@@ -5,7 +5,13 @@ import { type Checked, type Finding, findRows } from './finding.ts'
 /** Rows of Takeback's own tables that speak of Entities of a type that are not there. */
 export async function checkAbout(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of ['takeback_cleared', 'takeback_sealed', 'takeback_shown', 'takeback_keys'])
+  for (const name of [
+    'takeback_cleared',
+    'takeback_sealed',
+    'takeback_shown',
+    'takeback_keys',
+    'takeback_preferences',
+  ])
     findings.push(...(await checkSubjects(checked, table, name)))
   for (const column of table.columns) findings.push(...(await checkCleared(checked, table, column)))
   findings.push(...(await checkSealed(checked, table)))

@@ -1,46 +1,80 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
-import { type EntityData, get, type Page as ListPage } from '../api.ts'
-import { labelOf, nameOf, useEntityType, valueAt } from '../model.ts'
-import { useMoment } from '../moment.ts'
+import { useCallback, useSyncExternalStore } from 'react'
+import { type EntityType, labelOf, useEntityType } from '../model.ts'
 import { Page } from '../parts/page.tsx'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
 import { useTexts } from '../texts/index.ts'
+import { ListActions } from './list/actions.tsx'
+import { ListBar } from './list/bar.tsx'
+import { Grid } from './list/grid.tsx'
+import type { ListPart } from './list/list-part.ts'
+import { Nothing } from './list/nothing.tsx'
+import { useRequest } from './list/request.ts'
+import { useSelection } from './list/selection.ts'
+import { useColumns } from './list/use-columns.ts'
+import { useListKeys } from './list/use-list-keys.ts'
+import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
+import { sortBy, useView } from './list/view.ts'
 
+/** All Entities of a type. */
 export function List({ entity }: { readonly entity: string }) {
   const texts = useTexts()
   const type = useEntityType(entity)
-  const [at] = useMoment()
-  const { data, error } = useQuery({
-    queryKey: ['list', entity, { at }],
-    queryFn: ({ signal }) => get<ListPage<EntityData>>(`${entity}/`, { at, limit: 50 }, signal),
-    enabled: type !== undefined,
-  })
   if (type === undefined) return <Page title={entity}>{texts.errors.noType}</Page>
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
-  if (data.data.length === 0)
-    return (
-      <Page title={labelOf(type)}>
-        <Empty icon="table" title={texts.list.empty} />
-      </Page>
-    )
+  return <ListOf type={type} />
+}
+
+function ListOf({ type }: { readonly type: EntityType }) {
+  const [view, change] = useView()
+  const columns = useColumns(type)
+  const request = useRequest(type, columns.shown, view)
+  const loaded = useRows(request)
+  const total = useTotal(request)
+  const selecting = useSelection(() => loaded.rows.map(({ id }) => id))
+  const part = { type, view, change, columns, request, total, selecting }
   return (
-    <Page title={labelOf(type)} full>
-      <table>
-        <tbody>
-          {data.data.map((one) => (
-            <tr key={one.id}>
-              <td>
-                <Link href={`/${entity}/${one.id}`}>{nameOf(type, one)}</Link>
-              </td>
-              {type.fields.map(({ path }) => (
-                <td key={path}>{JSON.stringify(valueAt(one, path))}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <Page title={labelOf(type)} full actions={<ListActions {...part} />} bar={<ListBar {...part} />}>
+      <Content {...part} loaded={loaded} />
     </Page>
+  )
+}
+
+function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) {
+  const { type, view, change, columns, selecting, total } = part
+  const { rows, next, failure } = loaded
+  const isPhone = useIsNarrow()
+  const hrefOf = useCallback(
+    (id: number) => `/${type.name}/${id}${view.at === undefined ? '' : `?at=${encodeURIComponent(view.at)}`}`,
+    [type.name, view.at],
+  )
+  const current = useListKeys({ type, rows, selecting, hrefOf, isPast: view.at !== undefined })
+  if (next === undefined && failure !== null) return <Failed error={failure} retry={loaded.retry} />
+  if (next === undefined) return <Loading />
+  if (rows.length === 0 && next === null) return <Nothing {...part} />
+  return (
+    <Grid
+      {...{ type, rows, total, selecting, current, isPhone, hrefOf }}
+      columns={columns.shown}
+      store={loaded.store}
+      changed={loaded.changed}
+      hasMore={next !== null}
+      head={{
+        sort: view.sort,
+        onSort: (path, more) => change({ sort: sortBy(view.sort, path, more) }),
+        onMove: columns.move,
+        onSize: columns.size,
+      }}
+    />
+  )
+}
+
+const narrow = matchMedia('(max-width: 48rem)')
+
+function useIsNarrow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      narrow.addEventListener('change', listener)
+      return () => narrow.removeEventListener('change', listener)
+    },
+    () => narrow.matches,
   )
 }

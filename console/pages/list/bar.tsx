@@ -1,0 +1,71 @@
+import { useEffect, useState } from 'react'
+import { formatNumber } from '../../format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useTexts } from '../../texts/index.ts'
+import { ColumnsMenu } from './columns-menu.tsx'
+import type { ListPart } from './list-part.ts'
+
+/** Above the grid: what is shown of the list. */
+export function ListBar(part: ListPart) {
+  const { type, view, change, total } = part
+  const texts = useTexts()
+  return (
+    <>
+      {type.search && view.at === undefined && (
+        <Search value={view.search} onChange={(search) => change({ search })} />
+      )}
+      <span className="grow" />
+      {total !== undefined && (
+        <span className="muted" role="status">
+          {texts.list.count(formatNumber(total))}
+        </span>
+      )}
+      {type.may.restore !== false && view.at === undefined && (
+        <Button
+          tone="plain"
+          icon="trash"
+          aria-pressed={view.trashed === 'only'}
+          onClick={() => change({ trashed: view.trashed === 'only' ? undefined : 'only' })}
+        >
+          {texts.list.deleted}
+        </Button>
+      )}
+      <ColumnsMenu columns={part.columns} />
+    </>
+  )
+}
+
+const PAUSE_MS = 200
+
+/** The words to find. It waits until somebody pauses. */
+function Search({
+  value = '',
+  onChange,
+}: {
+  readonly value?: string | undefined
+  onChange(value: string): void
+}) {
+  const texts = useTexts()
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => onChange(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text, value, onChange])
+  return (
+    <label className="search">
+      <Icon name="search" />
+      <span className="visually-hidden">{texts.list.search}</span>
+      <input
+        type="search"
+        data-find
+        placeholder={texts.list.search}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,138 @@
+import { type EntityType, type Field, labelOf } from '../../model.ts'
+import type { Shown } from '../../parts/value.tsx'
+import type { Texts } from '../../texts/index.ts'
+
+/** A column that a list can have. */
+export interface Column {
+  readonly path: string
+  readonly label: string
+  readonly field: Shown
+  /** What `sort` calls it; undefined if it cannot be sorted by. */
+  readonly sort?: string
+  readonly width: number
+}
+
+export const NARROWEST = 64
+const WIDEST = 800
+const MOST_BY_ITSELF = 6
+
+const WIDTHS: Readonly<Record<string, number>> = {
+  boolean: 90,
+  integer: 100,
+  number: 100,
+  decimal: 110,
+  date: 120,
+  datetime: 185,
+  choice: 120,
+  ref: 180,
+  list: 200,
+  json: 220,
+}
+
+/** All columns of a type: its fields, those of objects by their dot paths, and what every Entity has. */
+export function columnsOf(type: EntityType, texts: Texts): readonly Column[] {
+  const own = type.fields.flatMap((field) => fieldColumns(field, ''))
+  const every = (path: string, label: string, kind: string): Column => ({
+    path,
+    label,
+    field: { type: kind },
+    sort: path,
+    width: kind === 'integer' ? 80 : 185,
+  })
+  return [
+    ...own,
+    every('id', 'ID', 'integer'),
+    every('created_at', texts.list.createdAt, 'datetime'),
+    every('updated_at', texts.list.updatedAt, 'datetime'),
+    every('deleted_at', texts.list.deletedAt, 'datetime'),
+    every('version', texts.list.version, 'integer'),
+  ]
+}
+
+function fieldColumns(field: Field, above: string): readonly Column[] {
+  if (field.type === 'password' || field.type === 'secret' || field.may?.read === false) return []
+  const label = above + labelOf(field)
+  if (field.type === 'object' && field.fields !== undefined)
+    return field.fields.flatMap((one) => fieldColumns(one, `${label} › `))
+  const sort = field.type === 'ref' ? `${field.path}.id` : field.path
+  return [
+    {
+      path: field.path,
+      label,
+      field,
+      ...(field.sortable === true && { sort }),
+      width: WIDTHS[field.type] ?? 200,
+    },
+  ]
+}
+
+/** How much a field tells about an Entity at a glance. */
+const TELLING: Readonly<Record<string, number>> = {
+  choice: 6,
+  ref: 6,
+  datetime: 5,
+  date: 5,
+  decimal: 5,
+  integer: 4,
+  email: 4,
+  number: 4,
+  text: 3,
+  boolean: 3,
+  url: 2,
+  list: 1,
+}
+
+/** The columns that a list has before somebody chooses: the title, what tells most, and when it was changed. */
+export function defaultColumns(type: EntityType, all: readonly Column[]): readonly Column[] {
+  const telling = ({ path, field }: Column) => (TELLING[field.type] ?? 0) - (path.includes('.') ? 2 : 0)
+  const own = all.filter(({ path }) => path !== type.title && !EVERY.includes(path))
+  const chosen = [...own]
+    .sort((a, b) => telling(b) - telling(a))
+    .slice(0, MOST_BY_ITSELF)
+    .filter((one) => telling(one) > 0)
+  const title = all.find(({ path }) => path === (type.title ?? 'id'))
+  const changed = all.find(({ path }) => path === 'updated_at')
+  return [title, ...own.filter((one) => chosen.includes(one)), changed].filter((one) => one !== undefined)
+}
+
+const EVERY: readonly string[] = ['id', 'created_at', 'updated_at', 'deleted_at', 'version']
+
+/** `title:240,guests` of the address. Unknown names are passed over: the declaration may have changed. */
+export function readColumns(text: string | undefined, all: readonly Column[]): readonly Column[] | undefined {
+  if (text === undefined) return undefined
+  const chosen = text.split(',').flatMap((part) => {
+    const [path, width] = part.split(':')
+    const column = all.find((one) => one.path === path)
+    if (column === undefined) return []
+    return [width === undefined ? column : { ...column, width: withinWidths(Number(width)) }]
+  })
+  return chosen.length === 0 ? undefined : chosen
+}
+
+export function writeColumns(columns: readonly Column[], all: readonly Column[]): string {
+  return columns
+    .map(({ path, width }) =>
+      all.find((one) => one.path === path)?.width === width ? path : `${path}:${Math.round(width)}`,
+    )
+    .join(',')
+}
+
+export function withinWidths(width: number): number {
+  return Number.isFinite(width) ? Math.min(WIDEST, Math.max(NARROWEST, width)) : 200
+}
+
+/** The references among the columns, to be returned with their titles. */
+export function expandOf(
+  columns: readonly Column[],
+  titles: ReadonlyMap<string, string | null>,
+): string | undefined {
+  const paths = columns.flatMap(({ path, field }) => {
+    const isList = field.type === 'list'
+    const { to } = isList ? (field.items ?? {}) : field
+    if (to === null || to === undefined || (isList && field.items?.type !== 'ref')) return []
+    const title = titles.get(to)
+    if (title === undefined) return []
+    return [`${path}(fields=${title ?? 'id'}${isList ? ';limit=3' : ''})`]
+  })
+  return paths.length === 0 ? undefined : paths.slice(0, 20).join(',')
+}

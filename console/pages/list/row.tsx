@@ -1,0 +1,116 @@
+import { memo } from 'react'
+import { Link } from 'wouter'
+import type { EntityData } from '../../api.ts'
+import { type EntityType, nameOf, valueAt } from '../../model.ts'
+import { isNumeric, Value } from '../../parts/value.tsx'
+import { useTexts } from '../../texts/index.ts'
+import type { Column } from './columns.ts'
+
+export interface RowProps {
+  readonly type: EntityType
+  readonly row: EntityData
+  readonly columns: readonly Column[]
+  readonly index: number
+  readonly isSelected: boolean
+  readonly isCurrent: boolean
+  readonly isChanged: boolean
+  /** Where its page is. */
+  readonly href: string
+  readonly isCard: boolean
+  onToggle(id: number, range: boolean): void
+}
+
+/** One Entity. Rendered anew only if something of it is different: hundreds pass by while somebody scrolls. */
+export const Row = memo(function Row(props: RowProps) {
+  const { row, index, isSelected, isCurrent, isChanged } = props
+  return (
+    <tr
+      id={`row-${row.id}`}
+      data-id={row.id}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      className={`${isCurrent ? 'current' : ''} ${isChanged ? 'changed' : ''}`}
+    >
+      <Tick {...props} />
+      {props.isCard ? <Card {...props} /> : <Cells {...props} />}
+    </tr>
+  )
+})
+
+function Tick({ type, row, isSelected, onToggle }: RowProps) {
+  const texts = useTexts()
+  return (
+    <td className="tick">
+      <input
+        type="checkbox"
+        tabIndex={-1}
+        aria-label={texts.list.select(nameOf(type, row))}
+        checked={isSelected}
+        onChange={(event) =>
+          onToggle(row.id, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)
+        }
+      />
+    </td>
+  )
+}
+
+function Cells({ type, row, columns, href }: RowProps) {
+  return (
+    <>
+      {columns.map(({ path, field }, at) => (
+        <td key={path} className={isNumeric(field) ? 'number' : undefined}>
+          {at === 0 ? (
+            <Link className="value title" dir="auto" href={href} tabIndex={-1}>
+              {path === type.title ? (
+                nameOf(type, row)
+              ) : (
+                <First field={field} value={valueAt(row, path)} row={row} />
+              )}
+            </Link>
+          ) : (
+            <Value field={field} value={valueAt(row, path)} />
+          )}
+        </td>
+      ))}
+      <td className="rest" />
+    </>
+  )
+}
+
+/** The first cell is the link to the Entity, so that nothing in it may be one. */
+function First({
+  field,
+  value,
+  row,
+}: {
+  readonly field: Column['field']
+  readonly value: unknown
+  readonly row: EntityData
+}) {
+  if (
+    field.type === 'ref' ||
+    field.type === 'list' ||
+    field.type === 'url' ||
+    value === null ||
+    value === undefined
+  )
+    return String(row.id)
+  return <Value field={field} value={value} />
+}
+
+/** On a phone: the name, and the first values below it. */
+function Card({ type, row, columns, href }: RowProps) {
+  const shown = columns.filter(({ path }) => path !== type.title && path !== 'updated_at').slice(0, 3)
+  return (
+    <td className="as-card">
+      <Link className="value title" dir="auto" href={href} tabIndex={-1}>
+        {nameOf(type, row)}
+      </Link>
+      <div className="below">
+        {shown.map(({ path, field }) => (
+          <Value key={path} field={field} value={valueAt(row, path)} />
+        ))}
+      </div>
+    </td>
+  )
+}

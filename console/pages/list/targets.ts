@@ -1,0 +1,63 @@
+import { type EntityData, get, type Json, type Page } from '../../api.ts'
+import { valueAt } from '../../model.ts'
+
+/** The references among the columns: by dot path, the type they refer to and its title. */
+export type Targets = Readonly<Record<string, { readonly to: string; readonly title: string | null }>>
+
+const AT_ONCE = 90
+
+/** Puts the titles of today into references of the past, which cannot be expanded. What is gone keeps its id. */
+export async function nameTargets(
+  rows: readonly EntityData[],
+  targets: Targets,
+  signal?: AbortSignal,
+): Promise<readonly EntityData[]> {
+  const named = new Map<string, Json>()
+  const types = new Set(Object.values(targets).map(({ to }) => to))
+  for (const to of types) {
+    const paths = Object.keys(targets).filter((path) => targets[path]?.to === to)
+    const title = Object.values(targets).find((one) => one.to === to)?.title ?? 'id'
+    const ids = new Set(rows.flatMap((row) => paths.flatMap((path) => idAt(row, path))))
+    await readNames({ to, title, ids: [...ids], named }, signal)
+  }
+  return rows.map((row) => withNames(row, targets, named))
+}
+
+interface Wanted {
+  readonly to: string
+  readonly title: string
+  readonly ids: readonly number[]
+  readonly named: Map<string, Json>
+}
+
+async function readNames({ to, title, ids, named }: Wanted, signal?: AbortSignal): Promise<void> {
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const filter = `id in [${ids.slice(at, at + AT_ONCE).join(', ')}]`
+    try {
+      const { data } = await get<Page<EntityData>>(
+        `${to}/`,
+        { filter, fields: `id,${title}`, limit: AT_ONCE },
+        signal,
+      )
+      for (const one of data) named.set(`${to}/${one.id}`, one)
+    } catch {
+      // They stay what they are: `rooms/5` says enough.
+      return
+    }
+  }
+}
+
+function idAt(row: EntityData, path: string): number[] {
+  const id = valueAt(row, `${path}.id`)
+  return typeof id === 'number' ? [id] : []
+}
+
+function withNames(row: EntityData, targets: Targets, named: ReadonlyMap<string, Json>): EntityData {
+  const after = structuredClone(row)
+  for (const [path, { to }] of Object.entries(targets)) {
+    const value = valueAt(after, path)
+    const found = named.get(`${to}/${valueAt(value, 'id')}`)
+    if (found !== undefined && typeof value === 'object' && value !== null) Object.assign(value, found)
+  }
+  return after
+}

@@ -16,19 +16,35 @@ class Network {
   isCut = false
   isDeaf = false
   losesAnswer = false
+  /** What all writes but the first wait for. */
+  held: Promise<void> | undefined
+  /** What the feed has told. */
+  heard = ''
   /** The writes that have reached the server. */
   readonly writes: string[] = []
 
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const { pathname } = new URL(url)
     if (this.isCut || (this.isDeaf && pathname === '/api/changes/')) throw new TypeError('the network is cut')
+    if (init.method !== 'GET' && this.writes.length > 0) await this.held
     const response = await fetch(url, init)
+    if (pathname === '/api/changes/') return this.#overheard(response)
     if (init.method === 'GET' || pathname.startsWith('/api/auth/')) return response
     this.writes.push(`${init.method} ${pathname}`)
     this.isCut = this.losesAnswer
     this.losesAnswer = false
     if (this.isCut) throw new TypeError('the answer is lost')
     return response
+  }
+
+  #overheard(response: Response): Response {
+    const listen = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        this.heard += new TextDecoder().decode(chunk)
+        controller.enqueue(chunk)
+      },
+    })
+    return new Response(response.body?.pipeThrough(listen), response)
   }
 }
 
@@ -67,6 +83,21 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     await houses.delete(id).isPersisted.promise
     expect(live.toArray.map(({ name }) => name)).toEqual(['theirs'])
     expect((await other.houses.list()).data).toHaveLength(1)
+  })
+
+  test('a new row is never missing, also while another write is under way', async () => {
+    const network = new Network()
+    const houses = createCollection(takebackCollection({ api: await signedIn(network), entity: 'houses' }))
+    await houses.preload()
+    const release = Promise.withResolvers<void>()
+    network.held = release.promise
+    const first = houses.insert({ name: 'first', country: 'ch' })
+    const second = houses.insert({ name: 'second', country: 'ch' })
+    await eventually(() => network.heard.includes('"first"'))
+    expect(houses.toArray.map(({ name }) => name)).toContain('first')
+    release.resolve()
+    await Promise.all([first.isPersisted.promise, second.isPersisted.promise])
+    expect(houses.toArray.filter(({ name }) => ['first', 'second'].includes(name))).toHaveLength(2)
   })
 
   test('is told what is refused: the row is rolled back, with the error of the API', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'bun:test'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { app, datetime, entity, everyone, ref, text } from 'takeback'
 import { testApp } from 'takeback/testing'
 
@@ -106,4 +107,17 @@ test('the clock is set for rules, times and tokens, and jobs run by hand only', 
   await expect(tested.at('soon')).rejects.toThrow(TypeError)
   await tested.reset()
   expect(new Date().getFullYear()).toBeLessThan(2037)
+})
+
+test('agents reach the app over MCP', async () => {
+  await tested.system.notes.create({ title: 'for agents' })
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL('/mcp', tested.url), {
+      fetch: (url, init) => tested.fetch(String(url), init),
+    }),
+  )
+  const found = await client.callTool({ name: 'find', arguments: { entity: 'notes' } })
+  expect(JSON.stringify(found.structuredContent)).toContain('for agents')
+  await client.close()
 })

@@ -39,16 +39,17 @@ const declaration = app({
 
 const flags = { 'trusted-proxies': '127.0.0.1', 'rate-limit': 'writes=3/1h' }
 
+/** A client of this generation of the protocol, or of the one before. */
+const clientOf = (modern: boolean) =>
+  new Client({ name: 'test', version: '1' }, modern ? { versionNegotiation: { mode: 'auto' } } : {})
+
 onEveryStore(
   'MCP',
   declaration,
   (server) => {
     const open: Client[] = []
     const connect = async (token: string | null, modern = false, more: Record<string, string> = {}) => {
-      const client = new Client(
-        { name: 'test', version: '1' },
-        modern ? { versionNegotiation: { mode: 'auto' } } : {},
-      )
+      const client = clientOf(modern)
       const headers = { ...more, ...(token !== null && { Authorization: `Bearer ${token}` }) }
       await client.connect(
         new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit: { headers } }),
@@ -268,6 +269,26 @@ onEveryStore(
       expect(server.logged.join('')).not.toContain('tb_')
     })
 
+    test('does a write once that is sent again with its key', async () => {
+      const parts = [{ action: 'create', entity: 'rooms', values: { title: title() } }]
+      const client = await connect(await key())
+      const first = await use(client, 'write', { parts, idempotency_key: 'k1' })
+      expect(await use(client, 'write', { parts, idempotency_key: 'k1' })).toEqual(first)
+      const id = first.answer.results[0].body.id
+      const other = [{ action: 'delete', entity: 'rooms', id }]
+      const refused = await use(client, 'write', { parts: other, idempotency_key: 'k1' })
+      expect(refused.error.errors['Idempotency-Key']).toEqual(['was already used for another request'])
+      // An agent's preview does not use the key up.
+      const agent = await connect(await key({ agent: true }))
+      const { plan } = (await use(agent, 'write', { parts: other, idempotency_key: 'k2' })).answer
+      const planned = { parts: other, plan, idempotency_key: 'k2' }
+      const done = await use(agent, 'write', planned)
+      expect([typeof done.operation, await use(agent, 'write', planned)]).toEqual(['string', done])
+      const undo = { operation: first.operation, idempotency_key: 'k3' }
+      const undone = await use(client, 'undo', undo)
+      expect(await use(client, 'undo', undo)).toEqual(undone)
+    })
+
     test('counts writes as writes, and nothing else', async () => {
       const client = await connect(await key(), false, { 'X-Forwarded-For': '203.0.113.9' })
       for (let at = 0; at < 5; at++) await use(client, 'find', { entity: 'rooms', limit: 1 })
@@ -303,8 +324,8 @@ onEveryStore(
       await use(client, 'undo', { operation })
     })
 
-    test('is reached over standard input and output', async () => {
-      const client = new Client({ name: 'test', version: '1' })
+    test.each([false, true])('is reached over standard input and output (modern: %p)', async (modern) => {
+      const client = clientOf(modern)
       const main = join(import.meta.dir, '..', '..', 'src', 'cli', 'main.ts')
       await client.connect(
         new StdioClientTransport({
@@ -314,6 +335,7 @@ onEveryStore(
         }),
       )
       open.push(client)
+      expect(client.getNegotiatedProtocolVersion()).toBe(modern ? '2026-07-28' : '2025-11-25')
       expect((await client.listTools()).tools.length).toBe(8)
       const name = title()
       const parts = [{ action: 'create', entity: 'rooms', values: { title: name } }]

@@ -13,6 +13,8 @@ export interface EndpointInput {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: object
   readonly note?: Note | null
+  /** The `Idempotency-Key`. */
+  readonly key?: string | null
 }
 
 /** A call that a tool makes for the caller of the request: in the process, and otherwise as over HTTP. */
@@ -28,14 +30,14 @@ class ToolCall implements Call {
   readonly type = 'application/json'
   readonly when: Preconditions = { ifMatch: null }
   readonly device = null
-  readonly key = null
+  readonly key: string | null
   readonly lastEventId = null
   readonly #outer: Incoming
 
   constructor(
     outer: Incoming,
     { method, path, takes, plans }: ServerEndpoint | EntityEndpoint,
-    { id = '', query = {}, body = {}, note = null }: EndpointInput,
+    { id = '', query = {}, body = {}, note = null, key = null }: EndpointInput,
     entity = '',
   ) {
     this.#outer = outer
@@ -44,6 +46,7 @@ class ToolCall implements Call {
     this.query = new Query(Object.entries(query), takes, plans === 'apart')
     this.body = body
     this.note = note
+    this.key = key
     this.signal = outer.signal
     this.stopping = outer.stopping
     const parameters = new URLSearchParams(query)

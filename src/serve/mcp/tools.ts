@@ -60,6 +60,9 @@ const planning = {
   dry_run: flag('true: shows what it would do, with a plan, and does nothing.'),
   cursor: worded('The `next` of a plan with many changes: shows its next page.'),
 }
+const idempotency_key = worded(
+  'A random text, the same each time that you send this write again: it is then done once. Valid for 24 hours.',
+)
 const noting = {
   run: worded('A name for this session, the same in all its writes: undo takes a whole run back.'),
   reason: worded('Why, in a sentence. People read it in the history.'),
@@ -183,6 +186,7 @@ const write: Tool = {
       },
       ...planning,
       ...noting,
+      idempotency_key,
     },
     required: ['parts'],
   },
@@ -253,6 +257,7 @@ const undo: Tool = {
       with: like('with'),
       ...planning,
       reason: noting.reason,
+      idempotency_key,
     },
   },
   writes: true,

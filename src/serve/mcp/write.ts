@@ -29,7 +29,7 @@ export async function writeParts(use: ToolUse, given: Arguments): Promise<ToolRe
   if (sent.length === 0) note(errors, 'parts', 'must have at least one part')
   const body = sent.map((one: unknown, at) => batchPart(use, one, at, errors))
   if (errors.size > 0) throw invalid(errors)
-  const asked = { body, query: asQuery(given, PLANNING), note: noteOf(given) }
+  const asked = { body, query: asQuery(given, PLANNING), note: noteOf(given), ...keyOf(given) }
   return writeResult(await use.ofServer(writeBatch, asked))
 }
 
@@ -71,6 +71,11 @@ function noteMissing(action: keyof typeof METHODS, given: Arguments, at: string,
   if (action === 'create' && given.version !== undefined) note(errors, `${at}version`, 'is not for create')
 }
 
+/** Sent again with the same key, a write is done once. */
+function keyOf({ idempotency_key: key }: Arguments): { readonly key: string | null } {
+  return { key: key === undefined ? null : String(key) }
+}
+
 const MATCHING = ['run', 'actor', 'since', 'until', 'entity'] as const
 
 /** One operation, or all that match. */
@@ -80,10 +85,10 @@ export async function undoChanges(use: ToolUse, given: Arguments): Promise<ToolR
   const matching = Object.fromEntries(
     MATCHING.flatMap((one) => (given[one] === undefined ? [] : [[one, given[one]]])),
   )
-  const note = noteOf({ reason })
+  const noted = { note: noteOf({ reason }), ...keyOf(given) }
   if (operation === undefined)
-    return writeResult(await use.ofServer(undoOperations, { query, body: matching, note }))
+    return writeResult(await use.ofServer(undoOperations, { query, body: matching, ...noted }))
   const [other] = Object.keys(matching)
   if (other !== undefined) throw invalidAt(other, 'is not used together with operation')
-  return writeResult(await use.ofServer(undoOperation, { id: String(operation), query, note }))
+  return writeResult(await use.ofServer(undoOperation, { id: String(operation), query, ...noted }))
 }

@@ -66,7 +66,10 @@ export interface ProviderCode {
 /** An authenticator app. */
 export interface TotpClient {
   get(options?: CallOptions): Promise<{ active: boolean; since: string | null; recovery_codes: number }>
-  setUp(proof: { readonly password: string }, options?: CallOptions): Promise<{ secret: string; uri: string }>
+  setUp(
+    proof: { readonly password?: string },
+    options?: CallOptions,
+  ): Promise<{ secret: string; uri: string }>
   confirm(code: { readonly code: string }, options?: CallOptions): Promise<{ recovery_codes: string[] }>
   recoveryCodes(proof: Proof, options?: CallOptions): Promise<{ recovery_codes: string[] }>
   remove(proof: Proof, options?: CallOptions): Promise<void>
@@ -148,7 +151,7 @@ export interface AuthClient<User, Client> {
   sendVerification(account: Account, options?: CallOptions): Promise<void>
   readonly email: {
     /** Mails a link to the new address. */
-    change(to: { readonly email: string; readonly password: string }, options?: CallOptions): Promise<void>
+    change(to: { readonly email: string; readonly password?: string }, options?: CallOptions): Promise<void>
     confirm(link: MailedLink, options?: CallOptions): Promise<void>
     revert(link: MailedLink, options?: CallOptions): Promise<void>
   }

@@ -11,6 +11,15 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
   const finish = (token: string, code = '') =>
     server.call('POST', '/api/auth/identities/', { body: { code }, token, headers: anAddress() })
 
+  /** The same session, if the login was an hour ago. */
+  const anHourLater = async (token: string) => {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const { ses, jti, epo, auth_time, exp, sub } = claims
+    const [entity, id] = sub.split('/')
+    const session = { id: ses, token: jti, epoch: epo, started: auth_time - 3600, expires: exp }
+    return (await server.context.tokens.issue({ entity, id: Number(id), session })).token
+  }
+
   test('is not made where nobody may sign up, or where something is missing', async () => {
     anybody()
     expect((await comeBack(starting({ user_type: 'member' }))).error).toBe('sign_up_closed')
@@ -105,17 +114,32 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     anybody()
     const second = await finish(token, (await comeBack((await link(token, {})).body.url)).code)
     expect(second.status).toBe(201)
-    const { ses, jti, epo, auth_time, exp, sub } = JSON.parse(
-      Buffer.from(token.split('.')[1], 'base64url').toString(),
-    )
-    const old = await server.context.tokens.issue({
-      entity: 'users',
-      id: Number(sub.split('/')[1]),
-      session: { id: ses, token: jti, epoch: epo, started: auth_time - 3600, expires: exp },
-    })
-    expect(await refusal(link(old.token, {}))).toEqual([403, 'recent_login_required'])
+    expect(await refusal(link(await anHourLater(token), {}))).toEqual([403, 'recent_login_required'])
     // Of two at once, one stays.
     const statuses = await Promise.all([remove(only.id), remove(second.body.id)])
     expect(statuses.map(({ status }) => status).sort()).toEqual([204, 409])
+  })
+
+  test('has no password: a login of the last minutes is asked for in its place', async () => {
+    const calls = [
+      ['client', '/api/auth/totp/', {}],
+      ['client', '/api/auth/passkeys/options', {}],
+      ['user', '/api/auth/email', { email: 'elsewhere@example.com' }],
+    ] as const
+    for (const [userType, path, asked] of calls) {
+      const email = anybody()
+      const { token, user } = (await exchange(await codeFor({ user_type: userType }))).body
+      const ask = (sent: string, more: object = {}) =>
+        server.call('POST', path, { body: { ...asked, ...more }, token: sent, headers: anAddress() })
+      expect([path, (await ask(token)).status]).toEqual([path, 200])
+      expect(await refusal(ask(await anHourLater(token)))).toEqual([403, 'recent_login_required'])
+      expectInvalid(await ask(token, { password: 'a guess' }), { password: ['is wrong'] })
+      // Once there is a password, it is asked for, however short ago the login was.
+      const { password } = ADMIN
+      await server.expect(200, 'PATCH', `/api/${userType}s/${user.id}/`, { password })
+      const login = { email, password, user_type: userType }
+      const again = await server.expect(200, 'POST', '/api/auth/login', login, { token: null })
+      expectInvalid(await ask(again.token), { password: ['is required'] })
+    }
   })
 })

@@ -89,7 +89,7 @@ function forgotSchema(model: Model): JsonSchema {
 
 const linkToken: JsonSchema = { ...someText, writeOnly: true }
 const passwordResetSchema = closedObject({ token: linkToken, password }, ['token', 'password'])
-const emailChangeSchema = closedObject({ email: someText, password }, ['email', 'password'])
+const emailChangeSchema = closedObject({ email: someText, password }, ['email'])
 const linkTokenSchema = closedObject({ token: linkToken }, ['token'])
 
 /** Login, its answer, the signed-in user, and a change of password. */

@@ -28,10 +28,11 @@ import {
   someMessage,
   takeToken,
 } from './account-link.ts'
+import { confirmOwner, ownerConfirmed } from './confirm-owner.ts'
 import { PASSWORD_BYTES } from './invite.ts'
 import { credentials, type LoginRequest, takeText } from './login.ts'
 import { mailTask } from './mail-queue.ts'
-import { confirmPassword, setPassword, signedInUser } from './session.ts'
+import { setPassword, signedInUser } from './session.ts'
 import { markingVerified } from './verified.ts'
 
 /**
@@ -42,10 +43,12 @@ async function askForEmailChange(context: Context, caller: Caller, request: Logi
   const self = await signedInUser(context, caller)
   const { plan, id } = self
   request.noteAccount(context.digestOf(self.key))
-  const { email, password } = parseEmailChange(request.body as Record<string, unknown>)
+  const errors: Errors = new Map()
+  refuseOthers(request.body as object, ['email', 'password'], errors)
+  const email = takeText(request.body as Record<string, unknown>, 'email', errors)
   const actor = userOf(caller.actor) ?? caller.actor
-  const checked = await perform(context.store, checkEmail(plan, actor, { id, email }))
-  await confirmPassword(context, self, password, request)
+  const checked = errors.size > 0 ? '' : await perform(context.store, checkEmail(plan, actor, { id, email }))
+  await confirmOwner(context, self, request, errors)
   const target = { entity: plan.type.name, id, bound: stateDigest(self.key, self.hash), address: checked }
   const { steps, params } = context.links.reserving('email', target)
   const task = mailTask({ mail: 'email', entity: plan.type.name, id })
@@ -56,15 +59,6 @@ async function askForEmailChange(context: Context, caller: Caller, request: Logi
   return messageAnswer(
     'A mail with a link is on its way to the new address. Nothing changes until you follow it.',
   )
-}
-
-function parseEmailChange(body: Record<string, unknown>): { email: string; password: string } {
-  const errors: Errors = new Map()
-  refuseOthers(body, ['email', 'password'], errors)
-  const email = takeText(body, 'email', errors)
-  const password = takeText(body, 'password', errors)
-  if (errors.size > 0) throw invalid(errors)
-  return { email, password }
 }
 
 /** The address as it is stored. Throws if a PATCH could not set it, for any reason but that it is taken. */
@@ -226,14 +220,20 @@ export const askForEmail = serverEndpoint({
   ownLogin: true,
   describe: () => ({
     summary: 'Change your e-mail address',
-    description:
-      'Mails a link to the new address. The address changes when the link is followed. The answer is the same if somebody else has that address.',
+    description: `Mails a link to the new address. The address changes when the link is followed. The answer is the same if somebody else has that address. ${ownerConfirmed}`,
     body: {
       schema: refTo('EmailChange'),
       example: { email: 'ada.lovelace@example.com', password: credentials.password },
     },
     answers: [{ status: 200, description: 'The new address gets a mail.', headers: [], schema: someMessage }],
-    codes: ['unauthenticated', 'forbidden', 'not_found', 'too_many_attempts', 'disk_full'],
+    codes: [
+      'unauthenticated',
+      'recent_login_required',
+      'forbidden',
+      'not_found',
+      'too_many_attempts',
+      'disk_full',
+    ],
   }),
   run: (context, call) => askForEmailChange(context, call.caller, call),
 })

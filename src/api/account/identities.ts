@@ -1,16 +1,16 @@
 import type { AccountName } from '../../account/providers/handoffs.ts'
-import { isRecent } from '../../account/tokens.ts'
 import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { type Errors, Failure, note } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
+import { confirmOwner, ownerConfirmed } from './confirm-owner.ts'
 import { takeCode } from './provider-exchange.ts'
 import { parseReturn, providerOf } from './provider-start.ts'
-import { confirmPassword, type Self, signedInUser } from './session.ts'
+import { type Self, signedInUser } from './session.ts'
 
 function ownAccount({ plan, id }: Self): AccountName {
   return { entity: plan.type.name, id }
@@ -25,12 +25,7 @@ async function link(context: Context, call: Call): Promise<Answer> {
   for (const name of Object.keys(body))
     if (!LINK_FIELDS.includes(name)) note(errors, name, 'is not a field here')
   const asked = parseReturn(context, body, errors)
-  if (body.password !== undefined && typeof body.password !== 'string')
-    note(errors, 'password', 'must be a text')
-  const isUnset = await context.linked.isUnset(ownAccount(self), self.hash)
-  if (body.password === undefined && !isUnset) note(errors, 'password', 'is required')
-  if (errors.size > 0) throw invalid(errors)
-  await confirmOwner(context, call, self, isUnset)
+  await confirmOwner(context, self, call, errors)
   const text = await context.handoffs.make('link', {
     ...asked,
     provider: provider.name,
@@ -41,13 +36,6 @@ async function link(context: Context, call: Call): Promise<Answer> {
 }
 
 const LINK_FIELDS = ['return_to', 'password', 'code_challenge']
-
-/** A stolen token must not be enough to take over an account for good. */
-async function confirmOwner(context: Context, call: Call, self: Self, isUnset: boolean): Promise<void> {
-  const { password } = call.body as { password?: string }
-  if (!isUnset) return confirmPassword(context, self, password ?? '', call)
-  if (!isRecent(self.session)) throw new Failure('recent_login_required')
-}
 
 /** `POST /api/auth/identities/`: links the identity that a browser has come back with. */
 async function addIdentity(context: Context, call: Call): Promise<Answer> {
@@ -123,7 +111,7 @@ export const linkProvider = serverEndpoint({
   }),
   describe: () => ({
     summary: 'Link a provider to your account',
-    description: `Returns the URL that the browser must go to within ${budget.providerCodeSeconds} seconds. It comes back to \`return_to\` with a \`code\` for \`POST /api/auth/identities/\`. \`password\` is required, unless the account has none: then the login must be at most ${budget.recentLoginMinutes} minutes old.`,
+    description: `Returns the URL that the browser must go to within ${budget.providerCodeSeconds} seconds. It comes back to \`return_to\` with a \`code\` for \`POST /api/auth/identities/\`. ${ownerConfirmed}`,
     body: {
       schema: refTo('LinkRequest'),
       example: { return_to: 'https://app.example.com/linked', password: 'correct horse battery staple' },

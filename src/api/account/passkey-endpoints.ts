@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
+import { ownerConfirmed } from './confirm-owner.ts'
 import { credentials } from './login.ts'
 import {
   addPasskey,
@@ -101,8 +102,7 @@ export const makePasskeyOptions = serverEndpoint({
   withoutFactor: true,
   describe: () => ({
     summary: 'Begin to make a passkey',
-    description:
-      'Returns the options for `navigator.credentials.create`: pass them to `PublicKeyCredential.parseCreationOptionsFromJSON`. They are valid for five minutes, once.',
+    description: `Returns the options for \`navigator.credentials.create\`: pass them to \`PublicKeyCredential.parseCreationOptionsFromJSON\`. They are valid for five minutes, once. ${ownerConfirmed}`,
     body: { schema: refTo('Password'), example: { password: credentials.password } },
     answers: [
       {
@@ -113,7 +113,7 @@ export const makePasskeyOptions = serverEndpoint({
         example: { rp: { id: 'example.com', name: 'example.com' }, challenge: 'mXb1t7XfPpGk…' },
       },
     ],
-    codes: ['unauthenticated', 'too_many_attempts', 'disk_full'],
+    codes: ['unauthenticated', 'recent_login_required', 'too_many_attempts', 'disk_full'],
   }),
   run: registrationOptions,
 })

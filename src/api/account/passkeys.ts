@@ -19,8 +19,8 @@ import type { Answer, Context } from '../context.ts'
 import { parseId } from '../id.ts'
 import { refuseOthers } from './account-link.ts'
 import { chosenAccount } from './chosen-account.ts'
-import { takeText } from './login.ts'
-import { confirmPassword, signedInUser } from './session.ts'
+import { confirmOwner } from './confirm-owner.ts'
+import { signedInUser } from './session.ts'
 import { type Proven, selfOf, startSession } from './sign-in.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -33,9 +33,7 @@ export async function registrationOptions(context: Context, call: Call): Promise
   const self = await signedInUser(context, call.caller)
   const errors: Errors = new Map()
   refuseOthers(call.body, ['password'], errors)
-  const password = takeText(call.body as Body, 'password', errors)
-  if (errors.size > 0) throw invalid(errors)
-  await confirmPassword(context, self, password, call)
+  await confirmOwner(context, self, call, errors)
   const owner = { entity: self.plan.type.name, id: self.id }
   const known = await context.passkeys.list(owner)
   if (known.length >= budget.passkeys) throw tooManyPasskeys()

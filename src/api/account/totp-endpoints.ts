@@ -1,6 +1,7 @@
 import type { Model } from '../../declare/model.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
+import { ownerConfirmed } from './confirm-owner.ts'
 import { credentials } from './login.ts'
 import { beginFactor, confirmFactor, factorState, removeFactor, renewRecoveryCodes } from './totp.ts'
 
@@ -45,7 +46,7 @@ export const readFactor = serverEndpoint({
     RecoveryCodes: closedObject({ recovery_codes: { type: 'array', items: { type: 'string' } } }, [
       'recovery_codes',
     ]),
-    Password: closedObject({ password }, ['password']),
+    Password: closedObject({ password }, []),
     Code: closedObject({ code: someText }, ['code']),
     Proof: { oneOf: [closedObject({ password }, ['password']), closedObject({ code: someText }, ['code'])] },
   }),
@@ -76,8 +77,7 @@ export const setUpFactor = serverEndpoint({
   withoutFactor: true,
   describe: () => ({
     summary: 'Set up a second factor',
-    description:
-      'Returns a secret for an authenticator app. Logins do not ask for a code until one was confirmed.',
+    description: `Returns a secret for an authenticator app. Logins do not ask for a code until one was confirmed. ${ownerConfirmed}`,
     body: { schema: refTo('Password'), example: { password: credentials.password } },
     answers: [
       {
@@ -91,7 +91,7 @@ export const setUpFactor = serverEndpoint({
         },
       },
     ],
-    codes: [...failures, 'second_factor_exists'],
+    codes: [...failures, 'recent_login_required', 'second_factor_exists'],
   }),
   run: beginFactor,
 })

@@ -5,6 +5,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refuseOthers } from './account-link.ts'
 import { type ChosenAccount, chosenAccount } from './chosen-account.ts'
+import { confirmOwner } from './confirm-owner.ts'
 import { takeText } from './login.ts'
 import { judgeCode } from './second-factor.ts'
 import { confirmPassword, signedInUser } from './session.ts'
@@ -32,9 +33,7 @@ export async function beginFactor(context: Context, call: SelfCall): Promise<Ans
   if (!hasSecond(context, entity)) throw new Failure('not_found')
   const errors: Errors = new Map()
   refuseOthers(call.body, ['password'], errors)
-  const password = takeText(call.body as Body, 'password', errors)
-  if (errors.size > 0) throw invalid(errors)
-  await confirmPassword(context, self, password, call)
+  await confirmOwner(context, self, call, errors)
   const secret = await context.factors.begin({ entity, id })
   if (secret === undefined) throw new Failure('second_factor_exists')
   const text = base32(secret)

@@ -1,0 +1,29 @@
+import { isRecent } from '../../account/tokens.ts'
+import { budget } from '../../budget.ts'
+import { type Errors, Failure, invalid } from '../../errors.ts'
+import type { Context } from '../context.ts'
+import { type LoginRequest, takeText } from './login.ts'
+import { confirmPassword, type Self } from './session.ts'
+
+/**
+ * Throws unless it is the owner of an account who asks: a stolen token must not be enough to take an account over for
+ * good. The owner sends the password. An account that a provider has made has none, and its sessions begin at the provider
+ * or with a passkey: there a login of the last minutes is the proof. Throws if `errors` has any.
+ */
+export async function confirmOwner(
+  context: Context,
+  self: Self,
+  request: Pick<LoginRequest, 'body' | 'address' | 'device' | 'signal'>,
+  errors: Errors,
+): Promise<void> {
+  const body = request.body as Record<string, unknown>
+  const account = { entity: self.plan.type.name, id: self.id }
+  const hasNone = body.password === undefined && (await context.linked.isUnset(account, self.hash))
+  const password = hasNone ? '' : takeText(body, 'password', errors)
+  if (errors.size > 0) throw invalid(errors)
+  if (!hasNone) return confirmPassword(context, self, password, request)
+  if (!isRecent(self.session)) throw new Failure('recent_login_required')
+}
+
+/** For descriptions of calls. */
+export const ownerConfirmed = `\`password\` is required, unless the account has none: then the login must be at most ${budget.recentLoginMinutes} minutes old.`

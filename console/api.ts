@@ -3,8 +3,8 @@ import { type Received, type Sent, Transport } from '../client/transport.ts'
 
 export * from '../client/errors.ts'
 
-/** Calls as whoever is signed in. */
-const own = new Transport(location.origin, { session: 'localStorage' })
+/** Calls as whoever is signed in, also while they act as somebody else. */
+export const own = new Transport(location.origin, { session: 'localStorage' })
 export const auth = authOf(own, (token) => token)
 
 /** While an admin acts as a user: that user's name and token. Lasts as long as the tab. */

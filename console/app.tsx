@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
 import { List } from './pages/list.tsx'
-import { SignInPage } from './pages/sign-in.tsx'
+import { SignInPage } from './pages/sign-in/sign-in.tsx'
 import { Failures } from './parts/failures.tsx'
 import { Loading } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
@@ -28,9 +28,9 @@ const EntityPage = lazy(() => import('./pages/entity.tsx'))
 const Operations = lazy(() => import('./pages/operations.tsx'))
 const OperationPage = lazy(() => import('./pages/operation.tsx'))
 const Trash = lazy(() => import('./pages/trash.tsx'))
-const People = lazy(() => import('./pages/people.tsx'))
-const Keys = lazy(() => import('./pages/keys.tsx'))
-const Account = lazy(() => import('./pages/account.tsx'))
+const People = lazy(() => import('./pages/people/people.tsx'))
+const Keys = lazy(() => import('./pages/keys/keys.tsx'))
+const Account = lazy(() => import('./pages/account/account.tsx'))
 const System = lazy(() => import('./pages/system.tsx'))
 
 export function App() {

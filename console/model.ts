@@ -4,16 +4,23 @@ import { get, type Json } from './api.ts'
 
 export type { ModelField as Field, ModelItem as Item, Possible }
 export type EntityType = ModelEntity
-export type Model = ApiModel
+export type Model = ApiModel & { readonly sign_in: { readonly first_admin?: FirstAdminWanted | null } }
+
+/** While there is no admin: what the first one must send. */
+export interface FirstAdminWanted {
+  readonly token: boolean
+  readonly password_min: number
+  readonly fields: readonly ModelField[]
+}
 
 export const modelQuery = {
   queryKey: ['model'],
-  queryFn: ({ signal }: { signal: AbortSignal }) => get<ApiModel>('model/', {}, signal),
+  queryFn: ({ signal }: { signal: AbortSignal }) => get<Model>('model/', {}, signal),
   staleTime: 5 * 60_000,
 }
 
 /** Only below `<Shell>`, which waits for it. */
-export function useModel(): ApiModel {
+export function useModel(): Model {
   const { data } = useQuery(modelQuery)
   if (data === undefined) throw new Error('The model is not loaded yet.')
   return data

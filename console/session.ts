@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { auth, get, Unauthenticated } from './api.ts'
+import { auth, get, own, Unauthenticated } from './api.ts'
 
 /** Who is signed in. */
 export interface Me {
@@ -42,6 +42,27 @@ export function useSessionChange(): () => Promise<void> {
   return async () => {
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
     await queries.invalidateQueries()
+  }
+}
+
+/**
+ * Any way to sign in: sends the proof, and keeps the session of the answer. The `user_type` of an account is not asked
+ * for: the e-mail is looked for among all of them.
+ */
+export function useSignIn(): (path: string, body: object) => Promise<void> {
+  const changed = useSessionChange()
+  return async (path, body) => {
+    const device = await own.session.device()
+    const answer = await own.send('POST', `auth/${path}`, {
+      repeat: 'never',
+      body,
+      headers: { 'Takeback-Device': device },
+    })
+    await own.session.keep(
+      answer.body as { token: string; expires_at: string },
+      answer.headers.get('takeback-device'),
+    )
+    await changed()
   }
 }
 

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { actAs, actingAs } from './api.ts'
+import { ApiError, actAs, actingAs } from './api.ts'
 import { useFeed, useIsLive } from './live.ts'
 import { type EntityType, labelOf, modelQuery, useModel } from './model.ts'
+import { UNSETTLED, Unsettled } from './pages/sign-in/unsettled.tsx'
 import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Keys, useKeys } from './parts/keys.tsx'
@@ -17,6 +18,7 @@ import { useTexts } from './texts/index.ts'
 /** What is around every page of somebody who is signed in: the way to all others. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const { data, error, refetch } = useQuery(modelQuery)
+  if (error instanceof ApiError && error.code in UNSETTLED) return <Unsettled code={error.code} />
   if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (data === undefined) return <Loading />
   return <Frame>{children}</Frame>

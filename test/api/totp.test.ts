@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { isChallenge, newChallenge } from '../../src/account/challenges.ts'
 import { Seals } from '../../src/account/seals.ts'
 import { SecondFactors } from '../../src/account/second-factors.ts'
-import { stepAt, totpCode } from '../../src/account/totp.ts'
 import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStore, TestServer } from '../harness.ts'
+import { codesOf } from '../totp-codes.ts'
 import { jobOn } from '../work.ts'
 
 const declaration = app({
@@ -34,14 +34,6 @@ onEveryStore(
       server.call(method, `/api/auth/totp/${path}`, { token, headers: from(), ...(body && { body }) })
     const codeOf = ({ status, body }: { status: number; body: any }) => [status, body?.code]
 
-    /** Codes of an authenticator app, now and some steps from now. */
-    const codesOf = (secret: string) => {
-      const bits = [...secret].map((letter) =>
-        'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-      )
-      const bytes = Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
-      return (drift: number) => totpCode(bytes, stepAt(Date.now()) + drift)
-    }
     /** Lets codes of all steps be used again: nobody waits for half a minute. */
     const forgetSteps = () =>
       server.query('UPDATE takeback_second_factors SET last_step = 0 RETURNING 1 AS n')

@@ -31,12 +31,14 @@ export interface ConsolePage {
 interface Opening extends BrowserContextOptions {
   /** Whose page it is; `null` for nobody. Default: an admin. */
   readonly token?: string | null
+  /** The name of the server in the browser. Default: its address. */
+  readonly host?: string
 }
 
 /** A browser window of its own, signed in, at the console. `close` fails if the browser has complained. */
 export async function openConsole(
   server: TestServer,
-  { token, ...options }: Opening = {},
+  { token, host, ...options }: Opening = {},
 ): Promise<ConsolePage> {
   const context = await (await theBrowser()).newContext({
     viewport: { width: 1280, height: 800 },
@@ -44,6 +46,8 @@ export async function openConsole(
   })
   const page = await context.newPage()
   const complaints: string[] = []
+  const url = new URL(server.url)
+  if (host !== undefined) url.hostname = host
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
     // The API refuses what it must: the page shows that.
@@ -56,14 +60,14 @@ export async function openConsole(
       ([name, kept]) => {
         if (localStorage.getItem(name) === null) localStorage.setItem(name, kept)
       },
-      [`takeback ${new URL(server.url).origin}`, JSON.stringify({ token: session })] as const,
+      [`takeback ${url.origin}`, JSON.stringify({ token: session })] as const,
     )
-  await page.goto(`${server.url}/console/`)
+  await page.goto(`${url.origin}/console/`)
   return {
     page,
     complaints,
     async open(path) {
-      await page.goto(`${server.url}/console${path}`)
+      await page.goto(`${url.origin}/console${path}`)
     },
     expectAccessible: () => expectAccessible(page),
     async close() {

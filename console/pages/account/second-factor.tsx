@@ -1,0 +1,165 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { auth } from '../../api.ts'
+import { useModel } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { QrCode } from '../../parts/qr-code.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { When } from '../../parts/when.tsx'
+import { useSignedIn } from '../../session.ts'
+import { useTexts } from '../../texts/index.ts'
+
+const FACTOR = ['auth', 'totp']
+
+/** An authenticator app, where the type of the account has it. */
+export function SecondFactor() {
+  const texts = useTexts().account
+  const { user_type } = useSignedIn()
+  const { entities } = useModel()
+  const isDeclared = entities.some(({ login }) => login?.user_type === user_type && login.second !== 'none')
+  const { data } = useQuery({
+    queryKey: FACTOR,
+    queryFn: ({ signal }) => auth.totp.get({ signal }),
+    enabled: isDeclared,
+  })
+  if (!isDeclared || data === undefined) return null
+  return (
+    <section className="card">
+      <h2>{texts.factor}</h2>
+      {data.active ? <ActiveFactor since={data.since} codes={data.recovery_codes} /> : <FactorSetUp />}
+    </section>
+  )
+}
+
+function ActiveFactor({ since, codes }: { readonly since: string | null; readonly codes: number }) {
+  const texts = useTexts().account
+  const queries = useQueryClient()
+  const [shown, setShown] = useState<readonly string[]>()
+  const renew = useSubmit(async ({ password = '' }) => {
+    const { recovery_codes } = await auth.totp.recoveryCodes({ password })
+    setShown(recovery_codes)
+    await queries.invalidateQueries({ queryKey: FACTOR })
+  })
+  const remove = useSubmit(async ({ password = '' }) => {
+    await auth.totp.remove({ password })
+    await queries.invalidateQueries({ queryKey: FACTOR })
+  })
+  return (
+    <>
+      <p>
+        <span className="badge good">{texts.factorOn}</span> {since !== null && <When at={since} />}
+      </p>
+      <p className="muted">{texts.codesLeft(codes)}</p>
+      {shown !== undefined && <RecoveryCodes codes={shown} />}
+      <Confirmed title={texts.newCodes} form={renew} />
+      <Confirmed title={texts.factorOff} form={remove} isDanger />
+    </>
+  )
+}
+
+interface ConfirmedProps {
+  readonly title: string
+  readonly form: ReturnType<typeof useSubmit>
+  readonly isDanger?: boolean
+}
+
+/** Something that the password must confirm. */
+function Confirmed({ title, form, isDanger = false }: ConfirmedProps) {
+  const texts = useTexts()
+  return (
+    <details>
+      <summary>{title}</summary>
+      <form onSubmit={form.submit}>
+        <FormField
+          label={texts.account.present}
+          name="password"
+          type="password"
+          required
+          autoComplete="current-password"
+          wrong={form.wrong('password')}
+        />
+        {form.failure !== undefined && <p role="alert">{form.failure}</p>}
+        <Button type="submit" disabled={form.isBusy} {...(isDanger && { tone: 'danger' as const })}>
+          {title}
+        </Button>
+      </form>
+    </details>
+  )
+}
+
+/** Password → QR code → first code → recovery codes. */
+export function FactorSetUp({ onDone }: { onDone?(): void }) {
+  const texts = useTexts()
+  const queries = useQueryClient()
+  const [made, setMade] = useState<{ secret: string; uri: string }>()
+  const [codes, setCodes] = useState<readonly string[]>()
+  const begin = useSubmit(async ({ password = '' }) => setMade(await auth.totp.setUp({ password })))
+  const confirm = useSubmit(async ({ code = '' }) => {
+    const { recovery_codes } = await auth.totp.confirm({ code: code.trim() })
+    setCodes(recovery_codes)
+  })
+  const finish = () => {
+    onDone?.()
+    void queries.invalidateQueries({ queryKey: FACTOR })
+  }
+  if (codes !== undefined)
+    return (
+      <>
+        <RecoveryCodes codes={codes} />
+        <Button tone="main" onClick={finish}>
+          {texts.account.codesKept}
+        </Button>
+      </>
+    )
+  if (made !== undefined)
+    return (
+      <form key="code" onSubmit={confirm.submit}>
+        <p className="muted">{texts.account.scan}</p>
+        <QrCode text={made.uri} label={texts.account.qr} />
+        <p>
+          <code className="breakable">{made.secret}</code>
+        </p>
+        <FormField
+          label={texts.signIn.code}
+          name="code"
+          type="text"
+          required
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          wrong={confirm.wrong('code')}
+        />
+        {confirm.failure !== undefined && <p role="alert">{confirm.failure}</p>}
+        <Button type="submit" tone="main" disabled={confirm.isBusy}>
+          {texts.account.factorConfirm}
+        </Button>
+      </form>
+    )
+  return (
+    <form key="password" onSubmit={begin.submit}>
+      <p className="muted">{texts.account.factorHelp}</p>
+      <FormField
+        label={texts.account.present}
+        name="password"
+        type="password"
+        required
+        autoComplete="current-password"
+        wrong={begin.wrong('password')}
+      />
+      {begin.failure !== undefined && <p role="alert">{begin.failure}</p>}
+      <Button type="submit" disabled={begin.isBusy}>
+        {texts.account.factorSetUp}
+      </Button>
+    </form>
+  )
+}
+
+function RecoveryCodes({ codes }: { readonly codes: readonly string[] }) {
+  const texts = useTexts().account
+  return (
+    <div role="status">
+      <p>{texts.codesHelp}</p>
+      <pre>{codes.join('\n')}</pre>
+    </div>
+  )
+}

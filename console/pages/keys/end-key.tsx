@@ -1,0 +1,86 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { send } from '../../api.ts'
+import { explain } from '../../explain.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useTexts } from '../../texts/index.ts'
+import { useWrite } from '../../writes.ts'
+import type { Key } from './key.ts'
+
+interface Preview {
+  readonly undone: number
+  readonly total: number
+  readonly plan: string
+  readonly changes: readonly { readonly entity: string; readonly id: number | null; readonly kind: string }[]
+}
+
+/** Ends a key; if one likes, with all that it did since a time taken back, shown before it is done. */
+export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void }) {
+  const texts = useTexts()
+  const queries = useQueryClient()
+  const write = useWrite()
+  const [since, setSince] = useState<string>()
+  const [preview, setPreview] = useState<Preview>()
+  const [failure, setFailure] = useState<string>()
+  const end = async (query: object, done: string) => {
+    try {
+      await write(done, () => send('DELETE', `auth/keys/${key.id}/`, { repeat: 'always', query }))
+      await queries.invalidateQueries({ queryKey: ['auth', 'keys'] })
+      onClose()
+    } catch (error) {
+      setFailure(explain(error, texts))
+    }
+  }
+  const look = useSubmit(async ({ since: local }) => {
+    const from = local ? new Date(local).toISOString() : undefined
+    const query = { undo: true, dry_run: true, since: from }
+    const { body } = await send('DELETE', `auth/keys/${key.id}/`, { repeat: 'always', query })
+    setSince(from)
+    setPreview(body as Preview)
+  })
+  return (
+    <Dialog title={texts.keys.endTitle(key.name)} onClose={onClose}>
+      <div className="stack">
+        <p>{texts.keys.endHelp}</p>
+        <Button onClick={() => void end({}, texts.keys.ended(key.name))}>{texts.keys.end}</Button>
+        <hr />
+        <form className="stack" onSubmit={look.submit}>
+          <FormField
+            label={texts.keys.since}
+            name="since"
+            type="datetime-local"
+            hint={texts.keys.sinceHint}
+          />
+          <Button type="submit" disabled={look.isBusy}>
+            {texts.keys.look}
+          </Button>
+        </form>
+        {look.failure !== undefined && <p role="alert">{look.failure}</p>}
+        {preview !== undefined && (
+          <>
+            <p role="status">{texts.keys.wouldUndo(preview.undone, preview.total)}</p>
+            <ul>
+              {preview.changes.slice(0, 10).map(({ entity, id, kind }) => (
+                <li key={`${entity}/${id}/${kind}`}>
+                  <code>{`${kind} ${entity}/${id}`}</code>
+                </li>
+              ))}
+            </ul>
+            <Button
+              tone="danger"
+              onClick={() =>
+                void end({ undo: true, since, plan: preview.plan }, texts.keys.endedAndUndone(key.name))
+              }
+            >
+              {texts.keys.endAndUndo}
+            </Button>
+          </>
+        )}
+        {failure !== undefined && <p role="alert">{failure}</p>}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { get, type Page as ListPage } from '../../api.ts'
+import { useParameter } from '../../moment.ts'
+import { Actor } from '../../parts/actor.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { When } from '../../parts/when.tsx'
+import { useTexts } from '../../texts/index.ts'
+import { EndKey } from './end-key.tsx'
+import { type Key, rightsOf } from './key.ts'
+import { NewKey } from './new-key.tsx'
+
+/** Keys of programs and agents: one's own, or for admins those of `?user=users/5`. */
+export default function Keys() {
+  const texts = useTexts()
+  const [user] = useParameter('user')
+  const [isMaking, setMaking] = useState(false)
+  const [ending, setEnding] = useState<Key>()
+  const { data, error } = useQuery({
+    queryKey: ['auth', 'keys', user],
+    queryFn: ({ signal }) => get<ListPage<Key>>('auth/keys/', { user }, signal),
+  })
+  if (error !== null) return <Failed error={error} />
+  if (data === undefined) return <Loading />
+  const make = (
+    <Button icon="plus" tone="main" onClick={() => setMaking(true)}>
+      {texts.keys.make}
+    </Button>
+  )
+  return (
+    <Page title={texts.nav.keys} actions={make} above={user && <Actor actor={user} />}>
+      {data.data.length === 0 ? (
+        <Empty icon="key" title={texts.keys.none} action={make}>
+          {texts.keys.help}
+        </Empty>
+      ) : (
+        <KeyTable keys={data.data} end={setEnding} />
+      )}
+      {isMaking && <NewKey user={user} onClose={() => setMaking(false)} />}
+      {ending !== undefined && <EndKey of={ending} onClose={() => setEnding(undefined)} />}
+    </Page>
+  )
+}
+
+function KeyTable({ keys, end }: { readonly keys: readonly Key[]; end(key: Key): void }) {
+  const texts = useTexts().keys
+  return (
+    <div className="scroll-x">
+      <table className="plain">
+        <thead>
+          <tr>
+            <th>{texts.name}</th>
+            <th>{texts.rights}</th>
+            <th>{texts.limits}</th>
+            <th>{texts.used}</th>
+            <th>{texts.expires}</th>
+            <th>
+              <span className="visually-hidden">{texts.end}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <td>
+                <a href={`/console/operations?actor=${encodeURIComponent(key.actor)}`}>{key.name}</a>{' '}
+                {key.agent && <span className="badge accent">{texts.agent}</span>}
+                <br />
+                <code className="muted">{key.actor}</code>
+              </td>
+              <td>{rightsOf(key, texts)}</td>
+              <td>
+                {Object.entries(key.limits ?? {}).map(([name, count]) => (
+                  <div key={name}>{texts.limit[name as keyof typeof texts.limit](count)}</div>
+                ))}
+              </td>
+              <td>{key.last_used_at === null ? texts.never : <When at={key.last_used_at} />}</td>
+              <td>{key.expires_at === null ? texts.never : <When at={key.expires_at} />}</td>
+              <td className="number">
+                <Button onClick={() => end(key)}>{texts.end}</Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

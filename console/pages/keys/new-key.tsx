@@ -1,0 +1,161 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { auth } from '../../api.ts'
+import { labelOf, useModel } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useTexts } from '../../texts/index.ts'
+import { ACTIONS, LIMITS } from './key.ts'
+
+interface NewKeyProps {
+  /** In whose name it acts: `users/5`. Undefined: oneself. */
+  readonly user: string | undefined
+  onClose(): void
+}
+
+/** Makes a key, and shows it: once. */
+export function NewKey({ user, onClose }: NewKeyProps) {
+  const texts = useTexts()
+  const queries = useQueryClient()
+  const [made, setMade] = useState<string>()
+  const form = useSubmit(async (values) => {
+    const { key } = await auth.keys.create({ ...termsOf(values), ...(user && { user }) })
+    setMade(key)
+    await queries.invalidateQueries({ queryKey: ['auth', 'keys'] })
+  })
+  if (made !== undefined)
+    return (
+      <Dialog title={texts.keys.made} onClose={onClose}>
+        <div className="stack">
+          <p>{texts.keys.madeHelp}</p>
+          <pre>{made}</pre>
+          <Button icon="copy" onClick={() => void navigator.clipboard.writeText(made)}>
+            {texts.keys.copy}
+          </Button>
+          <pre>{`curl ${location.origin}/api/auth/me -H "Accept: application/json" -H "Authorization: Bearer $KEY"`}</pre>
+        </div>
+      </Dialog>
+    )
+  return (
+    <Dialog title={texts.keys.make} onClose={onClose} wide>
+      <form className="stack" onSubmit={form.submit}>
+        <FormField
+          label={texts.keys.name}
+          name="name"
+          type="text"
+          required
+          autoFocus
+          maxLength={100}
+          hint={texts.keys.nameHint}
+          wrong={form.wrong('name')}
+        />
+        <label className="check">
+          <input type="checkbox" name="agent" /> {texts.keys.agentLabel}
+        </label>
+        <p className="muted">{texts.keys.agentHelp}</p>
+        <FormField
+          label={texts.keys.expires}
+          name="expires_at"
+          type="datetime-local"
+          wrong={form.wrong('expires_at')}
+        />
+        <Rights />
+        <Limits wrong={form.wrong} />
+        {form.failure !== undefined && <p role="alert">{form.failure}</p>}
+        <Button type="submit" tone="main" disabled={form.isBusy}>
+          {texts.keys.make}
+        </Button>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Nothing chosen: all that its user may do. */
+function Rights() {
+  const texts = useTexts().keys
+  const { entities } = useModel()
+  return (
+    <fieldset>
+      <legend>{texts.rights}</legend>
+      <p className="muted">{texts.rightsHelp}</p>
+      <label className="check">
+        <input type="checkbox" name="read_only" /> {texts.readOnly}
+      </label>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <td />
+              {ACTIONS.map((action) => (
+                <th key={action}>{texts.actions[action]}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {entities.map((type) => (
+              <tr key={type.name}>
+                <th scope="row">{labelOf(type)}</th>
+                {ACTIONS.map((action) => (
+                  <td key={action}>
+                    <input
+                      type="checkbox"
+                      name={`can ${type.name} ${action}`}
+                      aria-label={`${labelOf(type)}: ${texts.actions[action]}`}
+                    />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </fieldset>
+  )
+}
+
+function Limits({ wrong }: { wrong(path: string): readonly string[] | undefined }) {
+  const texts = useTexts().keys
+  return (
+    <fieldset>
+      <legend>{texts.limits}</legend>
+      <div className="columns">
+        {LIMITS.map((name) => (
+          <FormField
+            key={name}
+            label={texts.limitLabel[name]}
+            name={`limits.${name}`}
+            type="number"
+            min={1}
+            wrong={wrong(`limits.${name}`)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+/** The form as the API takes it. */
+function termsOf(values: Record<string, string>) {
+  const entities: Record<string, string[]> = {}
+  for (const name of Object.keys(values)) {
+    const [kind, type = '', action = ''] = name.split(' ')
+    if (kind === 'can') entities[type] = [...(entities[type] ?? []), action]
+  }
+  const limits = LIMITS.flatMap((name) => {
+    const value = values[`limits.${name}`]
+    return value ? [[name, Number(value)] as const] : []
+  })
+  const can = {
+    ...(values.read_only && { read_only: true }),
+    ...(Object.keys(entities).length > 0 && { entities }),
+  }
+  return {
+    name: values.name ?? '',
+    ...(values.agent && { agent: true }),
+    ...(values.expires_at && { expires_at: new Date(values.expires_at).toISOString() }),
+    ...(Object.keys(can).length > 0 && { can }),
+    ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
+  }
+}

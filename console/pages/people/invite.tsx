@@ -1,0 +1,57 @@
+import { send } from '../../api.ts'
+import { type EntityType, labelOf } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useTexts } from '../../texts/index.ts'
+import { useWrite } from '../../writes.ts'
+
+/** Creates somebody without a password: a mail has the link that sets it. */
+export function Invite({ type, onClose }: { readonly type: EntityType; onClose(): void }) {
+  const texts = useTexts()
+  const write = useWrite()
+  const wanted = type.fields.filter(
+    ({ required, type: kind, name }) => required && kind !== 'password' && name !== 'email',
+  )
+  const isSimple = wanted.every(({ type: kind }) => ['text', 'email', 'url', 'choice'].includes(kind))
+  const { submit, isBusy, failure, wrong } = useSubmit(async (values) => {
+    await write(texts.people.invited(values.email ?? ''), () =>
+      send('POST', `${type.name}/`, { query: { invite: true }, body: values }),
+    )
+    onClose()
+  })
+  return (
+    <Dialog title={texts.people.invite} onClose={onClose}>
+      {isSimple ? (
+        <form className="stack" onSubmit={submit}>
+          <p className="muted">{texts.people.inviteHelp}</p>
+          <FormField
+            label={texts.signIn.email}
+            name="email"
+            type="email"
+            required
+            autoFocus
+            wrong={wrong('email')}
+          />
+          {wanted.map((field) => (
+            <FormField
+              key={field.path}
+              label={labelOf(field)}
+              name={field.path}
+              type="text"
+              required
+              wrong={wrong(field.path)}
+            />
+          ))}
+          {failure !== undefined && <p role="alert">{failure}</p>}
+          <Button type="submit" tone="main" disabled={isBusy}>
+            {texts.people.invite}
+          </Button>
+        </form>
+      ) : (
+        <p>{texts.people.tooMany(labelOf(type))}</p>
+      )}
+    </Dialog>
+  )
+}

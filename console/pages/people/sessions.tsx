@@ -1,0 +1,86 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { get, type Page, send } from '../../api.ts'
+import { Button } from '../../parts/button.tsx'
+import { Failed } from '../../parts/states.tsx'
+import { When } from '../../parts/when.tsx'
+import { useTexts } from '../../texts/index.ts'
+
+interface OneSession {
+  readonly id: string
+  readonly current: boolean
+  readonly how: string
+  readonly started_at: string
+  readonly seen_at: string
+  readonly address: string | null
+  readonly user_agent: string | null
+}
+
+/** Where somebody is signed in: oneself, or for admins a `user` such as `users/5`. */
+export function Sessions({ user }: { readonly user?: string }) {
+  const texts = useTexts().account
+  const queries = useQueryClient()
+  const key = ['auth', 'sessions', user]
+  const { data, error } = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => get<Page<OneSession>>('auth/sessions/', { user }, signal),
+  })
+  const end = async (path: string, query: object = {}) => {
+    await send('DELETE', `auth/sessions/${path}`, { repeat: 'always', query: { ...query, user } })
+    await queries.invalidateQueries({ queryKey: key })
+  }
+  if (error !== null) return <Failed error={error} />
+  const sessions = data?.data ?? []
+  if (data !== undefined && sessions.length === 0) return <p className="muted">{texts.noSessions}</p>
+  return (
+    <>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th>{texts.where}</th>
+              <th>{texts.seen}</th>
+              <th>{texts.started}</th>
+              <th>
+                <span className="visually-hidden">{texts.endSession}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sessions.map((one) => (
+              <tr key={one.id}>
+                <td>
+                  {deviceOf(one.user_agent)} <span className="muted">{one.address}</span>{' '}
+                  {one.current && <span className="badge accent">{texts.thisOne}</span>}
+                </td>
+                <td>
+                  <When at={one.seen_at} />
+                </td>
+                <td>
+                  <When at={one.started_at} />
+                </td>
+                <td className="number">
+                  {!one.current && <Button onClick={() => void end(`${one.id}/`)}>{texts.endSession}</Button>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {user === undefined && sessions.length > 1 && (
+        <Button onClick={() => void end('', { others: true })}>{texts.endOthers}</Button>
+      )}
+    </>
+  )
+}
+
+/** "Firefox, Linux" of a user agent; a program that is no browser by its own name. */
+function deviceOf(agent: string | null): string {
+  if (agent === null) return '?'
+  const browser = ['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari'].find((name) => agent.includes(`${name}/`))
+  const system = ['Windows', 'Android', 'iPhone', 'iPad', 'Mac OS', 'Linux'].find((name) =>
+    agent.includes(name),
+  )
+  const names: Record<string, string> = { Edg: 'Edge', OPR: 'Opera' }
+  if (browser === undefined) return agent.slice(0, 40)
+  return [names[browser] ?? browser, system].filter(Boolean).join(', ')
+}

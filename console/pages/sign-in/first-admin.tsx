@@ -1,0 +1,70 @@
+import { type FirstAdminWanted, labelOf } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useSignIn } from '../../session.ts'
+import { useTexts } from '../../texts/index.ts'
+
+/** The terminal shows a link with the token in it. It stays out of requests, since it is behind the `#`. */
+const TOKEN = /^#first-admin=(.+)$/
+
+/** On the first start: whoever sits at the machine, or knows the token of its terminal, becomes the first admin. */
+export function FirstAdmin({ wanted }: { readonly wanted: FirstAdminWanted }) {
+  const texts = useTexts().signIn
+  const signIn = useSignIn()
+  const [, token] = TOKEN.exec(location.hash) ?? []
+  const { submit, isBusy, failure, wrong } = useSubmit(async (values) => {
+    await signIn('first-admin/', { ...values, ...(token && { token }) })
+    history.replaceState(null, '', location.pathname)
+  })
+  return (
+    <form onSubmit={submit}>
+      <h1>{texts.firstTitle}</h1>
+      <p className="muted">{texts.firstHelp}</p>
+      <FormField
+        label={texts.email}
+        name="email"
+        type="email"
+        required
+        autoFocus
+        autoComplete="username"
+        wrong={wrong('email')}
+      />
+      <FormField
+        label={texts.newPassword}
+        name="password"
+        type="password"
+        required
+        minLength={wanted.password_min}
+        autoComplete="new-password"
+        hint={texts.passwordHint(wanted.password_min)}
+        wrong={wrong('password')}
+      />
+      {wanted.fields.map((field) => (
+        <FormField
+          key={field.path}
+          label={labelOf(field)}
+          name={field.path}
+          type="text"
+          required
+          wrong={wrong(field.path)}
+        />
+      ))}
+      {wanted.token && token === undefined && (
+        <FormField
+          label={texts.firstToken}
+          name="token"
+          type="text"
+          required
+          autoComplete="off"
+          hint={texts.firstTokenHint}
+          wrong={wrong('token')}
+        />
+      )}
+      {failure !== undefined && <p role="alert">{failure}</p>}
+      <Button type="submit" tone="main" disabled={isBusy}>
+        {texts.firstSubmit}
+      </Button>
+    </form>
+  )
+}

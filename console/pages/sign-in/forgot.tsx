@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import { auth } from '../../api.ts'
+import { Button } from '../../parts/button.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useTexts } from '../../texts/index.ts'
+
+/** Sends a link that sets a new password. It says the same for every address. */
+export function Forgot({ onBack }: { onBack(): void }) {
+  const texts = useTexts().signIn
+  const [sentTo, setSentTo] = useState<string>()
+  const { submit, isBusy, failure, wrong } = useSubmit(async ({ email = '' }) => {
+    await auth.forgot({ email })
+    setSentTo(email)
+  })
+  return (
+    <>
+      <h1>{texts.forgotTitle}</h1>
+      {sentTo === undefined ? (
+        <form onSubmit={submit}>
+          <p className="muted">{texts.forgotHelp}</p>
+          <FormField
+            label={texts.email}
+            name="email"
+            type="email"
+            required
+            autoFocus
+            autoComplete="username"
+            wrong={wrong('email')}
+          />
+          {failure !== undefined && <p role="alert">{failure}</p>}
+          <Button type="submit" tone="main" disabled={isBusy}>
+            {texts.sendLink}
+          </Button>
+        </form>
+      ) : (
+        <p role="status">{texts.linkSent(sentTo)}</p>
+      )}
+      <button type="button" className="link" onClick={onBack}>
+        {texts.back}
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+import { useState } from 'react'
+import { ApiError } from '../../api.ts'
+import { Button } from '../../parts/button.tsx'
+import { FormField } from '../../parts/form-field.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { useSignIn } from '../../session.ts'
+import { useTexts } from '../../texts/index.ts'
+
+/** E-mail and password, then a code where the account wants one. */
+export function PasswordForm({ email }: { readonly email?: string }) {
+  const texts = useTexts().signIn
+  const signIn = useSignIn()
+  const [wantsCode, setWantsCode] = useState(false)
+  const { submit, isBusy, failure, wrong } = useSubmit(async ({ code, ...values }) => {
+    try {
+      await signIn('login', { ...values, ...(code && { code: code.trim() }) })
+    } catch (error) {
+      const isWanted = error instanceof ApiError && error.code === 'second_factor_required'
+      if (!isWanted) throw error
+      setWantsCode(true)
+    }
+  })
+  return (
+    <form onSubmit={submit}>
+      <FormField
+        label={texts.email}
+        name="email"
+        type="email"
+        defaultValue={email}
+        required
+        autoComplete="username webauthn"
+        wrong={wrong('email')}
+      />
+      <FormField
+        label={texts.password}
+        name="password"
+        type="password"
+        required
+        autoComplete="current-password"
+        wrong={wrong('password')}
+      />
+      {wantsCode && (
+        <FormField
+          label={texts.code}
+          name="code"
+          type="text"
+          hint={texts.codeHint}
+          required
+          autoFocus
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          wrong={wrong('code')}
+        />
+      )}
+      {failure !== undefined && <p role="alert">{failure}</p>}
+      <Button type="submit" tone="main" disabled={isBusy}>
+        {texts.submit}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
+import { type Model, modelQuery } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Failed, Loading } from '../../parts/states.tsx'
+import { changeSettings, useSettings } from '../../settings.ts'
+import { useTexts } from '../../texts/index.ts'
+import { FirstAdmin } from './first-admin.tsx'
+import { Forgot } from './forgot.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
+import { PasswordForm } from './password-form.tsx'
+import { ProviderButtons, ProviderReturn, returnedFromProvider } from './provider.tsx'
+
+/** For whoever is not signed in. */
+export function SignInPage() {
+  const { data, error, refetch } = useQuery(modelQuery)
+  if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
+  if (data === undefined) return <Loading />
+  return (
+    <SignInFrame>
+      <Way model={data} />
+    </SignInFrame>
+  )
+}
+
+function Way({ model }: { readonly model: Model }) {
+  const { first_admin, providers, passkeys } = model.sign_in
+  const texts = useTexts().signIn
+  const [isForgotten, setForgotten] = useState(false)
+  const [back, setBack] = useState(returnedFromProvider)
+  if (first_admin) return <FirstAdmin wanted={first_admin} />
+  if (isForgotten) return <Forgot onBack={() => setForgotten(false)} />
+  if (back !== undefined) return <ProviderReturn back={back} onBack={() => setBack(undefined)} />
+  return (
+    <>
+      <h1>{texts.title}</h1>
+      <PasswordForm />
+      <button type="button" className="link" onClick={() => setForgotten(true)}>
+        {texts.forgot}
+      </button>
+      {(passkeys || providers.length > 0) && <p className="or">{texts.or}</p>}
+      {passkeys && <PasskeyButton />}
+      <ProviderButtons providers={providers} />
+    </>
+  )
+}
+
+/** What is around everything that comes before the console. */
+export function SignInFrame({ children }: { readonly children: ReactNode }) {
+  const texts = useTexts()
+  const { language } = useSettings()
+  useEffect(() => {
+    document.title = `${texts.signIn.title} · Takeback`
+  }, [texts])
+  return (
+    <main className="sign-in">
+      <div className="sign-in-box">
+        <p className="brand">
+          <Icon name="undo" size={20} /> Takeback
+        </p>
+        {children}
+      </div>
+      <Button
+        tone="plain"
+        title={texts.language}
+        onClick={() => changeSettings({ language: language === 'en' ? 'de' : 'en' })}
+      >
+        {language === 'en' ? 'Deutsch' : 'English'}
+      </Button>
+    </main>
+  )
+}

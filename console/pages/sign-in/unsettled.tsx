@@ -1,0 +1,36 @@
+import { lazy, Suspense } from 'react'
+import { Button } from '../../parts/button.tsx'
+import { Loading } from '../../parts/states.tsx'
+import { useSessionChange, useSignOut } from '../../session.ts'
+import { useTexts } from '../../texts/index.ts'
+import { SignInFrame } from './sign-in.tsx'
+
+const PasswordChange = lazy(async () => ({
+  default: (await import('../account/change-password.tsx')).PasswordChange,
+}))
+const FactorSetUp = lazy(async () => ({
+  default: (await import('../account/second-factor.tsx')).FactorSetUp,
+}))
+
+/** Errors of somebody who is signed in, but must do something first. */
+export const UNSETTLED = { password_change_required: true, second_factor_setup_required: true }
+
+/** What must be done before anything else: a password of one's own, or a second factor. */
+export function Unsettled({ code }: { readonly code: string }) {
+  const texts = useTexts()
+  const changed = useSessionChange()
+  const signOut = useSignOut()
+  const isPassword = code === 'password_change_required'
+  return (
+    <SignInFrame>
+      <h1>{isPassword ? texts.signIn.changeTitle : texts.account.factor}</h1>
+      <p className="muted">{isPassword ? texts.signIn.changeHelp : texts.account.mustSetUp}</p>
+      <Suspense fallback={<Loading />}>
+        {isPassword ? <PasswordChange min={12} /> : <FactorSetUp onDone={() => void changed()} />}
+      </Suspense>
+      <Button tone="plain" onClick={() => void signOut()}>
+        {texts.signOut}
+      </Button>
+    </SignInFrame>
+  )
+}

@@ -1,0 +1,149 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
+import { ADMIN, eventually, onEveryStore } from '../harness.ts'
+import { codesOf } from '../totp-codes.ts'
+import { openConsole } from './console.ts'
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin', second: 'optional' }, fields: {} }),
+    users: entity({
+      login: { userType: 'user' },
+      fields: { name: text() },
+      access: { create: everyone, read: 'id == me.id' },
+    }),
+    notes: entity({ fields: { title: text() }, access: { read: signedIn, create: signedIn } }),
+  },
+})
+
+const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
+afterAll(() => rmSync(outbox, { recursive: true, force: true }))
+const HOSTILE = '<img src=x onerror=alert(1)> "\u202eevil'
+
+onEveryStore(
+  'people in the console',
+  declaration,
+  (server) => {
+    test('sign in by password and code, after they have set up an app', async () => {
+      const { page, close, expectAccessible } = await openConsole(server, { token: null })
+      const signIn = async () => {
+        await page.getByLabel('E-mail').fill(ADMIN.email)
+        await page.getByLabel('Password').fill(ADMIN.password)
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      }
+      await page.getByLabel('E-mail').waitFor()
+      await expectAccessible()
+      await page.getByLabel('E-mail').fill(ADMIN.email)
+      await page.getByLabel('Password').fill('wrong')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByRole('alert').waitFor()
+      await signIn()
+      await page.getByRole('link', { name: ADMIN.email }).click()
+      const factor = page.locator('section', { has: page.getByRole('heading', { name: 'Second factor' }) })
+      await factor.getByLabel('Present password').fill(ADMIN.password)
+      await factor.getByRole('button', { name: 'Set up an app' }).click()
+      const secret = await factor.locator('code').innerText()
+      await factor.getByLabel('Code', { exact: true }).fill(codesOf(secret)(0))
+      await factor.getByRole('button', { name: 'Switch it on' }).click()
+      await factor.getByRole('button', { name: 'I have kept them' }).click()
+      await factor.getByText('10 recovery codes left').waitFor()
+      await expectAccessible()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await signIn()
+      await page.getByLabel('Code').fill(codesOf(secret)(1))
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await close()
+    })
+
+    test('sign in with a passkey that they have made', async () => {
+      // Passkeys belong to a name, not to an address of a network.
+      const { token } = await server.user('users', { email: 'key@example.com', name: 'Kay' })
+      const { page, close } = await openConsole(server, { token, host: 'localhost' })
+      const protocol = await page.context().newCDPSession(page)
+      await protocol.send('WebAuthn.enable')
+      await protocol.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      })
+      await page.getByRole('link', { name: 'Kay' }).click()
+      const passkeys = page.locator('section', { has: page.getByRole('heading', { name: 'Passkeys' }) })
+      await passkeys.getByLabel('Name of the device').fill(HOSTILE)
+      await passkeys.getByLabel('Present password').fill(ADMIN.password)
+      await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
+      await passkeys.getByRole('listitem').waitFor()
+      expect(await passkeys.getByRole('listitem').innerText()).toContain(HOSTILE)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await close()
+    })
+
+    test('are invited, seen, and acted for', async () => {
+      const { token } = await server.user('users', { email: 'ann@example.com', name: HOSTILE })
+      const { page, open, close, expectAccessible } = await openConsole(server)
+      await open('/people?type=users')
+      await page.getByRole('button', { name: 'Invite somebody' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('E-mail').fill('ann@example.com')
+      await dialog.getByLabel('Name').fill('Bob')
+      await dialog.getByRole('button', { name: 'Invite somebody' }).click()
+      await dialog.getByText('is taken').waitFor()
+      await dialog.getByLabel('E-mail').fill('bob@example.com')
+      await dialog.getByRole('button', { name: 'Invite somebody' }).click()
+      await page.getByText('bob@example.com is invited.').waitFor()
+      await page.getByRole('link', { name: 'Bob' }).waitFor()
+      await expectAccessible()
+      const ann = page.getByRole('row', { name: /ann@example.com/ })
+      expect(await ann.innerText()).toContain(HOSTILE)
+      await ann.getByRole('button', { name: 'Manage' }).click()
+      await dialog.getByRole('button', { name: 'End', exact: true }).click()
+      await eventually(async () => (await server.call('GET', '/api/auth/me', { token })).status === 401)
+      await dialog.getByRole('button', { name: 'See as they do' }).click()
+      await page.getByText('You see and do everything as').waitFor()
+      expect(await page.getByRole('navigation').getByRole('link', { name: 'System' }).count()).toBe(0)
+      await page.getByRole('button', { name: 'Be yourself again' }).click()
+      await page.getByRole('navigation').getByRole('link', { name: 'System' }).waitFor()
+      await close()
+    })
+
+    test('give keys to programs, end them, and take back what these did', async () => {
+      const { page, open, close, expectAccessible } = await openConsole(server)
+      await open('/keys')
+      await page.getByText('No keys yet').waitFor()
+      await page.getByRole('button', { name: 'New key' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('Import')
+      await dialog.getByLabel('Notes: Create').check()
+      await dialog.getByLabel('Notes: Read').check()
+      await dialog.getByLabel('Changes per hour').fill('100')
+      await expectAccessible()
+      await dialog.getByRole('button', { name: 'New key' }).click()
+      const key = await dialog.locator('pre').first().innerText()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      const made = await server.call('POST', '/api/notes/', { body: { title: HOSTILE }, token: key })
+      expect(made.status).toBe(201)
+      const row = page.getByRole('row', { name: /Import/ })
+      expect(await row.innerText()).toContain('100 changes per hour')
+      await row.getByRole('button', { name: 'End' }).click()
+      await dialog.getByRole('button', { name: 'Show what would be taken back' }).click()
+      await dialog.getByText('1 operations with 1 changes').waitFor()
+      await dialog.getByRole('button', { name: 'End it and take back its work' }).click()
+      await page.getByText('No keys yet').waitFor()
+      expect((await server.call('GET', '/api/notes/', { token: key })).status).toBe(401)
+      expect((await server.expect(200, 'GET', '/api/notes/')).data).toEqual([])
+      await close()
+    })
+  },
+  { outbox },
+)

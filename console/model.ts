@@ -4,14 +4,7 @@ import { get, type Json } from './api.ts'
 
 export type { ModelField as Field, ModelItem as Item, Possible }
 export type EntityType = ModelEntity
-export type Model = ApiModel & { readonly sign_in: { readonly first_admin?: FirstAdminWanted | null } }
-
-/** While there is no admin: what the first one must send. */
-export interface FirstAdminWanted {
-  readonly token: boolean
-  readonly password_min: number
-  readonly fields: readonly ModelField[]
-}
+export type Model = ApiModel
 
 export const modelQuery = {
   queryKey: ['model'],

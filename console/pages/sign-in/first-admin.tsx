@@ -1,15 +1,17 @@
-import { type FirstAdminWanted, labelOf } from '../../model.ts'
+import { labelOf, type Model } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
 
+type Wanted = NonNullable<Model['sign_in']['first_admin']>
+
 /** The terminal shows a link with the token in it. It stays out of requests, since it is behind the `#`. */
 const TOKEN = /^#first-admin=(.+)$/
 
 /** On the first start: whoever sits at the machine, or knows the token of its terminal, becomes the first admin. */
-export function FirstAdmin({ wanted }: { readonly wanted: FirstAdminWanted }) {
+export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
   const texts = useTexts().signIn
   const signIn = useSignIn()
   const [, token] = TOKEN.exec(location.hash) ?? []

@@ -29,7 +29,7 @@ function Way({ model }: { readonly model: Model }) {
   const texts = useTexts().signIn
   const [isForgotten, setForgotten] = useState(false)
   const [back, setBack] = useState(returnedFromProvider)
-  if (first_admin) return <FirstAdmin wanted={first_admin} />
+  if (first_admin !== null) return <FirstAdmin wanted={first_admin} />
   if (isForgotten) return <Forgot onBack={() => setForgotten(false)} />
   if (back !== undefined) return <ProviderReturn back={back} onBack={() => setBack(undefined)} />
   return (

@@ -1,8 +1,7 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Context } from '../src/api/context.ts'
 import { type Running, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
@@ -16,6 +15,7 @@ import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { addMember } from './members.ts'
 import { newPostgresDatabase, newPreparedDatabase, startPostgres } from './postgres.ts'
+import { sqliteFile } from './sqlite.ts'
 
 /** A real, empty database. */
 export interface TestDatabase {
@@ -66,39 +66,6 @@ export function sample<T>(all: readonly T[], nth: number, from = 0): readonly T[
   return isDeep ? all : all.filter((_, at) => at % nth === from)
 }
 
-function sqliteFile(file: string): TestDatabase {
-  return {
-    url: `sqlite:${file}`,
-    async query(text, ...values) {
-      const database = new Database(file)
-      // Nobody waits for these to be on disk.
-      database.run('PRAGMA synchronous = OFF')
-      try {
-        // To SQLite `$1` is a name, and `?1` the first.
-        const statement = database.query(text.replace(/\$(\d+)/g, '?$1'))
-        return await whenUnlocked(() => statement.all(...values) as Record<string, unknown>[])
-      } finally {
-        database.close()
-      }
-    },
-    async remove() {
-      rmSync(dirname(file), { recursive: true, force: true })
-    },
-  }
-}
-
-/** A server writes whenever it wants to. One in this process could not go on while SQLite itself waits. */
-async function whenUnlocked<T>(run: () => T): Promise<T> {
-  for (;;) {
-    try {
-      return run()
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
-      await Bun.sleep(5)
-    }
-  }
-}
-
 /** A new database; what is a file lies in the folder, and goes with it. */
 export async function newDatabase(store: string, folder: string): Promise<TestDatabase> {
   const made = await stores[store]?.make(folder)
@@ -123,8 +90,14 @@ export interface Received {
 
 export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' }
 
-/** A busy machine takes longer for a statement than a user would wait. */
-const PATIENT = { 'statement-timeout': '60' }
+/**
+ * A busy machine takes longer for a statement than a user would wait. A new connection costs PostgreSQL six milliseconds
+ * of a core, and a server at its start would open ten.
+ */
+const PATIENT = { 'statement-timeout': '60', pool: '4' }
+
+/** For tests of what happens side by side: as many connections as a real server has. */
+export const FULL_POOL = { pool: '10' }
 
 /** A real server on a real socket and a real, empty database. */
 export class TestServer {
@@ -264,7 +237,7 @@ export class TestServer {
     return received.body
   }
 
-  /** Adds a member of a login type, as the admin: its id. Where hashes are the subject, a POST makes a real one. */
+  /** Adds a member of a login type, as the admin: its id. */
   member(entity: string, fields: Record<string, unknown>): Promise<number> {
     const body = { password: ADMIN.password, ...fields }
     const { admins } = this.#declaration

@@ -2,7 +2,10 @@ import { afterAll } from 'bun:test'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { weakenHashes } from './hashes.ts'
 import { endPostgres } from './postgres.ts'
+
+weakenHashes()
 
 // Here it is once for the whole run; in a test file it would be once for each of them. With several processes
 // (`test/run.ts`) it is once for each file.

@@ -15,7 +15,15 @@ import {
   text,
 } from '../../src/takeback.ts'
 import { users, withAdmins } from '../declarations.ts'
-import { expectInvalid, onEveryStoreByHand, operationOf, runs, type Sent, TestServer } from '../harness.ts'
+import {
+  expectInvalid,
+  FULL_POOL,
+  onEveryStoreByHand,
+  operationOf,
+  runs,
+  type Sent,
+  TestServer,
+} from '../harness.ts'
 
 const shop = withAdmins({
   users,
@@ -42,7 +50,7 @@ const shop = withAdmins({
 })
 
 onEveryStoreByHand('atomic changes', (store) => {
-  const server = new TestServer(store, shop)
+  const server = new TestServer(store, shop, FULL_POOL)
   let second: TestServer
   let token = ''
   let labels: number[] = []
@@ -53,7 +61,7 @@ onEveryStoreByHand('atomic changes', (store) => {
 
   beforeAll(async () => {
     await server.start()
-    second = new TestServer(store, shop, {}, await server.database())
+    second = new TestServer(store, shop, FULL_POOL, await server.database())
     second.adminToken = server.adminToken
     await second.start()
     token = (await server.user('users', { email: 'u@example.com' })).token

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { check } from '../../src/store/check/check.ts'
 import { graph } from '../declarations.ts'
-import { newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
+import { FULL_POOL, newDatabase, onEveryStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
 
 const CLIENTS = 12
@@ -25,7 +25,7 @@ onEveryStoreByHand('batches of many at once on the same graph', (store) => {
 
   beforeAll(async () => {
     database = await newDatabase(store, newFolder())
-    const flags = { 'rate-limit': 'writes=off,reads=off' }
+    const flags = { ...FULL_POOL, 'rate-limit': 'writes=off,reads=off' }
     const first = new TestServer(store, graph, flags, database)
     await first.start()
     // Where several servers may share a database, they do not wait for each other in one process.

@@ -6,7 +6,7 @@ import { compileFeed } from '../../src/plan/past/feed.ts'
 import type { Store } from '../../src/store/store.ts'
 import { entity, integer, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
+import { eventually, FULL_POOL, onEveryStore, onStore, type TestServer } from '../harness.ts'
 
 const declaration = withAdmins({
   notes: entity({
@@ -196,7 +196,9 @@ onEveryStore('the feed', declaration, (server) => {
 const WRITERS = 10
 const HOT = 5
 
-onEveryStore('a reader that follows ten writers', declaration, (server) => {
+onEveryStore('a reader that follows ten writers', declaration, testReader, FULL_POOL)
+
+function testReader(server: TestServer): void {
   test('sees each operation once, whole, and the versions of each Entity in their order', async () => {
     const { feed, store } = server.context
     for (let at = 0; at < HOT; at++) await server.expect(201, 'POST', '/api/notes/', { title: `${at}` })
@@ -243,7 +245,7 @@ onEveryStore('a reader that follows ten writers', declaration, (server) => {
       expect(rest).toContain(written)
     }
   })
-})
+}
 
 /** The versions of each Entity are 1, 2, 3 … in the order of the feed. */
 function expectVersions(operations: readonly FeedOperation[]): void {

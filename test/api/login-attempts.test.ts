@@ -3,8 +3,15 @@ import { hashesMade, hashesWaiting, hashSecret, verifyInLane } from '../../src/a
 import { budget } from '../../src/budget.ts'
 import { users, withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStore } from '../harness.ts'
+import { withStrongHashes } from '../hashes.ts'
+
+withStrongHashes()
 
 const PASSWORD = 'a long enough password'
+
+test('a hash has the parameters that OWASP recommends', async () => {
+  expect(await hashSecret(PASSWORD, 'other')).toStartWith('$argon2id$v=19$m=19456,t=2,p=1$')
+})
 
 onEveryStore('an attempt', withAdmins({ users }), (server) => {
   const login = (email: string, password = 'a wrong password', signal?: AbortSignal) =>

@@ -7,6 +7,9 @@ import { emailKey } from '../../src/declare/email-key.ts'
 import { app, entity } from '../../src/takeback.ts'
 import { expectSameTime } from '../answer-times.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
+import { withStrongHashes } from '../hashes.ts'
+
+withStrongHashes()
 
 const declaration = app({
   admins: 'admins',

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { app, entity, everyone } from '../../src/takeback.ts'
 import { expectSameTime } from '../answer-times.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
+import { withStrongHashes } from '../hashes.ts'
+
+withStrongHashes()
 
 const declaration = app({
   admins: 'admins',

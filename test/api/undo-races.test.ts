@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
 import { graph } from '../declarations.ts'
-import { onEveryStore } from '../harness.ts'
+import { FULL_POOL, onEveryStore, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 
 const { edges } = resolve(graph)
@@ -11,7 +11,9 @@ const MOVES = 40
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T
 
-onEveryStore('many at once on the same graph', graph, (server) => {
+onEveryStore('many at once on the same graph', graph, testRaces, FULL_POOL)
+
+function testRaces(server: TestServer): void {
   test('create, change, delete, restore and undo: no 5xx, and all that is left is sound', async () => {
     const ids: Record<string, number[]> = { companies: [], people: [], papers: [] }
     const operations: string[] = []
@@ -110,4 +112,4 @@ onEveryStore('many at once on the same graph', graph, (server) => {
       }
     }
   })
-})
+}

@@ -4,6 +4,7 @@ import { withAdmins } from '../declarations.ts'
 import {
   ADMIN,
   expectInvalid,
+  FULL_POOL,
   onEveryStoreByHand,
   operationOf,
   runs,
@@ -45,7 +46,7 @@ const shop = withAdmins({
 })
 
 onEveryStoreByHand('upserts', (store) => {
-  const server = new TestServer(store, shop)
+  const server = new TestServer(store, shop, FULL_POOL)
   let second: TestServer
   let token = ''
   let org = 0
@@ -55,7 +56,7 @@ onEveryStoreByHand('upserts', (store) => {
 
   beforeAll(async () => {
     await server.start()
-    second = new TestServer(store, shop, {}, await server.database())
+    second = new TestServer(store, shop, FULL_POOL, await server.database())
     second.adminToken = server.adminToken
     await second.start()
     token = (await server.user('users', { email: 'u@example.com' })).token

@@ -21,8 +21,8 @@ export const GRACE_MS = 1000
 
 /** The server's process behind a connection, on any server and at any time: a pid alone is used again. */
 export const BACKEND = `a.pid::text || ' ' || extract(epoch FROM a.backend_start)::text`
-/** Read-only is a standby too. */
-const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`
+/** Read-only is a standby too. The function, not the view `pg_stat_activity` over it, which takes a new backend longer to plan. */
+const OPENED = `SELECT ${BACKEND}, current_setting('transaction_read_only') FROM pg_stat_get_activity(pg_backend_pid()) a`
 
 /** How long it may take to find the right host and to connect to it. */
 export function openingMs({ limits }: Manner): number {

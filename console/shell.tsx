@@ -31,10 +31,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [path] = useLocation()
   useFeed()
   useGlobalCommands()
-  useKeys({
-    'mod+k': () => setFinding(true),
-    u: () => undoNewest(),
-  })
+  useKeys({ 'mod+k': () => setFinding(true), u: () => undoNewest() }, 'last')
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, the menu is closed by every step.
   useEffect(() => setOpen(false), [path])
   return (

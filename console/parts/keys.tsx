@@ -25,22 +25,27 @@ const NAMES: Record<string, string> = {
   arrowdown: '↓',
 }
 
-/** What keys do here: `{ j: next, 'mod+k': open }`. Plain letters do nothing while somebody types, or in a dialog. */
-export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => void>>
+/**
+ * What keys do here: `{ j: next, 'mod+k': open }`. Plain letters do nothing while somebody types, or in a dialog. One
+ * that answers false has done nothing: others may use the key.
+ */
+export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
-export function useKeys(map: KeyMap, isActive = true): void {
+/** With `last`, only keys that nobody else has used: what is around the pages comes after them. */
+export function useKeys(map: KeyMap, isActive: boolean | 'last' = true): void {
   const latest = useRef(map)
   latest.current = map
   useEffect(() => {
-    if (!isActive) return
-    const press = (event: KeyboardEvent) => {
+    if (isActive === false) return
+    const target = isActive === 'last' ? window : document
+    const press = (event: Event) => {
+      if (!(event instanceof KeyboardEvent)) return
       const run = latest.current[nameOf(event)]
       if (run === undefined || event.defaultPrevented || (isPlain(event) && isTyping(event))) return
-      event.preventDefault()
-      run(event)
+      if (run(event) !== false) event.preventDefault()
     }
-    document.addEventListener('keydown', press)
-    return () => document.removeEventListener('keydown', press)
+    target.addEventListener('keydown', press)
+    return () => target.removeEventListener('keydown', press)
   }, [isActive])
 }
 

@@ -1,3 +1,4 @@
+import { home, operations, time, trash } from './de-time.ts'
 import type { Texts } from './en.ts'
 
 export const de: Texts = {
@@ -87,7 +88,7 @@ export const de: Texts = {
     again: 'Noch einmal anmelden',
     againHelp: 'Ihre Sitzung ist zu Ende. Was Sie geschrieben haben, ist noch da.',
   },
-  home: {},
+  home,
   list: {
     empty: 'Noch nichts da',
     emptyHint: 'Legen Sie hier den ersten Eintrag an, oder senden Sie ihn an die API.',
@@ -124,10 +125,10 @@ export const de: Texts = {
     unseen: (count: number) => `${count} neu`,
   },
   entity: {},
-  time: {},
+  time,
   history: {},
-  operations: {},
-  trash: {},
+  operations,
+  trash,
   remove: {},
   people: {
     noTypes: 'Niemand kann sich anmelden: Kein Typ hat eine Anmeldung.',

@@ -1,3 +1,5 @@
+import { home, operations, time, trash } from './en-time.ts'
+
 /** The words of the console in English. `de.ts` has the same ones in German. */
 export const en = {
   needsScript: 'The console of Takeback needs JavaScript.',
@@ -84,7 +86,7 @@ export const en = {
     again: 'Sign in again',
     againHelp: 'Your session has ended. What you have typed is still there.',
   },
-  home: {},
+  home,
   list: {
     empty: 'Nothing here yet',
     emptyHint: 'Create the first one here, or send it to the API.',
@@ -120,10 +122,10 @@ export const en = {
     unseen: (count: number) => `${count} new`,
   },
   entity: {},
-  time: {},
+  time,
   history: {},
-  operations: {},
-  trash: {},
+  operations,
+  trash,
   remove: {},
   people: {
     noTypes: 'Nobody can sign in: no type has a login.',

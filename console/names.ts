@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { type EntityData, get, type Page } from './api.ts'
+import { type EntityType, nameOf, useModel } from './model.ts'
+
+/** What an Entity is called, and whether it is in the trash. */
+export interface EntityName {
+  readonly name: string
+  readonly isDeleted: boolean
+}
+
+interface Asked {
+  readonly type: EntityType
+  readonly id: number
+  answer(name: EntityName | null): void
+}
+
+const GATHER_MS = 10
+const MOST = 100
+let asked: Asked[] = []
+
+/** The names that are asked for at about the same time are read together, with one call for each type. */
+function loadName(type: EntityType, id: number): Promise<EntityName | null> {
+  return new Promise((answer) => {
+    if (asked.push({ type, id, answer }) === 1) setTimeout(readAsked, GATHER_MS)
+  })
+}
+
+function readAsked(): void {
+  const byType = Map.groupBy(asked, ({ type }) => type)
+  asked = []
+  for (const [type, all] of byType)
+    for (let at = 0; at < all.length; at += MOST) void readNames(type, all.slice(at, at + MOST))
+}
+
+/** Whoever may not read them sees their ids. */
+async function readNames(type: EntityType, all: readonly Asked[]): Promise<void> {
+  const ids = [...new Set(all.map(({ id }) => id))]
+  const query = {
+    filter: `id in [${ids.join(', ')}]`,
+    fields: ['id', 'deleted_at', ...(type.title === null ? [] : [type.title])],
+    limit: MOST,
+    ...(type.may.restore !== false && { trashed: 'with' }),
+  }
+  const page = await get<Page<EntityData>>(`${type.name}/`, query).catch(() => undefined)
+  const found = new Map(page?.data.map((one) => [one.id, one]))
+  for (const { id, answer } of all) {
+    const data = found.get(id)
+    const isDeleted = data?.deleted_at !== null && data?.deleted_at !== undefined
+    answer(data === undefined ? null : { name: nameOf(type, data), isDeleted })
+  }
+}
+
+/** The name of an Entity; until it is known, or if nobody may know it, `rooms/5`. */
+export function useName(entity: string, id: number | null): EntityName {
+  const type = useModel().entities.find(({ name }) => name === entity)
+  const { data } = useQuery({
+    queryKey: ['entity', entity, id, 'title'],
+    queryFn: () => (type === undefined || id === null ? null : loadName(type, id)),
+    enabled: type !== undefined && id !== null,
+    staleTime: 60_000,
+  })
+  return data ?? { name: id === null ? entity : `${entity}/${id}`, isDeleted: false }
+}

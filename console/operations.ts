@@ -1,0 +1,107 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { Operation, OperationChange, OperationFilter, OperationInFull } from '../client/answers.ts'
+import { get, type Page } from './api.ts'
+import { type Model, useModel } from './model.ts'
+
+export type { Operation, OperationChange, OperationFilter, OperationInFull }
+
+/** The kinds of changes, in the order in which they are told. */
+export const KINDS = ['create', 'update', 'delete', 'restore', 'purge', 'migrate'] as const
+export type Kind = (typeof KINDS)[number]
+
+export function kindOf(text: string): Kind {
+  return KINDS.find((one) => one === text) ?? 'update'
+}
+
+const PAGE = 40
+
+/** Operations, newest first, a page at a time. */
+export function useOperations(filter: OperationFilter, limit = PAGE) {
+  return useInfiniteQuery({
+    queryKey: ['operations', filter, limit],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Operation>>('operations/', { ...filter, limit, cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+  })
+}
+
+/** One operation with the first of its changes. What it changed stays; what undid it can come later. */
+export function useOperation(id: string, isEnabled = true) {
+  return useQuery({
+    queryKey: ['operations', 'one', id],
+    queryFn: ({ signal }) => get<OperationInFull>(`operations/${id}/`, { limit: 1 }, signal),
+    enabled: isEnabled,
+  })
+}
+
+const FIRST = 20
+
+/** The first changes of an operation. They never change. */
+export function useFirstChanges(id: string, isEnabled = true): readonly OperationChange[] | undefined {
+  return useQuery({
+    queryKey: ['first changes', id],
+    queryFn: ({ signal }) => get<OperationInFull>(`operations/${id}/`, { limit: FIRST }, signal),
+    enabled: isEnabled,
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data?.data
+}
+
+/** How many Entities of a type were changed in a way. */
+export interface Count {
+  readonly entity: string
+  readonly kind: Kind
+  readonly count: number
+}
+
+/** What an operation did, most first. */
+export function countsOf({ summary }: Pick<Operation, 'summary'>): readonly Count[] {
+  return Object.entries(summary)
+    .flatMap(([entity, kinds]) =>
+      Object.entries(kinds).map(([kind, count]) => ({ entity, kind: kindOf(kind), count })),
+    )
+    .sort((a, b) => b.count - a.count)
+}
+
+/**
+ * The type of the Entity that all others went along with: the only one of its type, and it refers to none of the other
+ * types. Undefined: there is none.
+ */
+export function rootType(counts: readonly Count[], { entities }: Model): Count | undefined {
+  if (counts.length === 1) return counts[0]?.count === 1 ? counts[0] : undefined
+  const types = new Set(counts.map(({ entity }) => entity))
+  const refers = (from: string) =>
+    entities.some(
+      ({ name, referrers }) =>
+        name !== from && types.has(name) && referrers.some(({ entity }) => entity === from),
+    )
+  const roots = counts.filter(({ entity }) => !refers(entity))
+  return roots.length === 1 && roots[0]?.count === 1 ? roots[0] : undefined
+}
+
+/** The Entity that an operation is about, once it is known. */
+export function useRoot(operation: Operation, isEnabled = true): OperationChange | undefined {
+  const root = rootType(countsOf(operation), useModel())
+  const changes = useFirstChanges(operation.id, isEnabled && root !== undefined)
+  return changes?.find(({ entity, kind }) => entity === root?.entity && kind === root.kind)
+}
+
+/**
+ * Whether it is taken back now: an undo of the undo makes it valid again. Of operations that are not loaded, the first
+ * word counts.
+ */
+export function isTakenBack(
+  { undone_by = [] }: Operation,
+  known: ReadonlyMap<string, Operation>,
+  depth = 0,
+): boolean {
+  return undone_by.some((id) => {
+    const by = known.get(id)
+    return by === undefined || depth > 20 || !isTakenBack(by, known, depth + 1)
+  })
+}
+
+/** What takes it back; if that was done, what takes that back. Ids grow with time. */
+export function undoingOf({ id, undone_by = [] }: Operation, isBack: boolean): string {
+  return (isBack ? undone_by.toSorted().at(-1) : undefined) ?? id
+}

@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query'
+import { type EntityData, get, type Page } from '../api.ts'
+import { type EntityType, type Field, useModel, valueAt } from '../model.ts'
+import type { OperationChange } from '../operations.ts'
+
+/** A change, and what went along with it. */
+export interface Branch {
+  readonly change: OperationChange
+  readonly branches: Branch[]
+}
+
+const keyOf = (entity: string, id: number | null) => `${entity}/${id}`
+
+interface Reference {
+  readonly path: string
+  readonly to: string
+  readonly cascades: boolean
+  readonly isList: boolean
+}
+
+/** All references of a type, those by which deletions spread first. */
+function referencesOf(fields: readonly Field[]): Reference[] {
+  const found = fields.flatMap((field): Reference[] => {
+    const own = field.type === 'list' ? field.items : field
+    const reference = own?.type === 'ref' && own.to ? own : undefined
+    if (reference?.to)
+      return [
+        {
+          path: field.path,
+          to: reference.to,
+          cascades: reference.on_delete === 'cascade',
+          isList: field.type === 'list',
+        },
+      ]
+    return field.fields === undefined ? [] : referencesOf(field.fields)
+  })
+  return found.sort((a, b) => Number(b.cascades) - Number(a.cascades))
+}
+
+/** The ids that a change, or the Entity as it is, has at a reference. */
+function targets(
+  change: OperationChange,
+  data: EntityData | undefined,
+  { path, isList }: Reference,
+): number[] {
+  const { changed } = change
+  const values = isList
+    ? [changed?.[path]?.from, changed?.[path]?.to, valueAt(data, path)]
+    : [changed?.[`${path}.id`]?.from, changed?.[`${path}.id`]?.to, valueAt(data, `${path}.id`)]
+  return values.flatMap((value) => {
+    const all = Array.isArray(value) ? value : [value]
+    return all.flatMap((one) => {
+      const id = typeof one === 'object' && one !== null ? (one as { id?: unknown }).id : one
+      return typeof id === 'number' ? [id] : []
+    })
+  })
+}
+
+/** What an operation changed, as a tree: each Entity below the one that it refers to and that was changed with it. */
+export function treeOf(
+  changes: readonly OperationChange[],
+  types: readonly EntityType[],
+  data: ReadonlyMap<string, EntityData>,
+): readonly Branch[] {
+  const branches = new Map(
+    changes.map((change) => [keyOf(change.entity, change.id), { change, branches: [] as Branch[] }]),
+  )
+  const references = new Map(types.map(({ name, fields }) => [name, referencesOf(fields)]))
+  const parents = new Map<string, string>()
+  for (const [key, { change }] of branches)
+    for (const reference of references.get(change.entity) ?? [])
+      for (const id of targets(change, data.get(key), reference)) {
+        const parent = keyOf(reference.to, id)
+        if (!parents.has(key) && branches.has(parent) && !isBelow(parent, key, parents))
+          parents.set(key, parent)
+      }
+  const roots: Branch[] = []
+  for (const [key, branch] of branches) {
+    const parent = branches.get(parents.get(key) ?? '')
+    ;(parent?.branches ?? roots).push(branch)
+  }
+  return roots
+}
+
+/** References can go round in circles; a tree does not. */
+function isBelow(key: string, other: string, parents: ReadonlyMap<string, string>): boolean {
+  for (let at: string | undefined = key; at !== undefined; at = parents.get(at)) if (at === other) return true
+  return false
+}
+
+const MOST = 200
+
+/** The Entities of these changes as they are now, deleted ones too: they know what they refer to. */
+export function useChangedData(changes: readonly OperationChange[]): ReadonlyMap<string, EntityData> {
+  const { entities } = useModel()
+  const ids = Map.groupBy(changes, ({ entity }) => entity)
+  const asked = [...ids].map(
+    ([entity, all]) => [entity, all.flatMap(({ id }) => (id === null ? [] : [id])).slice(0, MOST)] as const,
+  )
+  const { data } = useQuery({
+    queryKey: ['operation tree', asked],
+    queryFn: async ({ signal }) => {
+      const found = new Map<string, EntityData>()
+      for (const [entity, some] of asked) {
+        const type = entities.find(({ name }) => name === entity)
+        if (type === undefined || some.length === 0 || referencesOf(type.fields).length === 0) continue
+        const query = {
+          filter: `id in [${some.join(', ')}]`,
+          limit: MOST,
+          ...(type.may.restore !== false && { trashed: 'with' }),
+        }
+        const page = await get<Page<EntityData>>(`${entity}/`, query, signal).catch(() => undefined)
+        for (const one of page?.data ?? []) found.set(keyOf(entity, one.id), one)
+      }
+      return found
+    },
+    enabled: changes.length > 1,
+    staleTime: 60_000,
+  })
+  return data ?? NOTHING
+}
+
+const NOTHING: ReadonlyMap<string, EntityData> = new Map()

@@ -1,0 +1,121 @@
+import { useId } from 'react'
+import { fromLocalInput, toLocalInput } from '../days.ts'
+import { labelOf, useModel } from '../model.ts'
+import { useParameter } from '../moment.ts'
+import { KINDS, type Operation, type OperationFilter } from '../operations.ts'
+import { Button } from '../parts/button.tsx'
+import { useSignedIn } from '../session.ts'
+import { useTexts } from '../texts/index.ts'
+
+/** The filters of the operations, from the address. `kind` is not one of the API's: it chooses among what is loaded. */
+export function useOperationFilter(): { filter: OperationFilter; kind: string | undefined } {
+  const [actor] = useParameter('actor')
+  const [since] = useParameter('since')
+  const [until] = useParameter('until')
+  const [entity] = useParameter('entity')
+  const [run] = useParameter('run')
+  const [kind] = useParameter('kind')
+  const given = { actor, since, until, entity, run }
+  const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  return { filter, kind }
+}
+
+export function OperationFilters({ known }: { readonly known: readonly Operation[] }) {
+  const texts = useTexts()
+  const { entities } = useModel()
+  const [entity, setEntity] = useParameter('entity')
+  const [kind, setKind] = useParameter('kind')
+  const [run, setRun] = useParameter('run')
+  const one = entity?.includes('/') ? entity : undefined
+  return (
+    <form
+      className="filters"
+      aria-label={texts.operations.filters}
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <ActorFilter known={known} />
+      <label>
+        <span>{texts.operations.filterType}</span>
+        <select value={entity ?? ''} onChange={(event) => setEntity(event.target.value)}>
+          <option value="">{texts.operations.any}</option>
+          {one !== undefined && <option value={one}>{one}</option>}
+          {entities.map((type) => (
+            <option key={type.name} value={type.name}>
+              {labelOf(type)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>{texts.operations.filterKind}</span>
+        <select value={kind ?? ''} onChange={(event) => setKind(event.target.value)}>
+          <option value="">{texts.operations.any}</option>
+          {KINDS.map((name) => (
+            <option key={name} value={name}>
+              {texts.operations.kinds[name]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <TimeFilter name="since" label={texts.operations.since} />
+      <TimeFilter name="until" label={texts.operations.until} />
+      {run !== undefined && (
+        <Button icon="close" onClick={() => setRun(undefined)}>
+          {texts.operations.run} {run}
+        </Button>
+      )}
+    </form>
+  )
+}
+
+function ActorFilter({ known }: { readonly known: readonly Operation[] }) {
+  const texts = useTexts()
+  const list = useId()
+  const me = useSignedIn()
+  const { entities } = useModel()
+  const [actor, setActor] = useParameter('actor')
+  const own = entities.find(({ login }) => login?.user_type === me.user_type)
+  const self = own === undefined ? undefined : `${own.name}/${me.id}`
+  const actors = [...new Set(known.flatMap((one) => (one.actor === null ? [] : [one.actor])))]
+  return (
+    <div className="actor-filter">
+      <label>
+        <span>{texts.operations.filterActor}</span>
+        <input
+          key={actor ?? ''}
+          type="search"
+          list={list}
+          defaultValue={actor ?? ''}
+          placeholder={texts.operations.filterActorHint}
+          onBlur={(event) => setActor(event.target.value.trim())}
+          onKeyDown={(event) => event.key === 'Enter' && setActor(event.currentTarget.value.trim())}
+        />
+      </label>
+      <datalist id={list}>
+        {actors.map((name) => (
+          <option key={name} value={name.split(' as ').at(-1) ?? name} />
+        ))}
+      </datalist>
+      {self !== undefined && (
+        <Button aria-pressed={actor === self} onClick={() => setActor(actor === self ? undefined : self)}>
+          {texts.operations.mine}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function TimeFilter({ name, label }: { readonly name: 'since' | 'until'; readonly label: string }) {
+  const [value, change] = useParameter(name)
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="datetime-local"
+        step="1"
+        value={toLocalInput(value)}
+        onChange={(event) => change(fromLocalInput(event.target.value))}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,87 @@
+import { useMemo } from 'react'
+import { formatNumber, formatTime } from '../format.ts'
+import { type EntityType, type Field, labelOf, useEntityType } from '../model.ts'
+import type { OperationChange } from '../operations.ts'
+import { type Texts, useTexts } from '../texts/index.ts'
+import { EntityName } from './entity-name.tsx'
+
+interface ChangedValuesProps {
+  readonly entity: string
+  readonly changed: OperationChange['changed']
+  /** At most so many; the rest is counted. */
+  readonly most?: number
+}
+
+/** What was changed from what to what, one line for each value. */
+export function ChangedValues({ entity, changed, most = 50 }: ChangedValuesProps) {
+  const texts = useTexts()
+  const type = useEntityType(entity)
+  if (changed === null) return <p className="muted">{texts.operations.unknown}</p>
+  const all = Object.entries(changed).filter(([path]) => path !== 'deleted_at')
+  return (
+    <ul className="changed-values">
+      {all.slice(0, most).map(([path, { from, to }]) => (
+        <ChangedValue key={path} type={type} path={path} from={from} to={to} />
+      ))}
+      {all.length > most && <li className="muted">{texts.operations.andMore(all.length - most)}</li>}
+    </ul>
+  )
+}
+
+interface ChangedValueProps {
+  readonly type: EntityType | undefined
+  readonly path: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+function ChangedValue({ type, path, from, to }: ChangedValueProps) {
+  const field = useMemo(() => fieldAt(type?.fields ?? [], path), [type, path])
+  return (
+    <li>
+      <span className="path" title={path}>
+        {field === undefined ? path : labelOf(field)}
+      </span>{' '}
+      {from !== null && from !== undefined && (
+        <del>
+          <Value field={field} value={from} />
+        </del>
+      )}
+      {from !== null && from !== undefined && <span aria-hidden="true"> → </span>}
+      <ins>
+        <Value field={field} value={to} />
+      </ins>
+    </li>
+  )
+}
+
+/** The field at a dot path: `room.id` is the reference `room`. */
+function fieldAt(fields: readonly Field[], path: string): Field | undefined {
+  const own = path.endsWith('.id') ? path.slice(0, -3) : path
+  for (const field of fields) {
+    if (field.path === path || field.path === own) return field
+    if (field.fields !== undefined && path.startsWith(`${field.path}.`)) return fieldAt(field.fields, path)
+  }
+  return undefined
+}
+
+const LONGEST = 200
+
+/** A value of an Entity as a text, and a reference by its name. */
+function Value({ field, value }: { readonly field: Field | undefined; readonly value: unknown }) {
+  const texts = useTexts()
+  const id = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : value
+  if (field?.type === 'ref' && field.to && typeof id === 'number')
+    return <EntityName entity={field.to} id={id} />
+  const text = textOf(field, value, texts)
+  return <bdi>{text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}</bdi>
+}
+
+function textOf(field: Field | undefined, value: unknown, texts: Texts): string {
+  if (value === null || value === undefined) return texts.operations.emptyValue
+  if (value === '') return '""'
+  if (typeof value === 'boolean') return value ? texts.operations.yes : texts.operations.no
+  if (typeof value === 'number') return formatNumber(value)
+  if (typeof value === 'string') return field?.type === 'datetime' ? formatTime(value) : value
+  return JSON.stringify(value)
+}

@@ -1,0 +1,69 @@
+import { labelOf, useModel } from '../model.ts'
+import { useName } from '../names.ts'
+import { type Count, countsOf, kindOf, type Operation, type OperationChange, useRoot } from '../operations.ts'
+import { type Texts, useTexts } from '../texts/index.ts'
+import { EntityName, short } from './entity-name.tsx'
+
+interface SentenceProps {
+  readonly operation: Operation
+  /** False: not seen yet, so names are not read. */
+  readonly isEnabled?: boolean
+  /** Not behind the name of somebody. */
+  readonly isStandalone?: boolean
+}
+
+/** What an operation did: "deleted Bo Berg and 12 more". */
+export function OperationSentence({ operation, isEnabled = true, isStandalone = false }: SentenceProps) {
+  const { before, root, after } = useSentence(operation, isEnabled)
+  return (
+    <span className={isStandalone ? 'sentence standalone' : 'sentence'}>
+      {before}
+      {root !== undefined && <EntityName entity={root.entity} id={root.id} />}
+      {after}
+    </span>
+  )
+}
+
+/** The same as a text, for titles. */
+export function useOperationTitle(operation: Operation): string {
+  const texts = useTexts()
+  const { before, root, after } = useSentence(operation, true)
+  const { name } = useName(root?.entity ?? '', root?.id ?? null)
+  const text = `${before}${root === undefined ? '' : short(name)}${after}`.slice(texts.operations.has.length)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+interface Sentence {
+  readonly before: string
+  readonly root?: OperationChange | undefined
+  readonly after: string
+}
+
+function useSentence(operation: Operation, isEnabled: boolean): Sentence {
+  const texts = useTexts()
+  const { entities } = useModel()
+  const root = useRoot(operation, isEnabled)
+  const { has, verbs, andMore } = texts.operations
+  if (root !== undefined) {
+    const [before, after] = verbs[kindOf(root.kind)]
+    const more = operation.changes > 1 ? andMore(operation.changes - 1) : ''
+    return { before: `${has}${before}`, root, after: `${more}${after}` }
+  }
+  const label = (name: string) => {
+    const type = entities.find((one) => one.name === name)
+    return texts.operations.typeInSentence(type === undefined ? name : labelOf(type))
+  }
+  return { before: `${has}${clauses(countsOf(operation), texts, label)}`, after: '' }
+}
+
+const MOST_CLAUSES = 3
+
+/** "changed 3 bookings, created 2 rooms and more" */
+function clauses(counts: readonly Count[], texts: Texts, label: (entity: string) => string): string {
+  const { verbs, counted, others } = texts.operations
+  const told = counts.slice(0, MOST_CLAUSES).map(({ entity, kind, count }) => {
+    const [before, after] = verbs[kind]
+    return `${before}${kind === 'migrate' ? label(entity) : counted(count, label(entity))}${after}`
+  })
+  return told.join(', ') + (counts.length > MOST_CLAUSES ? others : '')
+}

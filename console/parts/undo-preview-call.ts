@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, PlanChanged, send } from '../api.ts'
+import type { OperationChange, OperationFilter } from '../operations.ts'
+import { useTexts } from '../texts/index.ts'
+import { useWrite } from '../writes.ts'
+
+/** What is to be taken back: one operation, several, all that match, or the last change of one Entity. */
+export type Undoing =
+  | { readonly operation: string }
+  | { readonly operations: readonly string[] }
+  | { readonly filter: OperationFilter }
+  | { readonly entity: string; readonly id: number; readonly step: 'undo' | 'redo' }
+
+/** What the API would do. */
+export interface UndoAnswer {
+  readonly operation: string | null
+  readonly undone: number
+  readonly total: number
+  readonly changes: readonly (Pick<OperationChange, 'entity' | 'id' | 'kind' | 'changed'> & {
+    readonly secrets?: readonly string[]
+  })[]
+  readonly skipped: Readonly<Record<string, readonly string[]>>
+  readonly effects?: readonly {
+    readonly operation: string
+    readonly at: string
+    readonly actor: string | null
+    readonly changes: number
+  }[]
+  readonly plan?: string
+  readonly next?: string | null
+}
+
+export interface UndoChoices {
+  readonly skip: boolean
+  readonly targets: boolean
+  readonly dependents: boolean
+  readonly effects: boolean
+}
+
+const NONE: UndoChoices = { skip: false, targets: false, dependents: false, effects: false }
+
+function requestOf(undoing: Undoing): { path: string; body?: object } {
+  if ('operation' in undoing) return { path: `operations/${undoing.operation}/undo/` }
+  if ('entity' in undoing) return { path: `${undoing.entity}/${undoing.id}/${undoing.step}/` }
+  if ('operations' in undoing) return { path: 'operations/undo/', body: { operations: undoing.operations } }
+  return { path: 'operations/undo/', body: undoing.filter }
+}
+
+/** Only what is chosen: the undo of one Entity does not know all of them. */
+function parametersOf({ skip, targets, dependents, effects }: UndoChoices): object {
+  const and = [...(targets ? ['targets'] : []), ...(dependents ? ['dependents'] : [])]
+  return {
+    ...(skip && { skip_conflicts: true }),
+    ...(and.length > 0 && { with: and }),
+    ...(effects && { with_effects: true }),
+  }
+}
+
+async function ask(undoing: Undoing, query: object, signal?: AbortSignal): Promise<UndoAnswer> {
+  const { path, body } = requestOf(undoing)
+  const { body: answer } = await send('POST', path, {
+    query: { ...query, dry_run: true },
+    repeat: 'always',
+    ...(body !== undefined && { body }),
+    ...(signal !== undefined && { options: { signal } }),
+  })
+  return answer as UndoAnswer
+}
+
+/** The preview of an undo, what is chosen, and how to do exactly what is shown. */
+export function useUndo(undoing: Undoing) {
+  const texts = useTexts()
+  const write = useWrite()
+  const [choices, setChoices] = useState(NONE)
+  const [renewed, setRenewed] = useState<UndoAnswer>()
+  const [refusal, setRefusal] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  // Not renewed by changes of others: what is agreed to is what is shown. The plan notices them.
+  const { data, error, isFetching } = useQuery({
+    queryKey: ['undo preview', undoing, choices],
+    queryFn: ({ signal }) => ask(undoing, parametersOf(choices), signal),
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    retry: false,
+  })
+  const failure = refusal ?? error
+  const preview = failure === null || failure === undefined ? (renewed ?? data) : undefined
+  const run = async (): Promise<string | null> => {
+    if (preview?.plan === undefined) return null
+    setBusy(true)
+    const { path, body } = requestOf(undoing)
+    const query = { ...parametersOf(choices), plan: preview.plan }
+    try {
+      const { body: answer } = await write(texts.operations.undo.done, () =>
+        send('POST', path, { query, ...(body !== undefined && { body }) }),
+      )
+      return (answer as UndoAnswer).operation
+    } catch (thrown) {
+      if (thrown instanceof PlanChanged) setRenewed(thrown.preview as UndoAnswer)
+      else setRefusal(thrown)
+      return null
+    } finally {
+      setBusy(false)
+    }
+  }
+  const choose = (change: Partial<UndoChoices>) => {
+    setRenewed(undefined)
+    setRefusal(undefined)
+    setChoices({ ...choices, ...change })
+  }
+  const more = async () => {
+    const next = await ask(undoing, { ...parametersOf(choices), cursor: preview?.next })
+    if (preview !== undefined)
+      setRenewed({ ...preview, changes: [...preview.changes, ...next.changes], next: next.next ?? null })
+  }
+  const hasMoved = renewed !== undefined && renewed.plan !== data?.plan
+  return { preview, failure, isFetching, isBusy, hasMoved, choices, choose, run, more }
+}
+
+/** What stands against it, by Entity. */
+export function conflictsOf(error: unknown): Readonly<Record<string, readonly string[]>> {
+  return error instanceof ApiError ? (error.errors ?? {}) : {}
+}

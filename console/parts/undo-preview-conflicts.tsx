@@ -1,0 +1,117 @@
+import { Fragment, type ReactNode } from 'react'
+import { useModel } from '../model.ts'
+import { type Texts, useTexts } from '../texts/index.ts'
+import { Actor } from './actor.tsx'
+import { EntityName } from './entity-name.tsx'
+import { When } from './when.tsx'
+
+/** Why Entities cannot be taken back, in plain words, with links to who and what it is. */
+export function Conflicts({ errors }: { readonly errors: Readonly<Record<string, readonly string[]>> }) {
+  return (
+    <ul className="conflicts">
+      {Object.entries(errors).map(([name, sentences]) => (
+        <li key={name}>
+          <Named name={name} />
+          <ul>
+            {sentences.map((sentence) => (
+              <li key={sentence}>
+                <Explained sentence={sentence} />
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** `bookings/7` by its name; what is not an Entity, as it is. */
+export function Named({ name }: { readonly name: string }) {
+  const { entities } = useModel()
+  const [entity = '', id = ''] = name.split('/')
+  if (!entities.some((type) => type.name === entity) || !/^\d+$/.test(id)) return <span>{name}</span>
+  return <EntityName entity={entity} id={Number(id)} />
+}
+
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
+
+/** What can be done about a conflict. */
+export type Way = 'targets' | 'dependents'
+
+/** Whether one of these conflicts goes away by taking more back. */
+export function hasWay(errors: Readonly<Record<string, readonly string[]>>, way: Way): boolean {
+  const sign = way === 'targets' ? /^refers to .*, which is deleted$/ : /^is referred to by /
+  return Object.values(errors).some((sentences) => sentences.some((one) => sign.test(one)))
+}
+
+/** The sentences of the API, in the language of the person. One that is not known is shown as it came. */
+function Explained({ sentence }: { readonly sentence: string }) {
+  const texts = useTexts()
+  for (const [pattern, explain] of PATTERNS) {
+    const found = pattern.exec(sentence)
+    if (found !== null) return <>{explain(found, texts)}</>
+  }
+  return <>{sentence}</>
+}
+
+type Explain = (found: RegExpExecArray, texts: Texts) => ReactNode
+
+const PATTERNS: readonly [RegExp, Explain][] = [
+  [
+    /^(?:(\S+) )?was changed since(?:, (by .*))?$/,
+    ([, path, makers], { operations: { undo } }) => (
+      <>
+        {path === undefined ? undo.entityChanged : undo.changedSince(path)}
+        <Makers text={makers} />
+      </>
+    ),
+  ],
+  [
+    /^was (deleted|restored) since: (.*)$/,
+    ([, verb, makers], { operations: { undo } }) => (
+      <>
+        {verb === 'deleted' ? undo.deletedSince : undo.restoredSince}
+        <Makers text={makers} />
+      </>
+    ),
+  ],
+  [
+    /^refers to (\S+)(?: in (\S+))?, which (is deleted|was purged)$/,
+    ([, other = '', , state], { operations: { undo } }) => (
+      <>
+        {state === 'is deleted' ? undo.refersDeleted : undo.refersPurged} <Named name={other} />
+      </>
+    ),
+  ],
+  [
+    /^is referred to by (\S+)(?: in (\S+))?$/,
+    ([, other = ''], { operations: { undo } }) => (
+      <>
+        {undo.referredBy} <Named name={other} />
+      </>
+    ),
+  ],
+  [
+    /^has a value(?: in (\S+))? that is taken by (\S+)$/,
+    ([, path = '', other = ''], { operations: { undo } }) => (
+      <>
+        {undo.taken(path)} <Named name={other} />
+      </>
+    ),
+  ],
+  [/^was purged and cannot be restored$/, (_, { operations: { undo } }) => undo.purged],
+  [/^is not yours to \w+$/, (_, { operations: { undo } }) => undo.forbidden],
+]
+
+/** `by users/3 at 2026-…, by …` */
+function Makers({ text }: { readonly text: string | undefined }) {
+  const texts = useTexts()
+  const makers = [...(text ?? '').matchAll(/by (\S+(?: as \S+)?) at (\S+Z)/g)]
+  return makers.map(([all, actor = '', at = ''], index) => (
+    <Fragment key={all}>
+      {index === 0 ? ' ' : ', '}
+      {texts.operations.undo.by} <Actor actor={actor === 'nobody' ? null : actor} />{' '}
+      {TIME.test(at) && <When at={at} />}
+    </Fragment>
+  ))
+}

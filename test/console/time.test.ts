@@ -1,0 +1,96 @@
+import { expect, test } from 'bun:test'
+import { app, entity, integer, ref, text } from '../../src/takeback.ts'
+import { onEveryStore, operationOf, type TestServer } from '../harness.ts'
+import { openConsole } from './console.ts'
+
+const hotel = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: { name: text({ optional: true }) } }),
+    customers: entity({ fields: { name: text() } }),
+    bookings: entity({
+      fields: { title: text(), guests: integer(), customer: ref('customers', { onDelete: 'cascade' }) },
+    }),
+  },
+})
+
+const HOSTILE = '<img src=x onerror="document.title=1"> \u202Etac\u202C 🏔'
+
+/** A customer with bookings, all by one admin. */
+async function customerWithBookings(server: TestServer, name: string, count: number): Promise<number> {
+  const { id } = await server.expect(201, 'POST', '/api/customers/', { name })
+  const bookings = Array.from({ length: count }, (_, at) => ({
+    title: `Stay ${id}-${at + 1}`,
+    guests: 1,
+    customer: { id },
+  }))
+  await server.expect(201, 'POST', '/api/bookings/', bookings)
+  return id
+}
+
+onEveryStore('operations in the console', hotel, (server) => {
+  test('a wrong cascade is found, understood and taken back', async () => {
+    const id = await customerWithBookings(server, HOSTILE, 12)
+    const console = await openConsole(server)
+    const { page } = console
+    await console.open('/operations')
+    await page.getByText('created 12 bookings').waitFor()
+    // Somebody else deletes it: that appears by itself.
+    await server.expect(200, 'DELETE', `/api/customers/${id}/`)
+    const row = page.getByRole('listitem').filter({ hasText: 'and 12 more' }).first()
+    await row.getByRole('link', { name: HOSTILE }).waitFor()
+    await console.expectAccessible()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+
+    await page.getByRole('heading', { level: 1, name: `Deleted ${HOSTILE} and 12 more` }).waitFor()
+    const tree = page.getByRole('listitem').filter({ hasText: '12 went along' })
+    await tree.getByRole('link', { name: `Stay ${id}-12` }).waitFor()
+    await console.expectAccessible()
+    await page.keyboard.press('u')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('heading', { name: 'Comes back (13)' }).waitFor()
+    await console.expectAccessible()
+    await dialog.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.getByText('Taken back.').waitFor()
+    await page.getByText('Taken back by').waitFor()
+    expect((await server.expect(200, 'GET', '/api/bookings/?count=1')).total).toBeGreaterThanOrEqual(12)
+    await page.getByRole('button', { name: 'Redo…' }).waitFor()
+    await console.close()
+  })
+
+  test('a conflict is explained, and the rest is taken back', async () => {
+    const id = await customerWithBookings(server, 'Ada', 2)
+    const [one, two] = (await server.expect(200, 'GET', `/api/bookings/?customer.id=${id}`)).data
+    const many = await server.call(
+      'PATCH',
+      `/api/bookings/?filter=${encodeURIComponent(`customer.id == ${id}`)}`,
+      {
+        body: { guests: 9 },
+      },
+    )
+    await server.expect(200, 'PATCH', `/api/bookings/${one.id}/`, { guests: 3 })
+    const console = await openConsole(server)
+    const { page } = console
+    await console.open(`/operations/${operationOf(many)}`)
+    await page.getByRole('button', { name: 'Undo…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('guests was changed since by').waitFor()
+    await console.expectAccessible()
+    await dialog.getByLabel('Leave these as they are, and take back the rest').check()
+    await dialog.getByRole('heading', { name: 'Is changed back (1)' }).waitFor()
+    // In between somebody changes something else that it would set back: it is shown anew, and nothing is done.
+    await server.expect(200, 'PATCH', `/api/bookings/${two.id}/`, { guests: 4 })
+    await dialog.getByRole('button', { name: 'Undo the rest' }).click()
+    await dialog.getByText('The data have changed since you opened this.').waitFor()
+    await server.expect(200, 'PATCH', `/api/bookings/${two.id}/`, { guests: 9 })
+    await dialog.getByLabel('Leave these as they are, and take back the rest').uncheck()
+    await dialog.getByLabel('Leave these as they are, and take back the rest').check()
+    await dialog.getByRole('heading', { name: 'Is changed back (1)' }).waitFor()
+    await dialog.getByRole('button', { name: 'Undo the rest' }).click()
+    await page.getByText('Taken back.').waitFor()
+    const after = (await server.expect(200, 'GET', `/api/bookings/?customer.id=${id}`)).data
+    expect(after.map(({ guests }: { guests: number }) => guests)).toEqual([3, 1])
+    await console.close()
+  })
+})

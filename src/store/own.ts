@@ -304,6 +304,10 @@ export const ownTables: readonly OwnTable[] = [
 
 /** Those that speak of Entities by the name of their type, in `entity`; and of these, those that name a column too. */
 export const aboutEntities = ownTables.filter(({ columns }) => columns.some(({ name }) => name === 'entity'))
+/** Those with data of single Entities, besides the journal: a purge erases these rows. */
+export const besidesJournal = aboutEntities.filter(
+  ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
+)
 export const aboutColumns = aboutEntities.filter(({ columns }) =>
   columns.some(({ name }) => name === 'column'),
 )

@@ -6,6 +6,8 @@ import { check } from '../../src/store/check/check.ts'
 import { copy } from '../../src/store/copy/copy.ts'
 import { searchName } from '../../src/store/migration/structure.ts'
 import { openStore } from '../../src/store/open.ts'
+import { aboutEntities, ownTables } from '../../src/store/own.ts'
+import type { OwnColumn, OwnTable } from '../../src/store/own-table.ts'
 import { entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { newDatabase, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
@@ -111,6 +113,33 @@ const damages: [name: string, statements: string[], where: string, what: RegExp]
   ['what an answer shows', [`UPDATE takeback_shown SET entity_id = 96`], 'takeback_shown', /notes\/96/],
 ]
 
+/**
+ * Tables in which no column names an Entity. A new table that does so has `entity` and `entity_id`: these columns are how a
+ * purge, a rename and a check find it.
+ */
+const SPEAK_OF_NONE = [
+  'answers',
+  'attempts',
+  'cursors',
+  'deliveries',
+  'ended_sessions',
+  'handoffs',
+  'known_places',
+  'notes',
+  'purges',
+  'rates',
+  'tasks',
+  'undone',
+  'waits',
+  'work',
+]
+
+/** A value for a column: of a row about an Entity that was never there. */
+function sampleOf({ name, kind }: OwnColumn, entity: string): string {
+  if (kind === 'integer') return name === 'entity_id' ? '95' : '1'
+  return kind === 'datetime' ? `'2026-06-02T17:00:00.000Z'` : `'${name} of ${entity}'`
+}
+
 /** Past the triggers. */
 const SEARCH = `"${searchName('notes', ['title~'])}"`
 const unsearched: typeof damages = [
@@ -178,6 +207,33 @@ onEveryStoreByHand('takeback check', (store) => {
     expect(err).toContain('is not sound')
     const json = await run(['check', '--json', '--database', database.url])
     expect([json.code, JSON.parse(json.out).sound]).toEqual([1, false])
+    await database.remove()
+  })
+
+  test('looks at every table of its own that speaks of Entities', async () => {
+    const database = await newDatabase(store, newFolder())
+    const server = new TestServer(store, declaration, {}, database)
+    await server.start()
+    await server.stop()
+    const expected: string[] = []
+    const add = async ({ name, columns, key, numbered }: OwnTable, entity: string) => {
+      const own = columns.filter((column) => !(numbered && key.includes(column.name)))
+      const values = own.map((column) =>
+        column.name === 'entity' ? `'${entity}'` : sampleOf(column, entity),
+      )
+      const names = own.map((column) => `"${column.name}"`)
+      await database.query(`INSERT INTO ${name} (${names}) VALUES (${values}) RETURNING 1 AS n`)
+      expected.push(`${name} ${entity}`)
+    }
+    for (const table of aboutEntities.filter(({ name }) => name !== 'takeback_journal')) {
+      await add(table, 'ghosts')
+      if (table.columns.some(({ name }) => name === 'entity_id')) await add(table, 'notes')
+    }
+    const { findings } = await check(readConfig({ database: database.url }, {}).database)
+    const found = findings.map(({ where, what }) => `${where} ${/ghosts|notes/.exec(what)}`)
+    expect([...new Set(found)].sort()).toEqual(expected.sort())
+    const others = ownTables.filter((table) => !aboutEntities.includes(table))
+    expect(others.map(({ name }) => name.replace('takeback_', '')).sort()).toEqual(SPEAK_OF_NONE)
     await database.remove()
   })
 

@@ -1,7 +1,7 @@
 import { budget } from '../../budget.ts'
 import type { Edge, EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
-import { aboutEntities } from '../../store/own.ts'
+import { besidesJournal } from '../../store/own.ts'
 import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Legacy } from '../tables/graph.ts'
@@ -17,11 +17,6 @@ import { eraseReasons } from './notes.ts'
  * a batch may delete and purge, and has one operation for both.
  */
 const PURGES = id('takeback_purges')
-
-/** All other tables with data of Entities. The journal keeps its rows; these lose theirs. */
-const besides = aboutEntities.filter(
-  ({ name, columns }) => name !== 'takeback_journal' && columns.some((column) => column.name === 'entity_id'),
-)
 
 /** How the marked Entities of one type are erased. */
 export interface ErasePlan {
@@ -92,7 +87,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
         // An undo may have made another version of a deleted Entity since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
         eraseAnswers(ofThese, dialect),
-        ...besides.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
+        ...besidesJournal.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,
       ].map(change),

@@ -8,7 +8,7 @@ import { sql } from '../sql.ts'
 import { openReadOnly } from '../sqlite/backup.ts'
 import { checkEntities, checkJournal, checkTypes } from './entities.ts'
 import type { Checked, Finding } from './finding.ts'
-import { checkAbout, checkAnswers } from './own-tables.ts'
+import { checkAbout, checkAnswers, checkOwnTypes } from './own-tables.ts'
 import { checkLinkTables, checkReferences } from './references.ts'
 
 export interface CheckResult {
@@ -53,6 +53,7 @@ async function checkAll(structure: Structure, session: DatabaseSession): Promise
     ['the database', async () => (await structure.inspect(session, checked.memory.tables)).map(asFinding)],
     ['takeback_journal', () => checkTypes({ ...checked, memory })],
     ['takeback_shown', () => checkAnswers(checked)],
+    ["Takeback's own tables", () => checkOwnTypes({ ...checked, memory })],
     ...checked.memory.tables.flatMap((table): [string, () => Promise<Finding[]>][] => [
       [table.name, () => checkEntities(checked, table, purges)],
       [table.name, () => checkJournal(checked, table)],

@@ -1,3 +1,4 @@
+import { aboutEntities, besidesJournal } from '../own.ts'
 import { id, join, sql, word } from '../sql.ts'
 import type { Column, Table } from '../tables.ts'
 import { type Checked, type Finding, findRows } from './finding.ts'
@@ -5,27 +6,37 @@ import { type Checked, type Finding, findRows } from './finding.ts'
 /** Rows of Takeback's own tables that speak of Entities of a type that are not there. */
 export async function checkAbout(checked: Checked, table: Table): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const name of [
-    'takeback_cleared',
-    'takeback_sealed',
-    'takeback_shown',
-    'takeback_keys',
-    'takeback_preferences',
-  ])
-    findings.push(...(await checkSubjects(checked, table, name)))
+  for (const { name } of besidesJournal) findings.push(...(await checkSubjects(checked, table, name)))
   for (const column of table.columns) findings.push(...(await checkCleared(checked, table, column)))
   findings.push(...(await checkSealed(checked, table)))
   return findings
 }
 
-/** What a row is about must be there. */
+/** What a row is about must be there. The id 0 stands for the type as a whole. */
 function checkSubjects(checked: Checked, table: Table, name: string): Promise<Finding[]> {
   return findRows(
     checked,
-    sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)}
+    sql`SELECT o."entity_id" FROM ${id(name)} o WHERE o."entity" = ${word(table.name)} AND o."entity_id" <> 0
       AND NOT EXISTS (SELECT 1 FROM ${id(table.name)} t WHERE t."id" = o."entity_id")`,
     ([row]) => ({ kind: 'own', where: name, what: `speaks of ${table.name}/${row}, which is not there` }),
   )
+}
+
+/** Rows of Takeback's own tables that speak of types that the database does not hold. */
+export async function checkOwnTypes({ session, memory }: Checked): Promise<Finding[]> {
+  const known = memory.tables.map(({ name }) => name)
+  const findings: Finding[] = []
+  for (const { name } of aboutEntities.filter((table) => table.name !== 'takeback_journal')) {
+    const rows = await session.all(sql`SELECT DISTINCT o."entity" FROM ${id(name)} o`)
+    const others = rows.map(([type]) => String(type)).filter((type) => !known.includes(type))
+    for (const type of others)
+      findings.push({
+        kind: 'own',
+        where: name,
+        what: `speaks of the Entity type ${type}, which is not there`,
+      })
+  }
+  return findings
 }
 
 /** What a reference led to before a deletion emptied it must be there. */

@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
+import { aroundNavigation } from './leaving.ts'
 import { List } from './pages/list.tsx'
 import { SignInPage } from './pages/sign-in/sign-in.tsx'
 import { Failures } from './parts/failures.tsx'
@@ -36,7 +37,7 @@ const System = lazy(() => import('./pages/system.tsx'))
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <Router base="/console">
+      <Router base="/console" aroundNav={aroundNavigation}>
         <Failures>
           <Gate>
             <Shell>

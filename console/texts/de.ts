@@ -1,3 +1,4 @@
+import { entity } from './de-entity.ts'
 import { home, operations, time, trash } from './de-time.ts'
 import type { Texts } from './en.ts'
 
@@ -124,7 +125,7 @@ export const de: Texts = {
     selectNone: 'Nichts auswählen',
     unseen: (count: number) => `${count} neu`,
   },
-  entity: {},
+  entity,
   time,
   history: {},
   operations,

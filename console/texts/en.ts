@@ -1,3 +1,4 @@
+import { entity } from './en-entity.ts'
 import { home, operations, time, trash } from './en-time.ts'
 
 /** The words of the console in English. `de.ts` has the same ones in German. */
@@ -121,7 +122,7 @@ export const en = {
     selectNone: 'Select nothing',
     unseen: (count: number) => `${count} new`,
   },
-  entity: {},
+  entity,
   time,
   history: {},
   operations,

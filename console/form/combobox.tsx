@@ -1,0 +1,192 @@
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react'
+import { nameOf, useEntityType } from '../model.ts'
+import { useTexts } from '../texts/index.ts'
+import { useFound } from './ref-search.ts'
+
+interface ComboboxProps {
+  readonly to: string
+  readonly id: string
+  readonly label: string
+  readonly placeholder?: string | undefined
+  readonly describedBy?: string | undefined
+  readonly isWrong?: boolean
+  /** Those that are chosen already are not offered. */
+  readonly without?: readonly number[]
+  onChoose(id: number): void
+  /** Offers to make a new one, with the text as its title. */
+  onCreate?: ((text: string) => void) | undefined
+  /** Without having chosen. */
+  onLeave?(): void
+  readonly autoFocus?: boolean
+}
+
+interface Option {
+  readonly key: string
+  readonly text: ReactNode
+  run(): void
+}
+
+/** Finds an Entity by what it is called. */
+export function Combobox(props: ComboboxProps) {
+  const { id, label, placeholder, describedBy, isWrong, onLeave } = props
+  const [text, setText] = useState('')
+  const [isOpen, setOpen] = useState(false)
+  const [at, setAt] = useState(0)
+  const close = () => {
+    setOpen(false)
+    setText('')
+    setAt(0)
+  }
+  const { options, isCurrent } = useOptions(props, { text, isOpen, close })
+  const press = (event: KeyboardEvent) => {
+    // What is shown for an earlier text can be clicked, not chosen blindly.
+    const isTooEarly = event.key === 'Enter' && isOpen && !isCurrent
+    const isHandled =
+      isTooEarly ||
+      pressIn(event.key, {
+        isOpen,
+        at,
+        options: options ?? [],
+        setAt,
+        open: () => setOpen(true),
+        close,
+      })
+    if (!isHandled) return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <div className="combobox">
+      <input
+        id={id}
+        type="text"
+        role="combobox"
+        aria-label={label}
+        aria-expanded={isOpen}
+        aria-controls={`${id}-options`}
+        aria-activedescendant={
+          isOpen && options !== undefined && options.length > 0 ? `${id}-option-${at}` : undefined
+        }
+        aria-describedby={describedBy}
+        aria-invalid={isWrong || undefined}
+        autoComplete="off"
+        placeholder={placeholder}
+        value={text}
+        // biome-ignore lint/a11y/noAutofocus: somebody has just pressed the button that it stands in place of.
+        autoFocus={props.autoFocus}
+        onChange={(event) => {
+          setText(event.target.value)
+          setAt(0)
+          setOpen(true)
+        }}
+        onClick={() => setOpen(true)}
+        onKeyDown={press}
+        onBlur={() => {
+          close()
+          onLeave?.()
+        }}
+      />
+      <Options id={id} label={label} options={isOpen ? options : undefined} at={at} setAt={setAt} />
+    </div>
+  )
+}
+
+interface Pressed {
+  readonly isOpen: boolean
+  readonly at: number
+  readonly options: readonly Option[]
+  setAt(at: number): void
+  open(): void
+  close(): void
+}
+
+function pressIn(key: string, { isOpen, at, options, setAt, open, close }: Pressed): boolean {
+  if (key === 'ArrowDown' || key === 'ArrowUp') {
+    if (!isOpen) open()
+    else setAt(Math.max(0, Math.min(options.length - 1, at + (key === 'ArrowDown' ? 1 : -1))))
+    return true
+  }
+  if (!isOpen) return false
+  if (key === 'Enter') options[at]?.run()
+  else if (key === 'Escape') close()
+  else return false
+  return true
+}
+
+function useOptions(
+  { to, without = [], onChoose, onCreate }: ComboboxProps,
+  { text, isOpen, close }: { text: string; isOpen: boolean; close(): void },
+): { readonly options: Option[] | undefined; readonly isCurrent: boolean } {
+  const texts = useTexts()
+  const type = useEntityType(to)
+  const found = useFound(to, text, isOpen)
+  const wanted = text.trim()
+  const done = (run: () => void) => () => {
+    close()
+    run()
+  }
+  const last = useRef<Option[]>(undefined)
+  if (found === undefined) return { options: last.current, isCurrent: false }
+  const offered = found
+    .filter((one) => !without.includes(one.id))
+    .map((one) => ({
+      key: String(one.id),
+      text: (
+        <>
+          <span dir="auto">{nameOf(type, one)}</span>
+          <small>{one.id}</small>
+        </>
+      ),
+      run: done(() => onChoose(one.id)),
+    }))
+  const mayCreate = onCreate !== undefined && type !== undefined && type.may.create !== false
+  const create = mayCreate
+    ? [{ key: 'new', text: texts.entity.ref.create(wanted), run: done(() => onCreate(wanted)) }]
+    : []
+  last.current = [...offered, ...create]
+  return { options: last.current, isCurrent: true }
+}
+
+interface OptionsProps {
+  readonly id: string
+  readonly label: string
+  readonly options: readonly Option[] | undefined
+  readonly at: number
+  setAt(at: number): void
+}
+
+function Options({ id, label, options, at, setAt }: OptionsProps) {
+  const texts = useTexts()
+  return (
+    <div
+      role="listbox"
+      id={`${id}-options`}
+      aria-label={label}
+      hidden={options === undefined}
+      className="options"
+    >
+      {options?.map((option, index) => (
+        <div
+          key={option.key}
+          id={`${id}-option-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === at}
+          onPointerMove={() => setAt(index)}
+          // Before the input loses the focus, which closes this.
+          onPointerDown={(event) => {
+            event.preventDefault()
+            option.run()
+          }}
+        >
+          {option.text}
+        </div>
+      ))}
+      {options?.length === 0 && (
+        <div role="option" aria-selected="false" aria-disabled="true" tabIndex={-1} className="muted">
+          {texts.entity.ref.nothing}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,108 @@
+import { useReducer, useRef, useState } from 'react'
+import { type EntityData, type Json, send } from '../api.ts'
+import { explain, fieldErrors } from '../explain.ts'
+import { type EntityType, labelOf } from '../model.ts'
+import { Button } from '../parts/button.tsx'
+import { useTexts } from '../texts/index.ts'
+import { useWrite } from '../writes.ts'
+import { emptyObject, same } from './draft.ts'
+import { Form } from './form.tsx'
+import { useKeptDraft } from './kept-draft.ts'
+import { KeptNotice } from './kept-notice.tsx'
+import { useLeaving } from './leaving.tsx'
+import { localErrors } from './local-errors.ts'
+import { fieldsOf } from './offered.ts'
+import { bodyOf } from './send.ts'
+import { type FormState, openForm, reduceForm } from './state.ts'
+
+interface CreateFormProps {
+  readonly type: EntityType
+  /** What is filled in to begin with. */
+  readonly like?: Json | undefined
+  onCreated(made: EntityData): void
+  onCancel(): void
+  /** Under which name what is typed is kept; in a dialog it is not. */
+  readonly keep?: string
+}
+
+/** A form for a new Entity. */
+export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateFormProps) {
+  const texts = useTexts()
+  const [state, dispatch] = useReducer(reduceForm, undefined, () => openNew(type, like))
+  const [kept, forget] = useKeptDraft(keep ?? `${type.name}/in-place`, state)
+  const leaving = useLeaving(keep !== undefined && !same(state.base, state.draft))
+  const { save, isSaving, failure } = useCreate(type, state, (errors) => dispatch({ act: 'wrong', errors }))
+  const create = async () => {
+    const made = await save()
+    if (made === undefined) return
+    forget()
+    leaving.allow()
+    onCreated(made)
+  }
+  const restore = () => {
+    if (kept !== undefined) dispatch({ act: 'restore', kept })
+    forget()
+  }
+  return (
+    <Form
+      mode="create"
+      label={texts.entity.new(labelOf(type))}
+      state={state}
+      dispatch={dispatch}
+      onSave={() => void create()}
+      failure={failure}
+      notice={
+        kept !== undefined &&
+        keep !== undefined && <KeptNotice kept={kept} restore={restore} discard={forget} />
+      }
+    >
+      {leaving.dialog}
+      <div className="form-actions">
+        <Button type="submit" tone="main" keys="mod+enter" disabled={isSaving}>
+          {texts.entity.create}
+        </Button>
+        <Button tone="plain" onClick={onCancel}>
+          {texts.cancel}
+        </Button>
+      </div>
+    </Form>
+  )
+}
+
+/** The base is empty, so that all that is filled in is sent. */
+function openNew(type: EntityType, like: Json | undefined): FormState {
+  const { offered } = fieldsOf(type, 'create')
+  const filled = openForm(offered, like)
+  return { ...filled, base: emptyObject(offered), version: undefined }
+}
+
+function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState['errors']) => void) {
+  const texts = useTexts()
+  const write = useWrite()
+  const [isSaving, setSaving] = useState(false)
+  const [failure, setFailure] = useState<string>()
+  // However often it is tried: one Entity.
+  const key = useRef(crypto.randomUUID())
+  const save = async (): Promise<EntityData | undefined> => {
+    if (isSaving) return undefined
+    const local = localErrors(state, texts, 'create')
+    wrong(local)
+    setFailure(undefined)
+    if (Object.keys(local).length > 0) return undefined
+    setSaving(true)
+    try {
+      const body = bodyOf(state.fields, state.draft)
+      const { body: made } = await write(texts.entity.created(labelOf(type)), () =>
+        send('POST', `${type.name}/`, { body, options: { key: key.current } }),
+      )
+      return made as EntityData
+    } catch (error) {
+      wrong(fieldErrors(error))
+      if (Object.keys(fieldErrors(error)).length === 0) setFailure(explain(error, texts))
+      return undefined
+    } finally {
+      setSaving(false)
+    }
+  }
+  return { save, isSaving, failure }
+}

@@ -1,0 +1,132 @@
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef } from 'react'
+import { Icon } from '../parts/icon.tsx'
+import { useKeys } from '../parts/keys.tsx'
+import { useTexts } from '../texts/index.ts'
+import { changedPaths } from './draft.ts'
+import { FieldRow } from './field.tsx'
+import { type FormContext, FormProvider } from './form-context.ts'
+import { placeErrors } from './place-errors.ts'
+import type { FormAction, FormState } from './state.ts'
+
+interface FormProps {
+  readonly mode: 'create' | 'edit'
+  readonly label: string
+  readonly state: FormState
+  dispatch(action: FormAction): void
+  onSave(): void
+  /** What is wrong with the whole, in words. */
+  readonly failure?: string | undefined
+  readonly notes?: FormContext['notes']
+  /** Above the fields. */
+  readonly notice?: ReactNode
+  /** Below the fields: the buttons. */
+  readonly children?: ReactNode
+}
+
+const NONE = {}
+
+/** The inputs of an Entity. Errors stand at their fields; the first of them gets the focus. */
+export function Form({
+  mode,
+  label,
+  state,
+  dispatch,
+  onSave,
+  failure,
+  notes = NONE,
+  notice,
+  children,
+}: FormProps) {
+  const id = useId()
+  const form = useRef<HTMLFormElement>(null)
+  const { fields, base, draft, errors } = state
+  const placed = useMemo(() => placeErrors(fields, draft, errors), [fields, draft, errors])
+  const context = useMemo(
+    (): FormContext => ({
+      id,
+      mode,
+      draft,
+      change: (path, value) => dispatch({ act: 'change', path, value }),
+      errors: placed.at,
+      notes,
+      changed: new Set(changedPaths(fields, base, draft)),
+    }),
+    [id, mode, draft, dispatch, placed, notes, fields, base],
+  )
+  useKeys({ 'mod+s': onSave, 'mod+enter': onSave })
+  useFocusOnErrors(form.current, errors)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    // A form in a dialog is inside this one for React.
+    event.stopPropagation()
+    onSave()
+  }
+  return (
+    <FormProvider value={context}>
+      <form
+        ref={form}
+        className="entity-form"
+        noValidate
+        aria-label={label}
+        onSubmit={submit}
+        onKeyDown={leaveInput}
+      >
+        {notice}
+        <Failure failure={failure} rest={placed.rest} />
+        <div className="fields">
+          {fields.map((field) => (
+            <FieldRow key={field.name} field={field} path={field.name} />
+          ))}
+        </div>
+        {children}
+      </form>
+    </FormProvider>
+  )
+}
+
+/** Escape leaves an input; another one then leaves the page. */
+function leaveInput(event: KeyboardEvent): void {
+  if (event.key !== 'Escape' || !(event.target instanceof HTMLElement)) return
+  event.target.blur()
+  event.stopPropagation()
+}
+
+function useFocusOnErrors(form: HTMLFormElement | null, errors: FormState['errors']): void {
+  const before = useRef(errors)
+  useEffect(() => {
+    // Fewer errors: somebody is mending them.
+    const isNew =
+      Object.keys(errors).length > 0 && Object.keys(errors).some((path) => !(path in before.current))
+    before.current = errors
+    if (!isNew || form === null) return
+    const wrong = form.querySelector<HTMLElement>('[aria-invalid="true"]')
+    const place = wrong ?? form.querySelector<HTMLElement>('[role="alert"]')
+    place?.focus()
+    place?.scrollIntoView({ block: 'center' })
+  }, [errors, form])
+}
+
+function Failure({
+  failure,
+  rest,
+}: {
+  readonly failure: string | undefined
+  readonly rest: FormState['errors']
+}) {
+  const texts = useTexts()
+  const others = Object.entries(rest)
+  if (failure === undefined && others.length === 0) return null
+  return (
+    <div className="form-failure" role="alert" tabIndex={-1}>
+      <Icon name="warn" />
+      <div>
+        <p>{failure ?? texts.entity.invalid}</p>
+        {others.map(([path, messages]) => (
+          <p key={path}>
+            {path !== '' && <code>{path}</code>} {messages.join('; ')}
+          </p>
+        ))}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'react'
+import type { Field } from '../model.ts'
+import { type Draft, type DraftObject, isList, isObject, type Kind, type Named, same } from './draft.ts'
+import type { FormState, Kept } from './state.ts'
+
+const NAME = 'takeback draft '
+const PAUSE_MS = 300
+
+function read(name: string, fields: readonly Field[]): Kept | undefined {
+  try {
+    const text = sessionStorage.getItem(NAME + name)
+    const kept = text === null ? undefined : (JSON.parse(text) as Kept)
+    // Of another declaration, it would not fit.
+    const fits = fields.every((field) => kept !== undefined && field.name in kept.draft.fields)
+    return fits ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Keeps what is typed until it is saved or this tab is closed: what was kept before, and how to forget it. */
+export function useKeptDraft(
+  name: string,
+  { base, draft, version, fields }: FormState,
+): [kept: Kept | undefined, forget: () => void] {
+  const [kept, setKept] = useState(() => read(name, fields))
+  useEffect(() => {
+    const isDirty = !same(base, draft)
+    // As long as the old draft is offered, it is not overwritten by an empty one.
+    if (!isDirty && kept !== undefined) return
+    const write = () => {
+      if (!isDirty) return sessionStorage.removeItem(NAME + name)
+      const now: Kept = { base, draft: withoutSecrets(fields, draft), version, at: new Date().toISOString() }
+      sessionStorage.setItem(NAME + name, JSON.stringify(now))
+    }
+    const timer = setTimeout(write, isDirty ? PAUSE_MS : 0)
+    return () => clearTimeout(timer)
+  }, [name, base, draft, version, fields, kept])
+  return [
+    kept,
+    () => {
+      sessionStorage.removeItem(NAME + name)
+      setKept(undefined)
+    },
+  ]
+}
+
+/** Secrets are kept nowhere. */
+function withoutSecrets(fields: readonly Named[], draft: DraftObject): DraftObject {
+  return {
+    fields: Object.fromEntries(
+      fields.map((field) => [field.name, withoutSecret(field, draft.fields[field.name] ?? null)]),
+    ),
+  }
+}
+
+function withoutSecret(kind: Kind, draft: Draft): Draft {
+  if (kind.type === 'secret' || kind.type === 'password') return ''
+  if (isObject(draft)) return withoutSecrets(kind.fields ?? [], draft)
+  const { items } = kind
+  if (!isList(draft) || items === undefined) return draft
+  return { items: draft.items.map((item) => ({ ...item, value: withoutSecret(items, item.value) })) }
+}

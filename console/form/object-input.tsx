@@ -1,0 +1,36 @@
+import { Button } from '../parts/button.tsx'
+import { useTexts } from '../texts/index.ts'
+import { emptyObject, isObject } from './draft.ts'
+import { type ControlProps, FieldRow } from './field.tsx'
+import { useDraft, useForm } from './form-context.ts'
+import { isOffered } from './offered.ts'
+
+/** An object: its fields, or a way to have one. */
+export function ObjectInput({ kind, path, id, label }: ControlProps) {
+  const texts = useTexts()
+  const { mode } = useForm()
+  const [draft, change] = useDraft(path)
+  const fields = (kind.fields ?? []).filter((field) => isOffered(field, mode))
+  if (!isObject(draft))
+    return (
+      <div>
+        <Button id={id} icon="plus" onClick={() => change(emptyObject(kind.fields ?? []))}>
+          {texts.entity.addObject(label)}
+        </Button>
+      </div>
+    )
+  return (
+    <div className="nested">
+      <div className="fields">
+        {fields.map((field) => (
+          <FieldRow key={field.name} field={field} path={`${path}.${field.name}`} />
+        ))}
+      </div>
+      {kind.nullable && (
+        <Button tone="plain" icon="close" onClick={() => change(null)}>
+          {texts.entity.removeObject(label)}
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,15 @@
+import type { EntityType, Field } from '../model.ts'
+
+/** Whether somebody may fill in a field. Fields in the items of lists say nothing about it: their list does. */
+export function isOffered(field: Field, mode: 'create' | 'edit'): boolean {
+  if (field.read_only === true || field.computed === true) return false
+  const may = field.may?.[mode === 'create' ? 'create' : 'update']
+  return may !== false
+}
+
+/** The fields of a form, and those that are only shown. */
+export function fieldsOf(type: EntityType, mode: 'create' | 'edit'): { offered: Field[]; shown: Field[] } {
+  const offered = type.fields.filter((field) => isOffered(field, mode))
+  const shown = type.fields.filter((field) => !isOffered(field, mode) && field.may?.read !== false)
+  return { offered, shown: mode === 'create' ? [] : shown }
+}

@@ -1,0 +1,82 @@
+import type { EntityTexts } from './en-entity.ts'
+
+export const entity: EntityTexts = {
+  new: (type: string) => `Neu in ${type}`,
+  create: 'Anlegen',
+  created: (type: string) => `Angelegt in ${type}.`,
+  saved: (name: string) => `${name} gespeichert.`,
+  discard: (fields: number) => (fields === 1 ? 'Änderung verwerfen' : `${fields} Änderungen verwerfen`),
+  invalid: 'Einige Werte stimmen noch nicht.',
+  required: 'Pflichtfeld',
+  changed: 'Geändert, noch nicht gespeichert',
+  notSet: 'Nicht gesetzt',
+  yes: 'Ja',
+  no: 'Nein',
+  newSecret: 'Neu setzen',
+  byDefault: (value: string) => `Voreinstellung: ${value}`,
+  provided: {
+    me: 'Sie selbst, wenn leer',
+    now: 'Jetzt, wenn leer',
+    server: 'Setzt der Server, wenn leer',
+  },
+  addObject: (field: string) => `${field} hinzufügen`,
+  removeObject: (field: string) => `${field} entfernen`,
+  addItem: (field: string) => `Zu ${field} hinzufügen`,
+  removeItem: (item: string) => `${item} entfernen`,
+  item: (field: string, position: number) => `${field} ${position}`,
+  move: (position: number, count: number) =>
+    `Eintrag ${position} von ${count} verschieben: Pfeiltasten oder ziehen`,
+  notFound: 'Hier ist nichts',
+  notFoundWhy: 'Es gab es nie, es wurde endgültig gelöscht, oder Sie dürfen es nicht sehen.',
+  ref: {
+    search: 'Suchen …',
+    add: 'Suchen und hinzufügen …',
+    nothing: 'Nichts gefunden',
+    create: (text: string) => (text === '' ? 'Neu anlegen …' : `„${text}“ anlegen …`),
+    chosen: (field: string, name: string) => `${field}: ${name}. Ändern`,
+    open: (name: string) => `${name} öffnen`,
+    clear: (field: string) => `${field} leeren`,
+    hidden: 'Sie dürfen nicht sehen, worauf sich das bezieht.',
+    moveHint: 'Alt und Pfeiltasten verschieben es',
+  },
+  json: {
+    format: 'Formatieren',
+    mistake: (line: number, column: number) => `Noch kein JSON: Zeile ${line}, Spalte ${column}`,
+    wrong: (line: number, column: number, says: string) =>
+      `ist in Zeile ${line}, Spalte ${column} kein JSON: ${says}`,
+    nullInside:
+      'hat ein null in einem Objekt. Eine Änderung kann das nicht speichern: lassen Sie den Schlüssel weg',
+  },
+  kept: {
+    found: 'Sie haben hier etwas eingegeben, das noch nicht gespeichert ist:',
+    restore: 'Damit weitermachen',
+    discard: 'Verwerfen',
+  },
+  leave: {
+    title: 'Ohne Speichern verlassen?',
+    kept: 'Ihre Änderungen bleiben in diesem Tab. Kommen Sie zurück, um weiterzumachen.',
+    stay: 'Bleiben',
+    leave: 'Verlassen',
+  },
+  limits: {
+    characters: {
+      between: (min: string, max: string) => `${min} bis ${max} Zeichen`,
+      min: (min: string) => `mindestens ${min} Zeichen`,
+      max: (max: string) => `höchstens ${max} Zeichen`,
+    },
+    items: {
+      between: (min: string, max: string) => `${min} bis ${max} Einträge`,
+      min: (min: string) => `mindestens ${min} Einträge`,
+      max: (max: string) => `höchstens ${max} Einträge`,
+    },
+    values: {
+      between: (min: string, max: string) => `${min} bis ${max}`,
+      min: (min: string) => `mindestens ${min}`,
+      max: (max: string) => `höchstens ${max}`,
+    },
+    pattern: (pattern: string) => `Muster ${pattern}`,
+    unique: 'eindeutig',
+    scale: (places: number) => (places === 1 ? '1 Nachkommastelle' : `${places} Nachkommastellen`),
+    zone: (zone: string) => `Zeitzone ${zone}`,
+  },
+}

@@ -1,0 +1,81 @@
+/** One Entity: its form. */
+export const entity = {
+  new: (type: string) => `New in ${type}`,
+  create: 'Create',
+  created: (type: string) => `Created in ${type}.`,
+  saved: (name: string) => `Saved ${name}.`,
+  discard: (fields: number) => (fields === 1 ? 'Discard the change' : `Discard ${fields} changes`),
+  invalid: 'Some values are not right yet.',
+  required: 'Required',
+  changed: 'Changed, not saved yet',
+  notSet: 'Not set',
+  yes: 'Yes',
+  no: 'No',
+  newSecret: 'Set a new one',
+  byDefault: (value: string) => `Default: ${value}`,
+  provided: {
+    me: 'You, if left empty',
+    now: 'Now, if left empty',
+    server: 'Set by the server if left empty',
+  },
+  addObject: (field: string) => `Add ${field}`,
+  removeObject: (field: string) => `Remove ${field}`,
+  addItem: (field: string) => `Add to ${field}`,
+  removeItem: (item: string) => `Remove ${item}`,
+  item: (field: string, position: number) => `${field} ${position}`,
+  move: (position: number, count: number) => `Move item ${position} of ${count}: arrow keys, or drag`,
+  notFound: 'There is nothing here',
+  notFoundWhy: 'It never existed, was purged, or you may not see it.',
+  ref: {
+    search: 'Search…',
+    add: 'Search to add…',
+    nothing: 'Nothing found',
+    create: (text: string) => (text === '' ? 'Create new…' : `Create “${text}”…`),
+    chosen: (field: string, name: string) => `${field}: ${name}. Change`,
+    open: (name: string) => `Open ${name}`,
+    clear: (field: string) => `Clear ${field}`,
+    hidden: 'You may not see what this refers to.',
+    moveHint: 'Alt and arrow keys move it',
+  },
+  json: {
+    format: 'Format',
+    mistake: (line: number, column: number) => `Not JSON yet: line ${line}, column ${column}`,
+    wrong: (line: number, column: number, says: string) =>
+      `is no JSON at line ${line}, column ${column}: ${says}`,
+    nullInside: 'has a null inside of an object, which a change cannot save: leave the key out instead',
+  },
+  kept: {
+    found: 'You have typed something here that is not saved:',
+    restore: 'Go on with it',
+    discard: 'Discard it',
+  },
+  leave: {
+    title: 'Leave without saving?',
+    kept: 'Your changes are kept in this tab. Come back to go on with them.',
+    stay: 'Stay',
+    leave: 'Leave',
+  },
+  limits: {
+    characters: {
+      between: (min: string, max: string) => `${min} to ${max} characters`,
+      min: (min: string) => `at least ${min} characters`,
+      max: (max: string) => `at most ${max} characters`,
+    },
+    items: {
+      between: (min: string, max: string) => `${min} to ${max} items`,
+      min: (min: string) => `at least ${min} items`,
+      max: (max: string) => `at most ${max} items`,
+    },
+    values: {
+      between: (min: string, max: string) => `${min} to ${max}`,
+      min: (min: string) => `at least ${min}`,
+      max: (max: string) => `at most ${max}`,
+    },
+    pattern: (pattern: string) => `pattern ${pattern}`,
+    unique: 'unique',
+    scale: (places: number) => (places === 1 ? '1 decimal place' : `${places} decimal places`),
+    zone: (zone: string) => `time zone ${zone}`,
+  },
+}
+
+export type EntityTexts = typeof entity

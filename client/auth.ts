@@ -181,8 +181,8 @@ export interface AuthClient<User, Client> {
   as(user: string, options?: CallOptions): Promise<Client>
 }
 
-const NEVER = { repeat: 'never' } as const
-const ALWAYS = { repeat: 'always' } as const
+export const NEVER = { repeat: 'never' } as const
+export const ALWAYS = { repeat: 'always' } as const
 
 /** Keeps the token of an answer. */
 export async function keepSession(transport: Transport, { body, headers }: Received): Promise<never> {

@@ -14,7 +14,7 @@ import type {
   Preview,
   SignedIn,
 } from './answers.ts'
-import { type AuthClient, authOf, keepSession } from './auth.ts'
+import { ALWAYS, type AuthClient, authOf, keepSession, NEVER } from './auth.ts'
 import { BatchParts } from './batch.ts'
 import { type Asked, EntityCalls, pagesOf, sentBy } from './entities.ts'
 import type { ApiModel } from './model.ts'
@@ -131,7 +131,6 @@ function named(make: (name: string) => unknown, own: object = {}): object {
   })
 }
 
-const NEVER = { repeat: 'never' } as const
 type Ask = <T>(method: string, path: string, sent?: Sent) => Promise<T>
 
 function callsOf(transport: Transport, entity: (name: string) => EntityCalls): object {
@@ -159,8 +158,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
       return shown
     },
     changes: (query?: Asked) => ask('GET', 'changes/', sentBy(query)),
-    may: (body: MayQuestion, options?: CallOptions) =>
-      ask('POST', 'may/', { repeat: 'always', body, options }),
+    may: (body: MayQuestion, options?: CallOptions) => ask('POST', 'may/', { ...ALWAYS, body, options }),
     route: (key: string, { params = {}, query, body, ...options }: Anything = {}) => {
       const [method = '', path = ''] = key.split(' /api/')
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))

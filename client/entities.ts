@@ -1,7 +1,7 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
 import { Pages } from './listing.ts'
-import { type Following, followList, sorted } from './live.ts'
+import { byPaths, type Following, followList } from './live.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 import type { Handle, ListPage, LiveOptions, LiveQuery } from './types.ts'
 
@@ -56,6 +56,19 @@ function chosen({ fields, ...asked }: Asked): Asked {
   return Array.isArray(fields) ? { ...asked, fields: [...new Set(['id', ...fields])] } : asked
 }
 
+/** What an Entity can do that was returned. */
+const HANDLED = [
+  'update',
+  'replace',
+  'delete',
+  'restore',
+  'purge',
+  'history',
+  'revert',
+  'undo',
+  'redo',
+] as const
+
 /** The calls of one Entity type. */
 export class EntityCalls {
   readonly #transport: Transport
@@ -65,27 +78,12 @@ export class EntityCalls {
   constructor(transport: Transport, name: string) {
     this.#transport = transport
     this.#name = name
-    const calls: Json = {}
-    for (const call of ['update', 'replace', 'delete', 'restore', 'purge', 'history'] as const)
-      calls[call] = this.#ofHandle(call)
-    for (const call of ['revert', 'undo', 'redo'] as const) calls[call] = this.#ofHandle(call)
-    calls.reload = this.#ofHandle('get')
-    this.#calls = { ...calls, operation: null }
+    const calls: Json = { operation: null, reload: this.#ofHandle('get') }
+    for (const call of HANDLED) calls[call] = this.#ofHandle(call)
+    this.#calls = calls
   }
 
-  #ofHandle(
-    call:
-      | 'get'
-      | 'update'
-      | 'delete'
-      | 'replace'
-      | 'restore'
-      | 'purge'
-      | 'history'
-      | 'revert'
-      | 'undo'
-      | 'redo',
-  ) {
+  #ofHandle(call: 'get' | (typeof HANDLED)[number]) {
     const run = this[call].bind(this) as (...given: unknown[]) => unknown
     return function (this: { id: number }, ...given: unknown[]) {
       return run(this.id, ...given)
@@ -197,7 +195,7 @@ export class EntityCalls {
     return this.follow(known, {
       ...options,
       told: (rows, _, isNew) => {
-        if (isNew) changed(sorted(rows.values(), [sort].flat()).map((one) => this.handle(one)))
+        if (isNew) changed([...rows.values()].sort(byPaths([sort].flat())).map((one) => this.handle(one)))
       },
     })
   }

@@ -1,4 +1,5 @@
 import { ApiError, InvalidData } from '../src/declare/refusals.ts'
+import type { Preview } from './answers.ts'
 
 export { ApiError, InvalidData }
 
@@ -42,6 +43,11 @@ export class ChangedMeanwhile extends Conflict {
 export class PlanChanged extends Stale {
   /** What it would do now. */
   declare readonly preview: unknown
+}
+
+/** The key of an agent must plan first: nothing was written. The same call with `preview.plan` does it. */
+export class PlanFirst extends Error {
+  declare readonly preview: Preview
 }
 
 const byCode: Record<string, typeof ApiError> = {

@@ -159,12 +159,8 @@ class LiveList {
   }
 }
 
-/** Sorted by dot paths, then by `id`. */
-export function sorted(rows: Iterable<Row>, paths: readonly string[]): Row[] {
-  return [...rows].sort(byPaths(paths))
-}
-
-function byPaths(paths: readonly string[]): (a: Row, b: Row) => number {
+/** By dot paths, then by `id`. */
+export function byPaths(paths: readonly string[]): (a: Row, b: Row) => number {
   return (a, b) => {
     for (const path of paths) {
       const names = path.replace(/^-/, '').split('.')

@@ -1,4 +1,4 @@
-import { ApiError, errorOf, NetworkError } from './errors.ts'
+import { ApiError, errorOf, NetworkError, PlanFirst } from './errors.ts'
 import { Session, type SessionStore } from './session.ts'
 
 export interface ConnectOptions {
@@ -92,6 +92,10 @@ export class Transport {
     const text = await response.text()
     const body = text === '' ? undefined : JSON.parse(text)
     shows?.(body)
+    // Nobody has asked for a preview: it is the key of an agent. Entities have an id.
+    const { dry_run } = (asked.query ?? {}) as { dry_run?: boolean }
+    if (body?.changes && body.plan && !body.id && !dry_run)
+      throw Object.assign(new PlanFirst('Nothing is written yet.'), { preview: body })
     // There is no Entity yet.
     return { body: shows === undefined ? body : { data: [], results: [] }, headers: response.headers }
   }
@@ -129,9 +133,8 @@ export class Transport {
       'Takeback-Reason': reason && encodeURIComponent(reason),
       ...sent.headers,
     }
-    return Object.fromEntries(
-      Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined),
-    )
+    // JSON leaves out what is undefined.
+    return JSON.parse(JSON.stringify(all))
   }
 
   async #try(request: Prepared, isFirst = true): Promise<Response> {
@@ -189,10 +192,9 @@ function queryOf(query: object = {}): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given))}`
 }
 
+/** 128 random bits. `randomUUID` is only in pages with TLS. */
 function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('')
+  return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
 /** Twice as long each time, and not the same for all clients. */

@@ -50,6 +50,7 @@ export async function scenario(place: Place, connect: typeof Connect = client.co
   await entities(api, place)
   await lists(api, place)
   await past(api)
+  await agents(api, open)
   await many(api, place)
   await live(api)
   await errors(api, open)
@@ -291,6 +292,20 @@ async function accounts(
   await guest.logout()
   await fails(guest.auth.me(), client.Unauthenticated, 'unauthenticated')
   await guess(guest.login({ ...login, password: 'wrong' }), 'login_failed')
+}
+
+/** The key of an agent: what it has not planned, it has not done. */
+async function agents(api: Client<Hotel>, open: (more: ConnectOptions) => Client<Hotel>): Promise<void> {
+  const { id, key } = await api.auth.keys.create({ name: 'agent', agent: true })
+  const agent = open({ token: key })
+  const error = await agent.rooms.create({ title: 'Agent' }).catch((error: unknown) => error)
+  if (!(error instanceof client.PlanFirst)) throw error
+  is(error.preview.total, 1)
+  const made = await agent.rooms.create({ title: 'Agent' }, { plan: error.preview.plan })
+  is(made.title, 'Agent')
+  await fails(agent.operations.undo(made.operation ?? ''), client.PlanFirst, '')
+  is((await agent.operations.undo(made.operation ?? '', { dryRun: true })).total, 1)
+  await api.auth.keys.end(id)
 }
 
 /** Other ways to log in. Codes of apps and answers of providers are for tests of the server. */

@@ -32,7 +32,7 @@ const Trash = lazy(() => import('./pages/trash.tsx'))
 const People = lazy(() => import('./pages/people/people.tsx'))
 const Keys = lazy(() => import('./pages/keys/keys.tsx'))
 const Account = lazy(() => import('./pages/account/account.tsx'))
-const System = lazy(() => import('./pages/system.tsx'))
+const System = lazy(() => import('./pages/system/system.tsx'))
 
 export function App() {
   return (

@@ -38,6 +38,7 @@ export function nameOf(type: ModelEntity | undefined, data: Json): string {
   const title = type?.title ? valueAt(data, type.title) : undefined
   if (typeof title === 'string' && title.trim() !== '') return title
   if (typeof title === 'number') return String(title)
+  if (typeof data.email === 'string' && type?.login) return data.email
   return `${type?.name ?? ''}/${data.id}`
 }
 

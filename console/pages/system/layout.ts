@@ -1,0 +1,91 @@
+import type { EntityType, Field } from '../../model.ts'
+
+/** A reference from one type to another. */
+export interface Reference {
+  readonly from: string
+  readonly to: string
+  readonly path: string
+  readonly onDelete: string
+}
+
+export interface Box {
+  readonly type: EntityType
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export interface Layout {
+  readonly boxes: readonly Box[]
+  readonly references: readonly Reference[]
+  readonly width: number
+  readonly height: number
+}
+
+const WIDTH = 210
+const GAP_X = 90
+const GAP_Y = 28
+const HEAD = 30
+export const LINE = 20
+/** More fields than that are counted, not shown. */
+export const SHOWN = 10
+
+/** All references of a type, also those in its objects and lists. */
+export function referencesOf(type: EntityType): Reference[] {
+  const found: Reference[] = []
+  const look = (field: Pick<Field, 'to' | 'on_delete' | 'fields' | 'items'>, path: string) => {
+    if (typeof field.to === 'string')
+      found.push({ from: type.name, to: field.to, path, onDelete: field.on_delete ?? 'restrict' })
+    for (const inner of field.fields ?? []) look(inner, inner.path)
+    if (field.items !== undefined) look(field.items, path)
+  }
+  for (const field of type.fields) look(field, field.path)
+  // A list of references says twice where it leads.
+  return found.filter(
+    (one, at) => found.findIndex((other) => other.path === one.path && other.to === one.to) === at,
+  )
+}
+
+/** Types in columns: whatever refers to others stands left of them, as far as there are no circles. */
+export function layOut(types: readonly EntityType[]): Layout {
+  const references = types.flatMap(referencesOf).filter(({ to }) => types.some(({ name }) => name === to))
+  const columns: EntityType[][] = []
+  const depths = depthsOf(types, references)
+  const deepest = Math.max(0, ...depths.values())
+  for (const type of types) {
+    const at = deepest - (depths.get(type.name) ?? 0)
+    columns[at] = [...(columns[at] ?? []), type]
+  }
+  const boxes: Box[] = []
+  for (const [column, members] of columns.entries()) {
+    let y = 0
+    for (const type of members ?? []) {
+      const height = HEAD + LINE * Math.min(type.fields.length, SHOWN + 1) + 8
+      boxes.push({ type, x: column * (WIDTH + GAP_X), y, width: WIDTH, height })
+      y += height + GAP_Y
+    }
+  }
+  return {
+    boxes,
+    references,
+    width: Math.max(...boxes.map(({ x, width }) => x + width), WIDTH),
+    height: Math.max(...boxes.map(({ y, height }) => y + height), HEAD),
+  }
+}
+
+/** How many steps it is from each type to one that refers to nothing: of a circle, up to where it closes. */
+function depthsOf(types: readonly EntityType[], references: readonly Reference[]): Map<string, number> {
+  const depths = new Map<string, number>()
+  const visit = (name: string, above: readonly string[]): number => {
+    const known = depths.get(name)
+    if (known !== undefined) return known
+    if (above.includes(name)) return 0
+    const targets = references.filter(({ from, to }) => from === name && to !== name)
+    const depth = Math.max(-1, ...targets.map(({ to }) => visit(to, [...above, name]))) + 1
+    depths.set(name, depth)
+    return depth
+  }
+  for (const { name } of types) visit(name, [])
+  return depths
+}

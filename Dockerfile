@@ -9,6 +9,9 @@ RUN npm install --omit=dev --ignore-scripts \
  && chmod 755 /usr/local/bin/bun \
  && rm -rf node_modules/bun node_modules/@oven node_modules/.bin
 COPY src src
+COPY build/bundle.js build/bundle.js
+# One file with bytecode starts in a third of the time.
+RUN bun build/bundle.js && rm -r build
 
 # The web console is built by packages that the server does not need.
 FROM node:20-bookworm-slim AS console
@@ -28,7 +31,7 @@ COPY --from=build /takeback /takeback
 COPY --from=console /takeback/console/dist /takeback/console/dist
 RUN useradd --uid 1000 --create-home takeback \
  && install -d -o takeback -g takeback /app /data \
- && printf '#!/bin/sh\nexec bun /takeback/src/cli/main.ts "$@"\n' > /usr/local/bin/takeback \
+ && printf '#!/bin/sh\nexec bun /takeback/bin/takeback.js "$@"\n' > /usr/local/bin/takeback \
  && chmod 755 /usr/local/bin/takeback
 USER takeback
 WORKDIR /app

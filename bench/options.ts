@@ -40,8 +40,8 @@ export const help = `npm run bench -- [--store NAME] [--quick] [--growth] [--sec
   --seconds N    how long a round of load takes
   --only LIST    of ${parts.join(', ')}
   --against FOLDER
-                 creates, reads, lists, pairs and logins against another checkout of Takeback, with its
-                 node_modules: is this one as fast as the one before?
+                 creates, reads, lists, pairs, logins, memory and start against another checkout of Takeback,
+                 with its node_modules: is this one as fast as the one before?
   --help         this`
 
 /** Undefined where help is asked for. */

@@ -65,6 +65,13 @@ export interface Server {
   stop(): Promise<void>
 }
 
+/** How `npm start` starts the Takeback in a folder. */
+function commandOf(from: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
+  const [, file = ''] = /^bun (\S+) serve /.exec(scripts.start) ?? []
+  return [process.execPath, file]
+}
+
 /** `from` is the folder of the Takeback to start. */
 export function startTakeback(
   database: Database,
@@ -72,7 +79,7 @@ export function startTakeback(
   config = CONFIG,
   from = root,
 ): Promise<Server> {
-  const command = [process.execPath, 'src/cli/main.ts', 'serve', ...storeFlags(database, config)]
+  const command = [...commandOf(from), 'serve', ...storeFlags(database, config)]
   const whole = [...command, '--host', '127.0.0.1', '--port', '0', '--log', 'json']
   return start(free ? whole : onCore('server', whole), from)
 }

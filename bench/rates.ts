@@ -147,21 +147,23 @@ export async function measureRates(
   const limit = await startOther(store, options.against, copy, takeback.token)
   await compareAnswers(takeback, limit, bookingOf(0))
   const lines: Line[] = []
-  let peak = 0
+  const peaks = new Map([takeback, limit].map((one) => [one, 0]))
   for (const row of chosen) {
     say(row.what)
     lines.push(...(await measureRow(row, options, takeback, limit)))
     // What hashes of passwords take is not the memory that is asked for.
-    if (row.bar !== undefined) peak = Math.max(peak, memoryOf(takeback.server.pid).peak)
+    if (row.bar !== undefined) for (const one of peaks.keys()) peaks.set(one, memoryOf(one.server.pid).peak)
   }
   await Promise.all([takeback.server.stop(), limit.server.stop()])
   if (!options.parts.has('memory')) return lines
-  const memory = (what: string, size: number) => ({
-    what,
-    takeback: `${whole(size)} MB`,
-    ...judge(size, MEMORY),
-  })
-  return [...lines, memory('memory, idle', idle), memory('memory, creates + reads + lists', peak)]
+  const [peak = 0, other] = peaks.values()
+  const loaded = memoryLine('memory, creates + reads + lists', peak)
+  const beside = options.against !== undefined && { against: `${whole(other ?? 0)} MB other` }
+  return [...lines, memoryLine('memory, idle', idle), { ...loaded, ...beside }]
+}
+
+function memoryLine(what: string, size: number): Line {
+  return { what, takeback: `${whole(size)} MB`, ...judge(size, MEMORY) }
 }
 
 /** The bare server on the same rows, or another Takeback with a database that it has made itself. */

@@ -61,7 +61,7 @@ async function measure(options: Options): Promise<void> {
   const lines: Line[] = await measureRates(store, options, say)
   if (options.parts.has('start')) {
     say('start')
-    lines.push(...(await measureStart(store)))
+    lines.push(...(await measureStart(store, options)))
   }
   if (options.parts.has('growth')) lines.push(...(await measureGrowth(store, options, say)))
   if (options.parts.has('cascade')) {

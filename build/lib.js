@@ -1,8 +1,11 @@
-// Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'`, `'takeback/tanstack-db'` and `'takeback/testing'` outside of Bun.
+// Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'`,
+// `'takeback/tanstack-db'` and `'takeback/testing'` outside of Bun, and in lib/bundle/ the server as one file, which
+// starts sooner.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findBun } from '../bin/find-bun.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
@@ -11,13 +14,15 @@ const packs = ['pack', 'publish'].includes(process.env.npm_command ?? '')
 if (existsSync(tsc)) {
   // Beside the old one first: somebody may be reading that.
   const fresh = `${root}lib.${process.pid}`
-  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.lib.json', '--outDir', fresh], {
-    cwd: root,
-    stdio: 'inherit',
-  })
-  if (status === 0) replace(`${root}lib`, fresh)
+  const run = (...command) => spawnSync(command[0], command.slice(1), { cwd: root, stdio: 'inherit' }).status
+  const bun = findBun()
+  const isBuilt =
+    run(process.execPath, tsc, '-p', 'tsconfig.lib.json', '--outDir', fresh) === 0 &&
+    // Without Bun there is nothing that could run it.
+    (bun === undefined ? !packs : run(bun, join('build', 'bundle.js'), join(fresh, 'bundle')) === 0)
+  if (isBuilt) replace(`${root}lib`, fresh)
   rmSync(fresh, { recursive: true, force: true })
-  process.exit(status ?? 1)
+  process.exit(isBuilt ? 0 : 1)
 }
 
 // Without TypeScript a server runs all the same; a package without its types must not leave the house.

@@ -8,7 +8,7 @@ const files = [...new Glob('**/*.ts').scanSync(src)].filter((file) => !file.ends
 
 /** The parts, from the ground up: each imports from those before it alone. */
 const parts = [
-  'binary',
+  'packaging',
   'budget',
   'clock',
   'errors',

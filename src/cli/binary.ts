@@ -1,7 +1,7 @@
 // The entry of the binary. Its processes are started as this same file: a reader of a database, or the command line.
-import { runAsBinary } from '../binary.ts'
-import { isReader, runReader } from '../store/reader-process.ts'
+import { isReader, runAsBinary } from '../packaging.ts'
+import { runReader } from '../store/reader-process.ts'
 
 runAsBinary()
 const args = process.argv.slice(2)
-void (isReader(args) ? runReader(args) : import('./main.ts'))
+void (isReader(args) ? runReader(args.slice(1)) : import('./main.ts'))

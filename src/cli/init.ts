@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { isBinary } from '../binary.ts'
 import { isRecord } from '../declare/record.ts'
 import { StartError } from '../errors.ts'
+import { homeOf, isBinary } from '../packaging.ts'
 import type { Command } from './arguments.ts'
 import { template } from './init-config.ts'
 import { helpOption } from './options.ts'
@@ -73,12 +73,11 @@ function packageOf(folder: string, installed: boolean): object {
     private: true,
     type: 'module',
     scripts: { start: 'takeback serve' },
-    ...(!installed && { dependencies: { takeback: `file:${relative(folder, home)}` } }),
+    ...(!installed && {
+      dependencies: { takeback: `file:${relative(folder, homeOf(join(import.meta.dir, '../..')))}` },
+    }),
   }
 }
-
-/** The folder of this Takeback. */
-const home = resolve(import.meta.dir, '..', '..')
 
 /** Whether `import … from 'takeback'` resolves from there. */
 function isInstalled(folder: string): boolean {

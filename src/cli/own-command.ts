@@ -1,9 +1,7 @@
 import { join } from 'node:path'
-import { isBinary } from '../binary.ts'
+import { commandOf } from '../packaging.ts'
 
 /** How this command line starts itself. */
 export function ownCommand(args: readonly string[]): string[] {
-  return isBinary()
-    ? [process.execPath, ...args]
-    : [process.execPath, join(import.meta.dir, 'main.ts'), ...args]
+  return [...commandOf(join(import.meta.dir, 'main.ts')), ...args]
 }

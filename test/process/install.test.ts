@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pkg from '../../package.json'
 import * as takeback from '../../src/takeback.ts'
@@ -60,11 +60,27 @@ test('the tarball has what is needed, and nothing else', async () => {
     'lib/tanstack-db/tanstack-db.js',
     'lib/testing/node.js',
     'lib/testing/node.d.ts',
+    'lib/bundle/bundle.js',
+    'lib/bundle/reader.js',
     'README.md',
     'LICENSE',
     'SECURITY.md',
   ])
     expect(files).toContain(file)
+})
+
+test('the bundle runs as long as the sources are those that it was made from', () => {
+  const folder = newFolder()
+  unpack(tarball, folder, { complete: true })
+  const home = join(folder, 'node_modules', 'takeback')
+  const version = () => must(folder, `node "${home}/bin/takeback.js" --version`).trim()
+  const change = (file: string, from: string, to: string) =>
+    writeFileSync(join(home, file), readFileSync(join(home, file), 'utf8').replaceAll(from, to))
+  expect(version()).toBe(pkg.version)
+  change('lib/bundle/bundle.js', `version: "${pkg.version}"`, 'version: "of the bundle"')
+  expect(version()).toBe('of the bundle')
+  change('src/cli/main.ts', 'pkg.version', "'of the sources'")
+  expect(version()).toBe('of the sources')
 })
 
 test('the examples of docs/testing.md run with bun test and with node:test', () => {
@@ -96,8 +112,7 @@ test('a folder whose packages are not installed says so in one sentence', () => 
 
 test('a package without its types is not packed', () => {
   const folder = newFolder()
-  mkdirSync(join(folder, 'build'))
-  cpSync(join(root, 'build', 'lib.js'), join(folder, 'build', 'lib.js'))
+  for (const file of ['build/lib.js', 'bin/find-bun.js']) cpSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   for (const [command, code] of [
     ['pack', 1],

@@ -31,7 +31,7 @@ function childrenOf(pid: number): string[] {
 
 /** As the start of a process is part of it: a number may be given again. */
 const isThere = (pid: string) =>
-  existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('reader.ts')
+  existsSync(`/proc/${pid}/cmdline`) && /reader\.[jt]s/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
 
 test('a server starts without readers, and those that it has end with it, whatever they are doing', async () => {
   const { database, server, call, slow } = await begin()

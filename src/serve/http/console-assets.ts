@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { homeOf, isBinary } from '../../packaging.ts'
 
 /** A file of the console, compressed, in base64. */
 export interface Asset {
@@ -10,8 +11,6 @@ export interface Asset {
 }
 
 export type Assets = Readonly<Record<string, Asset>>
-
-const root = join(import.meta.dir, '../../..')
 
 let loaded: Promise<Assets> | undefined
 
@@ -25,16 +24,20 @@ export function loadAssets(): Promise<Assets> {
 }
 
 async function load(): Promise<Assets> {
-  await rebuildIfStale()
-  const { assets } = await import('../../../console/dist/assets.js')
+  const root = homeOf(join(import.meta.dir, '../../..'))
+  await rebuildIfStale(root)
+  // The binary has them in it.
+  const { assets } = await (isBinary()
+    ? import('../../../console/dist/assets.js')
+    : import(join(root, 'console/dist/assets.js')))
   return assets
 }
 
 /** In a checkout the sources may be newer than what was built of them. A package has no sources. */
-async function rebuildIfStale(): Promise<void> {
+async function rebuildIfStale(root: string): Promise<void> {
   const [script, made] = [join(root, 'build/console.ts'), join(root, 'console/dist/assets.js')]
   if (!existsSync(script) || !existsSync(join(root, 'console/main.tsx'))) return
-  if (existsSync(made) && statSync(made).mtimeMs >= newestSource()) return
+  if (existsSync(made) && statSync(made).mtimeMs >= newestSource(root)) return
   const build = Bun.spawn([process.execPath, script], {
     cwd: root,
     stdout: 'ignore',
@@ -45,7 +48,7 @@ async function rebuildIfStale(): Promise<void> {
     throw new Error(`The console cannot be built: ${await new Response(build.stderr).text()}`)
 }
 
-function newestSource(): number {
+function newestSource(root: string): number {
   const folders = ['console', 'client'].map((name) => join(root, name))
   const times = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -2,7 +2,7 @@
 // Started by readers.ts. It runs one statement at a time, and ends when the server does.
 import { Database } from 'bun:sqlite'
 import { setPriority } from 'node:os'
-import { isBinary } from '../../binary.ts'
+import { isBinary } from '../../packaging.ts'
 import type { Bound } from '../dialect.ts'
 import { defineFunctions } from './functions.ts'
 import { readingPragmas } from './pragmas.ts'

@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Subprocess } from 'bun'
-import { isBinary } from '../../binary.ts'
 import { budget } from '../../budget.ts'
+import { readerStart } from '../../packaging.ts'
 import type { Bound, Row } from '../dialect.ts'
-import { readerCommand } from '../reader-process.ts'
 import { ReaderError, unavailable } from './errors.ts'
 import type { ReaderAnswer, ReaderRequest } from './reader.ts'
 
@@ -143,9 +142,9 @@ export class Readers {
   /** An error where the system has no room for another process. */
   #start(): ReaderProcess | Error {
     try {
-      const child = Bun.spawn(commandOf(this.#path), {
-        // Where neither settings nor variables of the user's own folder are found.
-        cwd: isBinary() ? dirname(process.execPath) : import.meta.dir,
+      const { command, cwd } = readerStart(join(import.meta.dir, 'reader.ts'))
+      const child = Bun.spawn([...command, this.#path, String(process.pid)], {
+        cwd,
         stdio: ['ignore', 'ignore', 'inherit'],
         serialization: 'advanced',
         ipc: (told: ReaderAnswer) => this.#take(reader, told),
@@ -190,8 +189,4 @@ export class Readers {
     for (const reader of this.#all)
       if (reader.job === undefined && reader.idleSince < since) this.#end(reader, undefined)
   }
-}
-
-function commandOf(path: string): string[] {
-  return readerCommand(join(import.meta.dir, 'reader.ts'), [path, String(process.pid)])
 }

@@ -3,9 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connect } from '../../client/client.ts'
 import type config from '../../examples/bookings/takeback.config.ts'
 import pkg from '../../package.json'
+import { commandNames } from '../../src/cli/commands.ts'
 
 // `npm run test:binary`: the binary, with a config that imports a file and a package of its own.
 
@@ -28,10 +31,19 @@ beforeAll(() => {
   writeFileSync(join(folder, 'takeback.config.ts'), `import { title } from './title.ts'\n${own}`)
 })
 
+/** The commands that have worked. */
+const worked = new Set<string>()
+
+function noteCommand(args: readonly string[]): void {
+  const name = commandNames.find((one) => args.join(' ').startsWith(one))
+  if (name !== undefined) worked.add(name)
+}
+
 /** Runs to a good end, and gives what it said. No other Takeback and no Bun is found. */
 function must(cwd: string, ...args: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...args], { cwd, env: { PATH: '' } })
   if (exitCode !== 0) throw new Error(`takeback ${args.join(' ')}\n${stdout}${stderr}`)
+  noteCommand(args)
   return stdout.toString()
 }
 
@@ -66,6 +78,16 @@ async function urlOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   throw new Error(`It has ended: ${said}`)
 }
 
+/** What an agent on this machine does. */
+async function listTools(url: string): Promise<void> {
+  const client = new Client({ name: 'test', version: '1' })
+  const args = ['mcp', '--url', url]
+  await client.connect(new StdioClientTransport({ command: binary, args, env: { PATH: '' } }))
+  expect((await client.listTools()).tools.length).toBe(8)
+  await client.close()
+  noteCommand(args)
+}
+
 test('it serves a config with its own imports, and ends when it is told to', async () => {
   expect(must(folder, '--version').trim()).toBe(pkg.version)
   must(folder, 'migrate', '--apply')
@@ -80,6 +102,7 @@ test('it serves a config with its own imports, and ends when it is told to', asy
   const url = await urlOf(server.stdout)
   const api = connect<typeof config>(url)
   await api.login(login)
+  await listTools(url)
   const room = await api.rooms.create({ title: 'Attic', beds: 2 })
   expect((await api.rooms.list({ search: 'attic', count: true })).total).toBe(1)
   // So many rows are read by a process of its own.
@@ -95,10 +118,22 @@ test('it serves a config with its own imports, and ends when it is told to', asy
   expect((await fetch(`${url}/docs`)).status).toBe(200)
   server.kill('SIGTERM')
   expect(await server.exited).toBe(0)
+  noteCommand(['serve'])
   runSql(`DELETE FROM "rooms" WHERE "title" LIKE 'Room %'`)
 })
 
-test('every command works in it', () => {
+/** What the example does not have: a job, and a webhook. */
+const notes = `import { app, cases, entity, text } from 'takeback'
+const config = app({
+  admins: 'admins',
+  entities: { admins: entity({ login: { userType: 'admin' }, fields: {} }), notes: entity({ fields: { title: text() } }) },
+  jobs: { nightly: { every: '0 3 * * *', run: async ({ api }) => void (await api.notes.create({ title: 'x' })) } },
+  webhooks: { erp: { to: 'https://erp.example.com/', secret: 'whsec_${btoa('x'.repeat(32))}', on: ['notes.*'] } },
+})
+export default config
+export const rules = cases(config, { given: {}, cases: [{ as: 'nobody', mayNot: ['list notes'] }] })`
+
+test('commands work in it', () => {
   must(folder, 'check')
   must(folder, 'backup', '--to', join(folder, 'one.backup'))
   must(folder, 'restore', 'one.backup', '--to', 'sqlite:other.db')
@@ -112,6 +147,24 @@ test('every command works in it', () => {
   expect(must(folder, '--help')).toContain('takeback serve')
 })
 
+test('so do those for what has happened', () => {
+  const place = join(folder, 'notes')
+  mkdirSync(place)
+  writeFileSync(join(place, 'takeback.config.ts'), notes)
+  writeFileSync(join(place, 'takeback.rules.ts'), "export { rules as default } from './takeback.config.ts'")
+  must(place, 'migrate', '--apply')
+  must(place, 'rules', 'test')
+  must(place, 'user', 'add', 'admins', 'admin@example.com', '--password', 'correct horse battery')
+  must(place, 'user', 'unlock', 'admins', 'admin@example.com')
+  must(place, 'jobs', 'run', 'nightly')
+  const [made] = JSON.parse(must(place, 'history', 'notes/1', '--json')).data
+  must(place, 'undo', made.operation, '--yes')
+  expect(must(place, 'trash', 'purge', '--older-than', '0d', '--yes')).toContain('1')
+  must(place, 'reactions', 'retry', '--all')
+  must(place, 'webhooks', 'resend', 'erp', '--aside')
+  must(place, 'retention', 'confirm', '--yes')
+})
+
 test('it backs up by schedule, and serves anew in dev', async () => {
   const backups = join(folder, 'backups')
   const args = ['dev', '--port', '0', '--log', 'json', '--backup-every', '1s', '--backup-to', backups]
@@ -122,4 +175,9 @@ test('it backs up by schedule, and serves anew in dev', async () => {
   while (!isThere()) await Bun.sleep(50)
   server.kill('SIGTERM')
   await server.exited
+  noteCommand(['dev'])
+})
+
+test('no command was left out', () => {
+  expect(commandNames.filter((name) => !worked.has(name))).toEqual([])
 })

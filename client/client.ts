@@ -8,7 +8,6 @@ import type {
   MayAnswer,
   MayQuestion,
   Operation,
-  OperationFilter,
   OperationInFull,
   OperationQuery,
   Preview,
@@ -181,7 +180,7 @@ function operationsOf(transport: Transport, ask: Ask): OperationsClient {
       ask<OperationInFull>('GET', `operations/${id}/`, sentBy(query as Asked)),
     undo,
     redo: undo,
-    undoAll: (filter: OperationFilter, options?: TakeBackOptions & CallOptions) =>
+    undoAll: (filter: object, options?: TakeBackOptions & CallOptions) =>
       ask<UndoResult>('POST', 'operations/undo/', sentBy(options as Asked, filter)),
   }
 }

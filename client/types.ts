@@ -238,5 +238,8 @@ export interface OperationsClient {
   /** An undo of an undo. */
   redo(id: string, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
   /** Takes back all operations that match. */
-  undoAll(filter: OperationFilter, options?: TakeBackOptions & CallOptions): Promise<UndoResult>
+  undoAll(
+    filter: OperationFilter | { readonly operations: readonly string[] },
+    options?: TakeBackOptions & CallOptions,
+  ): Promise<UndoResult>
 }

@@ -108,6 +108,7 @@ export const budget = {
 
   // What is taken back.
   undoOperations: 10_000,
+  namedOperations: 100,
   undoSkips: 1000,
   stackVersions: 1000,
   explainedVersions: 1000,

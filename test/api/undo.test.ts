@@ -201,6 +201,27 @@ onEveryStore('undo', graph, (server) => {
       )
   })
 
+  test('several that are named are undone together, and the one between them stays', async () => {
+    const { body, operation: made } = await person({ name: 'one' })
+    const first = await done('PATCH', `/api/people/${body.id}/`, { name: 'two' })
+    const other = await person({ name: 'stays' })
+    const last = await done('PATCH', `/api/people/${body.id}/`, { name: 'three' })
+    const many = (operations: unknown, more = {}) =>
+      server.call('POST', '/api/operations/undo/', { body: { operations, ...more } })
+    expect((await many([last.operation, first.operation], { dry_run: true })).body.total).toBe(1)
+    const undone = await many([last.operation, first.operation, last.operation])
+    expect(undone.body).toMatchObject({ undone: 2, total: 1 })
+    expect((await get(`/api/people/${body.id}/`)).name).toBe('one')
+    expect((await get(`/api/people/${other.body.id}/`)).name).toBe('stays')
+    for (const [operations, more, key] of [
+      [[], {}, 'operations'],
+      ['all', {}, 'operations'],
+      [[made, 'x'], {}, 'operations.1'],
+      [[made], { actor: 'admins/1' }, 'actor'],
+    ] as const)
+      expect(Object.keys((await many(operations, more)).body.errors)).toEqual([key])
+  })
+
   test('revert writes the values of a version as a new one', async () => {
     const { body } = await person({ name: 'v1' })
     const path = `/api/people/${body.id}/`
@@ -278,6 +299,9 @@ onEveryStore('who may undo', shared, (server) => {
     expect((await list(bob.token, `?actor=users/${ada.id}`)).status).toBe(403)
     expect((await list(server.adminToken, `?actor=users/${ada.id}`)).body.data.length).toBe(4)
     expect((await server.call('GET', `/api/operations/${note}/`, { token: bob.token })).status).toBe(404)
+    const named = { operations: [operationOf(await create('/api/notes/', ada))] }
+    const foreign = await server.call('POST', '/api/operations/undo/', { body: named, token: bob.token })
+    expect([foreign.status, Object.keys(foreign.body.errors)]).toEqual([422, ['operations.0']])
     await create('/api/notes/', bob)
     const many = await server.call('POST', '/api/operations/undo/', {
       body: { entity: 'notes' },

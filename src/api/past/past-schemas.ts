@@ -1,3 +1,4 @@
+import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { closedObject } from '../description.ts'
 
@@ -110,14 +111,25 @@ const planned: Record<string, JsonSchema> = {
   next: { ...next, description: 'Only in a preview: the `cursor` of the next page.' },
 }
 
+const named: JsonSchema = {
+  type: 'array',
+  items: text,
+  minItems: 1,
+  maxItems: budget.namedOperations,
+  description: 'The ids of operations, in place of a filter.',
+}
+
 /** Of undo, redo, changes by a filter, and previews. */
 export const undoSchemas: Readonly<Record<string, JsonSchema>> = {
   Undo: closedObject(asked, []),
   UndoLast: closedObject(askedOfOne, []),
   UndoMany: {
-    ...closedObject({ actor: text, since: time, until: time, entity: text, run: text, ...asked }, []),
+    ...closedObject(
+      { operations: named, actor: text, since: time, until: time, entity: text, run: text, ...asked },
+      [],
+    ),
     minProperties: 1,
-    description: 'Takes back the operations that match all of these.',
+    description: 'Takes back the operations that match all of these, or the `operations` that are named.',
   },
   Reversal: closedObject({ entity: text, id: idOrNone, kind, changed, secrets, unmapped }, [
     'entity',

@@ -39,11 +39,49 @@ export function undo(context: Context, request: Repeatable, id: string, query: A
 
 const FILTERS = ['actor', 'since', 'until', 'entity', 'run'] as const
 
-/** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}`: all that match, as one operation. */
+/** `POST /api/operations/undo/` `{actor?, since?, until?, entity?}` or `{operations}`: all of these, as one operation. */
 export function undoMany(context: Context, request: Repeatable, query: AskedQuery): Promise<Answer> {
-  const asked = parseAsked(request, query, [...ASKED, ...FILTERS])
-  const filter = undoFilter(context, request.caller.actor, request.body)
+  const asked = parseAsked(request, query, [...ASKED, ...FILTERS, 'operations'])
+  const { actor } = request.caller
+  const named = parseNamed(request.body)
+  if (named !== undefined)
+    return runUndo(context, request, asked, { which: () => namedOperations(context, actor, named) })
+  const filter = undoFilter(context, actor, request.body)
   return runUndo(context, request, asked, { which: () => matchingOperations(context, filter) })
+}
+
+/** The operations that a body names, in place of a filter. */
+function parseNamed(body: unknown): readonly string[] | undefined {
+  const given = isRecord(body) ? body : {}
+  const { operations } = given
+  if (operations === undefined || operations === null) return undefined
+  const errors: Errors = new Map()
+  for (const name of FILTERS)
+    if (given[name] !== undefined && given[name] !== null)
+      note(errors, name, 'cannot be combined with operations')
+  const { namedOperations: most } = budget
+  if (!Array.isArray(operations) || operations.length === 0 || operations.length > most)
+    note(errors, 'operations', `must be a list of 1 to ${most} operations`)
+  if (errors.size > 0) throw invalid(errors)
+  return [...new Set((operations as unknown[]).map(String))]
+}
+
+/** All of them must be the caller's own, or the caller an admin. */
+function* namedOperations(
+  context: Context,
+  actor: Actor,
+  named: readonly string[],
+): Act<Pick<Wanted, 'operations' | 'foreign'>> {
+  if (actor.kind === 'nobody') throw signInFirst()
+  const errors: Errors = new Map()
+  for (const [at, id] of named.entries()) {
+    const operation = yield* operationById(context, id)
+    if (operation === undefined || !(yield* isVisible(context, actor, operation)))
+      note(errors, `operations.${at}`, 'is no operation that you can see')
+    else yield* isForeign(context, actor, id)
+  }
+  if (errors.size > 0) throw invalid(errors)
+  return { operations: named, foreign: false }
 }
 
 /** Which operations an undo takes back: all that match. */
@@ -181,7 +219,7 @@ function undoFilter(context: Context, actor: Actor, body: unknown): OperationFil
   const filter = parseFilter(context, Object.fromEntries(texts), errors)
   const seen = visibleTo(actor, filter)
   if (Object.values(filter).every((one) => one === undefined) && errors.size === 0)
-    note(errors, 'since', 'is required, or one of actor, until, entity and run')
+    note(errors, 'since', 'is required, or one of actor, until, entity, run and operations')
   if (errors.size > 0) throw invalid(errors)
   return seen
 }
@@ -264,7 +302,7 @@ export const undoOperations = serverEndpoint({
   describe: () => ({
     summary: 'Undo many operations',
     description:
-      'Takes back all operations that match, as one new operation. A value that several of them changed goes back to what it was before the first.',
+      'Takes back all operations that match, or those that are named, as one new operation. A value that several of them changed goes back to what it was before the first.',
     body: { schema: refTo('UndoMany'), example: { actor: 'users/3', since: '2026-06-02T14:00:00Z' } },
     answers: [undone],
     codes,

@@ -1,4 +1,5 @@
 import { formatDate } from './format.ts'
+import { currentSettings } from './settings.ts'
 import type { Texts } from './texts/index.ts'
 
 const two = (number: number) => String(number).padStart(2, '0')
@@ -15,6 +16,13 @@ export function dayName(day: string, texts: Texts, now = new Date()): string {
   const before = new Date(now)
   before.setDate(before.getDate() - 1)
   return day === localDay(before) ? texts.time.yesterday : formatDate(day)
+}
+
+/** Date and time to the second: many changes are in the same minute. */
+export function formatSecond(iso: string): string {
+  const { language } = currentSettings()
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' })
+  return format.format(new Date(iso))
 }
 
 /** For `<input type="datetime-local">`: the time where one is, to the second. */

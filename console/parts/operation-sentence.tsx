@@ -1,6 +1,14 @@
 import { labelOf, useModel } from '../model.ts'
 import { useName } from '../names.ts'
-import { type Count, countsOf, kindOf, type Operation, type OperationChange, useRoot } from '../operations.ts'
+import {
+  type Count,
+  countsOf,
+  kindOf,
+  type Operation,
+  type OperationChange,
+  rootType,
+  useRoot,
+} from '../operations.ts'
 import { type Texts, useTexts } from '../texts/index.ts'
 import { EntityName, short } from './entity-name.tsx'
 
@@ -41,7 +49,7 @@ interface Sentence {
 
 function useSentence(operation: Operation, isEnabled: boolean): Sentence {
   const texts = useTexts()
-  const { entities } = useModel()
+  const model = useModel()
   const root = useRoot(operation, isEnabled)
   const { has, verbs, andMore } = texts.operations
   if (root !== undefined) {
@@ -50,10 +58,14 @@ function useSentence(operation: Operation, isEnabled: boolean): Sentence {
     return { before: `${has}${before}`, root, after: `${more}${after}` }
   }
   const label = (name: string) => {
-    const type = entities.find((one) => one.name === name)
+    const type = model.entities.find((one) => one.name === name)
     return texts.operations.typeInSentence(type === undefined ? name : labelOf(type))
   }
-  return { before: `${has}${clauses(countsOf(operation), texts, label)}`, after: '' }
+  const counts = countsOf(operation)
+  const pending = rootType(counts, model)
+  if (pending === undefined) return { before: `${has}${clauses(counts, texts, label)}`, after: '' }
+  const [before, after] = verbs[pending.kind]
+  return { before: `${has}${before}${label(pending.entity)}…${after}`, after: '' }
 }
 
 const MOST_CLAUSES = 3

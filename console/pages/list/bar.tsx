@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { formatNumber } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { TimeBar } from '../../parts/time-bar.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import type { ListPart } from './list-part.ts'
@@ -32,6 +33,7 @@ export function ListBar(part: ListPart) {
         </Button>
       )}
       <ColumnsMenu columns={part.columns} />
+      <TimeBar entity={type.name} />
     </>
   )
 }

@@ -1,0 +1,82 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { get, type Page } from '../api.ts'
+import { useEntityType } from '../model.ts'
+import type { Operation, OperationChange } from '../operations.ts'
+import type { Looked } from './time-bar.tsx'
+
+/** A moment at which something changed. */
+export interface Mark {
+  readonly time: number
+  readonly at: string
+  readonly operation: string
+  readonly actor: string | null
+  /** Of a list. */
+  readonly done?: Operation
+  /** Of an Entity. */
+  readonly change?: Pick<OperationChange, 'kind' | 'changed'>
+}
+
+interface HistoryEntry extends Pick<OperationChange, 'kind' | 'changed'> {
+  readonly at: string
+  readonly actor: string | null
+  readonly operation: string
+}
+
+const PAGE = 200
+
+/** When a list or an Entity was changed, oldest first. Of lists, callers who are no admins know their own changes. */
+export function useMarks({ entity, id }: Looked) {
+  const query = useInfiniteQuery({
+    queryKey: id === undefined ? ['operations', 'marks', entity] : ['history', entity, id, 'marks'],
+    queryFn: async ({ pageParam, signal }): Promise<Page<Mark>> => {
+      const more = { limit: PAGE, cursor: pageParam }
+      if (id === undefined) {
+        const page = await get<Page<Operation>>('operations/', { entity, ...more }, signal)
+        return { data: page.data.map(markOfOperation), next: page.next }
+      }
+      const page = await get<Page<HistoryEntry>>(`${entity}/${id}/history/`, more, signal)
+      return { data: page.data.map(markOfChange), next: page.next }
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+  })
+  const marks = useMemo(() => inOrder(query.data?.pages.flatMap(({ data }) => data) ?? []), [query.data])
+  return { marks, query }
+}
+
+function markOfOperation(done: Operation): Mark {
+  const { at, id: operation, actor } = done
+  return { at, time: Date.parse(at), operation, actor, done }
+}
+
+function markOfChange({ at, actor, operation, ...change }: HistoryEntry): Mark {
+  return { at, time: Date.parse(at), operation, actor, change }
+}
+
+/** Oldest first. Of those at the same moment, one: nobody can stand between them. */
+function inOrder(marks: readonly Mark[]): readonly Mark[] {
+  const byTime = new Map(marks.toReversed().map((mark) => [mark.time, mark]))
+  return [...byTime.values()].sort((a, b) => a.time - b.time)
+}
+
+/** The earliest moment that the journal of a type still knows; undefined if it keeps all. */
+export function useFloor(entity: string): number | undefined {
+  const kept = useEntityType(entity)?.retention.journal_ms ?? null
+  return kept === null ? undefined : Date.now() - kept
+}
+
+/** How many marks are not later than a moment: which of the states between them is shown. */
+export function countUntil(marks: readonly Mark[], at: string | undefined): number {
+  if (at === undefined) return marks.length
+  const time = Date.parse(at)
+  return marks.filter((mark) => mark.time <= time).length
+}
+
+/** The moment of a state: right after its mark; the last one is now, the first one before anything is known. */
+export function momentOf(marks: readonly Mark[], count: number): string | undefined {
+  if (count >= marks.length) return undefined
+  const [first] = marks
+  if (count <= 0) return first === undefined ? undefined : new Date(first.time - 1).toISOString()
+  return marks[count - 1]?.at
+}

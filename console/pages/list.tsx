@@ -1,7 +1,11 @@
 import { useCallback, useSyncExternalStore } from 'react'
+import { fieldErrors } from '../explain.ts'
+import { formatTime } from '../format.ts'
 import { type EntityType, labelOf, useEntityType } from '../model.ts'
+import { Button } from '../parts/button.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
-import { Failed, Loading } from '../parts/states.tsx'
+import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { useTexts } from '../texts/index.ts'
 import { ListActions } from './list/actions.tsx'
 import { ListBar } from './list/bar.tsx'
@@ -13,7 +17,7 @@ import { useSelection } from './list/selection.ts'
 import { useColumns } from './list/use-columns.ts'
 import { useListKeys } from './list/use-list-keys.ts'
 import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
-import { sortBy, useView } from './list/view.ts'
+import { sortBy, useView, type View } from './list/view.ts'
 
 /** All Entities of a type. */
 export function List({ entity }: { readonly entity: string }) {
@@ -33,20 +37,41 @@ function ListOf({ type }: { readonly type: EntityType }) {
   const part = { type, view, change, columns, request, total, selecting }
   return (
     <Page title={labelOf(type)} full actions={<ListActions {...part} />} bar={<ListBar {...part} />}>
+      <Past view={view} onNow={() => change({ at: undefined })} />
       <Content {...part} loaded={loaded} />
     </Page>
+  )
+}
+
+/** Says clearly that this is not now. */
+function Past({ view: { at }, onNow }: { readonly view: View; onNow(): void }) {
+  const texts = useTexts()
+  if (at === undefined) return null
+  return (
+    <div className="banner" role="status">
+      <Icon name="clock" />
+      <p>{texts.list.past(formatTime(at))}</p>
+      <Button onClick={onNow}>{texts.list.now}</Button>
+    </div>
   )
 }
 
 function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) {
   const { type, view, change, columns, selecting, total } = part
   const { rows, next, failure } = loaded
+  const texts = useTexts()
   const isPhone = useIsNarrow()
   const hrefOf = useCallback(
     (id: number) => `/${type.name}/${id}${view.at === undefined ? '' : `?at=${encodeURIComponent(view.at)}`}`,
     [type.name, view.at],
   )
   const current = useListKeys({ type, rows, selecting, hrefOf, isPast: view.at !== undefined })
+  if (next === undefined && fieldErrors(failure).filter !== undefined)
+    return (
+      <Empty icon="filter" title={texts.list.wrongFilter}>
+        {fieldErrors(failure).filter?.join(' ')}
+      </Empty>
+    )
   if (next === undefined && failure !== null) return <Failed error={failure} retry={loaded.retry} />
   if (next === undefined) return <Loading />
   if (rows.length === 0 && next === null) return <Nothing {...part} />

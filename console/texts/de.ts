@@ -1,4 +1,5 @@
 import { entity } from './de-entity.ts'
+import { list, tryApi } from './de-list.ts'
 import { home, operations, time, trash } from './de-time.ts'
 import type { Texts } from './en.ts'
 
@@ -90,41 +91,7 @@ export const de: Texts = {
     againHelp: 'Ihre Sitzung ist zu Ende. Was Sie geschrieben haben, ist noch da.',
   },
   home,
-  list: {
-    empty: 'Noch nichts da',
-    emptyHint: 'Legen Sie hier den ersten Eintrag an, oder senden Sie ihn an die API.',
-    createFirst: 'Den ersten anlegen',
-    create: 'Neu',
-    find: 'In der Liste suchen',
-    search: 'Suchen…',
-    count: (count: string) => `insgesamt ${count}`,
-    deleted: 'Gelöschte',
-    noneDeleted: 'Nichts ist gelöscht',
-    noneThen: 'Damals war hier nichts',
-    noMatch: 'Nichts passt',
-    noMatchHint: 'Kein Eintrag passt zu Filter und Suche.',
-    clearFilters: 'Filter aufheben',
-    columns: 'Spalten',
-    columnsHint: 'Angehakte werden gezeigt. Alt und die Pfeiltasten verschieben eine Spalte.',
-    columnsDefault: 'Zurück zu den üblichen Spalten',
-    columnHint: (label: string) =>
-      `${label}: klicken sortiert, mit der Umschalttaste zusätzlich. Ziehen verschiebt.`,
-    moveUp: (label: string) => `${label} nach oben`,
-    moveDown: (label: string) => `${label} nach unten`,
-    createdAt: 'Angelegt',
-    updatedAt: 'Geändert',
-    deletedAt: 'Gelöscht',
-    version: 'Version',
-    noValue: 'leer',
-    yes: 'ja',
-    no: 'nein',
-    noItems: 'keine',
-    items: (count: number) => (count === 1 ? '1 Eintrag' : `${count} Einträge`),
-    select: (name: string) => `${name} auswählen`,
-    selectLoaded: 'Alle geladenen Zeilen auswählen',
-    selectNone: 'Nichts auswählen',
-    unseen: (count: number) => `${count} neu`,
-  },
+  list,
   entity,
   time,
   history: {},
@@ -324,5 +291,5 @@ export const de: Texts = {
     applied: 'Änderungen bisher',
     noneApplied: 'Noch keine.',
   },
-  tryApi: {},
+  tryApi,
 }

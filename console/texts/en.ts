@@ -1,4 +1,5 @@
 import { entity } from './en-entity.ts'
+import { list, tryApi } from './en-list.ts'
 import { home, operations, time, trash } from './en-time.ts'
 
 /** The words of the console in English. `de.ts` has the same ones in German. */
@@ -88,40 +89,7 @@ export const en = {
     againHelp: 'Your session has ended. What you have typed is still there.',
   },
   home,
-  list: {
-    empty: 'Nothing here yet',
-    emptyHint: 'Create the first one here, or send it to the API.',
-    createFirst: 'Create the first',
-    create: 'New',
-    find: 'Find in the list',
-    search: 'Search…',
-    count: (count: string) => `${count} in total`,
-    deleted: 'Deleted',
-    noneDeleted: 'Nothing is deleted',
-    noneThen: 'There was nothing here then',
-    noMatch: 'Nothing matches',
-    noMatchHint: 'No Entity fits the filter and the search.',
-    clearFilters: 'Clear filters',
-    columns: 'Columns',
-    columnsHint: 'Tick to show. Alt and the arrow keys move a column.',
-    columnsDefault: 'Back to the usual columns',
-    columnHint: (label: string) => `${label}: click to sort, with Shift by this one too. Drag to move.`,
-    moveUp: (label: string) => `Move ${label} up`,
-    moveDown: (label: string) => `Move ${label} down`,
-    createdAt: 'Created',
-    updatedAt: 'Updated',
-    deletedAt: 'Deleted',
-    version: 'Version',
-    noValue: 'empty',
-    yes: 'yes',
-    no: 'no',
-    noItems: 'none',
-    items: (count: number) => (count === 1 ? '1 item' : `${count} items`),
-    select: (name: string) => `Select ${name}`,
-    selectLoaded: 'Select all rows that are loaded',
-    selectNone: 'Select nothing',
-    unseen: (count: number) => `${count} new`,
-  },
+  list,
   entity,
   time,
   history: {},
@@ -319,7 +287,7 @@ export const en = {
     applied: 'Changes so far',
     noneApplied: 'None yet.',
   },
-  tryApi: {},
+  tryApi,
 }
 
 export type Texts = typeof en

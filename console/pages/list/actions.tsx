@@ -1,20 +1,35 @@
 import { Link } from 'wouter'
+import { listCall } from '../../parts/api-call.ts'
+import { ApiCode } from '../../parts/api-code.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Keys } from '../../parts/keys.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { ListPart } from './list-part.ts'
 
 /** At the right of the title. */
-export function ListActions({ type, view }: ListPart) {
+export function ListActions(part: ListPart) {
+  const { type, view } = part
   const texts = useTexts()
   return (
-    type.may.create !== false &&
-    view.at === undefined && (
-      <Link className="button main" href={`/${type.name}/new`}>
-        <Icon name="plus" />
-        {texts.list.create}
-        <Keys keys="c" />
-      </Link>
-    )
+    <>
+      <ApiCode call={callOf(part)} />
+      {type.may.create !== false && view.at === undefined && (
+        <Link className="button main" href={`/${type.name}/new`}>
+          <Icon name="plus" />
+          {texts.list.create}
+          <Keys keys="c" />
+        </Link>
+      )}
+    </>
   )
+}
+
+/** What the page shows. The fields are named only if somebody has chosen them, and references without options. */
+export function callOf({ type, request, columns }: Pick<ListPart, 'type' | 'request' | 'columns'>) {
+  const { fields, expand, ...query } = request.query
+  return listCall(type.name, {
+    ...query,
+    ...(!columns.isDefault && { fields }),
+    ...(expand !== undefined && { expand: expand.replace(/\([^)]*\)/g, '') }),
+  })
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { formatNumber } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
+import { FilterBar } from '../../parts/filter/filter-bar.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TimeBar } from '../../parts/time-bar.tsx'
 import { useTexts } from '../../texts/index.ts'
@@ -16,6 +17,12 @@ export function ListBar(part: ListPart) {
       {type.search && view.at === undefined && (
         <Search value={view.search} onChange={(search) => change({ search })} />
       )}
+      <FilterBar
+        type={type}
+        fields={part.columns.filters}
+        filter={view.filter}
+        onChange={(filter) => change({ filter })}
+      />
       <span className="grow" />
       {total !== undefined && (
         <span className="muted" role="status">

@@ -9,6 +9,7 @@ export interface Column {
   readonly field: Shown
   /** What `sort` calls it; undefined if it cannot be sorted by. */
   readonly sort?: string
+  readonly isFilterable: boolean
   readonly width: number
 }
 
@@ -37,6 +38,7 @@ export function columnsOf(type: EntityType, texts: Texts): readonly Column[] {
     label,
     field: { type: kind },
     sort: path,
+    isFilterable: path !== 'deleted_at',
     width: kind === 'integer' ? 80 : 185,
   })
   return [
@@ -61,6 +63,7 @@ function fieldColumns(field: Field, above: string): readonly Column[] {
       label,
       field,
       ...(field.sortable === true && { sort }),
+      isFilterable: field.filterable === true,
       width: WIDTHS[field.type] ?? 200,
     },
   ]

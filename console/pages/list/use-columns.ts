@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useState } from 'react'
 import type { EntityType } from '../../model.ts'
+import type { FilterField } from '../../parts/filter/conditions.ts'
 import { useTexts } from '../../texts/index.ts'
 import { type Column, columnsOf, defaultColumns, readColumns, writeColumns } from './columns.ts'
 import { useView } from './view.ts'
@@ -8,6 +9,8 @@ export interface ChosenColumns {
   readonly all: readonly Column[]
   readonly shown: readonly Column[]
   readonly isDefault: boolean
+  /** What can be filtered by. */
+  readonly filters: readonly FilterField[]
   choose(columns: readonly Column[] | undefined): void
   move(from: number, to: number): void
   size(at: number, width: number, isDone: boolean): void
@@ -33,6 +36,7 @@ export function useColumns(type: EntityType): ChosenColumns {
     () => ({
       all,
       shown,
+      filters: all.filter(({ isFilterable }) => isFilterable),
       isDefault: chosen === undefined,
       choose,
       move: (from, to) => choose(moved(kept, from, to)),

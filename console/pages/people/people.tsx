@@ -92,7 +92,7 @@ function Accounts({ type }: { readonly type: EntityType }) {
               <tr>
                 <th>{texts.people.name}</th>
                 <th>{texts.signIn.email}</th>
-                <th>{texts.people.since}</th>
+                <th className="wide-only">{texts.people.since}</th>
                 <th>
                   <span className="visually-hidden">{texts.people.manage}</span>
                 </th>
@@ -105,7 +105,7 @@ function Accounts({ type }: { readonly type: EntityType }) {
                     <Link href={`/${type.name}/${one.id}`}>{nameOf(type, one)}</Link>
                   </td>
                   <td>{String(one.email ?? '')}</td>
-                  <td>
+                  <td className="wide-only">
                     <When at={one.created_at} />
                   </td>
                   <td className="number">

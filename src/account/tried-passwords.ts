@@ -5,9 +5,9 @@ import type { Store } from '../store/store.ts'
 import { type AccountAddress, verifiedParams } from './verified.ts'
 
 /**
- * The password of the first sign-up with the address of an account that is verified. A login with it is answered as if the
- * sign-up had made an account that is not verified yet: whoever signs up and then logs in must not learn that the address
- * is taken. It opens nothing.
+ * The password of the last sign-up that found an address taken. A login with it is answered as if the sign-up had made an
+ * account that is not verified yet: whoever signs up and then logs in must not learn that the address is taken. It opens
+ * nothing.
  */
 export class TriedPasswords {
   readonly #store: Store
@@ -17,28 +17,29 @@ export class TriedPasswords {
   constructor(store: Store) {
     const { dialect } = store
     const [entity, id] = [param('$verified_entity'), param('$verified_id', 'integer')]
+    const digest = param('$verified')
     const isAccount = sql`"entity" = ${entity} AND "entity_id" = ${id}`
     this.#store = store
     this.#find = compile(
-      sql`SELECT "hash" FROM "takeback_tried_passwords" WHERE ${isAccount}`,
+      sql`SELECT "hash" FROM "takeback_tried_passwords" WHERE ${isAccount} AND "digest" = ${digest}`,
       dialect.placeholder,
     )
     this.#keep = step(
       dialect,
       'tried',
       'any',
-      sql`INSERT INTO "takeback_tried_passwords" ("entity", "entity_id", "hash") SELECT ${entity}, ${id}, ${param('$tried')}
-        WHERE EXISTS (SELECT 1 FROM "takeback_verified" WHERE ${isAccount} AND "digest" = ${param('$verified')}) ON CONFLICT DO NOTHING`,
+      sql`INSERT INTO "takeback_tried_passwords" ("entity", "entity_id", "digest", "hash") VALUES (${entity}, ${id}, ${digest}, ${param('$tried')})
+        ON CONFLICT ("entity", "entity_id") DO UPDATE SET "digest" = excluded."digest", "hash" = excluded."hash"`,
     )
   }
 
   /** Its hash. */
-  async of(entity: string, id: number): Promise<string | undefined> {
-    const [row] = await this.#store.read(this.#find, { $verified_entity: entity, $verified_id: id })
+  async of(account: AccountAddress): Promise<string | undefined> {
+    const [row] = await this.#store.read(this.#find, verifiedParams(account))
     return row === undefined ? undefined : String(row[0])
   }
 
-  /** To be part of the transaction of a sign-up. Nothing is kept if the address is not verified. */
+  /** To be part of the transaction of a sign-up. */
   keeping(account: AccountAddress, hash: string): { step: Step; params: Params } {
     return { step: this.#keep, params: { ...verifiedParams(account), $tried: hash } }
   }

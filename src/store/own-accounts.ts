@@ -38,8 +38,8 @@ export const accountTables: readonly OwnTable[] = [
   {
     name: 'takeback_tried_passwords',
     about:
-      'Hashes of passwords of sign-ups with an e-mail that was taken: logins with them must not tell that. They open nothing.',
-    columns: [text('entity'), integer('entity_id'), text('hash')],
+      'Of each account the hash of the password of the last sign-up that found its e-mail taken, with a digest of that e-mail: logins with it must not tell. It opens nothing.',
+    columns: [text('entity'), integer('entity_id'), text('digest'), text('hash')],
     key: ['entity', 'entity_id'],
     since: 5,
   },

@@ -12,7 +12,6 @@ import type { Note } from '../notes.ts'
 import { accountSchemas } from './account-schemas.ts'
 import { provenByPassword } from './second-factor.ts'
 import { type Proven, selfOf, signedInAnswer, startSession } from './sign-in.ts'
-import { isVerified } from './verified.ts'
 
 /** `POST /api/auth/login`, and `POST /api/login`, which also takes `username`. */
 export async function login(context: Context, request: LoginRequest, alias: boolean): Promise<Answer> {
@@ -49,8 +48,9 @@ export interface LoginRequest {
 
 /**
  * For a wrong password it does the same work whether or not the e-mail exists, so neither the answer nor its time reveals
- * it. Types with `verify` take two: that of the account, and that of a sign-up which found the e-mail taken. An
- * account that is not verified and such a sign-up are answered alike, and count as failed.
+ * it. Types with `verify` take two hashes: that of the account, and that of the last sign-up which found the e-mail taken.
+ * Until the address is proved, only the password of the last sign-up is answered with `unverified`, whether or not there
+ * was an account before: so nobody can find out by sign-ups and logins. It counts as failed.
  */
 async function findMember(
   context: Context,
@@ -64,14 +64,18 @@ async function findMember(
     const [row] = await context.store.read(plan.login.byEmail, { [EMAIL_KEY]: key })
     const member = row && memberColumns.read(row)
     const id = Number(member?.id ?? NOBODY)
+    const account = { entity: type.name, id, key }
+    const asks = type.login?.verify === true
+    const isVerified = !asks || (await context.verified.has(account))
     const right = await verify(password, member && String(member.hash))
-    if (right && (await isVerified(context, plan, id))) {
+    if (right && isVerified) {
       const self = await selfOf(context, plan, id)
       if (self !== undefined) return { ...self, plan, id, epoch: Number(member?.epoch) }
     }
-    if (type.login?.verify !== true) continue
-    const tried = await verify(password, await context.tried.of(type.name, id))
-    unverified ||= right || tried
+    if (!asks) continue
+    const tried = await context.tried.of(account)
+    const isTried = await verify(password, tried)
+    unverified ||= tried === undefined ? right : isTried
   }
   if (unverified) throw new Failure('unverified')
   return undefined

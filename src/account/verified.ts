@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { EMAIL_KEY } from '../plan/tables/schema.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
-import { compile, count, id, param, type Statement, sql } from '../store/sql.ts'
+import { compile, count, id, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 
@@ -10,18 +10,22 @@ const PAGE = 1000
 /** In place of the id of an account: since when its type asks for proof. */
 const SINCE = 0
 
+/** When those were verified who only count as such: before the type has asked for proof. */
+const LONG_AGO = '1970-01-01T00:00:00.000Z'
+
 /**
  * Which e-mail addresses of an account were proved. An address is what is proved, not an account: after a change of the
  * e-mail, by whatever way, the account is unverified until the new address is proved. Only digests are kept.
  */
 export class VerifiedAddresses {
-  readonly #store: Store
+  readonly #store: Pick<Store, 'dialect' | 'read' | 'write'>
   readonly #find: Statement
   readonly #findProved: Statement
   readonly #mark: Step
   readonly #markAll: Step
+  readonly #since: Step
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, 'dialect' | 'read' | 'write'>) {
     const { dialect } = store
     this.#store = store
     this.#find = compile(
@@ -37,11 +41,10 @@ export class VerifiedAddresses {
       dialect,
       'verified',
       'any',
-      sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
-        VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${dialect.clock})
-        ON CONFLICT ("entity", "entity_id", "digest") DO UPDATE SET "at" = excluded."at"`,
+      sql`${insertOne(dialect)} ON CONFLICT ("entity", "entity_id", "digest") DO UPDATE SET "at" = excluded."at"`,
     )
     this.#markAll = compileMarkAll(dialect)
+    this.#since = step(dialect, 'since', 'any', sql`${insertOne(dialect)} ON CONFLICT DO NOTHING`)
   }
 
   async has(account: AccountAddress): Promise<boolean> {
@@ -60,11 +63,12 @@ export class VerifiedAddresses {
 
   /**
    * Whoever has an account when its type first asks for proof counts as verified: nobody is locked out by a new
-   * declaration. Several instances may do this at once.
+   * declaration. Several instances may do this at once. The first one that is done begins to serve; from then on the
+   * others mark nobody, since what they have read may be an account that was made, or an e-mail that was changed, later.
    */
   async begin(entity: string): Promise<void> {
-    const since = { entity, id: SINCE, key: '' }
-    if (await this.has(since)) return
+    const since = verifiedParams({ entity, id: SINCE, key: '' })
+    if ((await this.#store.read(this.#find, since)).length > 0) return
     const page = compile(
       sql`SELECT "id", ${id(EMAIL_KEY)} FROM ${id(entity)} WHERE "id" > ${param('$after', 'integer')} ORDER BY "id" LIMIT ${count(PAGE)}`,
       this.#store.dialect.placeholder,
@@ -73,19 +77,15 @@ export class VerifiedAddresses {
       const rows = await this.#store.read(page, { $after: after })
       const last = rows.at(-1)
       if (last === undefined) break
-      await this.#markEach(
-        entity,
-        rows.map(([one, key]) => [Number(one), String(key)]),
-      )
+      const digests = rows.map(([one, key]) => [Number(one), digestOf(String(key))])
+      await this.#store.write([this.#markAll], {
+        ...since,
+        $verified_all: JSON.stringify(digests),
+        $verified_at: LONG_AGO,
+      })
       after = Number(last[0])
     }
-    await this.#markEach(entity, [[SINCE, '']])
-  }
-
-  async #markEach(entity: string, keys: readonly (readonly [id: number, key: string])[]): Promise<void> {
-    const digests = keys.map(([one, key]) => [one, digestOf(key)])
-    const params = { $verified_entity: entity, $verified_all: JSON.stringify(digests) }
-    await this.#store.write([this.#markAll], params)
+    await this.#store.write([this.#since], since)
   }
 }
 
@@ -97,6 +97,12 @@ export interface AccountAddress {
   readonly key: string
 }
 
+function insertOne({ clock }: Dialect): Sql {
+  return sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
+    VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${clock})`
+}
+
+/** Marks all of `$verified_all`, unless the type asks for proof already. */
 function compileMarkAll(dialect: Dialect): Step {
   const rows = dialect.rows('$verified_all', [
     { name: 'id', kind: 'integer' },
@@ -107,7 +113,9 @@ function compileMarkAll(dialect: Dialect): Step {
     'verified',
     'any',
     sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
-      SELECT ${param('$verified_entity')}, r."id", r."digest", ${dialect.clock} FROM ${rows} r WHERE 1 = 1 ON CONFLICT DO NOTHING`,
+      SELECT ${param('$verified_entity')}, r."id", r."digest", ${param('$verified_at', 'datetime')} FROM ${rows} r
+      WHERE NOT EXISTS (SELECT 1 FROM "takeback_verified" s WHERE s."entity" = ${param('$verified_entity')} AND s."entity_id" = ${count(SINCE)})
+      ON CONFLICT DO NOTHING`,
   )
 }
 

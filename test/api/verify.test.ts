@@ -2,18 +2,9 @@ import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addUser } from '../../src/cli/user.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { app, entity, everyone, object, text } from '../../src/takeback.ts'
-import {
-  ADMIN,
-  eventually,
-  expectInvalid,
-  onEveryStore,
-  onEveryStoreByHand,
-  type Received,
-  TestServer,
-} from '../harness.ts'
+import { ADMIN, eventually, expectInvalid, onEveryStore, type Received } from '../harness.ts'
 import { mailsIn, tokenIn } from '../mailbox.ts'
 
 const users = {
@@ -332,42 +323,6 @@ onEveryStore(
   },
   { outbox },
 )
-
-onEveryStoreByHand('verify', (store) => {
-  test('switched on later lets those in who have an account already, and admins of the command line', async () => {
-    const before = { ...declaration.entities, users: entity({ ...users, login: { userType: 'user' } }) }
-    const server = new TestServer(store, app({ admins: 'admins', entities: before }), { outbox })
-    await server.start()
-    try {
-      const { id } = await server.user('users', { email: 'old@example.com' })
-      await server.member('users', { email: 'gone@example.com' })
-      await server.restart(declaration)
-      const login = (email: string) =>
-        server.call('POST', '/api/auth/login', { body: { email, password: PASSWORD }, token: null })
-      expect((await login('old@example.com')).status).toBe(200)
-      await server.member('users', { email: 'young@example.com' })
-      expect((await login('young@example.com')).body).toEqual(UNVERIFIED)
-      await server.restart(declaration)
-      expect((await login('young@example.com')).body).toEqual(UNVERIFIED)
-      await server.expect(200, 'PATCH', `/api/users/${id}/`, { email: 'other@example.com' })
-      expect((await login('other@example.com')).body).toEqual(UNVERIFIED)
-      // Whoever runs the server lets users in, and admins always.
-      const verify = { userType: 'admin', verify: true }
-      const strict = { ...declaration.entities, admins: entity({ login: verify, fields: {} }) }
-      await server.restart(app({ admins: 'admins', entities: strict }))
-      const add = (type: string, email: string, verified?: boolean) =>
-        addUser(server, type, { email, password: PASSWORD }, verified)
-      await add('users', 'added@example.com')
-      await add('users', 'sure@example.com', true)
-      await add('admins', 'root@example.com')
-      expect((await login('added@example.com')).body).toEqual(UNVERIFIED)
-      for (const email of ['sure@example.com', 'root@example.com', ADMIN.email])
-        expect((await login(email)).status).toBe(200)
-    } finally {
-      await server.remove()
-    }
-  })
-})
 
 test('declarations that cannot work are refused', () => {
   const declared =

@@ -18,6 +18,7 @@ import { BatchParts } from './batch.ts'
 import { type Asked, EntityCalls, pagesOf, sentBy } from './entities.ts'
 import type { ApiModel } from './model.ts'
 import type { SignedInUser } from './shapes.ts'
+import type { SystemCalls } from './system.ts'
 import { type CallOptions, type ConnectOptions, type Sent, Transport } from './transport.ts'
 import type {
   BatchAnswer,
@@ -38,6 +39,7 @@ export * from './errors.ts'
 export type * from './model.ts'
 export type { KeptSession, SessionStore } from './session.ts'
 export type * from './shapes.ts'
+export type * from './system.ts'
 export type { CallOptions, ConnectOptions } from './transport.ts'
 export type * from './types.ts'
 
@@ -84,6 +86,11 @@ export interface ClientCalls<Config, Types = TypesOf<Config>> {
   changes(query?: ChangesQuery & CallOptions): Promise<ChangesPage>
   /** Whether a request would succeed. */
   may(question: MayQuestion, options?: CallOptions): Promise<MayAnswer>
+  /** A call of `/api/system/`, for admins: `route('POST /api/system/jobs/:name/run/', { params: { name: 'nightly' } })`. */
+  route<Path extends keyof SystemCalls>(
+    path: Path,
+    sent?: CallOptions & Omit<SystemCalls[Path], 'answer'>,
+  ): Promise<SystemCalls[Path]['answer']>
   /** A route of the app: `route('POST /api/checkout/', { body })`. What it answers, the caller must know. */
   route<Path extends keyof RoutesOf<Config> & string, Answer = unknown>(
     path: Path,

@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, string>> = {
   'api/past/retention.ts': 'times of Entities; guarded against jumps',
   'cli/backup-schedule.ts': 'names of backups',
   'cli/backup.ts': 'names of backups',
-  'cli/jobs.ts': 'shown to people: when a job runs next',
+  'api/system/jobs.ts': 'shown to people: when a job runs next',
   'cli/past.ts': 'times that people type',
   'cli/retention.ts': 'asks people whether the clock is right',
   'cli/trash.ts': 'times that people type',

@@ -12,6 +12,7 @@ export const KEYS = 'Keys'
 export const OPERATIONS = 'Operations'
 export const CHANGES = 'Changes'
 export const SERVICE = 'Service'
+export const SYSTEM = 'System'
 /** Endpoints of the user's own. */
 export const CUSTOM = 'Custom'
 

@@ -43,6 +43,9 @@ import { listEntities } from './read/list.ts'
 import { askMay } from './read/may.ts'
 import { readEntity } from './read/read.ts'
 import { summariseEntities } from './read/summary.ts'
+import { postJobRun, readJobs } from './system/jobs.ts'
+import { postRetry, readTasks } from './system/tasks.ts'
+import { postResend, readWebhooks } from './system/webhooks.ts'
 import { writeBatch } from './write/batch.ts'
 import { patchEntities } from './write/change-many.ts'
 import { createEntity } from './write/create-many.ts'
@@ -106,6 +109,12 @@ export const endpoints: Endpoints = {
     undoOperation, // POST /api/operations/{id}/undo/
     undoOperations, // POST /api/operations/undo/
     writeBatch, // POST /api/batch/
+    readTasks, // GET /api/system/tasks/
+    postRetry, // POST /api/system/tasks/{id}/retry/
+    readJobs, // GET /api/system/jobs/
+    postJobRun, // POST /api/system/jobs/{name}/run/
+    readWebhooks, // GET /api/system/webhooks/
+    postResend, // POST /api/system/webhooks/{name}/resend/
     getModel, // GET /api/model/
     readHealth, // GET /api/health
     readHealthDetails, // GET /api/health/details

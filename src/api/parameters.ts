@@ -42,6 +42,35 @@ export const shared = {
     description: 'The number of a key.',
     schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [7] },
   },
+  task: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The number of a task.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] },
+  },
+  job: {
+    name: 'name',
+    in: 'path',
+    required: true,
+    description: 'The name of a job.',
+    schema: { type: 'string', examples: ['nightly'] },
+  },
+  webhook: {
+    name: 'name',
+    in: 'path',
+    required: true,
+    description: 'The name of a webhook.',
+    schema: { type: 'string', examples: ['erp'] },
+  },
+  queue: query('queue', 'Only tasks of this queue, such as `reactions` or `mail`.', {
+    type: 'string',
+    minLength: 1,
+  }),
+  task_state: query('state', 'Only tasks that are `waiting` or `running`, or were set `aside`.', {
+    type: 'string',
+    enum: ['waiting', 'running', 'aside'],
+  }),
   'If-Match': header(
     'If-Match',
     'One or more ETags, or versions in quotes, such as `"3"`. The write is made only if the Entity is still at one of these versions.',

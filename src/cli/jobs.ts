@@ -1,9 +1,8 @@
+import { jobStates, jobWork } from '../api/system/jobs.ts'
 import type { App } from '../app.ts'
-import { jobsOf, jobWork } from '../code/jobs.ts'
+import { jobsOf } from '../code/jobs.ts'
 import { didYouMean } from '../declare/closest.ts'
-import type { JobType } from '../declare/model.ts'
 import { StartError } from '../errors.ts'
-import type { RecurringState } from '../work/recurring-statements.ts'
 import type { Command } from './arguments.ts'
 import { helpOption, storeOptions } from './options.ts'
 import { withApp } from './past.ts'
@@ -16,7 +15,9 @@ export const jobsList: Command = {
   async run(given) {
     if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
     await withApp(given, async (app) => {
-      const all = await jobStates(app)
+      const { context } = app
+      for (const job of jobsOf(context)) context.work.add(job)
+      const all = await jobStates(context)
       if (given.text('json') !== undefined) return console.log(JSON.stringify(all))
       for (const { name, every, zone, last, next, error } of all) {
         console.log(`${name}  ${every} (${zone})  last ${last ?? 'never'}  next ${next ?? 'running now'}`)
@@ -40,29 +41,6 @@ export const jobsRun: Command = {
       console.log(`${name} has run.`)
     })
   },
-}
-
-interface JobState {
-  readonly name: string
-  readonly every: string
-  readonly zone: string
-  readonly last: string | null
-  /** `null` while it runs. */
-  readonly next: string | null
-  readonly error: string | null
-}
-
-/** All jobs, those included that no server has seen yet. */
-async function jobStates({ context }: App): Promise<JobState[]> {
-  for (const job of jobsOf(context)) context.work.add(job)
-  const { recurring } = await context.work.state()
-  return context.model.code.jobs.map((job) => jobState(job, recurring[jobWork(job.name)]))
-}
-
-function jobState({ name, every, zone, next }: JobType, state: RecurringState | undefined): JobState {
-  const { last = null, message: error = null } = state ?? {}
-  const due = state === undefined ? next(new Date()).toISOString() : state.next
-  return { name, every, zone, last, next: due, error }
 }
 
 const LOOK_MS = 100

@@ -55,7 +55,6 @@ async function retry({ context }: App, asked: readonly number[] | undefined): Pr
   if (unknown !== undefined) throw new StartError(`${unknown} is not set aside: nothing was changed.`)
   if (asked === undefined) return context.work.retryAside(REACTIONS)
   let retried = 0
-  for (const { id, payload } of aside)
-    if (asked.includes(id)) retried += await context.work.retryAside(REACTIONS, payload)
+  for (const id of asked) retried += await context.work.retry({ id, queue: REACTIONS, state: 'aside' })
   return retried
 }

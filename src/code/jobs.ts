@@ -1,14 +1,10 @@
 import type { Context } from '../api/context.ts'
+import { jobWork } from '../api/system/jobs.ts'
 import type { JobType } from '../declare/model.ts'
 import type { Job } from '../work/job.ts'
 import type { Recurring } from '../work/recurring.ts'
 import { apiOf } from './api.ts'
 import { CodeFailed } from './guard.ts'
-
-/** What recurring work and the actor of a job are called. */
-export function jobWork(name: string): string {
-  return `jobs/${name}`
-}
 
 /** The jobs of the declaration, as recurring work. */
 export function jobsOf(context: Context): Recurring[] {

@@ -1,5 +1,5 @@
 import pkg from '../../package.json'
-import { CHANGES, CUSTOM, headers, KEYS, OPERATIONS, SERVICE, SESSIONS } from '../api/description.ts'
+import { CHANGES, CUSTOM, headers, KEYS, OPERATIONS, SERVICE, SESSIONS, SYSTEM } from '../api/description.ts'
 import type { Endpoints } from '../api/endpoint.ts'
 import { endpoints } from '../api/endpoints.ts'
 import { shared } from '../api/parameters.ts'
@@ -68,6 +68,7 @@ const TAGS: Readonly<Record<string, string>> = {
   [CHANGES]: 'What changes, as it changes: for live lists and copies of data.',
   [OPERATIONS]: 'Everything that was done, and how to take it back.',
   [SERVICE]: 'The service itself.',
+  [SYSTEM]: 'For admins: how the server works, and what it has to do.',
   [CUSTOM]: 'What this app adds.',
 }
 

@@ -15,7 +15,10 @@ import {
   type QueueState,
   queueStateOf,
   type Taken,
+  type TaskFilter,
+  type TaskState,
   type TaskStatements,
+  taskStateOf,
 } from './task-statements.ts'
 
 /** Something to do once, soon, outside of the request that causes it. */
@@ -195,7 +198,28 @@ export class Queues {
     const { rows } = await this.#instance.store.write(this.#statements.retryAside, {
       $queue: queue,
       $payload,
+      $task: null,
     })
+    this.#instance.wake()
+    return rows.length
+  }
+
+  /** A page of all tasks, the newest first. */
+  async page({ queue, state, before, task, most }: TaskFilter): Promise<readonly TaskState[]> {
+    const rows = await this.#instance.store.read(this.#statements.page, {
+      $queue: queue ?? null,
+      $state: state ?? null,
+      $before: before ?? null,
+      $task: task ?? null,
+      $most: most,
+    })
+    return rows.map(taskStateOf)
+  }
+
+  /** Makes a task due now; one that was set aside is enqueued anew. Returns how many are tried again: 1 or 0. */
+  async retry({ id, queue, state }: Pick<TaskState, 'id' | 'queue' | 'state'>): Promise<number> {
+    const steps = state === 'aside' ? this.#statements.retryAside : this.#statements.hurry
+    const { rows } = await this.#instance.store.write(steps, { $queue: queue, $payload: null, $task: id })
     this.#instance.wake()
     return rows.length
   }

@@ -9,7 +9,7 @@ import type { Instance } from './leases.ts'
 import { type AsideTask, type Queue, Queues } from './queues.ts'
 import { type Recurring, Timetable } from './recurring.ts'
 import type { RecurringState } from './recurring-statements.ts'
-import type { AsideState, QueueState } from './task-statements.ts'
+import type { AsideState, QueueState, TaskFilter, TaskState } from './task-statements.ts'
 
 interface Settings {
   readonly observer?: Observer
@@ -29,6 +29,8 @@ export interface WorkState {
  * work and one for all queues, and at once after something was enqueued here. It writes nothing unless something is due.
  */
 export class Runner {
+  /** The name of this instance, as it stands in leases. */
+  readonly instance: string
   readonly #timetable: Timetable
   readonly #queues: Queues
   readonly #observer: Observer
@@ -46,6 +48,7 @@ export class Runner {
     { observer = new Observer(), leaseMs = budget.leaseMs, lookMs = budget.workLookMs }: Settings = {},
   ) {
     const me = `${hostname()} ${process.pid} ${randomBytes(4).toString('hex')}`
+    this.instance = me
     const instance: Instance = { store, observer, me, leaseMs, wake: () => this.wake() }
     this.#timetable = new Timetable(instance)
     this.#queues = new Queues(instance)
@@ -115,6 +118,16 @@ export class Runner {
   /** Tries tasks of a queue again that were set aside: all of them, or those with this payload. Returns how many. */
   retryAside(queue: string, payload?: unknown): Promise<number> {
     return this.#queues.retryAside(queue, payload)
+  }
+
+  /** A page of all tasks, the newest first. */
+  tasks(filter: TaskFilter): Promise<readonly TaskState[]> {
+    return this.#queues.page(filter)
+  }
+
+  /** Tries a task again now. Returns how many are tried: 1 or 0. */
+  retry(task: Pick<TaskState, 'id' | 'queue' | 'state'>): Promise<number> {
+    return this.#queues.retry(task)
   }
 
   /** Makes recurring work due now. */

@@ -36,7 +36,7 @@ export interface TaskStatements {
   readonly setAside: readonly Step[]
   /** Of `$queue`: how many are not done, none counted beyond the limit. */
   readonly ahead: Statement
-  /** Enqueues those of `$queue` that were set aside anew: all, or those with `$payload`. One row for each. */
+  /** Enqueues those of `$queue` that were set aside anew: all, those with `$payload`, or `$task` alone. One row for each. */
   readonly retryAside: readonly Step[]
   /** What lies further ahead than any pause or lease is long was put there by a wrong clock. */
   readonly hasten: readonly Step[]
@@ -46,6 +46,10 @@ export interface TaskStatements {
   readonly asideOf: Statement
   /** The tasks that were set aside last: id, queue, key, since when, attempts, error. */
   readonly aside: Statement
+  /** A page of tasks of any queue, the newest first: `taskColumns`. */
+  readonly page: Statement
+  /** Makes `$task` due now, unless it is worked on or set aside, or waits for another one. */
+  readonly hurry: readonly Step[]
   readonly leases: LeaseTable
 }
 
@@ -70,6 +74,36 @@ export interface QueueState {
   readonly oldest: string | null
 }
 
+/** Which tasks: all that is given must hold. */
+export interface TaskFilter {
+  readonly queue?: string | undefined
+  readonly state?: TaskState['state'] | undefined
+  /** Only with lesser numbers. */
+  readonly before?: number | undefined
+  readonly task?: number | undefined
+  readonly most: number
+}
+
+/** A task as it is shown. */
+export interface TaskState {
+  readonly id: number
+  readonly queue: string
+  readonly key: string | null
+  readonly payload: unknown
+  readonly state: 'waiting' | 'running' | 'aside'
+  /** How often it was begun. */
+  readonly attempts: number
+  /** What went wrong the last time. */
+  readonly error: string | null
+  /** When it was enqueued. */
+  readonly at: string
+  /** When it is due; `null` while it is worked on, set aside, or waits for another one with the same key. */
+  readonly next: string | null
+  readonly aside: string | null
+  /** The instance that works on it. */
+  readonly holder: string | null
+}
+
 /** A task that is not tried any more. */
 export interface AsideState {
   readonly id: number
@@ -89,6 +123,20 @@ export const asideTaskColumns = namedColumns({
   error: id('error'),
 })
 
+/** A task, in whatever state. */
+export const taskColumns = namedColumns({
+  id: id('id'),
+  queue: id('queue'),
+  key: id('key'),
+  payload: id('payload'),
+  at: id('at'),
+  next: id('next_at'),
+  holder: id('holder'),
+  attempts: id('attempts'),
+  error: id('error'),
+  aside: id('aside_at'),
+})
+
 export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements {
   const until = dialect.shift(dialect.clock, leaseMs)
   return {
@@ -101,8 +149,31 @@ export function compileTasks(dialect: Dialect, leaseMs: number): TaskStatements 
       sql`SELECT ${asideTaskColumns.sql} FROM ${TASKS} WHERE "queue" = ${param('$queue')} AND "aside_at" IS NOT NULL ORDER BY "id"`,
       dialect.placeholder,
     ),
+    page: compilePage(dialect),
+    hurry: [
+      step(
+        dialect,
+        'hurry',
+        'any',
+        sql`UPDATE ${TASKS} SET "next_at" = ${dialect.clock} WHERE "id" = ${param('$task', 'integer')}
+          AND "holder" IS NULL AND "aside_at" IS NULL AND "next_at" IS NOT NULL RETURNING "id"`,
+      ),
+    ],
     leases: leasesOf(dialect, until),
   }
+}
+
+/** Of `$queue`, in `$state`, with numbers below `$before`, or `$task` alone: whatever of these is given. */
+function compilePage(dialect: Dialect): Statement {
+  const [queue, state] = [param('$queue', 'text'), param('$state', 'text')]
+  const [before, one] = [param('$before', 'integer'), param('$task', 'integer')]
+  const found = sql`CASE WHEN "aside_at" IS NOT NULL THEN 'aside' WHEN "holder" IS NOT NULL THEN 'running' ELSE 'waiting' END`
+  return compile(
+    sql`SELECT ${taskColumns.sql} FROM ${TASKS} WHERE (${queue} IS NULL OR "queue" = ${queue})
+      AND (${state} IS NULL OR ${found} = ${state}) AND (${before} IS NULL OR "id" < ${before})
+      AND (${one} IS NULL OR "id" = ${one}) ORDER BY "id" DESC LIMIT ${param('$most', 'integer')}`,
+    dialect.placeholder,
+  )
 }
 
 function compileTaking(dialect: Dialect, until: Sql): Pick<TaskStatements, 'park' | 'take' | 'hasten'> {
@@ -164,8 +235,9 @@ function enqueue(dialect: Dialect): Sql {
 }
 
 function compileRetry(dialect: Dialect): readonly Step[] {
-  const payload = param('$payload', 'text')
-  const which = sql`"queue" = ${param('$queue')} AND "aside_at" IS NOT NULL AND (${payload} IS NULL OR "payload" = ${payload})`
+  const [payload, one] = [param('$payload', 'text'), param('$task', 'integer')]
+  const which = sql`"queue" = ${param('$queue')} AND "aside_at" IS NOT NULL AND (${payload} IS NULL OR "payload" = ${payload})
+    AND (${one} IS NULL OR "id" = ${one})`
   return [
     // New rows, so that they come behind what is under way.
     step(
@@ -275,6 +347,24 @@ export function queueStateOf([, waiting, running, aside, oldest]: Row): QueueSta
     running: Number(running),
     aside: Number(aside),
     oldest: oldest == null ? null : String(oldest),
+  }
+}
+
+/** Of a row of `page`. */
+export function taskStateOf(row: Row): TaskState {
+  const { id, queue, key, payload, at, next, holder, attempts, error, aside } = taskColumns.read(row)
+  return {
+    id: Number(id),
+    queue: String(queue),
+    key: taskKey(key),
+    payload: JSON.parse(String(payload)),
+    state: aside !== null ? 'aside' : holder !== null ? 'running' : 'waiting',
+    attempts: Number(attempts),
+    error: taskKey(error),
+    at: String(at),
+    next: holder === null ? taskKey(next) : null,
+    aside: taskKey(aside),
+    holder: taskKey(holder),
   }
 }
 

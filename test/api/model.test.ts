@@ -69,6 +69,10 @@ const declaration = app({
       set: { update: { edited_at: now } },
       access: { create: signedIn, read: 'mine', update: own, history: own },
     }),
+    places: entity({
+      fields: { size: integer(), address: object({ city: text() }) },
+      access: { read: everyone },
+    }),
     vault: entity({ fields: { phrase: text(), room: ref('rooms', { as: 'vaults' }) } }),
   },
 })
@@ -82,7 +86,8 @@ onEveryStore('the model', declaration, (server) => {
   test('tells what a form and a list need', async () => {
     const { token } = await server.user('users', { email: 'ann@example.com' })
     const model = await read(token)
-    expect(model.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'bookings'])
+    expect(model.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'bookings', 'places'])
+    expect(named(model, 'places').title).toBe(null)
     const bookings = named(model, 'bookings')
     expect([bookings.title, named(model, 'rooms').title]).toEqual(['guest', 'title'])
     expect(bookings.may).toEqual({
@@ -166,7 +171,7 @@ onEveryStore('the model', declaration, (server) => {
       expect(said).not.toContain('"code"')
     }
     const stranger = await read(null)
-    expect(stranger.entities.map((one: any) => one.name)).toEqual(['users', 'rooms'])
+    expect(stranger.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'places'])
     expect(named(stranger, 'users').may.list).toBe(false)
     expect(named(stranger, 'users').fields.map((one: any) => one.path)).toEqual(['email', 'password', 'name'])
     expect(named(stranger, 'rooms').referrers).toEqual([])

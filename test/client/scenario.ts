@@ -246,6 +246,18 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
     client.Conflict,
     'first_admin_exists',
   )
+  const aside = await api.route('GET /api/system/tasks/', { query: { state: 'aside', limit: 5 } })
+  is([aside.data, (await api.route('GET /api/system/jobs/')).data], [[], []])
+  is((await api.route('GET /api/system/webhooks/')).data, [])
+  const none = { name: 'none' }
+  await fails(
+    api.route('POST /api/system/tasks/:id/retry/', { params: { id: 999_999 } }),
+    client.NotFound,
+    'not_found',
+  )
+  await fails(api.route('POST /api/system/jobs/:name/run/', { params: none }), client.NotFound, 'not_found')
+  const resent = api.route('POST /api/system/webhooks/:name/resend/', { params: none, body: { aside: true } })
+  await fails(resent, client.NotFound, 'not_found')
   is((await api.openapi()).openapi, '3.1.0')
   is((await api.model()).entities.find(({ name }) => name === 'rooms')?.may.purge, true)
   is((await nobody.model()).sign_in.types[0]?.login_with, 'email')

@@ -99,10 +99,10 @@ function typeFor(context: Context, { plan, viewer, passes }: Described): object 
   }
 }
 
-/** The declared one, or else the first text or e-mail, as far as they see it. */
+/** The declared one, or else the first text or e-mail that is not in an object, as far as they see it. */
 function titleOf(type: EntityType, seen: readonly Field[]): string | null {
   const all = [...walk(seen)]
-  const first = (kind: string) => all.find((field) => field.kind === 'value' && field.type === kind)
+  const first = (kind: string) => seen.find((field) => field.kind === 'value' && field.type === kind)
   const declared = type.title === undefined ? undefined : all.find(({ path }) => path === type.title)
   return (declared ?? first('text') ?? first('email'))?.path ?? null
 }

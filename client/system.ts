@@ -1,0 +1,74 @@
+/** What the calls of `/api/system/` answer. Nothing here runs. */
+
+/** A background task that is not done yet. */
+export interface Task {
+  id: number
+  queue: string
+  kind: 'reaction' | 'webhook' | 'mail' | 'other'
+  name: string | null
+  state: 'waiting' | 'running' | 'aside'
+  attempts: number
+  error: string | null
+  at: string
+  next_at: string | null
+  aside_at: string | null
+  holder: string | null
+  entity: string | null
+  operation: string | null
+}
+
+export interface TaskQuery {
+  readonly state?: Task['state']
+  readonly queue?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+export interface JobState {
+  name: string
+  every: string
+  zone: string
+  status: 'never' | 'ok' | 'failed'
+  last: string | null
+  /** `null` while it runs. */
+  next: string | null
+  holder: string | null
+  error: string | null
+}
+
+export interface WebhookState {
+  name: string
+  to: string
+  waiting: number
+  aside: number
+  deliveries: {
+    at: string
+    operation: string
+    attempt: number
+    status: number | null
+    error: string | null
+    ms: number
+  }[]
+}
+
+/** The calls, for `route`: what each takes and answers. */
+export interface SystemCalls {
+  'GET /api/system/tasks/': {
+    query?: TaskQuery
+    answer: {
+      queues: Record<string, { waiting: number; running: number; aside: number; oldest: string | null }>
+      data: Task[]
+      next: string | null
+    }
+  }
+  'POST /api/system/tasks/:id/retry/': { params: { id: number }; answer: { retried: number } }
+  'GET /api/system/jobs/': { answer: { data: JobState[] } }
+  /** In the background: the list tells how it went. */
+  'POST /api/system/jobs/:name/run/': { params: { name: string }; answer: { name: string } }
+  'GET /api/system/webhooks/': { answer: { data: WebhookState[] } }
+  'POST /api/system/webhooks/:name/resend/': {
+    params: { name: string }
+    body: { operation: string } | { aside: true }
+    answer: { resent: number }
+  }
+}

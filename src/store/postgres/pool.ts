@@ -37,7 +37,7 @@ const WAITING_MAX = 200
 /** How often answers are looked for that did not come in time. */
 const SWEEP_MS = 100
 const LONG_MS = 20
-/** After an attempt to connect that failed while others are open. */
+/** After an attempt to connect that failed while others are open, or are being opened. */
 const PAUSE_MS = 1000
 /** PostgreSQL's code for a write to a standby. */
 const READ_ONLY = '25006'
@@ -182,7 +182,7 @@ export class Pool {
   #grow(): void {
     const used = this.#connections.size + this.#opening.size + this.#lookout.size
     if (used >= this.#limits.pool || this.#lookout.isAway || this.#closed) return
-    if (this.#connections.size > 0 && performance.now() < this.#pausedUntil) return
+    if (this.#connections.size + this.#opening.size > 0 && performance.now() < this.#pausedUntil) return
     this.#open().catch(() => {})
   }
 

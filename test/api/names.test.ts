@@ -247,7 +247,7 @@ onEveryStoreByHand('names', (store) => {
       const names = namesIn(plain)
       expect(names).toEqual(expect.arrayContaining(['takeback_journal', 'entity_id', 'deleted_at']))
       const all = [...new Set([...names, ...ELSEWHERE])].sort()
-      await runAll(store === 'sqlite' ? sample(all, 3) : sample(all, 6, 1))
+      await runAll(store === 'sqlite' ? sample(all, 5) : sample(all, 10, 1))
     },
     600_000,
   )

@@ -228,17 +228,14 @@ const logins = {
   staff: entity({ login: { userType: 'staff' }, fields: { level: integer({ default: 1 }) } }),
   companies: entity({ fields: { name: text(), boss: ref('users', some) }, access: { read: everyone } }),
 }
-const declared = groups.flatMap((group, at) => [
-  [`t${at}`, typeOf(group, false)] as const,
-  [`w${at}`, typeOf(group, true)] as const,
-])
-const everywhere = withAdmins({
-  ...logins,
-  ...Object.fromEntries(declared),
-})
+const narrow = Object.fromEntries(groups.map((group, at) => [`t${at}`, typeOf(group, false)]))
+const wide = Object.fromEntries(groups.map((group, at) => [`w${at}`, typeOf(group, true)]))
+// Rules that refuse everything are the same statements once more.
+const tried = isDeep ? { ...narrow, ...wide } : wide
+const everywhere = withAdmins({ ...logins, ...tried })
 
 test('all that is said here can be said', () => {
-  expect(() => resolve(everywhere)).not.toThrow()
+  expect(() => resolve(withAdmins({ ...logins, ...narrow, ...wide }))).not.toThrow()
 })
 
 onEveryStoreByHand('rules everywhere', (store) => {
@@ -273,7 +270,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
     for (const order of [1, 2]) await call('PUT', `${list}?match=code`, { ...full, code: id, order })
   }
 
-  async function exercise(type: string, token: string | null): Promise<void> {
+  async function exercise(type: string, token: string | null, bodies: readonly object[]): Promise<void> {
     const list = `/api/${type}/`
     const call = async (method: string, path: string, body?: unknown): Promise<Received> => {
       const received = await server.call(method, path, { token, ...(body !== undefined && { body }) })
@@ -284,7 +281,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
     await call('POST', list, { title: 'x' })
     await call('POST', list, { ...full, seen: 'a', nested: { seen: 3 } })
     await call('POST', list, [{ title: 'x' }, full])
-    for (const body of [{ title: 'x' }, full]) {
+    for (const body of bodies) {
       const { id } = await server.expect(201, 'POST', list, body)
       const path = `${list}${id}/`
       await call('PATCH', path, {})
@@ -316,8 +313,9 @@ onEveryStoreByHand('rules everywhere', (store) => {
 
   for (const [at, group] of groups.entries())
     giant(`${group[0]} and what comes behind it`, async () => {
-      // Rules that refuse everything are the same statements once more.
-      for (const type of isDeep ? [`t${at}`, `w${at}`] : [`w${at}`])
-        for (const token of tokens) await exercise(type, token)
+      // What has no values is the same statements once more, with null in place of values.
+      const bodies = isDeep || at % 3 === 0 ? [{ title: 'x' }, full] : [full]
+      for (const type of [`t${at}`, `w${at}`].filter((one) => one in tried))
+        for (const token of tokens) await exercise(type, token, bodies)
     })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everything } from '../declarations.ts'
-import { giant, onEveryStore, type TestServer } from '../harness.ts'
+import { giant, onEveryStore, sample, sampleStart, type TestServer } from '../harness.ts'
 import { vectors } from '../vectors.ts'
 
 const documents = vectors('jsontestsuite')
@@ -13,6 +13,14 @@ function bodiesOf(folder: string): { name: string; body: Uint8Array }[] {
   return ['test_parsing', 'test_transform'].flatMap((part) =>
     readdirSync(join(folder, part)).map((name) => ({ name, body: readFileSync(join(folder, part, name)) })),
   )
+}
+
+/** What is no JSON never comes to the database: half of it on one, half on the other. */
+function bodiesFor(server: TestServer, folder: string): { name: string; body: Uint8Array }[] {
+  const [bad, other] = [true, false].map((isBad) =>
+    bodiesOf(folder).filter(({ name }) => name.startsWith('n_') === isBad),
+  )
+  return [...sample(bad ?? [], 2, sampleStart(server.store)), ...(other ?? [])]
 }
 
 function wrapped(before: string, body: Uint8Array, after: string): Uint8Array {
@@ -33,7 +41,7 @@ onEveryStore('test vectors', everything, (server) => {
       const { id } = await server.expect(201, 'POST', '/api/things/', { name: 'target' })
       const seen = { sent: 0, accepted: 0 }
       let before = await countsOf(server)
-      for (const { name, body } of bodiesOf(documents ?? ''))
+      for (const { name, body } of bodiesFor(server, documents ?? '')) {
         for (const [method, path, raw] of [
           ['POST', '/api/things/', body],
           ['PATCH', `/api/things/${id}/`, body],
@@ -52,31 +60,30 @@ onEveryStore('test vectors', everything, (server) => {
             raw,
             ...(login && { token: null }),
           })
-          const after = await countsOf(server)
           seen.sent++
-          if (status === 201 || status === 200) seen.accepted++
           expect([name, method, path, [200, 201, 400, 413, 422, 429].includes(status)]).toEqual([
             name,
             method,
             path,
             true,
           ])
+          if (name.startsWith('n_') && raw === body) expect([name, status]).toEqual([name, 400])
+          // What was refused since the last look has written nothing.
+          if (status >= 400) continue
+          seen.accepted++
+          const after = await countsOf(server)
           const [things = 0, admins = 0, journal = 0] = before
-          const written = status === 201 ? 1 : 0
-          const versions =
-            status === 201 || (status === 200 && answer.version > 1 && method !== 'PATCH')
-              ? 1
-              : after[2] === journal
-                ? 0
-                : 1
+          const isWritten = status === 201 || (answer.version > 1 && method !== 'PATCH')
+          const versions = isWritten || after[2] !== journal ? 1 : 0
           expect([name, after]).toEqual([
             name,
-            [things + written, admins, journal + (status >= 400 ? 0 : versions)],
+            [things + (status === 201 ? 1 : 0), admins, journal + versions],
           ])
           before = after
-          if (name.startsWith('n_') && raw === body) expect([name, status]).toEqual([name, 400])
         }
-      expect(seen.sent).toBeGreaterThan(3000)
+        expect([name, await countsOf(server)]).toEqual([name, before])
+      }
+      expect(seen.sent).toBeGreaterThan(2000)
       expect(seen.accepted).toBeGreaterThan(100)
     },
     120_000,
@@ -118,7 +125,8 @@ onEveryStore('test vectors', everything, (server) => {
     async () => {
       const naughty: string[] = JSON.parse(readFileSync(strings ?? '', 'utf8'))
       const before = await countsOf(server)
-      for (const string of naughty) {
+      // Next to none of it comes to the database: half of it on one, half on the other.
+      for (const string of sample(naughty, 2, sampleStart(server.store))) {
         const word = encodeURIComponent(string.isWellFormed() ? string : 'x')
         for (const path of [
           `/api/${word}/`,

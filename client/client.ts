@@ -168,7 +168,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
     route: (key: string, { params = {}, query, body, ...options }: Anything = {}) => {
       const [method = '', path = ''] = key.split(' /api/')
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))
-      return ask(method, filled, { query, body, options, ...(method !== 'GET' && NEVER) })
+      return ask(method, filled, { query, body, options })
     },
     model: (options?: CallOptions) => ask('GET', 'model/', { options }),
     health: (options?: CallOptions) => ask('GET', 'health', { options }),

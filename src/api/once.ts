@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { budget } from '../budget.ts'
 import { Failure, invalidAt } from '../errors.ts'
 import { actorName, type Caller, isAgent, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
@@ -90,8 +91,7 @@ function withKey(
   key: string,
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
-  if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
+  refuseOddKey(key)
   return transact(
     context.store,
     () =>
@@ -100,6 +100,41 @@ function withKey(
       ),
     request.signal,
   )
+}
+
+function refuseOddKey(key: string): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
+}
+
+/**
+ * Runs code once that does what it likes: what it writes is not in one transaction with its answer. The key is taken
+ * before it runs, and meanwhile the same request is `busy`. A failure leaves the key free. So does a server that ends
+ * meanwhile, but later: the code must have had all of its time.
+ */
+export async function runOnce(
+  context: Context,
+  request: Repeatable,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const { key } = request
+  if (key === null) return run()
+  refuseOddKey(key)
+  const stalled = context.serviceTime.text(-2 * budget.routeMs)
+  const params = { ...answerParams(request, key), ...keptNow(context), $stalled: stalled }
+  const { begin, finish, release } = context.answers
+  const { done } = await context.store.write(begin, params)
+  if (!done) {
+    const known = await perform(context.store, recallAnswer(context, params))
+    if (known === undefined) throw new Failure('busy')
+    return known
+  }
+  const answer = await run().catch(async (error) => {
+    await context.store.write(release, params)
+    throw error
+  })
+  await context.store.write(finish, { ...params, ...recordOf({ ...answer, shows: [] }) })
+  return answer
 }
 
 function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>): Act<Answer> {
@@ -122,6 +157,8 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   if (row === undefined) return undefined
   const [request, status, headers, body] = row
   if (request !== params.$request) throw invalidAt(HEADER, 'was already used for another request')
+  // It is still running.
+  if (Number(status) === 0) throw new Failure('busy')
   return {
     status: Number(status),
     headers: { ...(JSON.parse(String(headers)) as Record<string, string>), 'Idempotent-Replay': 'true' },

@@ -1,7 +1,8 @@
 import type { Call } from '../api/call.ts'
-import { type AnyAnswer, type Context, signInFirst } from '../api/context.ts'
+import { type Answer, type Context, signInFirst } from '../api/context.ts'
 import { CUSTOM, type Description } from '../api/description.ts'
 import type { Endpoints, ServerEndpoint } from '../api/endpoint.ts'
+import { runOnce } from '../api/once.ts'
 import type { Parameter } from '../api/parameters.ts'
 import { budget } from '../budget.ts'
 import type { Model, RouteType } from '../declare/model.ts'
@@ -59,7 +60,7 @@ function endpointOf(route: RouteType): ServerEndpoint {
     path,
     tag: CUSTOM,
     access: 'everyone',
-    parameters: [],
+    parameters: method === 'GET' ? [] : ['Idempotency-Key'],
     takes: query,
     ...(body !== undefined && { body: 'object' }),
     describe: (about) => describe(route, body && about.sample(body)),
@@ -71,7 +72,8 @@ function endpointOf(route: RouteType): ServerEndpoint {
       if (body !== undefined && checked !== undefined)
         await noteDeadTargets(context, body.fields, checked, errors)
       if (errors.size > 0) throw invalid(errors)
-      return answer(context, route, call, { body: checked, query: given })
+      const run = () => answer(context, route, call, { body: checked, query: given })
+      return method === 'GET' ? run() : runOnce(context, call, run)
     },
   }
 }
@@ -103,7 +105,7 @@ async function answer(
   route: RouteType,
   { caller, params = {}, depth = 0 }: Call,
   given: { readonly body: Values | undefined; readonly query: object },
-): Promise<AnyAnswer> {
+): Promise<Answer> {
   const until = AbortSignal.timeout(budget.routeMs)
   const text = await guarded({
     name: `routes.${route.key}`,
@@ -129,8 +131,9 @@ async function answer(
 }
 
 function describe(route: RouteType, example: object | undefined): Description {
-  const { key, label, description, body, params, query, admitted } = route
+  const { key, method, label, description, body, params, query, admitted } = route
   const open = admitted.has('')
+  const headers = method === 'GET' ? [] : (['Idempotent-Replay'] as const)
   const parameter =
     (where: 'path' | 'query') =>
     (name: string): Parameter => ({
@@ -149,8 +152,8 @@ function describe(route: RouteType, example: object | undefined): Description {
       body: { schema: objectSchema(body.fields, 'whole', 'in'), example: example ?? {} },
     }),
     answers: [
-      { status: 200, description: 'The answer.', headers: [], schema: {} },
-      { status: 204, description: 'Done: there is nothing to say.', headers: [] },
+      { status: 200, description: 'The answer.', headers, schema: {} },
+      { status: 204, description: 'Done: there is nothing to say.', headers },
     ],
     codes: [...(open ? [] : (['unauthenticated'] as const)), 'forbidden', 'not_found', 'busy', 'disk_full'],
   }

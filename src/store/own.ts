@@ -156,7 +156,8 @@ export const ownTables: readonly OwnTable[] = [
   },
   {
     name: 'takeback_shown',
-    about: 'Which Entities a kept answer shows, so that a purge finds it.',
+    about:
+      'Which Entities a kept answer shows, so that a purge finds it. The empty type: any of them (routes of the app).',
     columns: [text('key'), text('entity'), integer('entity_id')],
     key: ['entity', 'entity_id', 'key'],
     indexes: [{ name: 'key', columns: ['key'] }],

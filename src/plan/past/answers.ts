@@ -10,6 +10,9 @@ const ANSWERS = id('takeback_answers')
 /** Which Entities a kept answer shows: key, Entity type, id. */
 const SHOWN = id('takeback_shown')
 
+/** Stands for any Entity: nobody knows which ones the user's own code shows. */
+const ANYTHING = word('')
+
 /** Requests with an `Idempotency-Key`, and their answers. */
 export interface AnswersPlan {
   /** Takes `$key` for `$request` at `$now`, unless somebody has had it since `$expired`; waits for whoever is about to. */
@@ -18,6 +21,12 @@ export interface AnswersPlan {
   readonly find: Statement
   /** Puts down what came of it, and the Entities that it shows, which are also bound as `$shown`. */
   keep(shows: readonly (readonly [entity: string, id: number])[]): readonly Step[]
+  /** Takes `$key` for code that runs on its own; also from code that began before `$stalled` and has never answered. */
+  readonly begin: readonly Step[]
+  /** Puts down what came of that code. */
+  readonly finish: readonly Step[]
+  /** Gives the key back: the code has failed. */
+  readonly release: readonly Step[]
   /** Some of those from before `$expired`; refused where there are none. */
   readonly clear: readonly Step[]
 }
@@ -25,17 +34,19 @@ export interface AnswersPlan {
 export function compileAnswers(dialect: Dialect): AnswersPlan {
   const expired = param('$expired', 'datetime')
   const one = (name: string, source: Sql) => step(dialect, name, 'some', source)
+  const claim = (isFree: Sql) =>
+    one(
+      'claim',
+      sql`INSERT INTO ${ANSWERS} ("key", "request", "at", "status", "headers") VALUES (${param('$key')}, ${param('$request')}, ${param('$now', 'datetime')}, 0, '')
+        ON CONFLICT ("key") DO UPDATE SET "request" = excluded."request", "at" = excluded."at", "operation" = NULL, "status" = 0, "headers" = '', "body" = NULL
+        WHERE ${isFree} RETURNING "key"`,
+    )
+  const isOld = sql`${ANSWERS}."at" < ${expired}`
   const cache = new ShapeCache<readonly Step[]>()
   const old = sql`SELECT a."key" FROM ${ANSWERS} a WHERE a."at" < ${expired} ORDER BY a."at", a."key" LIMIT ${count(budget.stepRows)}`
   return {
-    claim: [
-      one(
-        'claim',
-        sql`INSERT INTO ${ANSWERS} ("key", "request", "at", "status", "headers") VALUES (${param('$key')}, ${param('$request')}, ${param('$now', 'datetime')}, 0, '')
-        ON CONFLICT ("key") DO UPDATE SET "request" = excluded."request", "at" = excluded."at", "operation" = NULL, "status" = 0, "headers" = '', "body" = NULL
-        WHERE ${ANSWERS}."at" < ${expired} RETURNING "key"`,
-      ),
-    ],
+    claim: [claim(isOld)],
+    ...compileCode(dialect, claim, isOld),
     find: compile(
       sql`SELECT "request", "status", "headers", "body" FROM ${ANSWERS} WHERE "key" = ${param('$key')}`,
       dialect.placeholder,
@@ -47,6 +58,40 @@ export function compileAnswers(dialect: Dialect): AnswersPlan {
     clear: [
       step(dialect, 'clear', 'any', sql`DELETE FROM ${SHOWN} WHERE ${dialect.isAmong(id('key'), old)}`),
       one('clear', sql`DELETE FROM ${ANSWERS} WHERE ${dialect.isAmong(id('key'), old)}`),
+    ],
+  }
+}
+
+/** For the user's own code, which is not in one transaction with its answer. A purge while it runs marks the key. */
+function compileCode(
+  dialect: Dialect,
+  claim: (isFree: Sql) => Step,
+  isOld: Sql,
+): Pick<AnswersPlan, 'begin' | 'finish' | 'release'> {
+  const any = (name: string, source: Sql) => step(dialect, name, 'any', source)
+  const isMine = sql`"key" = ${param('$key')} AND "at" = ${param('$now', 'datetime')} AND "status" = 0`
+  const stalled = sql`${ANSWERS}."status" = 0 AND ${ANSWERS}."at" < ${param('$stalled', 'datetime')}`
+  return {
+    begin: [
+      claim(sql`${isOld} OR ${stalled}`),
+      any(
+        'shown',
+        sql`INSERT INTO ${SHOWN} ("key", "entity", "entity_id") VALUES (${param('$key')}, ${ANYTHING}, 0) ON CONFLICT DO NOTHING`,
+      ),
+    ],
+    finish: [
+      any(
+        'keep',
+        sql`UPDATE ${ANSWERS} SET "status" = ${param('$status', 'integer')}, "headers" = ${param('$headers')},
+          "body" = CASE WHEN "operation" IS NULL THEN ${param('$body')} END, "operation" = NULL WHERE ${isMine}`,
+      ),
+    ],
+    release: [
+      any(
+        'release',
+        sql`DELETE FROM ${SHOWN} WHERE "key" IN (SELECT a."key" FROM ${ANSWERS} a WHERE ${isMine})`,
+      ),
+      any('release', sql`DELETE FROM ${ANSWERS} WHERE ${isMine}`),
     ],
   }
 }
@@ -94,8 +139,11 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
 }
 
-/** Blanks the kept answers that show erased Entities. That they were answered is kept: they must not run again. */
+/**
+ * Blanks the kept answers that show erased Entities, or that may. That they were answered is kept: they must not run
+ * again.
+ */
 export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql {
-  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese}`
-  return sql`UPDATE ${ANSWERS} SET "body" = NULL WHERE ${isAmong(id('key'), keys)}`
+  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese} UNION SELECT s."key" FROM ${SHOWN} s WHERE s."entity" = ${ANYTHING}`
+  return sql`UPDATE ${ANSWERS} SET "body" = NULL, "operation" = CASE WHEN "status" = 0 THEN 'purged' ELSE "operation" END WHERE ${isAmong(id('key'), keys)}`
 }

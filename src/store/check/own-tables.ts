@@ -28,7 +28,8 @@ export async function checkOwnTypes({ session, memory }: Checked): Promise<Findi
   const findings: Finding[] = []
   for (const { name } of aboutEntities.filter((table) => table.name !== 'takeback_journal')) {
     const rows = await session.all(sql`SELECT DISTINCT o."entity" FROM ${id(name)} o`)
-    const others = rows.map(([type]) => String(type)).filter((type) => !known.includes(type))
+    // The empty name stands for any type: answers of the user's own code may show whatever there is.
+    const others = rows.map(([type]) => String(type)).filter((type) => type !== '' && !known.includes(type))
     for (const type of others)
       findings.push({
         kind: 'own',

@@ -1,0 +1,116 @@
+import { expect, test } from 'bun:test'
+import { check } from '../../src/store/check/check.ts'
+import { app, entity, everyone, forbidden, object, text } from '../../src/takeback.ts'
+import { eventually, expectInvalid, onEveryStore, type Received } from '../harness.ts'
+
+/** What the route waits for, and how often it has run, by title. */
+const gates = new Map<string, Promise<void>>()
+const runs = new Map<string, number>()
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    notes: entity({ fields: { title: text() } }),
+  },
+  routes: {
+    'POST /api/order/': {
+      access: everyone,
+      body: object({ title: text() }),
+      async run({ body: { title }, api }) {
+        const count = (runs.get(title) ?? 0) + 1
+        runs.set(title, count)
+        const { id } = await api.system.notes.create({ title })
+        await gates.get(title)
+        if (title === 'fails' && count === 1) throw forbidden('Not now.')
+        return { id, title }
+      },
+    },
+    'DELETE /api/nothing/': {
+      access: everyone,
+      run: () => void runs.set('nothing', (runs.get('nothing') ?? 0) + 1),
+    },
+  },
+})
+
+onEveryStore('routes with an Idempotency-Key', declaration, (server) => {
+  const send = (key: string, title: string): Promise<Received> =>
+    server.call('POST', '/api/order/', { body: { title }, headers: { 'Idempotency-Key': key } })
+  const replayed = ({ headers }: Received) => headers.get('idempotent-replay')
+  const purge = async (id: number) => {
+    await server.expect(200, 'DELETE', `/api/notes/${id}/`)
+    await server.expect(204, 'DELETE', `/api/notes/${id}/?purge=1`)
+  }
+  /** Stops the route until it is let go. */
+  const held = (title: string) => {
+    runs.delete(title)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    gates.set(title, promise)
+    return { resolve, begun: () => eventually(() => runs.get(title) === 1) }
+  }
+
+  test('run once, and answer the same again', async () => {
+    runs.clear()
+    const first = await send('a', 'once')
+    const again = await send('a', 'once')
+    expect([again.status, again.text, replayed(first), replayed(again)]).toEqual([
+      200,
+      first.text,
+      null,
+      'true',
+    ])
+    expectInvalid(await send('a', 'other'), { 'Idempotency-Key': ['was already used for another request'] })
+    expectInvalid(await send('a b', 'x'), {
+      'Idempotency-Key': ['must have 1 to 255 visible ASCII characters'],
+    })
+    const headers = { 'Idempotency-Key': 'n' }
+    for (const expected of [null, 'true']) {
+      const nothing = await server.call('DELETE', '/api/nothing/', { headers })
+      expect([nothing.status, replayed(nothing)]).toEqual([204, expected])
+    }
+    expect([runs.get('once'), runs.get('nothing')]).toEqual([1, 1])
+    expect((await server.call('POST', '/api/order/', { body: { title: 'once' } })).status).toBe(200)
+    expect(runs.get('once')).toBe(2)
+  })
+
+  test('a failure leaves the key free', async () => {
+    runs.clear()
+    expect([(await send('f', 'fails')).status, (await send('f', 'fails')).status]).toEqual([403, 200])
+  })
+
+  test('are busy while they run, and free again if a server has ended meanwhile', async () => {
+    const { resolve, begun } = held('slow')
+    const first = send('s', 'slow')
+    await begun()
+    expect((await send('s', 'slow')).body.code).toBe('busy')
+    await server.query(
+      'UPDATE takeback_answers SET at = $1 WHERE status = 0',
+      new Date(Date.now() - 60_000).toISOString(),
+    )
+    gates.delete('slow')
+    const second = await send('s', 'slow')
+    resolve()
+    // The one that was late is answered, but not kept.
+    expect((await first).status).toBe(200)
+    expect([(await send('s', 'slow')).text, runs.get('slow')]).toEqual([second.text, 2])
+  })
+
+  test('do not tell again what was purged, nor what may have been', async () => {
+    const { body } = await send('p', 'secret one')
+    const { resolve, begun } = held('secret two')
+    const running = send('q', 'secret two')
+    await begun()
+    await purge(body.id)
+    resolve()
+    expect((await running).text).toContain('secret two')
+    for (const [key, title] of [
+      ['p', 'secret one'],
+      ['q', 'secret two'],
+    ] as const) {
+      const again = await send(key, title)
+      expect([again.status, again.text, replayed(again)]).toEqual([200, '', 'true'])
+    }
+    expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain('secret')
+    expect((await check(await server.location())).findings).toEqual([])
+  })
+})

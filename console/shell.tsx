@@ -14,6 +14,7 @@ import { undoNewest } from './parts/toast.tsx'
 import { useSignedIn, useSignOut } from './session.ts'
 import { changeSettings, useSettings } from './settings.ts'
 import { useTexts } from './texts/index.ts'
+import { useTimeCommands } from './time-commands.ts'
 
 /** What is around every page of somebody who is signed in: the way to all others. */
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -30,6 +31,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   const [path] = useLocation()
   useFeed()
+  useTimeCommands()
   useGlobalCommands()
   useKeys({ 'mod+k': () => setFinding(true), u: () => undoNewest() }, 'last')
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, the menu is closed by every step.

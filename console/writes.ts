@@ -23,7 +23,7 @@ export function useWrite(): (done: string, write: () => Promise<Received>) => Pr
         showToast({
           text: explain(error, texts),
           tone: 'bad',
-          link: { to: `/operations/${operation}`, text: texts.undo.look },
+          link: { to: `/operations/${operation}?undo=1`, text: texts.undo.look },
         })
       }
     },

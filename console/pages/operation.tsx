@@ -1,9 +1,10 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { get, type Page as ListPage, NotFound } from '../api.ts'
 import { formatExactTime } from '../format.ts'
 import { useModel } from '../model.ts'
+import { useParameter } from '../moment.ts'
 import { isTakenBack, type Operation, type OperationInFull, undoingOf, useOperation } from '../operations.ts'
 import { Actor } from '../parts/actor.tsx'
 import { Button } from '../parts/button.tsx'
@@ -60,7 +61,10 @@ interface OneOperationProps {
 function OneOperation({ operation, changes, more }: OneOperationProps) {
   const texts = useTexts()
   const title = useOperationTitle(operation)
-  const [isUndoing, setUndoing] = useState(false)
+  // From elsewhere, one can come straight to the preview.
+  const [asked, setAsked] = useParameter('undo')
+  const isUndoing = asked !== undefined
+  const setUndoing = (now: boolean) => setAsked(now ? '1' : undefined)
   const { entities } = useModel()
   const data = useChangedData(changes)
   const tree = useMemo(() => treeOf(changes, entities, data), [changes, entities, data])

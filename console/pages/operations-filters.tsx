@@ -3,6 +3,7 @@ import { fromLocalInput, toLocalInput } from '../days.ts'
 import { labelOf, useModel } from '../model.ts'
 import { useParameter } from '../moment.ts'
 import { KINDS, type Operation, type OperationFilter } from '../operations.ts'
+import { actorOf } from '../own-changes.ts'
 import { Button } from '../parts/button.tsx'
 import { useSignedIn } from '../session.ts'
 import { useTexts } from '../texts/index.ts'
@@ -72,10 +73,9 @@ function ActorFilter({ known }: { readonly known: readonly Operation[] }) {
   const texts = useTexts()
   const list = useId()
   const me = useSignedIn()
-  const { entities } = useModel()
+  const model = useModel()
   const [actor, setActor] = useParameter('actor')
-  const own = entities.find(({ login }) => login?.user_type === me.user_type)
-  const self = own === undefined ? undefined : `${own.name}/${me.id}`
+  const self = actorOf(me, model)
   const actors = [...new Set(known.flatMap((one) => (one.actor === null ? [] : [one.actor])))]
   return (
     <div className="actor-filter">

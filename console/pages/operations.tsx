@@ -1,13 +1,10 @@
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
-import { byDay, dayName } from '../days.ts'
 import { useModel } from '../model.ts'
-import { isTakenBack, type Operation, undoingOf, useOperations } from '../operations.ts'
+import { type Operation, useOperations } from '../operations.ts'
 import { Button } from '../parts/button.tsx'
-import { useKeys } from '../parts/keys.tsx'
-import { OperationRow } from '../parts/operation-row.tsx'
+import { OperationList } from '../parts/operation-list.tsx'
 import { Page } from '../parts/page.tsx'
-import { useRowFocus } from '../parts/row-focus.ts'
 import { useReached } from '../parts/seen.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { type Undoing, UndoPreview } from '../parts/undo-preview.tsx'
@@ -45,13 +42,7 @@ export default function Operations() {
       {query.data !== undefined && shown.length === 0 && !query.hasNextPage && (
         <Nothing isFiltered={isFiltered} />
       )}
-      <OperationList
-        operations={shown}
-        known={all}
-        selected={selected}
-        setSelected={setSelected}
-        undo={setUndoing}
-      />
+      <OperationList operations={shown} known={all} selecting={{ selected, setSelected }} undo={setUndoing} />
       {query.data !== undefined && (
         <End
           key={all.length}
@@ -76,84 +67,6 @@ export default function Operations() {
 
 function hasKind({ summary }: Operation, kind: string): boolean {
   return Object.values(summary).some((kinds) => kind in kinds)
-}
-
-interface OperationListProps {
-  readonly operations: readonly Operation[]
-  /** All that are loaded: they tell whether one is taken back. */
-  readonly known: readonly Operation[]
-  readonly selected: ReadonlySet<string>
-  setSelected(selected: ReadonlySet<string>): void
-  undo(undoing: Undoing): void
-}
-
-function OperationList({ operations, known, selected, setSelected, undo }: OperationListProps) {
-  const texts = useTexts()
-  const list = useRef<HTMLDivElement>(null)
-  const byId = useMemo(() => new Map(known.map((one) => [one.id, one])), [known])
-  const latest = useRef(selected)
-  latest.current = selected
-  const select = useCallback(
-    (id: string) => {
-      const next = new Set(latest.current)
-      if (!next.delete(id)) next.add(id)
-      setSelected(next)
-    },
-    [setSelected],
-  )
-  const undoOne = useCallback((operation: string) => undo({ operation }), [undo])
-  const { move, focused } = useRowFocus(list, '[data-operation]', 'a.open')
-  const focusedId = () => focused()?.dataset.operation
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    ...keysFor(focusedId, {
-      x: select,
-      u: (id) => {
-        const operation = byId.get(id)
-        if (operation !== undefined) undoOne(undoingOf(operation, isTakenBack(operation, byId)))
-      },
-    }),
-  })
-  return (
-    <div ref={list}>
-      {byDay(operations).map(([day, some]) => (
-        <section key={day} className="day">
-          <h2>{dayName(day, texts)}</h2>
-          <ul className="operations" aria-label={dayName(day, texts)}>
-            {some.map((operation) => (
-              <OperationRow
-                key={operation.id}
-                operation={operation}
-                isTakenBack={isTakenBack(operation, byId)}
-                isSelected={selected.has(operation.id)}
-                select={select}
-                undo={undoOne}
-              />
-            ))}
-          </ul>
-        </section>
-      ))}
-    </div>
-  )
-}
-
-/** Keys that do something with the row that has the focus, and nothing without one. */
-function keysFor(
-  focused: () => string | undefined,
-  actions: Readonly<Record<string, (id: string) => void>>,
-): Record<string, (event: KeyboardEvent) => undefined | false> {
-  return Object.fromEntries(
-    Object.entries(actions).map(([key, act]) => [
-      key,
-      () => {
-        const id = focused()
-        if (id === undefined) return false
-        act(id)
-        return undefined
-      },
-    ]),
-  )
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {

@@ -1,6 +1,25 @@
 import type * as en from './en-time.ts'
 
-export const home: typeof en.home = {}
+export const home: typeof en.home = {
+  here: 'Was es hier gibt',
+  latest: 'Was zuletzt geschah',
+  all: 'Alle Vorgänge',
+  canDo: 'Was Sie tun können',
+  create: (type) => `Neu in ${type}`,
+  count: (count) => (count === 1 ? '1 Eintrag' : `${count} Einträge`),
+  yesterday: (type) => `${type} von gestern ansehen`,
+  yesterdayHelp: 'Jede Liste hat einen Regler, der zu jedem Zeitpunkt zurückgeht.',
+  deleted: 'Ansehen, was gelöscht wurde',
+  deletedHelp: 'Mit allem, was mitging. Alles kann zurückkommen.',
+  undoLast: 'Ihre letzte Änderung rückgängig machen',
+  undoLastHelp: 'Sie sehen zuerst, was geschehen würde.',
+  noLast: 'Sie haben noch nichts geändert, das zurückgenommen werden könnte.',
+  api: 'Die API ausprobieren',
+  apiHelp: 'Die Referenz Ihrer eigenen Deklaration. Diese Konsole benutzt nichts anderes.',
+  firstTitle: 'Hier ist noch nichts',
+  first:
+    'Legen Sie etwas an. Sie können nichts kaputt machen: Jeder Schritt erscheint unten und kann zurückgenommen werden.',
+}
 
 export const time: typeof en.time = {
   today: 'Heute',

@@ -5,7 +5,25 @@ type Verbs = Record<
   readonly [string, string]
 >
 
-export const home = {}
+export const home = {
+  here: 'What is here',
+  latest: 'What happened last',
+  all: 'All operations',
+  canDo: 'What you can do',
+  create: (type: string) => `New in ${type}`,
+  count: (count: number) => (count === 1 ? '1 entry' : `${count} entries`),
+  yesterday: (type: string) => `See ${type} as of yesterday`,
+  yesterdayHelp: 'Every list has a slider that goes back to any moment.',
+  deleted: 'See what was deleted',
+  deletedHelp: 'With all that went along. Anything can come back.',
+  undoLast: 'Undo your last change',
+  undoLastHelp: 'You see first what would happen.',
+  noLast: 'You have changed nothing yet that could be taken back.',
+  api: 'Try the API',
+  apiHelp: 'The reference of your own declaration. This console uses nothing else.',
+  firstTitle: 'Nothing is here yet',
+  first: 'Create something. You cannot break anything: every step appears below, and can be taken back.',
+}
 
 export const time = {
   today: 'Today',

@@ -1,0 +1,39 @@
+import { useMemo, useRef } from 'react'
+import { useLocation } from 'wouter'
+import { useLastChange } from './own-changes.ts'
+import { useCommands } from './parts/palette.tsx'
+import { showToast } from './parts/toast.tsx'
+import { useTexts } from './texts/index.ts'
+
+/** Shows what an undo of one's own last change would do. */
+export function useUndoLast(): () => Promise<void> {
+  const texts = useTexts()
+  const [, navigate] = useLocation()
+  const find = useLastChange()
+  return async () => {
+    const last = await find()
+    if (last === undefined) showToast({ text: texts.home.noLast })
+    else navigate(`/operations/${last.id}?undo=1`)
+  }
+}
+
+/** What can be done about time from anywhere. */
+export function useTimeCommands(): void {
+  const texts = useTexts()
+  const undoLast = useUndoLast()
+  const latest = useRef(undoLast)
+  latest.current = undoLast
+  const commands = useMemo(
+    () => [
+      {
+        id: 'undo last',
+        title: texts.home.undoLast,
+        group: texts.undo.undo,
+        icon: 'undo' as const,
+        run: () => void latest.current(),
+      },
+    ],
+    [texts],
+  )
+  useCommands(commands)
+}

@@ -5,22 +5,22 @@ import type { OperationChange, OperationFilter } from '../operations.ts'
 import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 
-/** What is to be taken back: one operation, several, all that match, or the last change of one Entity. */
+/** What is to be taken back: one operation, several, all that match, or the last change or the deletion of one Entity. */
 export type Undoing =
   | { readonly operation: string }
   | { readonly operations: readonly string[] }
   | { readonly filter: OperationFilter }
-  | { readonly entity: string; readonly id: number; readonly step: 'undo' | 'redo' }
+  | { readonly entity: string; readonly id: number; readonly step: 'undo' | 'redo' | 'restore' }
 
 /** What the API would do. */
 export interface UndoAnswer {
   readonly operation: string | null
-  readonly undone: number
+  readonly undone?: number
   readonly total: number
   readonly changes: readonly (Pick<OperationChange, 'entity' | 'id' | 'kind' | 'changed'> & {
     readonly secrets?: readonly string[]
   })[]
-  readonly skipped: Readonly<Record<string, readonly string[]>>
+  readonly skipped?: Readonly<Record<string, readonly string[]>>
   readonly effects?: readonly {
     readonly operation: string
     readonly at: string
@@ -40,9 +40,20 @@ export interface UndoChoices {
 
 const NONE: UndoChoices = { skip: false, targets: false, dependents: false, effects: false }
 
-function requestOf(undoing: Undoing): { path: string; body?: object } {
+interface UndoRequest {
+  readonly method?: 'DELETE'
+  readonly path: string
+  readonly query?: object
+  readonly body?: object
+}
+
+function requestOf(undoing: Undoing): UndoRequest {
   if ('operation' in undoing) return { path: `operations/${undoing.operation}/undo/` }
-  if ('entity' in undoing) return { path: `${undoing.entity}/${undoing.id}/${undoing.step}/` }
+  if ('entity' in undoing) {
+    const { entity, id, step } = undoing
+    if (step === 'restore') return { method: 'DELETE', path: `${entity}/${id}/`, query: { restore: true } }
+    return { path: `${entity}/${id}/${step}/` }
+  }
   if ('operations' in undoing) return { path: 'operations/undo/', body: { operations: undoing.operations } }
   return { path: 'operations/undo/', body: undoing.filter }
 }
@@ -58,9 +69,9 @@ function parametersOf({ skip, targets, dependents, effects }: UndoChoices): obje
 }
 
 async function ask(undoing: Undoing, query: object, signal?: AbortSignal): Promise<UndoAnswer> {
-  const { path, body } = requestOf(undoing)
-  const { body: answer } = await send('POST', path, {
-    query: { ...query, dry_run: true },
+  const { method = 'POST', path, query: own, body } = requestOf(undoing)
+  const { body: answer } = await send(method, path, {
+    query: { ...own, ...query, dry_run: true },
     repeat: 'always',
     ...(body !== undefined && { body }),
     ...(signal !== undefined && { options: { signal } }),
@@ -90,13 +101,13 @@ export function useUndo(undoing: Undoing) {
   const run = async (): Promise<string | null> => {
     if (preview?.plan === undefined) return null
     setBusy(true)
-    const { path, body } = requestOf(undoing)
-    const query = { ...parametersOf(choices), plan: preview.plan }
+    const { method = 'POST', path, query: own, body } = requestOf(undoing)
+    const query = { ...own, ...parametersOf(choices), plan: preview.plan }
     try {
-      const { body: answer } = await write(texts.operations.undo.done, () =>
-        send('POST', path, { query, ...(body !== undefined && { body }) }),
+      const { headers } = await write(texts.operations.undo.done, () =>
+        send(method, path, { query, ...(body !== undefined && { body }) }),
       )
-      return (answer as UndoAnswer).operation
+      return headers.get('takeback-operation') ?? ''
     } catch (thrown) {
       if (thrown instanceof PlanChanged) setRenewed(thrown.preview as UndoAnswer)
       else setRefusal(thrown)

@@ -18,13 +18,15 @@ interface UndoPreviewProps {
   readonly undoing: Undoing
   /** What it is called: the title of the dialog. */
   readonly title?: string
+  /** What its button says. */
+  readonly action?: string
   onClose(): void
   /** The operation that took it back. */
   onDone?(operation: string): void
 }
 
 /** Shows what an undo would do and what stands against it, then does exactly that. Used wherever an undo is offered. */
-export function UndoPreview({ undoing, title, onClose, onDone }: UndoPreviewProps) {
+export function UndoPreview({ undoing, title, action, onClose, onDone }: UndoPreviewProps) {
   const texts = useTexts()
   const undo = useUndo(undoing)
   const { preview, failure, choices } = undo
@@ -50,7 +52,7 @@ export function UndoPreview({ undoing, title, onClose, onDone }: UndoPreviewProp
             disabled={preview?.plan === undefined || isEmpty || undo.isBusy || undo.isFetching}
             onClick={() => void run()}
           >
-            {choices.skip ? texts.operations.undo.doRest : texts.operations.undo.do}
+            {choices.skip ? texts.operations.undo.doRest : (action ?? texts.operations.undo.do)}
           </Button>
         </>
       }
@@ -80,7 +82,7 @@ const ORDER = ['restore', 'update', 'create', 'delete'] as const
 
 function Outcome({ preview, more }: { readonly preview: UndoAnswer; more(): void }) {
   const texts = useTexts()
-  const { changes, total, undone, skipped, next } = preview
+  const { changes, total, undone = 1, skipped = {}, next } = preview
   const words = texts.operations.undo
   const isPartial = next !== null && next !== undefined
   return (

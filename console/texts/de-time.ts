@@ -166,4 +166,24 @@ export const operations: typeof en.operations = {
   },
 }
 
-export const trash: typeof en.trash = {}
+export const trash: typeof en.trash = {
+  find: 'Nach Namen suchen',
+  emptyTitle: 'Nichts ist gelöscht',
+  empty: 'Was jemand löscht, erscheint hier, mit allem, was mitging. Es kann ganz zurückkommen.',
+  more: 'Ältere Löschungen laden',
+  deletedBy: 'Gelöscht von',
+  keptUntil: (time) => `aufbewahrt bis ${time}`,
+  content: 'Was mitging',
+  restore: 'Wiederherstellen …',
+  restoreTitle: 'Wiederherstellen',
+  restoreOne: (name) => `Nur ${name} wiederherstellen`,
+  purge: 'Endgültig löschen',
+  purgeOne: (name) => `${name} endgültig löschen`,
+  purgeTitle: 'Endgültig löschen',
+  purgeWarning: 'Das kann nicht zurückgenommen werden. Alle Daten und ihre Geschichte werden gelöscht.',
+  purgeAlong: (count) =>
+    count === 1 ? 'und das eine, das damit gelöscht wurde' : `und ${count}, die damit gelöscht wurden`,
+  typeName: 'Geben Sie zur Bestätigung den Namen ein',
+  orPath: (path) => `Oder ${path}, wenn der Name schwer einzugeben ist.`,
+  purged: (name) => `${name} ist endgültig gelöscht.`,
+}

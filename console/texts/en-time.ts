@@ -175,4 +175,24 @@ export const operations = {
   },
 }
 
-export const trash = {}
+export const trash = {
+  find: 'Find by name',
+  emptyTitle: 'Nothing is deleted',
+  empty: 'What anybody deletes appears here, with all that went along. It can come back whole.',
+  more: 'Load older deletions',
+  deletedBy: 'Deleted by',
+  keptUntil: (time: string) => `kept until ${time}`,
+  content: 'What went along',
+  restore: 'Restore…',
+  restoreTitle: 'Restore',
+  restoreOne: (name: string) => `Restore only ${name}`,
+  purge: 'Purge for good',
+  purgeOne: (name: string) => `Purge ${name}`,
+  purgeTitle: 'Purge for good',
+  purgeWarning: 'This cannot be taken back. All data and all of its history are erased.',
+  purgeAlong: (count: number) =>
+    count === 1 ? 'and the one that was deleted with it' : `and ${count} that were deleted with it`,
+  typeName: 'Type the name to confirm',
+  orPath: (path: string) => `Or ${path}, if the name is hard to type.`,
+  purged: (name: string) => `${name} is erased.`,
+}

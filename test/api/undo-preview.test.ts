@@ -255,6 +255,22 @@ onEveryStore('ways out of a 409', graph, (server) => {
     expect(await live()).not.toContain(false)
   })
 
+  test('what was deleted together with its target comes back with it', async () => {
+    const { body: boss } = await person()
+    const { body: child } = await person({ twin: { id: boss.id } })
+    const path = `/api/people/${child.id}/`
+    for (const [method, back] of [
+      ['DELETE', `${path}?restore=1&with=targets`],
+      ['POST', `${path}undo/?with=targets`],
+    ] as const) {
+      await done('DELETE', `/api/people/${boss.id}/`)
+      const { total, plan } = await server.expect(200, method, `${back}&dry_run=1`)
+      expect([method, total]).toEqual([method, 2])
+      await server.expect(200, method, `${back}&plan=${plan}`)
+      expect(await isLive('people', boss)).toBe(true)
+    }
+  })
+
   test('undo of many keeps the extent of each deletion', async () => {
     const { body: parent } = await person({ name: 'parent' })
     const { body: child } = await person({ twin: { id: parent.id } })

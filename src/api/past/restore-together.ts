@@ -51,5 +51,7 @@ export function* restoreTogether(
       if (within.has(`${target}/${targetId}`)) throw new Failure('target_deleted', { errors })
       yield* restoreTogether(context, actor, { type: target, id: targetId, operation }, within)
     }
+    // If it was deleted together with its target, it has come back with it.
+    if ((yield* stateOf(view, params))?.deletion === null) return true
   }
 }

@@ -185,7 +185,12 @@ class TakeBack {
     const found = touchedBy(rows, this.#context.upcasterOf).filter((one) => this.#isWanted(one))
     const known = yield* statesOf(this.#context, found)
     const { only } = this.#wanted
-    if (only !== undefined && known.get(`${only.entity}/${only.id}`)?.version !== only.version)
+    // What was restored before the rest may have brought it along.
+    if (
+      only !== undefined &&
+      !this.#began &&
+      known.get(`${only.entity}/${only.id}`)?.version !== only.version
+    )
       throw new MovedOn()
     const { touched, now } = yield* this.#withSecrets(found, known)
     const lost: Conflicts = new Map()

@@ -1,12 +1,10 @@
 import type { Change } from './answers.ts'
 import type { Asked, Json } from './entities.ts'
 import { pagesOf } from './entities.ts'
-import { ApiError, NetworkError } from './errors.ts'
+import { ApiError } from './errors.ts'
+import { followFeed } from './feed.ts'
 import { growing, pause, type Transport } from './transport.ts'
 import type { ListPage, LiveOptions } from './types.ts'
-
-/** The server sends something every 15 seconds. */
-const SILENCE_MS = 45_000
 
 export type Row = Json & { id: number; version: number }
 
@@ -101,50 +99,25 @@ class LiveList {
   async #follow(): Promise<void> {
     const { name, asked } = this.#followed
     this.#changes = []
-    const ended = new AbortController()
-    const end = () => ended.abort(this.#signal.reason)
-    this.#signal.addEventListener('abort', end)
-    try {
-      const response = await this.#transport.open('GET', 'changes/', {
-        query: { ...asked, entity: name, since: this.#position },
-        headers: { Accept: 'text/event-stream' },
-        options: { signal: ended.signal },
-        stream: true,
-      })
-      this.#failures = 0
-      await this.#read(response, ended)
-    } finally {
-      this.#signal.removeEventListener('abort', end)
-      ended.abort()
-    }
+    await followFeed(
+      this.#transport,
+      { ...asked, entity: name, since: this.#position },
+      this.#signal,
+      (change, position) => this.#take(change, position),
+    )
   }
 
-  async #read(response: Response, ended: AbortController): Promise<void> {
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-    let rest = ''
-    while (reader !== undefined && this.#position !== undefined) {
-      const silence = setTimeout(() => ended.abort(new NetworkError('The stream is silent.')), SILENCE_MS)
-      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
-      if (done) return
-      const events = (rest + value).split('\n\n')
-      rest = events.pop() ?? ''
-      for (const event of events) this.#take(event)
-    }
-  }
-
-  /** One event: a change, or a place that has been reached. The last one of an operation has an id. */
-  #take(event: string): void {
-    let position = ''
-    for (const line of event.split('\n')) {
-      if (line.startsWith('data:')) this.#changes.push(JSON.parse(line.slice(5)))
-      if (line.startsWith('id:')) position = line.slice(3).trim()
-    }
+  /** False if the list must be read again. */
+  #take(change: Change | undefined, position: string): boolean {
+    this.#failures = 0
+    if (change) this.#changes.push(change)
+    if (change?.type === 'reset') this.#position = undefined
+    if (!this.#position || !position) return !!this.#position
     const changes = this.#changes
-    if (changes.at(-1)?.type === 'reset') this.#position = undefined
-    if (this.#position === undefined || position === '') return
     this.#changes = []
     this.#position = position
-    this.#tell(changes.filter((change) => this.#apply(change)).length > 0, changes)
+    this.#tell(changes.filter((one) => this.#apply(one)).length > 0, changes)
+    return true
   }
 
   #apply(change: Change): boolean {

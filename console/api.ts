@@ -32,8 +32,22 @@ const acting = actingAs()
 export const transport = acting === undefined ? own : own.with({ token: acting.token })
 
 /** One call of the API: `send('GET', 'bookings/5/')`. The answer and its headers, or an `ApiError`. */
-export function send(method: string, path: string, sent?: Sent): Promise<Received> {
-  return transport.send(method, path, sent)
+export async function send(method: string, path: string, sent?: Sent): Promise<Received> {
+  const received = await transport.send(method, path, sent)
+  position ??= received.headers.get('takeback-position') ?? undefined
+  return received
+}
+
+let position: string | undefined
+
+/** The place in the journal before which the first answer was read: what changes later, the feed tells from here. */
+export function firstPosition(): string | undefined {
+  return position
+}
+
+/** The journal does not go back that far any more. */
+export function forgetPosition(): void {
+  position = undefined
 }
 
 /** The answer of a GET. */

@@ -1,7 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
+import { followFeed } from '../client/feed.ts'
 import { pause } from '../client/transport.ts'
-import { ApiError, type Json, transport } from './api.ts'
+import { ApiError, firstPosition, forgetPosition, type Json, transport } from './api.ts'
 
 /** A change that the caller may see, as `/api/changes/` tells it. */
 export interface SeenChange {
@@ -18,7 +19,6 @@ type Listener = (changes: readonly SeenChange[]) => void
 
 const listeners = new Set<Listener>()
 const GATHER_MS = 150
-const SILENCE_MS = 45_000
 let connected = false
 const watchers = new Set<() => void>()
 
@@ -53,7 +53,7 @@ export function useFeed(): void {
   const queries = useQueryClient()
   useEffect(() => {
     const ended = new AbortController()
-    void follow(ended.signal, gathering(queries))
+    void follow(queries, ended.signal, gathering(queries))
     return () => ended.abort()
   }, [queries])
 }
@@ -88,49 +88,40 @@ function renew(queries: QueryClient, changes: readonly SeenChange[]): void {
   })
 }
 
-async function follow(signal: AbortSignal, tell: (change: SeenChange) => void): Promise<void> {
+async function follow(
+  queries: QueryClient,
+  signal: AbortSignal,
+  tell: (change: SeenChange) => void,
+): Promise<void> {
   let since: string | undefined
+  const opened = (from: string | undefined) => {
+    setConnected(true)
+    // What is being read now may have been read before this moment.
+    if (from === undefined)
+      void queries.invalidateQueries({ predicate: ({ state }) => state.fetchStatus === 'fetching' })
+  }
   for (let failures = 0; !signal.aborted; failures++) {
     try {
-      const response = await transport.open('GET', 'changes/', {
-        query: { since },
-        headers: { Accept: 'text/event-stream' },
-        options: { signal },
-        stream: true,
-      })
-      failures = 0
-      setConnected(true)
-      await read(response, tell, (position) => {
-        since = position
+      const from = since ?? firstPosition()
+      let isOpen = false
+      await followFeed(transport, { since: from }, signal, (change, position) => {
+        if (!isOpen) opened(from)
+        isOpen = true
+        failures = 0
+        if (change !== undefined) tell(change as SeenChange)
+        if (position !== '') since = position
+        return true
       })
     } catch (error) {
-      // Somewhere else is where it goes on from: what was missed is read anew by whoever shows it.
-      if (error instanceof ApiError && error.status === 410) since = undefined
-      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) break
+      if (error instanceof ApiError && error.status === 410) {
+        // What was missed nobody tells: whatever is shown is read anew.
+        since = undefined
+        forgetPosition()
+        void queries.invalidateQueries()
+      } else if (error instanceof ApiError && (error.status === 401 || error.status === 403)) break
     }
     setConnected(false)
     await pause(Math.min(10_000, 500 * 2 ** failures), signal).catch(() => {})
   }
   setConnected(false)
-}
-
-async function read(
-  response: Response,
-  tell: (change: SeenChange) => void,
-  reached: (position: string) => void,
-): Promise<void> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
-  while (reader !== undefined) {
-    const silence = setTimeout(() => void reader.cancel(), SILENCE_MS)
-    const { done, value } = await reader.read().finally(() => clearTimeout(silence))
-    if (done) return
-    const events = (rest + value).split('\n\n')
-    rest = events.pop() ?? ''
-    for (const event of events)
-      for (const line of event.split('\n')) {
-        if (line.startsWith('data:')) tell(JSON.parse(line.slice(5)))
-        if (line.startsWith('id:')) reached(line.slice(3).trim())
-      }
-  }
 }

@@ -165,6 +165,7 @@ export async function openApp(
       return JSON.stringify(documentOf(model, { ...config, endpoints: served }))
     })
     const context = { ...contextOf(opened, more), document }
+    for (const part of all) await part.prepare?.(context)
     return { context, endpoints: served, parts: all, close: () => closeOpened(opened) }
   } catch (error) {
     await store.close()
@@ -221,22 +222,12 @@ export async function startApp(
 ): Promise<Running> {
   try {
     const app = await openApp(config, model, { ...opening, observer, url: bound.url })
-    await prepareParts(app)
     const followers = app.parts.flatMap((part) => part.followers?.(app.context) ?? [])
     // Before anything is written: new followers begin here. If the database does not answer, they begin later.
     await Promise.all(followers.map((follower) => follower.prepare().catch(() => {})))
     return serveOn(bound, config, app, { followers, recurs })
   } catch (error) {
     await bound.close()
-    throw error
-  }
-}
-
-async function prepareParts(app: App): Promise<void> {
-  try {
-    for (const part of app.parts) await part.prepare?.(app.context)
-  } catch (error) {
-    await app.close()
     throw error
   }
 }

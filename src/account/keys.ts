@@ -82,6 +82,11 @@ export class AccessKeys {
     return (await this.#store.read(this.#statements.list, ownerParams(owner))).map(keyOf)
   }
 
+  /** Those of everybody that were not ended by hand. */
+  async listAll(): Promise<AccessKey[]> {
+    return (await this.#store.read(this.#statements.listAll, {})).map(keyOf)
+  }
+
   /** False if it has ended. */
   async change(id: number, terms: KeyTerms, signal: AbortSignal): Promise<boolean> {
     const params = { ...termParams(terms), $id: id }
@@ -115,6 +120,7 @@ interface KeyStatements {
   readonly alive: Statement
   readonly byId: Statement
   readonly list: Statement
+  readonly listAll: Statement
   readonly change: readonly Step[]
   readonly end: Step
   readonly endAll: Step
@@ -159,6 +165,7 @@ function compileKeys(dialect: Dialect): KeyStatements {
     alive: read(sql`${isIt} AND ${isAlive}`),
     byId: read(isIt),
     list: read(sql`${isOwned} ORDER BY k."id"`),
+    listAll: read(sql`k."ended_at" IS NULL ORDER BY k."id"`),
     change: [
       step(
         dialect,

@@ -20,6 +20,7 @@ const LONG_AGO = '1970-01-01T00:00:00.000Z'
 export class VerifiedAddresses {
   readonly #store: Pick<Store, 'dialect' | 'read' | 'write'>
   readonly #find: Statement
+  readonly #findAll: Statement
   readonly #findProved: Statement
   readonly #mark: Step
   readonly #markAll: Step
@@ -30,6 +31,10 @@ export class VerifiedAddresses {
     this.#store = store
     this.#find = compile(
       sql`SELECT 1 FROM "takeback_verified" WHERE "entity" = ${param('$verified_entity')} AND "entity_id" = ${param('$verified_id', 'integer')} AND "digest" = ${param('$verified')}`,
+      dialect.placeholder,
+    )
+    this.#findAll = compile(
+      sql`SELECT "entity_id", "digest" FROM "takeback_verified" WHERE "entity" = ${param('$verified_entity')} AND ${dialect.isListed(id('entity_id'), '$ids')}`,
       dialect.placeholder,
     )
     this.#findProved = compile(
@@ -49,6 +54,15 @@ export class VerifiedAddresses {
 
   async has(account: AccountAddress): Promise<boolean> {
     return (await this.#store.read(this.#find, verifiedParams(account))).length > 0
+  }
+
+  /** Which of these accounts of a type have proved their present addresses. */
+  async among(entity: string, accounts: readonly Omit<AccountAddress, 'entity'>[]): Promise<Set<number>> {
+    const params = { $verified_entity: entity, $ids: JSON.stringify(accounts.map(({ id: one }) => one)) }
+    const rows = await this.#store.read(this.#findAll, params)
+    const proved = new Set(rows.map(([one, digest]) => `${one} ${digest}`))
+    const found = accounts.filter(({ id: one, key }) => proved.has(`${one} ${digestOf(key)}`))
+    return new Set(found.map(({ id: one }) => one))
   }
 
   /** Whether it was really proved, and does not only count as verified because the account is older than that. */

@@ -19,6 +19,6 @@ export interface Part<Piece extends object = object> {
   queues?(context: Context): readonly Queue[]
   /** Those who make tasks for these queues from the journal. */
   followers?(context: Context): readonly Follower[]
-  /** What must be done before the first request is served. */
+  /** What must be done before anything is served or written, by a server or a command. */
   prepare?(context: Context): Promise<void>
 }

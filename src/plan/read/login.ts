@@ -1,7 +1,7 @@
 import type { EntityType } from '../../declare/model.ts'
 import type { Bound, Dialect } from '../../store/dialect.ts'
 import { namedColumns } from '../../store/named-columns.ts'
-import { compile, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
+import { compile, count, id, param, type Sql, type Statement, sql, word } from '../../store/sql.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { EMAIL_KEY, TOKEN_EPOCH } from '../tables/schema.ts'
 
@@ -13,6 +13,15 @@ const temporary = { digest: sql`p."digest"`, until: sql`p."until"` }
 
 /** A member: id, hash of the password, epoch of its tokens. */
 export const memberColumns = namedColumns({ id: sql`t."id"`, hash, epoch })
+/** An account, for a list of all. */
+export const accountColumns = namedColumns({
+  id: sql`t."id"`,
+  email: sql`t."email"`,
+  key: sql`t.${id(EMAIL_KEY)}`,
+  created: sql`t."created_at"`,
+})
+/** How many accounts are read at once. */
+const ACCOUNTS_PAGE = 1000
 /** Whether tokens are still good. `ended`: 1 where the session or the token was ended. */
 export const tokenColumns = namedColumns({ epoch, ended, hash, ...temporary })
 const selfColumns = (json: Sql) =>
@@ -32,6 +41,8 @@ export interface LoginPlan {
   readSelf(
     row: readonly Bound[],
   ): Readonly<Record<'hash' | 'epoch' | 'json' | 'email' | 'key' | 'digest' | 'until', Bound>>
+  /** Some of those behind `$after`, by id: `accountColumns`. */
+  readonly accounts: Statement
   /** Whether there was ever one of it, the deleted included. */
   readonly any: Statement
   /** Whether there was ever one besides `$id`. */
@@ -51,6 +62,9 @@ export function compileLogin(type: EntityType, dialect: Dialect, shown: Shown): 
     state: statement(sql`SELECT ${tokenColumns.sql} ${from} WHERE t."id" = ${param('$id')} AND ${isLive}`),
     self: statement(sql`SELECT ${self.sql} ${from} WHERE t."id" = ${param('$id')} AND ${isLive}`),
     readSelf: self.read,
+    accounts: statement(
+      sql`SELECT ${accountColumns.sql} FROM ${table} t WHERE t."id" > ${param('$after', 'integer')} AND ${isLive} ORDER BY t."id" LIMIT ${count(ACCOUNTS_PAGE)}`,
+    ),
     any: compile(sql`SELECT 1 FROM ${table} t LIMIT 1`, dialect.placeholder, true),
     others: statement(sql`SELECT 1 FROM ${table} t WHERE t."id" <> ${param('$id')} LIMIT 1`),
   }

@@ -1,0 +1,66 @@
+import type { AccessKey } from '../account/keys.ts'
+import { shownKey } from '../api/account/keys.ts'
+import { type Errors, invalid, StartError } from '../errors.ts'
+import { parseUserName } from '../plan/viewer/actor.ts'
+import type { Command } from './arguments.ts'
+import { helpOption, storeOptions } from './options.ts'
+import { withApp } from './past.ts'
+
+export const keysList: Command = {
+  name: 'keys list',
+  usage: 'takeback keys list [--user users/3] [--json]',
+  summary: 'Lists the keys of everybody: whose they are, when each was last used, what it may do.',
+  options: {
+    user: { value: 'users/3', help: 'only the keys of this user' },
+    json: { value: undefined, help: 'print JSON, for programs' },
+    ...storeOptions,
+    ...helpOption,
+  },
+  async run(given) {
+    if (given.words.length > 0) throw new StartError(`"${given.words[0]}" is not known here.`)
+    await withApp(given, async ({ context: { keys, model } }) => {
+      const user = given.text('user')
+      const errors: Errors = new Map()
+      const logins = model.logins.map(({ name }) => name)
+      const owner = user === undefined ? undefined : parseUserName('user', user, logins, errors)
+      if (errors.size > 0) throw invalid(errors)
+      const all = owner === undefined ? await keys.listAll() : await keys.list(owner)
+      if (given.text('json') !== undefined) return console.log(JSON.stringify(all.map(shownKey)))
+      console.log(all.map(describedKey).join('\n') || 'There are no keys.')
+    })
+  },
+}
+
+function describedKey({ id, owner, name, can, limits, agent, last_used_at, expires_at }: AccessKey): string {
+  const parts = [
+    `keys/${id}`,
+    `${owner.entity}/${owner.id}`,
+    JSON.stringify(name),
+    `last used ${last_used_at ?? 'never'}`,
+    ...(expires_at === null ? [] : [`expires ${expires_at}`]),
+    Object.keys(can).length === 0 ? 'may do what its user may' : `may ${JSON.stringify(can)}`,
+    ...(Object.keys(limits).length === 0 ? [] : [`limits ${JSON.stringify(limits)}`]),
+    ...(agent ? ['agent'] : []),
+  ]
+  return parts.join('  ')
+}
+
+export const keysEnd: Command = {
+  name: 'keys end',
+  usage: 'takeback keys end <key>',
+  summary: 'Ends a key for good, on running servers too.',
+  options: { ...storeOptions, ...helpOption },
+  async run(given) {
+    const [word = '', ...more] = given.words
+    const [, number] = /^(?:keys\/)?([1-9]\d{0,14})$/.exec(word) ?? []
+    if (number === undefined || more.length > 0)
+      throw new StartError('Name one key: takeback keys end keys/7.')
+    await withApp(given, async ({ context: { keys, store } }) => {
+      const key = await keys.byId(Number(number))
+      if (key === undefined) throw new StartError(`There is no keys/${number}.`)
+      if (key.ended_at !== null) throw new StartError(`keys/${number} has ended already.`)
+      await store.write([keys.end], { $key: key.id })
+      console.log(`Ended keys/${key.id}, ${JSON.stringify(key.name)} of ${key.owner.entity}/${key.owner.id}.`)
+    })
+  },
+}

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { app, entity, list, ref, text } from '../../src/takeback.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 
@@ -171,5 +172,37 @@ onEveryStore('the scope of a key', declaration, (server) => {
     await server.expect(200, 'PATCH', `/api/auth/keys/${made.id}/`, { can }, { token: user.token })
     await server.expect(201, 'POST', '/api/customers/', { name: 'CANARY2' })
     expect(await response.text()).not.toContain('CANARY2')
+  })
+})
+
+const notes = { fields: { title: text() }, access: open }
+const typed = (types: Record<string, ReturnType<typeof entity>>) =>
+  app({
+    admins: 'admins',
+    entities: { admins: entity({ login: { userType: 'admin' }, fields: {} }), ...types },
+  })
+
+onEveryStore('a key for a type', typed({ notes: entity(notes), pages: entity(notes) }), (server) => {
+  test('keeps its rights if the type is renamed, and has none to another one that gets its name', async () => {
+    const { id, key } = await server.expect(201, 'POST', '/api/auth/keys/', {
+      name: 'x',
+      can: { entities: { notes: ['read'], pages: ['read'] } },
+    })
+    const statusOf = async (type: string) =>
+      (await server.call('GET', `/api/${type}/`, { token: key })).status
+    const canOf = async () => (await server.expect(200, 'GET', `/api/auth/keys/${id}/`)).can.entities
+    await server.restart(typed({ letters: entity({ ...notes, was: 'notes' }), pages: entity(notes) }))
+    expect([await statusOf('letters'), await statusOf('pages')]).toEqual([200, 200])
+    expect(await canOf()).toEqual({ pages: ['read'], letters: ['read'] })
+    // Without the `was`, and with a new type of the old name.
+    await server.restart(typed({ letters: entity(notes), pages: entity(notes), notes: entity(notes) }))
+    expect([await statusOf('letters'), await statusOf('notes')]).toEqual([200, 403])
+    // A type that is dropped, and declared anew.
+    await server.restart(typed({ letters: entity(notes), notes: entity(notes) }))
+    const { structure } = server.context.store
+    await dropAside(structure, await findAside(structure, ['pages']))
+    await server.restart(typed({ letters: entity(notes), notes: entity(notes), pages: entity(notes) }))
+    expect([await statusOf('letters'), await statusOf('pages')]).toEqual([200, 403])
+    expect(await canOf()).toEqual({ letters: ['read'] })
   })
 })

@@ -35,21 +35,19 @@ const READING: readonly Action[] = ['read', 'history']
 /** Actions that do not need the right to read. */
 export const ALONE: readonly Action[] = ['create', 'read']
 
-/** Types that are not declared any more give no rights; renamed ones keep theirs. */
+/** Types that are not declared any more give no rights. A migration that renames a type renames it in keys, too. */
 export function keyScope(
   { entities }: Model,
   { entities: named, read_only: readOnly = false }: KeyRights,
   agent: boolean,
 ): KeyScope {
-  const types = [...entities.values()]
   const found =
     named === undefined
       ? undefined
       : new Map(
-          Object.entries(named).flatMap(([name, may]): [string, Set<Action>][] => {
-            const type = entities.get(name) ?? types.find(({ was }) => was === name)
-            return type === undefined ? [] : [[type.name, new Set(may)]]
-          }),
+          Object.entries(named)
+            .filter(([name]) => entities.has(name))
+            .map(([name, may]) => [name, new Set(may)]),
         )
   const shape = [...(found ?? [])].map(([name, may]) => [name, actions.filter((one) => may.has(one))]).sort()
   return Object.freeze({

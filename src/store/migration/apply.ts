@@ -3,6 +3,7 @@ import { ordered } from '../order.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
 import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
+import { rescopeKeys } from './key-scopes.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
 import { CUT } from './memory.ts'
 import { orderedChanges } from './order.ts'
@@ -211,6 +212,7 @@ async function renameTable(
     await session.run(
       sql`UPDATE ${id(table)} SET ${id(column)} = ${word(to)} WHERE ${id(column)} = ${word(from)}`,
     )
+  await rescopeKeys(session, from, to)
   // Keys, which are called so there, are no type.
   if (from !== 'keys')
     await session.run(

@@ -3,6 +3,7 @@ import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
 import { type Column, type Index, isMadeFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
+import { rescopeKeys } from './key-scopes.ts'
 import { dropLinks } from './links.ts'
 import { fresh, recall, remember, upgrade } from './memory.ts'
 import { type DatabaseSession, indexName, type Structure } from './structure.ts'
@@ -127,4 +128,5 @@ async function dropTable(
   )
   for (const own of aboutEntities)
     await session.run(sql`DELETE FROM ${id(own.name)} WHERE "entity" = ${word(name)}`)
+  await rescopeKeys(session, name, undefined)
 }

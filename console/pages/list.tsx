@@ -2,7 +2,6 @@ import { useCallback, useSyncExternalStore } from 'react'
 import { fieldErrors } from '../explain.ts'
 import { formatTime } from '../format.ts'
 import { type EntityType, labelOf, useEntityType } from '../model.ts'
-import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
@@ -14,6 +13,7 @@ import type { ListPart } from './list/list-part.ts'
 import { Nothing } from './list/nothing.tsx'
 import { useRequest } from './list/request.ts'
 import { useSelection } from './list/selection.ts'
+import { SelectionBar } from './list/selection-bar.tsx'
 import { useColumns } from './list/use-columns.ts'
 import { useListKeys } from './list/use-list-keys.ts'
 import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
@@ -37,21 +37,21 @@ function ListOf({ type }: { readonly type: EntityType }) {
   const part = { type, view, change, columns, request, total, selecting }
   return (
     <Page title={labelOf(type)} full actions={<ListActions {...part} />} bar={<ListBar {...part} />}>
-      <Past view={view} onNow={() => change({ at: undefined })} />
+      <Past view={view} />
       <Content {...part} loaded={loaded} />
+      <SelectionBar {...part} />
     </Page>
   )
 }
 
-/** Says clearly that this is not now. */
-function Past({ view: { at }, onNow }: { readonly view: View; onNow(): void }) {
+/** Says clearly that this is not now. The way back is in the bar of time. */
+function Past({ view: { at } }: { readonly view: View }) {
   const texts = useTexts()
   if (at === undefined) return null
   return (
     <div className="banner" role="status">
       <Icon name="clock" />
       <p>{texts.list.past(formatTime(at))}</p>
-      <Button onClick={onNow}>{texts.list.now}</Button>
     </div>
   )
 }

@@ -1,8 +1,9 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useTexts } from '../texts/index.ts'
-import { type ApiCall, clientCodeOf, curlOf } from './api-call.ts'
+import type { ApiCall } from './api-call.ts'
 import { Button } from './button.tsx'
-import { Dialog } from './dialog.tsx'
+
+const ApiDialog = lazy(() => import('./api-dialog.tsx'))
 
 /** A button that shows what this page does as a call of the API. */
 export function ApiCode({ call }: { readonly call: ApiCall }) {
@@ -11,53 +12,11 @@ export function ApiCode({ call }: { readonly call: ApiCall }) {
   return (
     <>
       <Button tone="plain" icon="code" aria-label={texts.tryApi.title} onClick={() => setOpen(true)} />
-      {isOpen && <ApiDialog call={call} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <Suspense>
+          <ApiDialog call={call} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
     </>
-  )
-}
-
-export function ApiDialog({ call, onClose }: { readonly call: ApiCall; onClose(): void }) {
-  const texts = useTexts()
-  const { origin } = location
-  return (
-    <Dialog title={texts.tryApi.title} wide onClose={onClose}>
-      <div className="api-code">
-        <p className="muted">{texts.tryApi.hint}</p>
-        <Code title={texts.tryApi.curl} text={curlOf(call, origin)} />
-        <Code title={texts.tryApi.client} text={clientCodeOf(call, origin)} />
-        <p>
-          <a href="/docs" target="_blank" rel="noreferrer">
-            {texts.tryApi.docs}
-          </a>
-        </p>
-      </div>
-    </Dialog>
-  )
-}
-
-const SAYS_MS = 2000
-
-/** A text to be copied. */
-export function Code({ title, text }: { readonly title: string; readonly text: string }) {
-  const texts = useTexts()
-  const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
-    setTimeout(() => setCopied(false), SAYS_MS)
-  }
-  return (
-    <section className="code">
-      <header>
-        <h3>{title}</h3>
-        <Button tone="plain" icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>
-          {isCopied ? texts.tryApi.copied : texts.tryApi.copy}
-        </Button>
-      </header>
-      <pre>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard. */}
-        <code tabIndex={0}>{text}</code>
-      </pre>
-    </section>
   )
 }

@@ -27,8 +27,13 @@ export function Menu({ label, icon, tone, isSmall = false, isWide = false, child
     return () => popover.removeEventListener('toggle', toggle)
   }, [])
   useEffect(() => {
-    if (isOpen) place(button.current, box.current)
-  })
+    const popover = box.current
+    if (!isOpen || popover === null) return
+    // What is in it may come later.
+    const sized = new ResizeObserver(() => place(button.current, popover))
+    sized.observe(popover)
+    return () => sized.disconnect()
+  }, [isOpen])
   return (
     <span ref={button} className="menu-button">
       <Button
@@ -57,8 +62,8 @@ export function Menu({ label, icon, tone, isSmall = false, isWide = false, child
 const MARGIN = 8
 
 /** Below the button, and within the window. */
-function place(button: HTMLElement | null, box: HTMLElement | null): void {
-  if (button === null || box === null) return
+function place(button: HTMLElement | null, box: HTMLElement): void {
+  if (button === null) return
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box
   const left = Math.max(MARGIN, Math.min(at.left, innerWidth - width - MARGIN))

@@ -129,7 +129,7 @@ function Items({ field, value }: { readonly field: Shown; readonly value: unknow
     return <span className="value">{texts.list.items(items.length)}</span>
   const rest = items.length - MOST_ITEMS
   return (
-    <span className="value items">
+    <span className="value several">
       {items.slice(0, MOST_ITEMS).map((one, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items have no other name.
         <Value key={at} field={item} value={one} />

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import {
   boolean,
@@ -66,8 +66,9 @@ async function fill(server: TestServer): Promise<void> {
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
 onEveryStore('lists', shop, (server) => {
+  beforeAll(() => fill(server))
+
   test('show any value as text, sort, search, and what others change', async () => {
-    await fill(server)
     const { page, open, expectAccessible, close } = await openConsole(server)
     await open(`/orders?columns=${COLUMNS}`)
     const first = page.getByRole('row').nth(1)
@@ -144,6 +145,84 @@ onEveryStore('lists', shop, (server) => {
       [299, 297, 295, 293, 291].map((at) => `Order ${at}`),
     )
     await expectAccessible()
+    await close()
+  })
+  test('change many as one operation, which is shown first and can be taken back', async () => {
+    const { page, open, expectAccessible, close } = await openConsole(server)
+    await open('/orders?sort=quantity&filter=quantity+<+10')
+    await rowOf(page, 'Order 3').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.keyboard.press('Shift+ArrowDown')
+    await rowOf(page, 'Order 4')
+      .getByRole('checkbox')
+      .click({ modifiers: ['Shift'] })
+    await page.getByText('5 selected').waitFor()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByLabel('Field').selectOption('status')
+    await page.getByLabel('Status', { exact: true }).selectOption('paid')
+    await page.getByRole('button', { name: 'Show what changes' }).click()
+    await page.getByText('2 changed in Orders').waitFor()
+    await page.getByRole('button', { name: 'Change them' }).click()
+    await rowOf(page, 'Order 3').getByText('paid').waitFor()
+
+    await rowOf(page, 'Order 3').getByRole('checkbox').click()
+    await page.getByRole('button', { name: 'Select all 10 that match' }).click()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete all that are selected' })
+    await dialog.getByText('10 deleted in Orders').waitFor()
+    await expectAccessible()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('heading', { name: 'Nothing matches' }).waitFor()
+    const [operation] = (await server.expect(200, 'GET', '/api/operations/?limit=1')).data
+    expect(operation.summary).toEqual({ orders: { delete: 10 } })
+    await page.keyboard.press('u')
+    await rowOf(page, 'Order 3').waitFor()
+
+    await server.expect(200, 'DELETE', '/api/orders/5/')
+    await open('/orders?trashed=only')
+    await rowOf(page, 'Order 4').getByRole('checkbox').click()
+    await page.getByRole('button', { name: 'Restore', exact: true }).click()
+    await page.getByRole('dialog').getByText('1 restored in Orders').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+    await page.getByRole('heading', { name: 'Nothing is deleted' }).waitFor()
+    await close()
+  })
+
+  test('keep views, export files, and show the past', async () => {
+    const before = new Date().toISOString()
+    await server.expect(200, 'PATCH', '/api/orders/9/', { title: '=HYPERLINK("evil")', quantity: 8 })
+    const { page, open, expectAccessible, close } = await openConsole(server)
+    await open('/orders?filter=quantity+==+8&columns=title,quantity')
+    await rowOf(page, 'HYPERLINK').waitFor()
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByLabel('Name of this view').fill('Eights <b>')
+    await page.getByRole('button', { name: 'Keep' }).click()
+    await page.getByRole('link', { name: 'Eights <b>' }).waitFor()
+    await open('/orders')
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('link', { name: 'Eights <b>' }).click()
+    await page.getByText('1 in total', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Eights <b>' }).waitFor()
+
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'As CSV' }).click(),
+    ])
+    expect(file.suggestedFilename()).toBe('orders.csv')
+    const csv = await Bun.file(await file.path()).text()
+    expect(csv).toBe(`id,title,quantity\r\n9,"'=HYPERLINK(""evil"")",8`)
+
+    await open(`/orders?filter=quantity+==+8&at=${before}`)
+    await rowOf(page, 'Order 8')
+      .getByRole('link', { name: /Grace|Ada/ })
+      .waitFor()
+    await page.getByText(/You see these as they were on/).waitFor()
+    expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0)
+    await expectAccessible()
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await rowOf(page, 'HYPERLINK').waitFor()
     await close()
   })
 })

@@ -4,6 +4,7 @@ import { ApiCode } from '../../parts/api-code.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Keys } from '../../parts/keys.tsx'
 import { useTexts } from '../../texts/index.ts'
+import { ExportMenu } from './export-menu.tsx'
 import type { ListPart } from './list-part.ts'
 
 /** At the right of the title. */
@@ -12,6 +13,7 @@ export function ListActions(part: ListPart) {
   const texts = useTexts()
   return (
     <>
+      <ExportMenu {...part} isSelected={false} />
       <ApiCode call={callOf(part)} />
       {type.may.create !== false && view.at === undefined && (
         <Link className="button main" href={`/${type.name}/new`}>

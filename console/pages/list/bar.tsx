@@ -7,6 +7,8 @@ import { TimeBar } from '../../parts/time-bar.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import type { ListPart } from './list-part.ts'
+import { SummaryMenu } from './summary-menu.tsx'
+import { ViewsMenu } from './views-menu.tsx'
 
 /** Above the grid: what is shown of the list. */
 export function ListBar(part: ListPart) {
@@ -33,12 +35,13 @@ export function ListBar(part: ListPart) {
         <Button
           tone="plain"
           icon="trash"
+          aria-label={texts.list.deleted}
           aria-pressed={view.trashed === 'only'}
           onClick={() => change({ trashed: view.trashed === 'only' ? undefined : 'only' })}
-        >
-          {texts.list.deleted}
-        </Button>
+        />
       )}
+      {view.at === undefined && <SummaryMenu {...part} />}
+      <ViewsMenu type={type} view={view} />
       <ColumnsMenu columns={part.columns} />
       <TimeBar entity={type.name} />
     </>

@@ -94,8 +94,10 @@ export function defaultColumns(type: EntityType, all: readonly Column[]): readon
     .slice(0, MOST_BY_ITSELF)
     .filter((one) => telling(one) > 0)
   const title = all.find(({ path }) => path === (type.title ?? 'id'))
+  // A name is what people look for.
+  const named = title === undefined || type.title === null ? title : { ...title, width: 260 }
   const changed = all.find(({ path }) => path === 'updated_at')
-  return [title, ...own.filter((one) => chosen.includes(one)), changed].filter((one) => one !== undefined)
+  return [named, ...own.filter((one) => chosen.includes(one)), changed].filter((one) => one !== undefined)
 }
 
 const EVERY: readonly string[] = ['id', 'created_at', 'updated_at', 'deleted_at', 'version']

@@ -29,7 +29,7 @@ export const Row = memo(function Row(props: RowProps) {
       data-id={row.id}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
-      className={`${isCurrent ? 'current' : ''} ${isChanged ? 'changed' : ''}`}
+      className={`${isCurrent ? 'current' : ''} ${isChanged ? 'glowing' : ''}`}
     >
       <Tick {...props} />
       {props.isCard ? <Card {...props} /> : <Cells {...props} />}

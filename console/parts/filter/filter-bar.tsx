@@ -1,18 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useState } from 'react'
-import { ApiError, get } from '../../api.ts'
-import { explain, fieldErrors } from '../../explain.ts'
+import { lazy, Suspense, useState } from 'react'
 import { formatNumber } from '../../format.ts'
 import type { EntityType } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { Button } from '../button.tsx'
 import { Menu } from '../menu.tsx'
 import { textOf } from '../value.tsx'
-import { CelInput } from './cel-input.tsx'
-import { type Condition, celOf, type FilterField, needsValue, operatorsOf } from './conditions.ts'
+import { type Condition, celOf, type FilterField, needsValue } from './conditions.ts'
 import { conditionsOf } from './read-cel.ts'
 import { ReferenceNames } from './reference-names.tsx'
-import { ValueInput } from './value-input.tsx'
+
+// Most lists are only looked at.
+const FilterText = lazy(() => import('./filter-text.tsx'))
+const EditCondition = lazy(() => import('./edit-condition.tsx'))
 
 interface FilterBarProps {
   readonly type: EntityType
@@ -30,7 +29,9 @@ export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
   if (isText || conditions === undefined)
     return (
       <div className="filter-text">
-        <FilterText type={type} filter={filter} onChange={onChange} />
+        <Suspense>
+          <FilterText type={type} filter={filter} onChange={onChange} />
+        </Suspense>
         <Button tone="plain" icon="filter" disabled={conditions === undefined} onClick={() => setText(false)}>
           {texts.list.byClicking}
         </Button>
@@ -50,18 +51,18 @@ export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
       ))}
       <Menu label={texts.list.filter} icon="filter" tone="plain">
         {(close) => (
-          <NewCondition
-            fields={fields}
-            onDone={(made) => {
-              close()
-              change([...conditions, made])
-            }}
-          />
+          <Suspense>
+            <EditCondition
+              fields={fields}
+              onDone={(made) => {
+                close()
+                change([...conditions, made])
+              }}
+            />
+          </Suspense>
         )}
       </Menu>
-      <Button tone="plain" icon="code" onClick={() => setText(true)}>
-        {texts.list.asText}
-      </Button>
+      <Button tone="plain" icon="code" aria-label={texts.list.asText} onClick={() => setText(true)} />
     </>
   )
 }
@@ -79,17 +80,19 @@ function Chip({ condition, fields, onChange, onRemove }: ChipProps) {
   const label = useConditionText(condition, known)
   if (known === undefined) return null
   return (
-    <span className="chip">
+    <span className="filter-chip">
       <Menu label={label} tone="plain">
         {(close) => (
-          <ConditionForm
-            field={known}
-            condition={condition}
-            onDone={(next) => {
-              close()
-              onChange(next)
-            }}
-          />
+          <Suspense>
+            <EditCondition
+              fields={fields}
+              condition={condition}
+              onDone={(next) => {
+                close()
+                onChange(next)
+              }}
+            />
+          </Suspense>
         )}
       </Menu>
       {known.field.type === 'ref' && condition.operator === 'any' && (
@@ -114,125 +117,4 @@ function useConditionText({ operator, values }: Condition, known: FilterField | 
         : textOf(known.field, value),
   )
   return `${known.label} ${words} ${shown.join(', ').slice(0, 80)}`
-}
-
-function NewCondition({
-  fields,
-  onDone,
-}: {
-  readonly fields: readonly FilterField[]
-  onDone(made: Condition): void
-}) {
-  const texts = useTexts()
-  const [path, setPath] = useState<string>()
-  const [text, setText] = useState('')
-  const chosen = fields.find((one) => one.path === path)
-  if (chosen !== undefined) return <ConditionForm field={chosen} onDone={onDone} />
-  return (
-    <div className="choose-field">
-      <input
-        type="search"
-        // biome-ignore lint/a11y/noAutofocus: the popover was just opened to choose.
-        autoFocus
-        aria-label={texts.list.chooseField}
-        placeholder={texts.list.chooseField}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-      />
-      {fields
-        .filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()))
-        .map((one) => (
-          <button key={one.path} type="button" onClick={() => setPath(one.path)}>
-            {one.label}
-          </button>
-        ))}
-    </div>
-  )
-}
-
-interface ConditionFormProps {
-  readonly field: FilterField
-  readonly condition?: Condition
-  onDone(condition: Condition): void
-}
-
-function ConditionForm({ field, condition, onDone }: ConditionFormProps) {
-  const texts = useTexts()
-  const id = useId()
-  const operators = operatorsOf(field.field)
-  const [operator, setOperator] = useState(condition?.operator ?? operators[0] ?? 'filled')
-  const [values, setValues] = useState(condition?.values ?? [])
-  const isWhole = !needsValue(operator) || values.length > 0
-  return (
-    <form
-      className="condition"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isWhole) onDone({ path: field.path, operator, values: needsValue(operator) ? values : [] })
-      }}
-    >
-      <label htmlFor={id}>{field.label}</label>
-      <select
-        id={id}
-        value={operator}
-        onChange={({ target }) => {
-          setOperator(operators.find((one) => one === target.value) ?? operator)
-          setValues([])
-        }}
-      >
-        {operators.map((one) => (
-          <option key={one} value={one}>
-            {texts.list.operators[one]}
-          </option>
-        ))}
-      </select>
-      {needsValue(operator) && (
-        <ValueInput field={field.field} operator={operator} values={values} onChange={setValues} />
-      )}
-      <Button type="submit" tone="main" disabled={!isWhole}>
-        {texts.list.apply}
-      </Button>
-    </form>
-  )
-}
-
-const PAUSE_MS = 300
-
-/** The filter as a text. The API says whether it is right while it is typed; Enter uses it. */
-function FilterText({ type, filter = '', onChange }: Omit<FilterBarProps, 'fields'>) {
-  const texts = useTexts()
-  const [text, setText] = useState(filter)
-  const [asked, setAsked] = useState(filter)
-  useEffect(() => setText(filter), [filter])
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  const { error } = useQuery({
-    queryKey: ['list', type.name, 'check', asked],
-    queryFn: ({ signal }) => get(`${type.name}/`, { filter: asked, limit: 1, fields: 'id' }, signal),
-    enabled: asked.trim() !== '',
-    retry: false,
-  })
-  const wrong =
-    error instanceof ApiError ? (fieldErrors(error).filter?.join(' ') ?? explain(error, texts)) : undefined
-  const shown = asked === text ? wrong : undefined
-  return (
-    <>
-      <CelInput
-        type={type}
-        value={text}
-        error={shown}
-        onChange={setText}
-        onApply={() => onChange(text.trim() === '' ? undefined : text.trim())}
-      />
-      <Button
-        tone={text.trim() === filter ? 'plain' : 'main'}
-        disabled={shown !== undefined}
-        onClick={() => onChange(text.trim() === '' ? undefined : text.trim())}
-      >
-        {texts.list.apply}
-      </Button>
-    </>
-  )
 }

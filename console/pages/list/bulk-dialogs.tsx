@@ -1,0 +1,133 @@
+import { useId, useState } from 'react'
+import { type Draft, type DraftObject, emptyObject, withDraft } from '../../form/draft.ts'
+import { FieldRow } from '../../form/field.tsx'
+import { type FormContext, FormProvider } from '../../form/form-context.ts'
+import { isOffered } from '../../form/offered.ts'
+import { sentValue } from '../../form/send.ts'
+import { formatNumber } from '../../format.ts'
+import { type EntityType, type Field, labelOf } from '../../model.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { useTexts } from '../../texts/index.ts'
+import type { Bulk, Chosen } from './bulk.ts'
+import { BulkButtons, BulkOutcome, useBulk } from './bulk-preview.tsx'
+
+interface BulkDialogProps {
+  readonly type: EntityType
+  readonly chosen: Chosen
+  readonly kind: Bulk['kind']
+  onClose(): void
+  /** What is selected has been dealt with. */
+  onDone(): void
+}
+
+export default function BulkDialog(props: BulkDialogProps) {
+  return props.kind === 'update' ? <EditAll {...props} /> : <RemoveAll {...props} kind={props.kind} />
+}
+
+/** Deletes or restores all that are selected, after a look at what goes along. */
+function RemoveAll({
+  chosen,
+  kind,
+  onClose,
+  onDone,
+}: BulkDialogProps & { readonly kind: 'delete' | 'restore' }) {
+  const texts = useTexts()
+  const words = texts.list.bulk
+  const [bulk] = useState<Bulk>({ kind })
+  const doing = useBulk(chosen, bulk, (total) => words.done[kind](formatNumber(total)))
+  return (
+    <Dialog
+      title={words.title[kind]}
+      wide
+      onClose={onClose}
+      actions={
+        <BulkButtons
+          doing={doing}
+          text={words.do[kind]}
+          tone={kind === 'delete' ? 'danger' : 'main'}
+          onClose={onClose}
+          onDone={onDone}
+        />
+      }
+    >
+      <BulkOutcome doing={doing} />
+      {kind === 'delete' && <p className="muted">{words.canUndo}</p>}
+    </Dialog>
+  )
+}
+
+/** Sets one field of all that are selected. */
+function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
+  const texts = useTexts()
+  const words = texts.list.bulk
+  const [bulk, setBulk] = useState<Bulk>()
+  const doing = useBulk(chosen, bulk, (total) => words.done.update(formatNumber(total)))
+  return (
+    <Dialog
+      title={words.title.update}
+      wide
+      onClose={onClose}
+      actions={<BulkButtons doing={doing} text={words.do.update} onClose={onClose} onDone={onDone} />}
+    >
+      <OneField type={type} onChange={() => setBulk(undefined)} onShow={setBulk} />
+      {bulk !== undefined && <BulkOutcome doing={doing} />}
+    </Dialog>
+  )
+}
+
+interface OneFieldProps {
+  readonly type: EntityType
+  /** What was shown is out of date. */
+  onChange(): void
+  onShow(bulk: Bulk): void
+}
+
+function OneField({ type, onChange, onShow }: OneFieldProps) {
+  const texts = useTexts()
+  const words = texts.list.bulk
+  const id = useId()
+  const fields = type.fields.filter(
+    (field) => isOffered(field, 'edit') && field.type !== 'password' && field.type !== 'secret',
+  )
+  const [field, setField] = useState<Field | undefined>(fields[0])
+  const [draft, setDraft] = useState<DraftObject>(() => emptyObject(fields))
+  if (field === undefined) return <p>{words.noField}</p>
+  const change = (path: string, value: Draft) => {
+    setDraft((was) => withDraft(was, path, value) as DraftObject)
+    onChange()
+  }
+  const form: FormContext = { id, mode: 'edit', draft, change, errors: {}, notes: {}, changed: new Set() }
+  return (
+    <form
+      className="edit-all"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const value = sentValue(field, draft.fields[field.name] ?? null) ?? null
+        onShow({ kind: 'update', body: { [field.name]: value } })
+      }}
+    >
+      <div className="field">
+        <label htmlFor={`${id}-which`}>{words.field}</label>
+        <select
+          id={`${id}-which`}
+          value={field.path}
+          onChange={({ target }) => {
+            setField(fields.find((one) => one.path === target.value))
+            onChange()
+          }}
+        >
+          {fields.map((one) => (
+            <option key={one.path} value={one.path}>
+              {labelOf(one)}
+            </option>
+          ))}
+        </select>
+      </div>
+      <FormProvider value={form}>
+        <FieldRow key={field.path} field={field} path={field.path} />
+      </FormProvider>
+      <Button type="submit">{words.show}</Button>
+    </form>
+  )
+}

@@ -1,0 +1,179 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { ApiError, PlanChanged } from '../../api.ts'
+import { explain } from '../../explain.ts'
+import { formatNumber } from '../../format.ts'
+import { labelOf, useModel } from '../../model.ts'
+import { kindOf } from '../../operations.ts'
+import { Button } from '../../parts/button.tsx'
+import { ChangedValues } from '../../parts/changed-values.tsx'
+import { EntityName } from '../../parts/entity-name.tsx'
+import { Loading } from '../../parts/states.tsx'
+import { useTexts } from '../../texts/index.ts'
+import { useWrite } from '../../writes.ts'
+import {
+  type Bulk,
+  type BulkPreview,
+  type Chosen,
+  MOST_IN_BATCH,
+  previewBulk,
+  runBulk,
+  TooManySelected,
+} from './bulk.ts'
+
+interface BulkDoing {
+  readonly preview: BulkPreview | undefined
+  readonly failure: unknown
+  /** The data is different from what was shown: it is shown anew. */
+  readonly hasMoved: boolean
+  readonly isBusy: boolean
+  run(): Promise<boolean>
+}
+
+/** Shows what would be done, then does exactly that. */
+export function useBulk(chosen: Chosen, bulk: Bulk | undefined, done: (total: number) => string): BulkDoing {
+  const queries = useQueryClient()
+  const write = useWrite()
+  const [isBusy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<unknown>()
+  const key = ['bulk', chosen.entity, [...chosen.selection.ids], chosen.selection.isAll, chosen.view, bulk]
+  const { data, error } = useQuery({
+    queryKey: key,
+    queryFn: () => (bulk === undefined ? Promise.reject() : previewBulk(chosen, bulk)),
+    enabled: bulk !== undefined,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  const run = async (): Promise<boolean> => {
+    if (data === undefined || bulk === undefined) return false
+    setBusy(true)
+    try {
+      await write(done(data.total), () => runBulk(chosen, bulk, data.plan))
+      return true
+    } catch (failure) {
+      setRefused(failure)
+      await queries.invalidateQueries({ queryKey: key })
+      return false
+    } finally {
+      setBusy(false)
+    }
+  }
+  const hasMoved = refused instanceof PlanChanged
+  return { preview: data, failure: error ?? (hasMoved ? undefined : refused), hasMoved, isBusy, run }
+}
+
+/** What would happen, in words and with the first of the Entities. */
+export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode {
+  const texts = useTexts()
+  const { preview, failure } = doing
+  if (failure !== undefined && failure !== null) return <Refused failure={failure} />
+  if (preview === undefined) return <Loading />
+  const shown = preview.changes.slice(0, MOST_SHOWN)
+  return (
+    <div className="bulk-outcome">
+      {doing.hasMoved && <p className="wrong">{texts.list.bulk.moved}</p>}
+      {preview.total === 0 && <p>{texts.list.bulk.nothing}</p>}
+      <Counts preview={preview} />
+      <ul>
+        {shown.map((change) => (
+          <li key={`${change.entity}/${change.id}`}>
+            <span className={`badge ${TONES[countable(change.kind)]}`}>
+              {texts.list.bulk.kinds[countable(change.kind)]}
+            </span>{' '}
+            <EntityName entity={change.entity} id={change.id} />
+            {change.kind === 'update' && (
+              <ChangedValues entity={change.entity} changed={change.changed} most={4} />
+            )}
+          </li>
+        ))}
+      </ul>
+      {preview.total > shown.length && (
+        <p className="muted">{texts.list.bulk.more(formatNumber(preview.total - shown.length))}</p>
+      )}
+    </div>
+  )
+}
+
+const MOST_SHOWN = 12
+const TONES = { update: 'warn', delete: 'bad', restore: 'good' } as const
+
+/** "12 Orders are deleted". Of more than a page of changes, only the sum is known. */
+function Counts({ preview }: { readonly preview: BulkPreview }) {
+  const texts = useTexts()
+  const { entities } = useModel()
+  const { changes, total } = preview
+  if (total > changes.length) return <p>{texts.list.bulk.total(formatNumber(total))}</p>
+  const groups = Map.groupBy(changes, ({ entity, kind }) => `${kind} ${entity}`)
+  return (
+    <ul className="counts">
+      {[...groups].map(([name, some]) => {
+        const [first] = some
+        const type = entities.find((one) => one.name === first?.entity)
+        const label = type === undefined ? (first?.entity ?? '') : labelOf(type)
+        return (
+          <li key={name}>
+            {texts.list.bulk.counts[countable(first?.kind ?? '')](formatNumber(some.length), label)}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+function countable(kind: string): 'update' | 'delete' | 'restore' {
+  const known = kindOf(kind)
+  return known === 'delete' || known === 'restore' ? known : 'update'
+}
+
+function Refused({ failure }: { readonly failure: unknown }) {
+  const texts = useTexts()
+  const errors = failure instanceof ApiError ? Object.entries(failure.errors ?? {}) : []
+  return (
+    <div className="bulk-outcome" role="alert">
+      <p className="wrong">
+        {failure instanceof TooManySelected
+          ? texts.list.bulk.tooMany(formatNumber(MOST_IN_BATCH))
+          : failure instanceof ApiError
+            ? failure.message
+            : explain(failure, texts)}
+      </p>
+      <ul>
+        {errors.slice(0, MOST_SHOWN).map(([path, messages]) => (
+          <li key={path}>
+            <code>{path}</code> {messages.join('; ')}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** The buttons of a dialog that shows something first. */
+export function BulkButtons({
+  doing,
+  text,
+  tone = 'main',
+  onClose,
+  onDone,
+}: {
+  readonly doing: BulkDoing
+  readonly text: string
+  readonly tone?: 'main' | 'danger'
+  onClose(): void
+  onDone(): void
+}) {
+  const texts = useTexts()
+  const run = async () => {
+    if (await doing.run()) onDone()
+  }
+  const isReady = doing.preview !== undefined && doing.preview.total > 0 && !doing.failure && !doing.isBusy
+  return (
+    <>
+      <Button onClick={onClose}>{texts.cancel}</Button>
+      <Button tone={tone} disabled={!isReady} onClick={() => void run()}>
+        {text}
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,52 @@
+import { useState } from 'react'
+import { useTexts } from '../texts/index.ts'
+import { type ApiCall, clientCodeOf, curlOf } from './api-call.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+
+/** A call, ready to be copied. */
+export default function ApiDialog({ call, onClose }: { readonly call: ApiCall; onClose(): void }) {
+  const texts = useTexts()
+  const { origin } = location
+  return (
+    <Dialog title={texts.tryApi.title} wide onClose={onClose}>
+      <div className="api-code">
+        <p className="muted">{texts.tryApi.hint}</p>
+        <Code title={texts.tryApi.curl} text={curlOf(call, origin)} />
+        <Code title={texts.tryApi.client} text={clientCodeOf(call, origin)} />
+        <p>
+          <a href="/docs" target="_blank" rel="noreferrer">
+            {texts.tryApi.docs}
+          </a>
+        </p>
+      </div>
+    </Dialog>
+  )
+}
+
+const SAYS_MS = 2000
+
+/** A text to be copied. */
+export function Code({ title, text }: { readonly title: string; readonly text: string }) {
+  const texts = useTexts()
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), SAYS_MS)
+  }
+  return (
+    <section className="code">
+      <header>
+        <h3>{title}</h3>
+        <Button tone="plain" icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>
+          {isCopied ? texts.tryApi.copied : texts.tryApi.copy}
+        </Button>
+      </header>
+      <pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard. */}
+        <code tabIndex={0}>{text}</code>
+      </pre>
+    </section>
+  )
+}

@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { ApiError, get } from '../../api.ts'
+import { explain, fieldErrors } from '../../explain.ts'
+import type { EntityType } from '../../model.ts'
+import { useTexts } from '../../texts/index.ts'
+import { Button } from '../button.tsx'
+import { CelInput } from './cel-input.tsx'
+
+interface FilterTextProps {
+  readonly type: EntityType
+  readonly filter: string | undefined
+  onChange(filter: string | undefined): void
+}
+
+const PAUSE_MS = 300
+
+/** The filter as a text. The API says whether it is right while it is typed; Enter uses it. */
+export default function FilterText({ type, filter = '', onChange }: FilterTextProps) {
+  const texts = useTexts()
+  const [text, setText] = useState(filter)
+  const [asked, setAsked] = useState(filter)
+  useEffect(() => setText(filter), [filter])
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const { error } = useQuery({
+    queryKey: ['list', type.name, 'check', asked],
+    queryFn: ({ signal }) => get(`${type.name}/`, { filter: asked, limit: 1, fields: 'id' }, signal),
+    enabled: asked.trim() !== '',
+    retry: false,
+  })
+  const wrong =
+    error instanceof ApiError ? (fieldErrors(error).filter?.join(' ') ?? explain(error, texts)) : undefined
+  const shown = asked === text ? wrong : undefined
+  return (
+    <>
+      <CelInput
+        type={type}
+        value={text}
+        error={shown}
+        onChange={setText}
+        onApply={() => onChange(text.trim() === '' ? undefined : text.trim())}
+      />
+      <Button
+        tone={text.trim() === filter ? 'plain' : 'main'}
+        disabled={shown !== undefined}
+        onClick={() => onChange(text.trim() === '' ? undefined : text.trim())}
+      >
+        {texts.list.apply}
+      </Button>
+    </>
+  )
+}

@@ -51,6 +51,38 @@ export interface WebhookState {
   }[]
 }
 
+interface Durations {
+  count: number
+  /** Answers from 500 on. */
+  errors: number
+  p50_ms: number
+  p95_ms: number
+  max_ms: number
+}
+
+/** What one instance has answered since its start. */
+export interface RequestFigures {
+  instance: string
+  since: string
+  endpoints: ({ method: string; path: string } & Durations)[]
+  minutes: ({ at: string } & Durations)[]
+  slow: { at: string; ms: number; statement: string; count: number }[]
+}
+
+export interface Migrations {
+  format: number
+  generation: number
+  applied: {
+    at: string
+    operation: string
+    entity: string
+    path: string
+    change: { kind: 'add' | 'fill' | 'aside' | 'convert'; [more: string]: unknown }
+  }[]
+  aside: { path: string; what: string }[]
+  plan: { path: string; what: string; effect: 'safe' | 'aside' | 'refused' }[]
+}
+
 /** The calls, for `route`: what each takes and answers. */
 export interface SystemCalls {
   'GET /api/system/tasks/': {
@@ -65,6 +97,8 @@ export interface SystemCalls {
   'GET /api/system/jobs/': { answer: { data: JobState[] } }
   /** In the background: the list tells how it went. */
   'POST /api/system/jobs/:name/run/': { params: { name: string }; answer: { name: string } }
+  'GET /api/system/requests/': { answer: RequestFigures }
+  'GET /api/system/migrations/': { answer: Migrations }
   'GET /api/system/webhooks/': { answer: { data: WebhookState[] } }
   'POST /api/system/webhooks/:name/resend/': {
     params: { name: string }

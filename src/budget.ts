@@ -18,6 +18,10 @@ export const budget = {
   startWaitMs: 5000,
 
   // How the server is.
+  slowMs: 50,
+  slowStatements: 100,
+  slowCharacters: 2000,
+  slowKeptMs: 60 * 60 * 1000,
   healthMs: 500,
   probeMs: 2000,
   freeBytes: 1024 * 1024,

@@ -29,6 +29,7 @@ import type { Positions } from '../live/positions.ts'
 import type { Teller } from '../live/teller.ts'
 import type { Mailer, MailSettings } from '../mail/mailer.ts'
 import type { Observer } from '../observe/observer.ts'
+import type { RequestFigures } from '../observe/request-figures.ts'
 import type { Plan, Plans } from '../plan/compile.ts'
 import { ME, NOW } from '../plan/condition/row-source.ts'
 import type { AmendPlan } from '../plan/past/amend.ts'
@@ -136,6 +137,7 @@ export interface PastPiece {
 export interface ServicePiece {
   readonly health: Health
   readonly rates: RateLimits
+  readonly requests: RequestFigures
   /** Whether answers name the rule behind a refusal: only during development. */
   readonly explainsDenials: boolean
 }

@@ -44,6 +44,8 @@ import { askMay } from './read/may.ts'
 import { readEntity } from './read/read.ts'
 import { summariseEntities } from './read/summary.ts'
 import { postJobRun, readJobs } from './system/jobs.ts'
+import { readMigrations } from './system/migrations.ts'
+import { readRequests } from './system/requests.ts'
 import { postRetry, readTasks } from './system/tasks.ts'
 import { postResend, readWebhooks } from './system/webhooks.ts'
 import { writeBatch } from './write/batch.ts'
@@ -115,6 +117,8 @@ export const endpoints: Endpoints = {
     postJobRun, // POST /api/system/jobs/{name}/run/
     readWebhooks, // GET /api/system/webhooks/
     postResend, // POST /api/system/webhooks/{name}/resend/
+    readRequests, // GET /api/system/requests/
+    readMigrations, // GET /api/system/migrations/
     getModel, // GET /api/model/
     readHealth, // GET /api/health
     readHealthDetails, // GET /api/health/details

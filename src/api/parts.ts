@@ -23,6 +23,7 @@ import { Hub } from '../live/hub.ts'
 import { Positions } from '../live/positions.ts'
 import { Teller } from '../live/teller.ts'
 import { Mailer } from '../mail/mailer.ts'
+import { RequestFigures } from '../observe/request-figures.ts'
 import { compileAmend } from '../plan/past/amend.ts'
 import { compileAnswers } from '../plan/past/answers.ts'
 import { compileExtents } from '../plan/past/extents.ts'
@@ -116,6 +117,7 @@ export const servicePart = {
     return {
       health: new Health(store, { about: { version, format: FORMAT }, observer, work }),
       rates: new RateLimits(store, rates),
+      requests: new RequestFigures(),
       explainsDenials: explainDenials,
     }
   },

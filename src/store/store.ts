@@ -1,12 +1,15 @@
 import type { Work } from './act.ts'
 import type { Dialect, Params, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
+import type { SlowStatements } from './slow-statements.ts'
 import type { Statement } from './sql.ts'
 import type { Outcome, Step } from './step.ts'
 
 /** A database that executes Plans. */
 export interface Store {
   readonly dialect: Dialect
+  /** What took long of late. */
+  readonly slow: SlowStatements
   readonly structure: Structure
   /** Grows when others have committed, as far as it can tell: caches are then invalid. */
   readonly others: number

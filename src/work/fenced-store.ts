@@ -18,6 +18,7 @@ export interface Fence {
 export function fencedStore(store: Store, { step, params: fence, lost }: Fence): Store {
   return {
     dialect: store.dialect,
+    slow: store.slow,
     structure: store.structure,
     get others() {
       return store.others

@@ -188,6 +188,7 @@ onInstances('leases of background work', (all) => {
     const counting: Store = {
       ...opened,
       dialect: opened.dialect,
+      slow: opened.slow,
       structure: opened.structure,
       others: 0,
       read(statement, params) {

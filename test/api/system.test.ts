@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { app, entity, everyone, integer, text } from '../../src/takeback.ts'
 import { eventually, onEveryStoreByHand, operationOf, TestServer } from '../harness.ts'
 import { Receiver, SECRET } from '../webhook-receiver.ts'
 
@@ -96,6 +96,44 @@ onEveryStoreByHand('the system', (store) => {
     await eventually(async () => (await list())[0].status === 'ok')
     expect(ran).toBe(1)
     expect((await server.call('POST', '/api/system/jobs/none/run/')).status).toBe(404)
+  })
+
+  test('tells how long requests and statements take, without values', async () => {
+    const { slow } = server.context.store
+    slow.atLeastMs = 0
+    await server.expect(200, 'GET', '/api/orders/?filter=title%20%3D%3D%20%22hush%22&title=hush')
+    await server.expect(201, 'POST', '/api/orders/', { title: 'hush' })
+    await server.expect(404, 'GET', '/api/orders/999/')
+    slow.atLeastMs = 60_000
+    const figures = await server.expect(200, 'GET', '/api/system/requests/')
+    const of = (method: string, path: string) =>
+      figures.endpoints.find((one: any) => one.method === method && one.path === path)
+    expect(of('GET', '/api/orders')).toMatchObject({ count: 1, errors: 0 })
+    expect(of('GET', '/api/orders/{id}').count).toBe(1)
+    expect(of('POST', '/api/orders').max_ms).toBeGreaterThan(0)
+    expect(figures.minutes.at(-1).count).toBeGreaterThan(0)
+    const statements = figures.slow.map((one: any) => one.statement).join('\n')
+    expect(statements).toContain('INSERT INTO "orders"')
+    expect(statements).not.toContain('hush')
+    expect(figures.slow.length).toBeLessThanOrEqual(100)
+  })
+
+  test('tells what migrations did, and what is kept aside', async () => {
+    const path = '/api/system/migrations/'
+    expect(await server.expect(200, 'GET', path)).toMatchObject({ applied: [], aside: [], plan: [] })
+    const { entities } = declaration
+    const changed = entity({ fields: { beds: integer({ default: 2 }) }, access: all })
+    await server.restart({ admins: 'admins', entities: { admins: entities.admins, orders: changed } })
+    const told = await server.expect(200, 'GET', path)
+    expect(told.applied.map(({ entity, path, change }: any) => [entity, path, change.kind])).toEqual(
+      expect.arrayContaining([
+        ['orders', 'beds', 'add'],
+        ['orders', 'title', 'aside'],
+      ]),
+    )
+    expect(told.aside.map((one: any) => one.path).sort()).toEqual(['orders.title', 'users'])
+    expect(told.plan).toEqual([])
+    await server.restart(declaration)
   })
 
   test('is for admins', async () => {

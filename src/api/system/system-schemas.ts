@@ -64,6 +64,9 @@ const webhook = whole({
   ),
 })
 
+const amount: JsonSchema = { type: 'number', minimum: 0 }
+const durations = { count, errors: count, p50_ms: amount, p95_ms: amount, max_ms: amount }
+
 const queue = whole({ waiting: count, running: count, aside: count, oldest: timeOrNull })
 
 export const systemSchemas: Readonly<Record<string, JsonSchema>> = {
@@ -75,4 +78,33 @@ export const systemSchemas: Readonly<Record<string, JsonSchema>> = {
   Retried: whole({ retried: count }),
   Jobs: whole({ data: listOf(job) }),
   Webhooks: whole({ data: listOf(webhook) }),
+  RequestFigures: whole({
+    instance: text,
+    since: time,
+    endpoints: listOf(whole({ method: text, path: text, ...durations })),
+    minutes: listOf(whole({ at: time, ...durations })),
+    slow: listOf(whole({ at: time, ms: amount, statement: text, count })),
+  }),
+  Migrations: whole({
+    format: count,
+    generation: { ...count, description: 'How often the structure of the database was changed.' },
+    applied: listOf(
+      whole({
+        at: time,
+        operation: text,
+        entity: text,
+        path: text,
+        change: {
+          type: 'object',
+          properties: { kind: { type: 'string', enum: ['add', 'fill', 'aside', 'convert'] } },
+          required: ['kind'],
+          additionalProperties: true,
+        },
+      }),
+    ),
+    aside: listOf(whole({ path: text, what: text })),
+    plan: listOf(
+      whole({ path: text, what: text, effect: { type: 'string', enum: ['safe', 'aside', 'refused'] } }),
+    ),
+  }),
 }

@@ -94,6 +94,9 @@ export class Service {
       }
       if (this.#held !== undefined) await this.#held
       const status = isUnchanged(request, answer) ? 304 : answer.status
+      const { started } = seen
+      const ms = performance.now() - started
+      this.#served.context.requests.add(route, request.method, { status, started, ms })
       if (answer.body instanceof ReadableStream) return this.#stream(request, { ...answer, status }, seen)
       this.#note(request, status, seen)
       return this.#respond(request, answer, status, seen)

@@ -29,7 +29,7 @@ export async function migrate(
   return structure.transact('change', async (session) => {
     const known = await recallOrMake(structure, session)
     await keepIncarnation(structure, session)
-    const fingerprint = fingerprintOf(wanted)
+    const fingerprint = structureFingerprint(wanted)
     if (!back && known.past.includes(fingerprint)) throw new StartError(older(structure))
     if (fingerprint !== known.fingerprint) await holdWriters(structure, session, known.tables, wanted)
     const look = new RowLook(session, structure.dialect)
@@ -64,7 +64,9 @@ async function holdWriters(
   wanted: readonly Table[],
 ): Promise<void> {
   const same = (old: Table) =>
-    wanted.some((table) => table.name === old.name && fingerprintOf([table]) === fingerprintOf([old]))
+    wanted.some(
+      (table) => table.name === old.name && structureFingerprint([table]) === structureFingerprint([old]),
+    )
   for (const table of held.filter((one) => !same(one)))
     for (const source of ddl.holdWriters(table.name)) await session.run(source)
 }
@@ -84,7 +86,7 @@ export function preview(
     const known = (await recall(structure, session)) ?? fresh
     const look = new RowLook(session, structure.dialect)
     const migration = await withChecks(await planMigration(known.tables, wanted, look), look, broken)
-    const left = known.past.includes(fingerprintOf(wanted))
+    const left = known.past.includes(structureFingerprint(wanted))
     return { ...migration, older: left ? older(structure) : undefined }
   })
 }
@@ -111,7 +113,7 @@ function older({ place }: Structure): string {
 }
 
 /** The same for the same tables, in any order of declaration. */
-function fingerprintOf(tables: readonly Table[]): string {
+export function structureFingerprint(tables: readonly Table[]): string {
   const sorted = tables
     .map(({ formerNames: _, formerPaths: __, ...table }) => ({
       ...table,

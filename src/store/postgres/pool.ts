@@ -2,6 +2,7 @@ import { SQL } from 'bun'
 import { Failure } from '../../errors.ts'
 import type { Params } from '../dialect.ts'
 import type { Limits } from '../location.ts'
+import type { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import { parseAddress } from './address.ts'
 import { sqlStateOf, unavailable } from './errors.ts'
@@ -64,9 +65,14 @@ export class Pool {
   #closed = false
 
   /** `settings` are those of every connection. */
-  constructor(url: string, limits: Limits, settings: Readonly<Record<string, string | number>>) {
+  constructor(
+    url: string,
+    limits: Limits,
+    settings: Readonly<Record<string, string | number>>,
+    slow?: SlowStatements,
+  ) {
     this.#limits = limits
-    this.#manner = { limits, settings }
+    this.#manner = { limits, settings, slow }
     this.#hosts = new Hosts(parseAddress(url), this.#manner)
     this.#lookout = new Lookout(this.#hosts, this.#manner, () => this.#serveWaiting())
   }
@@ -92,7 +98,7 @@ export class Pool {
     const { statementMs } = this.#limits
     const until = performance.now() + statementMs + GRACE_MS
     return this.#with({ exclusive: false, until }, (connection) =>
-      connection.ask(statementMs, () => connection.run(statement, params), until),
+      connection.ask(statementMs, () => connection.run(statement, params), until, statement.text),
     )
   }
 
@@ -124,7 +130,8 @@ export class Pool {
       // Not awaited: it goes out together with the first statement, whose own answer tells whether it went wrong.
       ask(() => connection.command('BEGIN ISOLATION LEVEL READ COMMITTED')).catch(() => {})
       const { result, commit } = await work({
-        query: (statement, params) => ask(() => connection.run(statement, params)),
+        query: (statement, params) =>
+          connection.ask(patience, () => connection.run(statement, params), undefined, statement.text),
       })
       await ask(() => end(connection, commit))
       return result

@@ -1,6 +1,7 @@
 import { type ReservedSQL, SQL } from 'bun'
 import type { Bound, Params, Row } from '../dialect.ts'
 import type { Limits } from '../location.ts'
+import type { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import { unavailable } from './errors.ts'
 
@@ -14,6 +15,8 @@ export interface Manner {
   readonly limits: Limits
   /** Settings of every connection. */
   readonly settings: Readonly<Record<string, string | number>>
+  /** Is told how long statements take. */
+  readonly slow?: SlowStatements | undefined
 }
 
 /** How much longer than the server's own limit we wait for its word that it was reached. */
@@ -141,13 +144,21 @@ export class PooledConnection {
     return command
   }
 
-  ask<T>(patience: number, send: () => Promise<T>, until = Number.POSITIVE_INFINITY): Promise<T> {
+  /** `text`: that of the statement, if it is to be told when it takes long. */
+  ask<T>(
+    patience: number,
+    send: () => Promise<T>,
+    until = Number.POSITIVE_INFINITY,
+    text?: string,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
+      const began = performance.now()
       const flight: Flight = { patience, until, fail: reject }
-      if (this.#flights.length === 0) this.#since = performance.now()
+      if (this.#flights.length === 0) this.#since = began
       this.#flights.push(flight)
       const landed = () => {
         this.#since = performance.now()
+        if (text !== undefined) this.#manner.slow?.took(text, this.#since - began)
         this.#flights.splice(this.#flights.indexOf(flight), 1)
         if (this.#flights.length > 0) return
         if (this.#next === undefined) this.#events.onIdle?.()

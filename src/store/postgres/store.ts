@@ -5,6 +5,7 @@ import type { Params, Row } from '../dialect.ts'
 import { hidePassword, type Limits } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
+import { SlowStatements } from '../slow-statements.ts'
 import { compile, param, type Sql, type Statement, sql } from '../sql.ts'
 import { LATE, type Outcome, type Step } from '../step.ts'
 import type { Store } from '../store.ts'
@@ -34,6 +35,7 @@ const WATCH_MS = 1000
 /** Many connections, each of which sees only what others have committed; what must not change meanwhile is locked. */
 export class PostgresStore implements Store {
   readonly dialect = dialect
+  readonly slow: SlowStatements
   readonly structure: Structure
   /** What others commit is not told: whoever remembers something must not rely on it for long. */
   readonly others = 0
@@ -46,7 +48,8 @@ export class PostgresStore implements Store {
   #recent: number | undefined
   #watch: Timer | undefined
 
-  private constructor(pool: Pool, place: string, { version, theirs }: ServerAbout) {
+  private constructor(pool: Pool, place: string, { version, theirs }: ServerAbout, slow: SlowStatements) {
+    this.slow = slow
     this.#pool = pool
     this.#statistics = new Statistics(pool)
     this.#horizon = new Horizon(pool)
@@ -62,8 +65,9 @@ export class PostgresStore implements Store {
       const { encoding, theirs } = about
       if (encoding !== 'UTF8') throw new StartError(`its encoding is ${encoding}, but must be UTF8`)
       const statementMs = stricter(limits.statementMs, theirs.statement)
-      const pool = new Pool(url, { ...limits, statementMs }, sessionSettings(limits, about))
-      return new PostgresStore(pool, place, about)
+      const slow = new SlowStatements()
+      const pool = new Pool(url, { ...limits, statementMs }, sessionSettings(limits, about), slow)
+      return new PostgresStore(pool, place, about, slow)
     } catch (error) {
       throw new StartError(`The database ${place} cannot be used: ${reason(error)}`)
     }

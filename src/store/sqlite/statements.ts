@@ -1,5 +1,6 @@
 import type { Database, Statement as Prepared } from 'bun:sqlite'
 import type { Bound, Params, Row } from '../dialect.ts'
+import type { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import { CLOCK } from './dialect.ts'
@@ -17,13 +18,22 @@ const PREPARED_MAX = 1000
 /** The prepared statements of a connection. */
 export class Statements {
   readonly #database: Database
+  readonly #slow: SlowStatements
   readonly #prepared = new Map<string, Ready>()
 
-  constructor(database: Database) {
+  constructor(database: Database, slow: SlowStatements) {
     this.#database = database
+    this.#slow = slow
   }
 
   execute(statement: Statement, params: Params): { rows: readonly Row[]; any: boolean } {
+    const began = performance.now()
+    const found = this.#execute(statement, params)
+    this.#slow.took(statement.text, performance.now() - began)
+    return found
+  }
+
+  #execute(statement: Statement, params: Params): { rows: readonly Row[]; any: boolean } {
     const { run, returns, matches } = this.#prepare(statement.text)
     if (matches) beginMatching()
     const values = bindParams(statement.paramNames, params)

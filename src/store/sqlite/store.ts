@@ -6,6 +6,7 @@ import type { Params, Row } from '../dialect.ts'
 import { MEMORY } from '../location.ts'
 import type { Structure } from '../migration/structure.ts'
 import { newSecret } from '../secret.ts'
+import { SlowStatements } from '../slow-statements.ts'
 import type { Statement } from '../sql.ts'
 import type { Outcome, Step } from '../step.ts'
 import type { Store } from '../store.ts'
@@ -41,6 +42,7 @@ const abandoned: Database[] = []
  */
 export class SqliteStore implements Store {
   readonly dialect = dialect
+  readonly slow = new SlowStatements()
   readonly structure: Structure
   readonly settled = async (last: number) => last
   readonly #database: Database
@@ -72,7 +74,7 @@ export class SqliteStore implements Store {
   constructor(path: string, statementMs: number, onLost: (error: unknown) => void) {
     this.#path = path
     this.#database = openDatabase(path)
-    this.#statements = new Statements(this.#database)
+    this.#statements = new Statements(this.#database, this.slow)
     this.#time = new JournalTime(this.#statements)
     this.#group = new GroupCommit(this.#database, this.#statements, {
       begin: () => this.#begin(),
@@ -180,6 +182,7 @@ export class SqliteStore implements Store {
     try {
       const { rows, ms } = await readers.read(text, bindParams(paramNames, params))
       place.took(ms)
+      this.slow.took(text, ms)
       return rows
     } catch (error) {
       const failed = this.#failed(error)

@@ -1,0 +1,40 @@
+import { compile, sql } from '../sql.ts'
+import type { Store } from '../store.ts'
+import type { Table } from '../tables.ts'
+import { columnPath } from './draft.ts'
+
+/** What a database says about its structure, beside requests. */
+export interface RecordedStructure {
+  readonly format: number
+  readonly generation: number
+  /** Of the declaration that it was last migrated to. */
+  readonly fingerprint: string
+  /** The paths of what is no longer declared, but kept. */
+  readonly aside: readonly string[]
+}
+
+export async function readStructure(store: Store): Promise<RecordedStructure> {
+  const rows = await store.read(
+    compile(
+      sql`SELECT "key", "value" FROM "takeback_meta" WHERE "key" IN ('format', 'generation', 'fingerprint', 'schema')`,
+      store.dialect.placeholder,
+    ),
+    {},
+  )
+  const told = new Map(rows.map(([key, value]) => [String(key), String(value)]))
+  const tables = JSON.parse(told.get('schema') ?? '[]') as Table[]
+  return {
+    format: Number(told.get('format')),
+    generation: Number(told.get('generation') ?? 0),
+    fingerprint: told.get('fingerprint') ?? '',
+    aside: tables.flatMap(asideIn),
+  }
+}
+
+/** The table itself, if nothing of it is declared any more. */
+function asideIn(table: Table): string[] {
+  const aside = table.columns.filter((column) => column.aside && column.words === undefined)
+  if (aside.length === 0) return []
+  const isWhole = table.columns.every((column) => column.aside)
+  return isWhole ? [table.name] : aside.map((column) => columnPath(table, column))
+}

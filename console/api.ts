@@ -1,5 +1,7 @@
 import { authOf } from '../client/auth.ts'
+import { Unauthenticated } from '../client/errors.ts'
 import { type Received, type Sent, Transport } from '../client/transport.ts'
+import { signedInAgain } from './session-end.ts'
 
 export * from '../client/errors.ts'
 
@@ -33,6 +35,19 @@ export const transport = acting === undefined ? own : own.with({ token: acting.t
 
 /** One call of the API: `send('GET', 'bookings/5/')`. The answer and its headers, or an `ApiError`. */
 export async function send(method: string, path: string, sent?: Sent): Promise<Received> {
+  try {
+    return await sendOnce(method, path, sent)
+  } catch (error) {
+    // A token to act as somebody ends by itself, and no password renews it.
+    const canWait = error instanceof Unauthenticated && acting === undefined && !path.startsWith('auth/log')
+    const again = canWait ? signedInAgain(error) : undefined
+    if (again === undefined) throw error
+    await again
+    return sendOnce(method, path, sent)
+  }
+}
+
+async function sendOnce(method: string, path: string, sent?: Sent): Promise<Received> {
   const received = await transport.send(method, path, sent)
   position ??= received.headers.get('takeback-position') ?? undefined
   return received

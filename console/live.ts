@@ -2,7 +2,8 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { followFeed } from '../client/feed.ts'
 import { pause } from '../client/transport.ts'
-import { ApiError, firstPosition, forgetPosition, type Json, transport } from './api.ts'
+import { ApiError, actingAs, firstPosition, forgetPosition, type Json, transport } from './api.ts'
+import { signedInAgain } from './session-end.ts'
 
 /** A change that the caller may see, as `/api/changes/` tells it. */
 export interface SeenChange {
@@ -118,10 +119,17 @@ async function follow(
         since = undefined
         forgetPosition()
         void queries.invalidateQueries()
-      } else if (error instanceof ApiError && (error.status === 401 || error.status === 403)) break
+      } else if (error instanceof ApiError && error.status === 403) break
+      else if (error instanceof ApiError && error.status === 401 && !(await isBack(error))) break
     }
     setConnected(false)
     await pause(Math.min(10_000, 500 * 2 ** failures), signal).catch(() => {})
   }
   setConnected(false)
+}
+
+/** Whether somebody whose session has ended is signed in again. */
+async function isBack(error: ApiError): Promise<boolean> {
+  const again = actingAs() === undefined ? signedInAgain(error) : undefined
+  return again === undefined ? false : again.then(() => true).catch(() => false)
 }

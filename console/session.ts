@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { auth, get, own, Unauthenticated } from './api.ts'
+import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
 /** Who is signed in. */
 export interface Me {
@@ -15,13 +16,17 @@ const ME = ['me']
 
 /** `null`: nobody. `undefined`: not known yet. */
 export function useMe(): Me | null | undefined {
+  const queries = useQueryClient()
   return useQuery({
     queryKey: ME,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Me | null> => {
       try {
-        return await get<Me>('auth/me', {}, signal)
+        const me = await get<Me>('auth/me', {}, signal)
+        noteSignedIn(true)
+        return me
       } catch (error) {
-        if (error instanceof Unauthenticated) return null
+        // Whoever did not sign in again can still see, and copy, what they have typed.
+        if (error instanceof Unauthenticated) return queries.getQueryData<Me>(ME) ?? null
         throw error
       }
     },
@@ -50,6 +55,7 @@ export function useSessionChange(): () => Promise<void> {
  * for: the e-mail is looked for among all of them.
  */
 export function useSignIn(): (path: string, body: object) => Promise<void> {
+  const queries = useQueryClient()
   const changed = useSessionChange()
   return async (path, body) => {
     const device = await own.session.device()
@@ -58,18 +64,25 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
       body,
       headers: { 'Takeback-Device': device },
     })
-    await own.session.keep(
-      answer.body as { token: string; expires_at: string },
-      answer.headers.get('takeback-device'),
-    )
-    await changed()
+    const session = answer.body as { token: string; expires_at: string; user: Me }
+    await own.session.keep(session, answer.headers.get('takeback-device'))
+    if (!isSessionOver()) return changed()
+    // Somebody else must not see what the first one was doing.
+    const before = queries.getQueryData<Me>(ME)
+    const isSame = before?.id === session.user.id && before.user_type === session.user.user_type
+    if (!isSame) return location.assign('/console/')
+    goOn()
+    await queries.invalidateQueries()
   }
 }
 
 export function useSignOut(): () => Promise<void> {
+  const queries = useQueryClient()
   const changed = useSessionChange()
   return async () => {
+    noteSignedIn(false)
     await auth.logout().catch(() => {})
+    queries.setQueryData(ME, null)
     await changed()
   }
 }

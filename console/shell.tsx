@@ -9,6 +9,7 @@ import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Keys, useKeys } from './parts/keys.tsx'
 import { type Command, Palette, useCommands } from './parts/palette.tsx'
+import { SignInAgain } from './parts/sign-in-again.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { undoNewest } from './parts/toast.tsx'
 import { useSignedIn, useSignOut } from './session.ts'
@@ -51,6 +52,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
         <ActingBanner />
         {children}
       </div>
+      <SignInAgain />
       {isFinding && <Palette onClose={() => setFinding(false)} />}
     </div>
   )

@@ -1,4 +1,4 @@
-import type { Item } from '../model.ts'
+import type { ModelItem as Item } from '../../client/model.ts'
 
 /**
  * What stands in the inputs of a form: texts as they were typed, so that nothing typed is ever lost or rounded. It

@@ -4,7 +4,6 @@ import { type Draft, type DraftObject, isList, isObject, type Kind, type Named, 
 import type { FormState, Kept } from './state.ts'
 
 const NAME = 'takeback draft '
-const PAUSE_MS = 300
 
 function read(name: string, fields: readonly Field[]): Kept | undefined {
   try {
@@ -28,13 +27,13 @@ export function useKeptDraft(
     const isDirty = !same(base, draft)
     // As long as the old draft is offered, it is not overwritten by an empty one.
     if (!isDirty && kept !== undefined) return
-    const write = () => {
-      if (!isDirty) return sessionStorage.removeItem(NAME + name)
-      const now: Kept = { base, draft: withoutSecrets(fields, draft), version, at: new Date().toISOString() }
+    if (!isDirty) return sessionStorage.removeItem(NAME + name)
+    const now: Kept = { base, draft: withoutSecrets(fields, draft), version, at: new Date().toISOString() }
+    try {
       sessionStorage.setItem(NAME + name, JSON.stringify(now))
+    } catch {
+      // More than a browser keeps: it is still there as long as the page is.
     }
-    const timer = setTimeout(write, isDirty ? PAUSE_MS : 0)
-    return () => clearTimeout(timer)
   }, [name, base, draft, version, fields, kept])
   return [
     kept,

@@ -44,7 +44,8 @@ export type FormAction =
   | { readonly act: 'wrong'; readonly errors: Errors }
   | { readonly act: 'arrived'; readonly data: Json }
   | { readonly act: 'saved'; readonly data: Json; readonly sent: DraftObject }
-  | { readonly act: 'resolve'; readonly theirs: readonly string[] }
+  /** Which of these conflicts end with what others have saved; the rest of them with what was typed. */
+  | { readonly act: 'resolve'; readonly paths: readonly string[]; readonly theirs: readonly string[] }
   | { readonly act: 'restore'; readonly kept: Kept }
   | { readonly act: 'discard' }
 
@@ -72,11 +73,13 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
     case 'wrong':
       return { ...state, errors: action.errors }
     case 'arrived':
+      // What was asked for before a save can come after it.
+      if ((versionOf(action.data) ?? 0) <= (state.version ?? 0)) return state
       return arrived(state, enteredObject(state.fields, action.data), versionOf(action.data))
     case 'saved':
       return saved(state, action.data, action.sent)
     case 'resolve':
-      return resolved(state, action.theirs)
+      return resolved(state, action.paths, action.theirs)
     case 'restore':
       return restored(state, action.kept)
     case 'discard':
@@ -127,12 +130,16 @@ function saved(state: FormState, data: Json, sent: DraftObject): FormState {
   }
 }
 
-function resolved(state: FormState, theirs: readonly string[]): FormState {
+function resolved(state: FormState, paths: readonly string[], theirs: readonly string[]): FormState {
   const draft = theirs.reduce<Draft>(
     (at, path) => withDraft(at, path, draftAt(state.base, path) ?? null),
     state.draft,
   )
-  return { ...state, draft: isObject(draft) ? draft : state.draft, conflicts: {} }
+  return {
+    ...state,
+    draft: isObject(draft) ? draft : state.draft,
+    conflicts: Object.fromEntries(Object.entries(state.conflicts).filter(([path]) => !paths.includes(path))),
+  }
 }
 
 function restored(state: FormState, kept: Kept): FormState {

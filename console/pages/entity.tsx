@@ -7,6 +7,7 @@ import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { useTexts } from '../texts/index.ts'
 import { EntityEditor } from './entity/editor.tsx'
+import { PastEntity } from './entity/past.tsx'
 
 export default function EntityPage({ entity, id }: { readonly entity: string; readonly id: number }) {
   const texts = useTexts()
@@ -24,6 +25,7 @@ export default function EntityPage({ entity, id }: { readonly entity: string; re
     )
   if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (data === undefined) return <Loading />
+  if (at !== undefined) return <PastEntity type={type} data={data} at={at} />
   return <EntityEditor key={id} type={type} data={data} />
 }
 

@@ -3,6 +3,7 @@ import { formatNumber, formatTime } from '../format.ts'
 import { type EntityType, type Field, labelOf, useEntityType } from '../model.ts'
 import type { OperationChange } from '../operations.ts'
 import { type Texts, useTexts } from '../texts/index.ts'
+import { canDiff, ValueDiff } from './diff-view.tsx'
 import { EntityName } from './entity-name.tsx'
 
 interface ChangedValuesProps {
@@ -42,16 +43,35 @@ function ChangedValue({ type, path, from, to }: ChangedValueProps) {
       <span className="path" title={path}>
         {field === undefined ? path : labelOf(field)}
       </span>{' '}
-      {from !== null && from !== undefined && (
+      {canDiff({ field, from, to }) ? (
+        <ValueDiff field={field} from={from} to={to} />
+      ) : (
+        <FromTo field={field} from={from} to={to} />
+      )}
+    </li>
+  )
+}
+
+interface FromToProps {
+  readonly field: Field | undefined
+  readonly from: unknown
+  readonly to: unknown
+}
+
+function FromTo({ field, from, to }: FromToProps) {
+  const hadValue = from !== null && from !== undefined
+  return (
+    <>
+      {hadValue && (
         <del>
           <Value field={field} value={from} />
         </del>
       )}
-      {from !== null && from !== undefined && <span aria-hidden="true"> → </span>}
+      {hadValue && <span aria-hidden="true"> → </span>}
       <ins>
         <Value field={field} value={to} />
       </ins>
-    </li>
+    </>
   )
 }
 

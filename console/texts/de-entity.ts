@@ -1,4 +1,4 @@
-import type { EntityTexts } from './en-entity.ts'
+import type { EntityTexts, HistoryTexts, RemoveTexts } from './en-entity.ts'
 
 export const entity: EntityTexts = {
   new: (type: string) => `Neu in ${type}`,
@@ -7,6 +7,22 @@ export const entity: EntityTexts = {
   saved: (name: string) => `${name} gespeichert.`,
   discard: (fields: number) => (fields === 1 ? 'Änderung verwerfen' : `${fields} Änderungen verwerfen`),
   invalid: 'Einige Werte stimmen noch nicht.',
+  edit: 'Bearbeiten',
+  duplicate: 'Duplizieren',
+  referrers: 'Darauf verweisen',
+  meta: { id: 'Id', version: 'Version', created: 'Angelegt', updated: 'Geändert' },
+  conflict: {
+    title: 'Jemand anderes war schneller',
+    intro: 'Diese Felder haben andere geändert, während Sie tippten. Wählen Sie für jedes, was bleibt.',
+    yours: 'Ihres',
+    theirs: 'Das andere:',
+    save: 'Speichern',
+    later: 'Zurück zum Formular',
+    updated: 'Gerade geändert:',
+    changed: 'Auch von anderen geändert:',
+    takeTheirs: 'Das andere nehmen',
+    keepYours: 'Ihres behalten',
+  },
   required: 'Pflichtfeld',
   changed: 'Geändert, noch nicht gespeichert',
   notSet: 'Nicht gesetzt',
@@ -79,4 +95,62 @@ export const entity: EntityTexts = {
     scale: (places: number) => (places === 1 ? '1 Nachkommastelle' : `${places} Nachkommastellen`),
     zone: (zone: string) => `Zeitzone ${zone}`,
   },
+}
+
+export const remove: RemoveTexts = {
+  delete: {
+    title: (name: string) => `${name} löschen?`,
+    do: 'Löschen',
+    done: (name: string, more: number) =>
+      more > 0 ? `${name} und ${more} weitere gelöscht.` : `${name} gelöscht.`,
+    alone: 'Sonst wird nichts gelöscht oder geändert.',
+    along: (count: number) => (count === 1 ? 'Das wird mitgelöscht' : `Diese ${count} werden mitgelöscht`),
+    cleared: (count: number) =>
+      count === 1
+        ? 'Das bleibt, verweist aber nicht mehr darauf'
+        : `Diese ${count} bleiben, verweisen aber nicht mehr darauf`,
+  },
+  restore: {
+    title: (name: string) => `${name} wiederherstellen?`,
+    do: 'Wiederherstellen',
+    done: (name: string, more: number) =>
+      more > 0 ? `${name} und ${more} weitere wiederhergestellt.` : `${name} wiederhergestellt.`,
+    alone: 'Sonst kommt nichts zurück.',
+    along: (count: number) => (count === 1 ? 'Das kommt mit zurück' : `Diese ${count} kommen mit zurück`),
+    cleared: (count: number) =>
+      count === 1 ? 'Das verweist wieder darauf' : `Diese ${count} verweisen wieder darauf`,
+  },
+  canUndo: 'Das lässt sich jederzeit zurücknehmen.',
+  against: 'Das steht dagegen',
+  withTargets: 'Auch wiederherstellen, worauf es verweist',
+  changed: 'Jemand hat inzwischen etwas geändert: das würde jetzt geschehen.',
+  nothing: 'Es ist nichts zu tun: es ist schon geschehen.',
+  more: (count: number) => `und ${count} weitere`,
+}
+
+export const history: HistoryTexts = {
+  title: 'Verlauf',
+  kinds: {
+    create: 'Angelegt',
+    update: 'Geändert',
+    delete: 'Gelöscht',
+    restore: 'Wiederhergestellt',
+    purge: 'Endgültig gelöscht',
+    migrate: 'Migriert',
+  },
+  operation: 'Den Vorgang öffnen',
+  run: 'Lauf',
+  values: (count: number) => (count === 1 ? '1 Wert' : `${count} Werte`),
+  version: (version: number) => `Version ${version}`,
+  show: 'Wie es da war',
+  revert: 'Hierhin zurück …',
+  revertTitle: 'Zu einer früheren Version zurück?',
+  revertIntro: 'Diese Werte werden wieder, was sie waren:',
+  revertDo: 'Zurücksetzen',
+  revertNothing: 'Es würde sich nichts ändern: diese Werte gelten jetzt.',
+  reverted: 'Zurückgesetzt.',
+  past: (time: string) => `Stand vom ${time}. Das ist Vergangenheit: hier lässt sich nichts ändern.`,
+  bringBack: 'Diesen Stand zurückholen …',
+  now: 'Zurück zu jetzt',
+  deleted: 'Im Papierkorb. Gelöscht von',
 }

@@ -1,4 +1,4 @@
-import { entity } from './de-entity.ts'
+import { entity, history, remove } from './de-entity.ts'
 import { list, tryApi } from './de-list.ts'
 import { home, operations, time, trash } from './de-time.ts'
 import type { Texts } from './en.ts'
@@ -94,10 +94,10 @@ export const de: Texts = {
   list,
   entity,
   time,
-  history: {},
+  history,
   operations,
   trash,
-  remove: {},
+  remove,
   people: {
     noTypes: 'Niemand kann sich anmelden: Kein Typ hat eine Anmeldung.',
     invite: 'Jemanden einladen',

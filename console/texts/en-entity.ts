@@ -6,6 +6,22 @@ export const entity = {
   saved: (name: string) => `Saved ${name}.`,
   discard: (fields: number) => (fields === 1 ? 'Discard the change' : `Discard ${fields} changes`),
   invalid: 'Some values are not right yet.',
+  edit: 'Edit',
+  duplicate: 'Duplicate',
+  referrers: 'Referred to by',
+  meta: { id: 'Id', version: 'Version', created: 'Created', updated: 'Updated' },
+  conflict: {
+    title: 'Somebody else was faster',
+    intro: 'These fields were changed by others while you were typing. Choose for each what stays.',
+    yours: 'Yours',
+    theirs: 'Theirs:',
+    save: 'Save',
+    later: 'Back to the form',
+    updated: 'Changed just now:',
+    changed: 'Also changed by others:',
+    takeTheirs: 'Take theirs',
+    keepYours: 'Keep yours',
+  },
   required: 'Required',
   changed: 'Changed, not saved yet',
   notSet: 'Not set',
@@ -79,3 +95,67 @@ export const entity = {
 }
 
 export type EntityTexts = typeof entity
+
+/** Before something is deleted or restored. */
+export const remove = {
+  delete: {
+    title: (name: string) => `Delete ${name}?`,
+    do: 'Delete',
+    done: (name: string, more: number) =>
+      more > 0 ? `Deleted ${name} and ${more} more.` : `Deleted ${name}.`,
+    alone: 'Nothing else is deleted or changed.',
+    along: (count: number) => (count === 1 ? 'This goes along' : `These ${count} go along`),
+    cleared: (count: number) =>
+      count === 1
+        ? 'This stays, but no longer refers to it'
+        : `These ${count} stay, but no longer refer to it`,
+  },
+  restore: {
+    title: (name: string) => `Restore ${name}?`,
+    do: 'Restore',
+    done: (name: string, more: number) =>
+      more > 0 ? `Restored ${name} and ${more} more.` : `Restored ${name}.`,
+    alone: 'Nothing else comes back.',
+    along: (count: number) => (count === 1 ? 'This comes back with it' : `These ${count} come back with it`),
+    cleared: (count: number) =>
+      count === 1 ? 'This refers to it again' : `These ${count} refer to it again`,
+  },
+  canUndo: 'This can be taken back at any time.',
+  against: 'This stands against it',
+  withTargets: 'Also restore what it refers to',
+  changed: 'Somebody has changed something since: this is what it would do now.',
+  nothing: 'There is nothing to do: it is done already.',
+  more: (count: number) => `and ${count} more`,
+}
+
+export type RemoveTexts = typeof remove
+
+/** The history of an Entity, and its past. */
+export const history = {
+  title: 'History',
+  kinds: {
+    create: 'Created',
+    update: 'Changed',
+    delete: 'Deleted',
+    restore: 'Restored',
+    purge: 'Purged',
+    migrate: 'Migrated',
+  },
+  operation: 'Open the operation',
+  run: 'Run',
+  values: (count: number) => (count === 1 ? '1 value' : `${count} values`),
+  version: (version: number) => `Version ${version}`,
+  show: 'As it was then',
+  revert: 'Revert to this…',
+  revertTitle: 'Go back to an earlier version?',
+  revertIntro: 'These values go back to what they were:',
+  revertDo: 'Revert',
+  revertNothing: 'Nothing would change: it has these values now.',
+  reverted: 'Reverted.',
+  past: (time: string) => `As it was on ${time}. This is the past: nothing can be changed here.`,
+  bringBack: 'Bring this back…',
+  now: 'Back to now',
+  deleted: 'In the trash. Deleted by',
+}
+
+export type HistoryTexts = typeof history

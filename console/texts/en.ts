@@ -1,4 +1,4 @@
-import { entity } from './en-entity.ts'
+import { entity, history, remove } from './en-entity.ts'
 import { list, tryApi } from './en-list.ts'
 import { home, operations, time, trash } from './en-time.ts'
 
@@ -92,10 +92,10 @@ export const en = {
   list,
   entity,
   time,
-  history: {},
+  history,
   operations,
   trash,
-  remove: {},
+  remove,
   people: {
     noTypes: 'Nobody can sign in: no type has a login.',
     invite: 'Invite somebody',

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Locator, Page } from 'playwright-core'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { ADMIN, onEveryStore, type TestServer } from '../harness.ts'
 import { openConsole } from './console.ts'
 import { shop } from './shop.ts'
 
@@ -108,19 +108,150 @@ onEveryStore('one Entity in the console', shop, (server) => {
     await console.close()
   })
 
-  test('a save sends what was changed, and nothing else', async () => {
+  test('a save sends what was changed; the history shows it word by word, and goes back', async () => {
     const { order } = await stock(server)
     const console = await openConsole(server)
     const { page } = console
     await console.open(`/orders/${order.id}`)
-    await page.getByLabel('Notes').fill('Eleven small gears and two wheels.')
+    await page.getByLabel('Notes').fill('Ten big gears and two big wheels.')
     const [request] = await Promise.all([
       page.waitForRequest((one) => one.method() === 'PATCH'),
       page.keyboard.press('Control+s'),
     ])
-    expect(request.postDataJSON()).toEqual({ notes: 'Eleven small gears and two wheels.' })
+    expect(request.postDataJSON()).toEqual({ notes: 'Ten big gears and two big wheels.' })
     expect(new URL(request.url()).search).toBe('?base=1')
     await page.getByText('Saved Gears and wheels.').waitFor()
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByText('Changed').waitFor()
+    expect(await history.locator('.diff').locator('del, ins').allTextContents()).toEqual(['small', 'big'])
+    await console.expectAccessible()
+    await history.getByRole('button', { name: 'As it was then' }).click()
+    await page.getByText('This is the past').waitFor()
+    await page.getByText('Ten small gears and two big wheels.').first().waitFor()
+    expect(await page.getByLabel('Notes').count()).toBe(0)
+    await page.getByRole('button', { name: 'Bring this back' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('.diff').first().waitFor()
+    expect(await dialog.locator('.diff').locator('del, ins').allTextContents()).toEqual(['big', 'small'])
+    await dialog.getByRole('button', { name: 'Revert', exact: true }).click()
+    await page.getByText('Reverted.').waitFor()
+    expect(await page.getByLabel('Notes').inputValue()).toBe('Ten small gears and two big wheels.')
+    await console.close()
+  })
+
+  test('two who change the same Entity see each other, and choose where they disagree', async () => {
+    const { order } = await stock(server)
+    const { token } = await server.user('users', { email: `bo${order.id}@example.com`, name: 'Bo' })
+    const console = await openConsole(server)
+    const { page } = console
+    await console.open(`/orders/${order.id}`)
+    await page.getByLabel('Notes').fill('Mine')
+    await page.getByLabel('Quantity').fill('7')
+    // Live, while one types: untouched fields follow, touched ones stay and say so.
+    const theirs = { subject: 'Gears, wheels and axes', notes: 'Theirs' }
+    await server.expect(200, 'PATCH', `/api/orders/${order.id}/`, theirs, { token })
+    await page.getByText('Changed just now:').waitFor()
+    expect(await page.getByLabel('Subject').inputValue()).toBe('Gears, wheels and axes')
+    expect(await page.getByLabel('Notes').inputValue()).toBe('Mine')
+    await page.getByText('Also changed by others:').waitFor()
+    // Before the news arrive, the server notices.
+    await page.route('**/api/orders/*/', (route) =>
+      route.request().method() === 'GET' ? route.abort() : route.continue(),
+    )
+    await server.expect(200, 'PATCH', `/api/orders/${order.id}/`, { quantity: 9 }, { token })
+    await page.getByRole('button', { name: 'Keep yours' }).click()
+    await page.unroute('**/api/orders/*/')
+    await page.keyboard.press('Control+Enter')
+    const dialog = page.getByRole('dialog', { name: 'Somebody else was faster' })
+    await dialog.getByRole('group', { name: 'Quantity' }).waitFor()
+    await dialog.getByText('Bo').first().waitFor()
+    await console.expectAccessible()
+    await dialog.getByRole('radio', { name: /^Theirs/ }).check()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved').waitFor()
+    expect(await server.expect(200, 'GET', `/api/orders/${order.id}/`)).toMatchObject({
+      subject: 'Gears, wheels and axes',
+      notes: 'Mine',
+      quantity: 9,
+    })
+    await console.close()
+  })
+
+  test('a deletion shows what goes along and what stands against it, and is taken back', async () => {
+    const { customer, order } = await stock(server)
+    const boss = { name: 'Charles', boss: { id: customer.id } }
+    const follower = await server.expect(201, 'POST', '/api/customers/', boss)
+    const invoice = await server.expect(201, 'POST', '/api/invoices/', {
+      number: '1',
+      order: { id: order.id },
+    })
+    const console = await openConsole(server)
+    const { page } = console
+    await console.open(`/customers/${customer.id}`)
+    await page.getByRole('link', { name: 'Gears and wheels' }).waitFor()
+    await page.keyboard.press('Backspace')
+    const dialog = page.getByRole('dialog', { name: 'Delete Ada Lovelace?' })
+    await dialog.getByText('1 invoice refers to orders').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
+    await page.keyboard.press('Escape')
+    await server.expect(200, 'DELETE', `/api/invoices/${invoice.id}/`)
+    await page.keyboard.press('Backspace')
+    await dialog.getByText('This goes along').waitFor()
+    await dialog.getByRole('link', { name: 'Gears and wheels' }).waitFor()
+    await dialog.getByText('This stays, but no longer refers to it').waitFor()
+    await dialog.getByRole('link', { name: 'Charles' }).waitFor()
+    await console.expectAccessible()
+    // Somebody adds an order meanwhile: it is shown before anything is done.
+    await server.expect(201, 'POST', '/api/orders/', { subject: 'Late one', customer: { id: customer.id } })
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('Somebody has changed something since').waitFor()
+    await dialog.getByRole('link', { name: 'Late one' }).waitFor()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Deleted Ada Lovelace and 3 more.').waitFor()
+    await server.expect(404, 'GET', `/api/orders/${order.id}/`)
+    await console.open(`/customers/${customer.id}`)
+    await page.getByText('In the trash. Deleted by').waitFor()
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await page.getByRole('dialog').getByText('These 2 come back with it').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+    await page.getByText('Restored Ada Lovelace and 3 more.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('In the trash. Deleted by').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
+    expect(await server.expect(200, 'GET', `/api/customers/${follower.id}/`)).toMatchObject({ boss: null })
+    await console.close()
+  })
+
+  test('a session that ends while somebody types costs them nothing', async () => {
+    const { order } = await stock(server)
+    const login = { email: ADMIN.email, password: ADMIN.password }
+    const { token } = await server.expect(200, 'POST', '/api/auth/login', login, { token: null })
+    const console = await openConsole(server, { token })
+    const { page } = console
+    await console.open(`/orders/${order.id}`)
+    await page.getByLabel('Notes').fill('Typed for an hour')
+    await server.expect(204, 'POST', '/api/auth/logout', undefined, { token })
+    await page.keyboard.press('Control+Enter')
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' })
+    expect(await dialog.getByLabel('E-mail').inputValue()).toBe(ADMIN.email)
+    await dialog.getByLabel('Password').fill(ADMIN.password)
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
+    // The save goes on by itself.
+    await page.getByText('Saved Gears and wheels.').waitFor()
+    expect(await server.expect(200, 'GET', `/api/orders/${order.id}/`)).toMatchObject({
+      notes: 'Typed for an hour',
+    })
+    // A page that is loaded anew offers what was typed; a link asks first.
+    await page.getByLabel('Notes').fill('Not saved')
+    await page.getByRole('link', { name: 'Orders' }).first().click()
+    await page
+      .getByRole('dialog', { name: 'Leave without saving?' })
+      .getByRole('button', { name: 'Leave' })
+      .click()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Go on with it' }).click()
+    expect(await page.getByLabel('Notes').inputValue()).toBe('Not saved')
+    await page.getByRole('button', { name: 'Discard the change' }).click()
     await console.close()
   })
 })

@@ -1,97 +1,215 @@
-import { useEffect, useReducer, useState } from 'react'
-import { Link } from 'wouter'
-import { type EntityData, send } from '../../api.ts'
-import { explain, fieldErrors } from '../../explain.ts'
-import { changedPaths, same } from '../../form/draft.ts'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import type { EntityData } from '../../api.ts'
+import { changedPaths } from '../../form/draft.ts'
 import { Form } from '../../form/form.tsx'
 import { useKeptDraft } from '../../form/kept-draft.ts'
 import { KeptNotice } from '../../form/kept-notice.tsx'
 import { useLeaving } from '../../form/leaving.tsx'
-import { localErrors } from '../../form/local-errors.ts'
 import { fieldsOf } from '../../form/offered.ts'
-import { patchOf } from '../../form/send.ts'
 import { Shown } from '../../form/shown.tsx'
-import { openForm, reduceForm } from '../../form/state.ts'
 import { type EntityType, labelOf, nameOf } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
-import { Page } from '../../parts/page.tsx'
+import { useKeys } from '../../parts/keys.tsx'
+import { type Command, useCommands } from '../../parts/palette.tsx'
+import { Removal } from '../../parts/removal.tsx'
 import { useTexts } from '../../texts/index.ts'
-import { useWrite } from '../../writes.ts'
+import { ConflictDialog, notesOf } from './conflicts.tsx'
+import { DeletedBanner, DeletedEntity } from './deleted.tsx'
+import { EntityFrame, ShownFields } from './frame.tsx'
+import { useEditor } from './use-editor.ts'
+import { useMay } from './use-may.ts'
 
-export function EntityEditor({ type, data }: { readonly type: EntityType; readonly data: EntityData }) {
+interface EditorProps {
+  readonly type: EntityType
+  readonly data: EntityData
+}
+
+/** An Entity as it is now, to be changed by whoever may. */
+export function EntityEditor({ type, data }: EditorProps) {
+  const editor = useEditor(type, data)
+  const { state } = editor
+  const may = useMay(type, data.id)
+  const changes = changedPaths(state.fields, state.base, state.draft).length
+  const [isDeleting, setDeleting] = useState(false)
+  const [, navigate] = useLocation()
+  const leaving = useLeaving(changes > 0)
+  const isDeleted = typeof data.deleted_at === 'string'
+  useEntityActions({ type, data, may, remove: () => setDeleting(true) })
+  // What somebody types stays before them, even if others delete what it is for.
+  if (isDeleted && changes === 0) return <DeletedEntity type={type} data={data} />
+  return (
+    <EntityFrame
+      type={type}
+      data={data}
+      mayRevert={may.update}
+      banner={isDeleted && <DeletedBanner type={type} data={data} />}
+      actions={!isDeleted && <Actions type={type} data={data} may={may} remove={() => setDeleting(true)} />}
+    >
+      {leaving.dialog}
+      {may.update ? (
+        <EditorForm type={type} data={data} editor={editor} changes={changes} />
+      ) : (
+        <ShownFields type={type} data={data} />
+      )}
+      {editor.isDeciding && (
+        <ConflictDialog
+          type={type}
+          id={data.id}
+          state={state}
+          onClose={editor.leaveOpen}
+          onDecide={editor.decide}
+        />
+      )}
+      {isDeleting && (
+        <Removal
+          target={{ entity: type.name, id: data.id, kind: 'delete' }}
+          name={nameOf(type, data)}
+          onClose={() => setDeleting(false)}
+          onDone={() => {
+            leaving.allow()
+            navigate(`/${type.name}`)
+          }}
+        />
+      )}
+    </EntityFrame>
+  )
+}
+
+interface EditorFormProps extends EditorProps {
+  readonly editor: ReturnType<typeof useEditor>
+  readonly changes: number
+}
+
+function EditorForm({ type, data, editor, changes }: EditorFormProps) {
   const texts = useTexts()
-  const write = useWrite()
-  const { offered, shown } = fieldsOf(type, 'edit')
-  const [state, dispatch] = useReducer(reduceForm, undefined, () => openForm(offered, data))
-  const isDirty = !same(state.base, state.draft)
+  const { state, dispatch } = editor
   const [kept, forget] = useKeptDraft(`${type.name}/${data.id}`, state)
-  const leaving = useLeaving(isDirty)
-  const [failure, setFailure] = useState<string>()
-  useEffect(() => dispatch({ act: 'arrived', data }), [data])
+  const notes = useMemo(
+    () => notesOf({ type, id: data.id, state, dispatch }),
+    [type, data.id, state, dispatch],
+  )
   const save = async () => {
-    const local = localErrors(state, texts, 'edit')
-    dispatch({ act: 'wrong', errors: local })
-    setFailure(undefined)
-    if (!isDirty || Object.keys(local).length > 0) return
-    const sent = state.draft
-    try {
-      const { body } = await write(texts.entity.saved(nameOf(type, data)), () =>
-        send('PATCH', `${type.name}/${data.id}/`, {
-          query: { base: state.version },
-          body: patchOf(state.fields, state.base, sent),
-        }),
-      )
-      dispatch({ act: 'saved', data: body as EntityData, sent })
-      forget()
-    } catch (error) {
-      dispatch({ act: 'wrong', errors: fieldErrors(error) })
-      if (Object.keys(fieldErrors(error)).length === 0) setFailure(explain(error, texts))
-    }
+    if (changes > 0 && (await editor.save())) forget()
+  }
+  const restore = () => {
+    if (kept !== undefined) dispatch({ act: 'restore', kept })
+    forget()
   }
   return (
-    <Page title={nameOf(type, data)} above={<Link href={`/${type.name}`}>{labelOf(type)}</Link>}>
-      {leaving.dialog}
-      <div className="entity">
-        <Form
-          mode="edit"
-          label={nameOf(type, data)}
-          state={state}
-          dispatch={dispatch}
-          onSave={() => void save()}
-          failure={failure}
-          notice={
-            kept !== undefined && (
-              <KeptNotice
-                kept={kept}
-                discard={forget}
-                restore={() => {
-                  dispatch({ act: 'restore', kept })
-                  forget()
-                }}
-              />
-            )
-          }
-        >
-          {shown.map((field) => (
-            <div className="field" key={field.name}>
-              <span className="label">{labelOf(field)}</span>
-              <div>
-                <Shown kind={field} value={data[field.name]} />
-              </div>
-            </div>
-          ))}
-          <div className="form-actions">
-            <Button type="submit" tone="main" keys="mod+enter" disabled={!isDirty}>
-              {texts.save}
-            </Button>
-            {isDirty && (
-              <Button tone="plain" onClick={() => dispatch({ act: 'discard' })}>
-                {texts.entity.discard(changedPaths(state.fields, state.base, state.draft).length)}
-              </Button>
-            )}
-          </div>
-        </Form>
+    <Form
+      mode="edit"
+      label={nameOf(type, data)}
+      state={state}
+      dispatch={dispatch}
+      onSave={() => void save()}
+      failure={editor.failure}
+      notes={notes}
+      notice={kept !== undefined && <KeptNotice kept={kept} restore={restore} discard={forget} />}
+    >
+      <ReadOnly type={type} data={data} />
+      <div className={changes > 0 ? 'form-actions' : 'form-actions idle'}>
+        <Button type="submit" tone="main" keys="mod+enter" disabled={changes === 0 || editor.isSaving}>
+          {texts.save}
+        </Button>
+        {changes > 0 && (
+          <Button tone="plain" onClick={() => dispatch({ act: 'discard' })}>
+            {texts.entity.discard(changes)}
+          </Button>
+        )}
       </div>
-    </Page>
+    </Form>
   )
+}
+
+/** What nobody fills in: computed, or set by the server, or not theirs to change. */
+function ReadOnly({ type, data }: EditorProps) {
+  const shown = fieldsOf(type, 'edit').shown.filter(({ name }) => name in data)
+  if (shown.length === 0) return null
+  return (
+    <dl className="shown-fields compact">
+      {shown.map((field) => (
+        <div key={field.name}>
+          <dt title={field.description ?? undefined}>{labelOf(field)}</dt>
+          <dd>
+            <Shown kind={field} value={data[field.name]} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+interface ActionProps extends EditorProps {
+  readonly may: ReturnType<typeof useMay>
+  remove(): void
+}
+
+function Actions({ type, data, may, remove }: ActionProps) {
+  const texts = useTexts()
+  const [, navigate] = useLocation()
+  return (
+    <>
+      {type.may.create !== false && (
+        <Button icon="copy" onClick={() => navigate(`/${type.name}/new?like=${data.id}`)}>
+          {texts.entity.duplicate}
+        </Button>
+      )}
+      {may.delete && (
+        <Button icon="trash" keys="backspace" onClick={remove}>
+          {texts.remove.delete.do}
+        </Button>
+      )}
+    </>
+  )
+}
+
+/** By keyboard, and by name in ⌘K. */
+function useEntityActions({ type, data, may, remove }: ActionProps): void {
+  const texts = useTexts()
+  const [, navigate] = useLocation()
+  const latest = useRef(remove)
+  useEffect(() => {
+    latest.current = remove
+  })
+  useKeys({
+    ...(may.delete && { backspace: remove }),
+    ...(may.update && { e: focusFirst }),
+  })
+  const name = nameOf(type, data)
+  const commands = useMemo((): Command[] => {
+    const command = (id: string, title: string, more: Partial<Command> & Pick<Command, 'run'>): Command => ({
+      id,
+      title,
+      group: name,
+      ...more,
+    })
+    const toHistory = () => document.getElementById('history')?.focus()
+    const copy = () => navigate(`/${type.name}/new?like=${data.id}`)
+    return [
+      ...(may.update
+        ? [command('edit', texts.entity.edit, { icon: 'edit', keys: 'e', run: focusFirst })]
+        : []),
+      ...(may.delete
+        ? [
+            command('delete', texts.remove.delete.do, {
+              icon: 'trash',
+              keys: 'backspace',
+              run: () => latest.current(),
+            }),
+          ]
+        : []),
+      ...(type.may.create === false
+        ? []
+        : [command('duplicate', texts.entity.duplicate, { icon: 'copy', run: copy })]),
+      ...(type.may.history === false
+        ? []
+        : [command('history', texts.history.title, { icon: 'history', keys: 'h', run: toHistory })]),
+    ]
+  }, [texts, type, data.id, name, may.update, may.delete, navigate])
+  useCommands(commands)
+}
+
+function focusFirst(): void {
+  document.querySelector<HTMLElement>('.entity-form :is(input, textarea, select, .chosen-name)')?.focus()
 }

@@ -1,0 +1,143 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { explain } from '../../explain.ts'
+import type { EntityType } from '../../model.ts'
+import { useMoment } from '../../moment.ts'
+import { Actor } from '../../parts/actor.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ChangedValues } from '../../parts/changed-values.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import { useReached } from '../../parts/seen.ts'
+import { Loading } from '../../parts/states.tsx'
+import { When } from '../../parts/when.tsx'
+import { useTexts } from '../../texts/index.ts'
+import { RevertDialog } from './revert-dialog.tsx'
+import { entriesOf, type HistoryEntry, useHistory } from './use-history.ts'
+
+interface HistoryProps {
+  readonly type: EntityType
+  readonly id: number
+  /** The version that is shown now. */
+  readonly version: number
+  readonly mayRevert: boolean
+}
+
+/** All that happened to an Entity, newest first. */
+export function History({ type, id, version, mayRevert }: HistoryProps) {
+  const texts = useTexts()
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = useHistory(type.name, id)
+  const [reverted, setReverted] = useState<HistoryEntry>()
+  const end = useReached(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage()
+  })
+  const entries = entriesOf(data)
+  return (
+    <section className="side-part history" aria-labelledby="history">
+      <h2 id="history" tabIndex={-1}>
+        {texts.history.title}
+      </h2>
+      {error !== null && data === undefined && <p className="muted">{explain(error, texts)}</p>}
+      {data === undefined && error === null && <Loading />}
+      <ol className="timeline">
+        {entries.map((entry) => (
+          <Entry
+            key={`${entry.operation} ${entry.version} ${entry.kind}`}
+            type={type}
+            entry={entry}
+            isShown={entry.version === version && entry.kind !== 'migrate'}
+            revert={mayRevert ? () => setReverted(entry) : undefined}
+          />
+        ))}
+      </ol>
+      <div ref={end} />
+      {reverted !== undefined && (
+        <RevertDialog type={type} id={id} entry={reverted} onClose={() => setReverted(undefined)} />
+      )}
+    </section>
+  )
+}
+
+const ICONS: Record<string, IconName> = {
+  create: 'plus',
+  update: 'edit',
+  delete: 'trash',
+  restore: 'undo',
+  purge: 'close',
+  migrate: 'system',
+}
+
+interface EntryProps {
+  readonly type: EntityType
+  readonly entry: HistoryEntry
+  readonly isShown: boolean
+  readonly revert: (() => void) | undefined
+}
+
+function Entry({ type, entry, isShown, revert }: EntryProps) {
+  const texts = useTexts()
+  const { kind, at, actor, operation, changed, run, reason, version } = entry
+  const words: Record<string, string> = texts.history.kinds
+  return (
+    <li className={isShown ? 'entry shown' : 'entry'}>
+      <span className={`entry-icon ${kind}`}>
+        <Icon name={ICONS[kind] ?? 'edit'} size={13} />
+      </span>
+      <div className="entry-head">
+        <strong>{words[kind] ?? kind}</strong> <Actor actor={actor} />{' '}
+        <Link href={`/operations/${operation}`} className="muted" title={texts.history.operation}>
+          <When at={at} />
+        </Link>
+      </div>
+      {reason !== undefined && <p className="reason">“{reason}”</p>}
+      {run !== undefined && (
+        <p className="muted">
+          {texts.history.run} <code>{run}</code>
+        </p>
+      )}
+      {kind === 'create' || kind === 'delete' || kind === 'restore' ? (
+        <FirstValues type={type} entry={entry} />
+      ) : (
+        <ChangedValues entity={type.name} changed={changed} most={12} />
+      )}
+      {kind !== 'purge' && <EntryActions at={at} version={version} isShown={isShown} revert={revert} />}
+    </li>
+  )
+}
+
+/** Of a create, all that it was made of stands behind a click: it is long, and mostly what is still there. */
+function FirstValues({ type, entry }: { readonly type: EntityType; readonly entry: HistoryEntry }) {
+  const texts = useTexts()
+  const count = Object.keys(entry.changed ?? {}).filter((path) => path !== 'deleted_at').length
+  if (count === 0) return null
+  return (
+    <details>
+      <summary className="muted">{texts.history.values(count)}</summary>
+      <ChangedValues entity={type.name} changed={entry.changed} />
+    </details>
+  )
+}
+
+interface EntryActionsProps {
+  readonly at: string
+  readonly version: number
+  readonly isShown: boolean
+  readonly revert: (() => void) | undefined
+}
+
+function EntryActions({ at, version, isShown, revert }: EntryActionsProps) {
+  const texts = useTexts()
+  const [, setMoment] = useMoment()
+  if (isShown) return null
+  return (
+    <div className="entry-actions">
+      <Button tone="plain" icon="eye" onClick={() => setMoment(at)}>
+        {texts.history.show}
+      </Button>
+      {revert !== undefined && (
+        <Button tone="plain" icon="undo" onClick={revert} title={texts.history.version(version)}>
+          {texts.history.revert}
+        </Button>
+      )}
+    </div>
+  )
+}

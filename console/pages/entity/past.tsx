@@ -1,0 +1,51 @@
+import { useState } from 'react'
+import type { EntityData } from '../../api.ts'
+import { formatTime } from '../../format.ts'
+import type { EntityType } from '../../model.ts'
+import { useMoment } from '../../moment.ts'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useTexts } from '../../texts/index.ts'
+import { EntityFrame, ShownFields } from './frame.tsx'
+import { RevertDialog } from './revert-dialog.tsx'
+
+interface PastEntityProps {
+  readonly type: EntityType
+  readonly data: EntityData
+  readonly at: string
+}
+
+/** An Entity as it was: only to be read, and to be brought back. */
+export function PastEntity({ type, data, at }: PastEntityProps) {
+  const texts = useTexts()
+  const [, setMoment] = useMoment()
+  const [isReverting, setReverting] = useState(false)
+  const mayRevert = type.may.update !== false && type.may.history !== false
+  const banner = (
+    <div className="entity-banner past" role="status">
+      <Icon name="clock" />
+      <p>{texts.history.past(formatTime(at))}</p>
+      {mayRevert && (
+        <Button icon="undo" onClick={() => setReverting(true)}>
+          {texts.history.bringBack}
+        </Button>
+      )}
+      <Button tone="main" onClick={() => setMoment(undefined)}>
+        {texts.history.now}
+      </Button>
+    </div>
+  )
+  return (
+    <EntityFrame type={type} data={data} mayRevert={mayRevert} banner={banner}>
+      <ShownFields type={type} data={data} />
+      {isReverting && (
+        <RevertDialog
+          type={type}
+          id={data.id}
+          entry={{ version: data.version, at }}
+          onClose={() => setReverting(false)}
+        />
+      )}
+    </EntityFrame>
+  )
+}

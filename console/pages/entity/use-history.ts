@@ -1,0 +1,39 @@
+import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query'
+import { get, type Page } from '../../api.ts'
+
+/** One change of an Entity, as its history tells it. */
+export interface HistoryEntry {
+  readonly version: number
+  readonly kind: string
+  readonly at: string
+  readonly actor: string | null
+  readonly operation: string
+  readonly changed: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>> | null
+  readonly run?: string
+  readonly reason?: string
+}
+
+const PAGE = 20
+
+/** The history, newest first, a page at a time. */
+export function useHistory(entity: string, id: number, isEnabled = true) {
+  return useInfiniteQuery({
+    queryKey: ['history', entity, id],
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<HistoryEntry>>(`${entity}/${id}/history/`, { limit: PAGE, cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    enabled: isEnabled,
+  })
+}
+
+export function entriesOf(data: InfiniteData<Page<HistoryEntry>> | undefined): readonly HistoryEntry[] {
+  return data?.pages.flatMap((page) => page.data) ?? []
+}
+
+/** The newest change of a field, or of a part of it. */
+export function lastChange(entries: readonly HistoryEntry[], path: string): HistoryEntry | undefined {
+  return entries.find(({ changed }) =>
+    Object.keys(changed ?? {}).some((one) => one === path || one.startsWith(`${path}.`)),
+  )
+}

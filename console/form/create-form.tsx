@@ -2,12 +2,14 @@ import { useReducer, useRef, useState } from 'react'
 import { type EntityData, type Json, send } from '../api.ts'
 import { explain, fieldErrors } from '../explain.ts'
 import { type EntityType, labelOf } from '../model.ts'
+import { createCall } from '../parts/api-call.ts'
+import { ApiCode } from '../parts/api-code.tsx'
 import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 import { emptyObject, same } from './draft.ts'
 import { Form } from './form.tsx'
-import { useKeptDraft } from './kept-draft.ts'
+import { useKeptDraft, withoutSecrets } from './kept-draft.ts'
 import { KeptNotice } from './kept-notice.tsx'
 import { useLeaving } from './leaving.tsx'
 import { localErrors } from './local-errors.ts'
@@ -61,6 +63,9 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
         <Button type="submit" tone="main" keys="mod+enter" disabled={isSaving}>
           {texts.entity.create}
         </Button>
+        <ApiCode
+          call={createCall(type.name, bodyOf(state.fields, withoutSecrets(state.fields, state.draft)))}
+        />
         <Button tone="plain" onClick={onCancel}>
           {texts.cancel}
         </Button>

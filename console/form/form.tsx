@@ -53,7 +53,9 @@ export function Form({
     }),
     [id, mode, draft, dispatch, placed, notes, fields, base],
   )
-  useKeys({ 'mod+s': onSave, 'mod+enter': onSave })
+  // Of a form below a dialog, the keys are those of the dialog.
+  const save = () => (isOnTop(form.current) ? onSave() : false)
+  useKeys({ 'mod+s': save, 'mod+enter': save })
   useFocusOnErrors(form.current, errors)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -82,6 +84,11 @@ export function Form({
       </form>
     </FormProvider>
   )
+}
+
+function isOnTop(form: HTMLFormElement | null): boolean {
+  const dialog = [...document.querySelectorAll('dialog[open]')].at(-1)
+  return dialog === undefined || dialog.contains(form)
 }
 
 /** Escape leaves an input; another one then leaves the page. */

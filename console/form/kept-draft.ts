@@ -44,8 +44,8 @@ export function useKeptDraft(
   ]
 }
 
-/** Secrets are kept nowhere. */
-function withoutSecrets(fields: readonly Named[], draft: DraftObject): DraftObject {
+/** Secrets are kept nowhere, and shown nowhere. */
+export function withoutSecrets(fields: readonly Named[], draft: DraftObject): DraftObject {
   return {
     fields: Object.fromEntries(
       fields.map((field) => [field.name, withoutSecret(field, draft.fields[field.name] ?? null)]),

@@ -1,11 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type EntityData, get, type Page as ListPage, NotFound } from '../api.ts'
-import { type EntityType, labelOf, useEntityType } from '../model.ts'
+import { type EntityType, labelOf, nameOf, useEntityType } from '../model.ts'
 import { useMoment } from '../moment.ts'
+import { Button } from '../parts/button.tsx'
+import { short } from '../parts/entity-name.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { TimeBar } from '../parts/time-bar.tsx'
 import { useTexts } from '../texts/index.ts'
+import { ActionSlot } from './entity/action-slot.ts'
 import { EntityEditor } from './entity/editor.tsx'
 import { PastEntity } from './entity/past.tsx'
 
@@ -13,20 +18,46 @@ export default function EntityPage({ entity, id }: { readonly entity: string; re
   const texts = useTexts()
   const type = useEntityType(entity)
   const [at] = useMoment()
-  const { data, error, refetch } = useEntity(type, id, at)
+  const { data, error, refetch, isPlaceholderData } = useEntity(type, id, at)
+  const [slot, setSlot] = useState<HTMLElement | null>(null)
   if (type === undefined) return <Page title={entity}>{texts.errors.noType}</Page>
-  if (error instanceof NotFound)
+  const body = (): ReactNode => {
+    if (error instanceof NotFound) return <NothingThere />
+    if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
+    // What is shown in place of what is still loading may be read, not edited.
+    if (data === undefined || (isPlaceholderData && at === undefined)) return <Loading />
+    if (at !== undefined) return <PastEntity type={type} data={data} at={at} />
+    return <EntityEditor type={type} data={data} />
+  }
+  // One page for all times: the bar with the slider stays while one goes through them.
+  return (
+    <Page
+      title={data === undefined || error instanceof NotFound ? `${entity}/${id}` : short(nameOf(type, data))}
+      above={<Link href={`/${type.name}`}>{labelOf(type)}</Link>}
+      actions={<div className="buttons" ref={setSlot} />}
+      bar={<TimeBar entity={entity} id={id} />}
+    >
+      <ActionSlot.Provider value={slot}>{body()}</ActionSlot.Provider>
+    </Page>
+  )
+}
+
+function NothingThere() {
+  const texts = useTexts()
+  const [at, setMoment] = useMoment()
+  if (at === undefined)
     return (
-      <Page title={`${entity}/${id}`} above={<Link href={`/${entity}`}>{labelOf(type)}</Link>}>
-        <Empty icon="search" title={texts.entity.notFound}>
-          {texts.entity.notFoundWhy}
-        </Empty>
-      </Page>
+      <Empty icon="search" title={texts.entity.notFound}>
+        {texts.entity.notFoundWhy}
+      </Empty>
     )
-  if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
-  if (data === undefined) return <Loading />
-  if (at !== undefined) return <PastEntity type={type} data={data} at={at} />
-  return <EntityEditor key={id} type={type} data={data} />
+  return (
+    <Empty
+      icon="clock"
+      title={texts.history.notThen}
+      action={<Button onClick={() => setMoment(undefined)}>{texts.history.now}</Button>}
+    />
+  )
 }
 
 /** An Entity, live or deleted; or as it was. */
@@ -47,5 +78,7 @@ function useEntity(type: EntityType | undefined, id: number, at: string | undefi
       }
     },
     enabled: type !== undefined,
+    // From one moment to the next, nothing blinks.
+    placeholderData: (before) => before,
   })
 }

@@ -152,5 +152,6 @@ export const history: HistoryTexts = {
   past: (time: string) => `Stand vom ${time}. Das ist Vergangenheit: hier lässt sich nichts ändern.`,
   bringBack: 'Diesen Stand zurückholen …',
   now: 'Zurück zu jetzt',
+  notThen: 'Das gab es damals nicht',
   deleted: 'Im Papierkorb. Gelöscht von',
 }

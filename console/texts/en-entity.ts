@@ -155,6 +155,7 @@ export const history = {
   past: (time: string) => `As it was on ${time}. This is the past: nothing can be changed here.`,
   bringBack: 'Bring this back…',
   now: 'Back to now',
+  notThen: 'It did not exist then',
   deleted: 'In the trash. Deleted by',
 }
 

@@ -254,6 +254,79 @@ onEveryStore('one Entity in the console', shop, (server) => {
     await page.getByRole('button', { name: 'Discard the change' }).click()
     await console.close()
   })
+
+  test('whatever stands in a field is only ever text', async () => {
+    const evil = [
+      '<img src=x onerror="document.title = 1">',
+      'javascript:alert(1)',
+      '\u202eright to left\u2066 ',
+      '👩‍👩‍👧 ',
+      'long '.repeat(1990),
+    ]
+    const all = evil.join(' ')
+    const customer = await server.expect(201, 'POST', '/api/customers/', { name: evil[0] })
+    const tag = await server.expect(201, 'POST', '/api/tags/', { word: evil[0] })
+    const { order } = await stock(server, {
+      subject: evil[0],
+      customer: { id: customer.id },
+      notes: all,
+      site: 'https://example.com/"onmouseover="alert(1)',
+      address: { city: evil[2], zip: '30000' },
+      words: evil,
+      tags: [{ id: tag.id }],
+      extra: { [evil[0] ?? '']: evil },
+    })
+    await server.expect(
+      200,
+      'PATCH',
+      `/api/orders/${order.id}/`,
+      { notes: `${all} ${evil[1]}`, words: [] },
+      {
+        headers: { 'Takeback-Reason': encodeURIComponent(evil[0] ?? ''), 'Takeback-Run': '<b>run</b>' },
+      },
+    )
+    const console = await openConsole(server)
+    const { page } = console
+    await console.open(`/orders/${order.id}`)
+    const history = page.getByRole('region', { name: 'History' })
+    await history
+      .getByText(evil[0] ?? '')
+      .first()
+      .waitFor()
+    await history.getByText('12 values').or(history.locator('summary')).first().click()
+    await page.getByLabel('Subject').fill(`${evil[0]}!`)
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('Saved').first().waitFor()
+    await history.getByRole('button', { name: 'As it was then' }).last().click()
+    await page.getByText('This is the past').waitFor()
+    await console.open(`/customers/${customer.id}`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('This goes along').waitFor()
+    expect(await page.locator('img, a[href^="javascript"]').count()).toBe(0)
+    expect(await page.title()).not.toBe('1')
+    await console.close()
+  })
+
+  test('what a rule hides is not there, and what it protects is only shown', async () => {
+    const { order } = await stock(server, { margin: '3.00', rating: 4 })
+    const { token } = await server.user('users', { email: `al${order.id}@example.com`, name: 'Al' })
+    const console = await openConsole(server, { token })
+    const { page } = console
+    await console.open(`/orders/${order.id}`)
+    await page.getByLabel('Notes').fill('Typed before the restart')
+    expect(await page.getByText('Margin').count()).toBe(0)
+    expect(await page.getByLabel('Rating').count()).toBe(0)
+    await page.getByText('Rating').first().waitFor()
+    await page.getByText('Total').first().waitFor()
+    // Nobody answers, then somebody does: what was typed is there, and is saved.
+    await page.route('**/api/orders/*/?base=*', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved Gears and wheels.').waitFor()
+    await console.open('/orders/new')
+    await page.getByLabel('Subject *').waitFor()
+    expect(await page.getByText(/^(Margin|Rating|Total|Edited at)$/).count()).toBe(0)
+    await console.close()
+  })
 })
 
 /** What stands below a field. */

@@ -1,14 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { EntityData } from '../../api.ts'
+import type { EntityData, Json } from '../../api.ts'
 import { changedPaths } from '../../form/draft.ts'
 import { Form } from '../../form/form.tsx'
-import { useKeptDraft } from '../../form/kept-draft.ts'
+import { useKeptDraft, withoutSecrets } from '../../form/kept-draft.ts'
 import { KeptNotice } from '../../form/kept-notice.tsx'
 import { useLeaving } from '../../form/leaving.tsx'
 import { fieldsOf } from '../../form/offered.ts'
+import { patchOf } from '../../form/send.ts'
 import { Shown } from '../../form/shown.tsx'
 import { type EntityType, labelOf, nameOf } from '../../model.ts'
+import { readCall, updateCall } from '../../parts/api-call.ts'
+import { ApiCode } from '../../parts/api-code.tsx'
 import { Button } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.tsx'
 import { type Command, useCommands } from '../../parts/palette.tsx'
@@ -44,7 +47,17 @@ export function EntityEditor({ type, data }: EditorProps) {
       data={data}
       mayRevert={may.update}
       banner={isDeleted && <DeletedBanner type={type} data={data} />}
-      actions={!isDeleted && <Actions type={type} data={data} may={may} remove={() => setDeleting(true)} />}
+      actions={
+        !isDeleted && (
+          <Actions
+            type={type}
+            data={data}
+            may={may}
+            remove={() => setDeleting(true)}
+            patch={patchOf(state.fields, state.base, withoutSecrets(state.fields, state.draft))}
+          />
+        )
+      }
     >
       {leaving.dialog}
       {may.update ? (
@@ -145,11 +158,14 @@ interface ActionProps extends EditorProps {
   remove(): void
 }
 
-function Actions({ type, data, may, remove }: ActionProps) {
+function Actions({ type, data, may, remove, patch }: ActionProps & { readonly patch: Json }) {
   const texts = useTexts()
   const [, navigate] = useLocation()
+  const isChanged = Object.keys(patch).length > 0
+  const call = isChanged ? updateCall(type.name, data.id, patch) : readCall(type.name, data.id)
   return (
     <>
+      <ApiCode call={call} />
       {type.may.create !== false && (
         <Button icon="copy" onClick={() => navigate(`/${type.name}/new?like=${data.id}`)}>
           {texts.entity.duplicate}

@@ -1,12 +1,12 @@
-import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { type ReactNode, useContext } from 'react'
+import { createPortal } from 'react-dom'
+import { useLocation } from 'wouter'
 import type { EntityData } from '../../api.ts'
 import { Shown } from '../../form/shown.tsx'
-import { type EntityType, labelOf, nameOf } from '../../model.ts'
+import { type EntityType, labelOf } from '../../model.ts'
 import { useMoment } from '../../moment.ts'
-import { short } from '../../parts/entity-name.tsx'
 import { useKeys } from '../../parts/keys.tsx'
-import { Page } from '../../parts/page.tsx'
+import { ActionSlot } from './action-slot.ts'
 import { Side } from './side.tsx'
 
 interface EntityFrameProps {
@@ -19,26 +19,24 @@ interface EntityFrameProps {
   readonly children: ReactNode
 }
 
-/** What is around every Entity: its name, what can be done, and beside it what is known about it. */
+/** What is around every Entity: what can be done, and beside it what is known about it. */
 export function EntityFrame({ type, data, actions, banner, mayRevert, children }: EntityFrameProps) {
   const [, navigate] = useLocation()
   const [at] = useMoment()
+  const slot = useContext(ActionSlot)
   useKeys({
     escape: () => navigate(`/${type.name}`),
     h: () => document.getElementById('history')?.focus(),
   })
   return (
-    <Page
-      title={short(nameOf(type, data))}
-      above={<Link href={`/${type.name}`}>{labelOf(type)}</Link>}
-      actions={actions}
-    >
+    <>
+      {slot !== null && createPortal(actions, slot)}
       {banner}
       <div className="entity">
         {children}
         <Side type={type} data={data} mayRevert={mayRevert} isNow={at === undefined} />
       </div>
-    </Page>
+    </>
   )
 }
 

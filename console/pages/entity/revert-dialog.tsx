@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { PlanChanged, send } from '../../api.ts'
 import { explain } from '../../explain.ts'
@@ -71,6 +71,7 @@ export function RevertDialog({ type, id, entry, onClose }: RevertDialogProps) {
 function useRevert(entity: string, id: number, version: number) {
   const texts = useTexts()
   const write = useWrite()
+  const queries = useQueryClient()
   const [renewed, setRenewed] = useState<RemovalPreview>()
   const [refusal, setRefusal] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -96,9 +97,11 @@ function useRevert(entity: string, id: number, version: number) {
     if (preview === undefined) return false
     setBusy(true)
     try {
-      await write(texts.history.reverted, () =>
+      const { body } = await write(texts.history.reverted, () =>
         send('POST', call.path, { query: { plan: preview.plan }, body: call.body }),
       )
+      // The form opens with it at once.
+      queries.setQueryData(['entity', entity, id, { at: undefined }], body)
       return true
     } catch (thrown) {
       if (thrown instanceof PlanChanged) setRenewed(thrown.preview as RemovalPreview)

@@ -116,13 +116,17 @@ function temporaryId(): number {
 }
 
 /**
- * Sends all mutations of a transaction as one operation: all of them or none. Resolves when the feed has shown it.
+ * Sends all mutations of a transaction as one operation: all of them or none. Resolves when the feed has shown it. The id
+ * of the operation is then in the `metadata` of the transaction.
  * `createTransaction({ mutationFn: writeTogether })`
  */
 export async function writeTogether({
   transaction,
 }: {
-  readonly transaction: { readonly mutations: readonly PendingMutation<Anything, Anything, Anything>[] }
+  readonly transaction: {
+    readonly mutations: readonly PendingMutation<Anything, Anything, Anything>[]
+    readonly metadata: Record<string, unknown>
+  }
 }): Promise<void> {
   const { mutations } = transaction
   const concerned = new Map<Follower, PendingMutation[]>()
@@ -137,14 +141,18 @@ export async function writeTogether({
   if (others.some(({ queue }) => queue !== first.queue))
     throw new Error('All collections of the transaction must have the same offline queue.')
   const queued = queuedIn(mutations, first) ?? first.queue.add(mutations.flatMap(partOf))
-  await Promise.all(
-    [...concerned].map(([follower, own]) =>
+  const named = queued.answered.then(({ operation }) => {
+    transaction.metadata.operation = operation
+  })
+  await Promise.all([
+    named,
+    ...[...concerned].map(([follower, own]) =>
       follower.settle(
         queued,
         own.some(({ type }) => type === 'insert'),
       ),
     ),
-  )
+  ])
 }
 
 /** The write that the mutations show, if it is in the queue already. */

@@ -80,8 +80,12 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     const id = houses.utils.idOf(shown?.id ?? 0)
     expect(live.get(id)).toMatchObject({ name: 'ours', version: 1, $synced: true })
     expect(live.toArray).toHaveLength(2)
-    await houses.delete(id).isPersisted.promise
+    const removed = houses.delete(id)
+    await removed.isPersisted.promise
     expect(live.toArray.map(({ name }) => name)).toEqual(['theirs'])
+    await api.operations.undo(String(removed.metadata.operation))
+    await eventually(() => live.has(id))
+    await houses.delete(id).isPersisted.promise
     expect((await other.houses.list()).data).toHaveLength(1)
   })
 

@@ -6,6 +6,8 @@ import type { OperationChange } from '../operations.ts'
 /** A change, and what went along with it. */
 export interface Branch {
   readonly change: OperationChange
+  /** The Entity as it is, or was when it was deleted. */
+  readonly data: EntityData | undefined
   readonly branches: Branch[]
 }
 
@@ -63,13 +65,16 @@ export function treeOf(
   data: ReadonlyMap<string, EntityData>,
 ): readonly Branch[] {
   const branches = new Map(
-    changes.map((change) => [keyOf(change.entity, change.id), { change, branches: [] as Branch[] }]),
+    changes.map((change) => [
+      keyOf(change.entity, change.id),
+      { change, data: data.get(keyOf(change.entity, change.id)), branches: [] as Branch[] },
+    ]),
   )
   const references = new Map(types.map(({ name, fields }) => [name, referencesOf(fields)]))
   const parents = new Map<string, string>()
-  for (const [key, { change }] of branches)
+  for (const [key, { change, data: own }] of branches)
     for (const reference of references.get(change.entity) ?? [])
-      for (const id of targets(change, data.get(key), reference)) {
+      for (const id of targets(change, own, reference)) {
         const parent = keyOf(reference.to, id)
         if (!parents.has(key) && branches.has(parent) && !isBelow(parent, key, parents))
           parents.set(key, parent)
@@ -103,7 +108,9 @@ export function useChangedData(changes: readonly OperationChange[]): ReadonlyMap
       const found = new Map<string, EntityData>()
       for (const [entity, some] of asked) {
         const type = entities.find(({ name }) => name === entity)
-        if (type === undefined || some.length === 0 || referencesOf(type.fields).length === 0) continue
+        // Those that have a name, and refer to nothing, are told by their name.
+        const isPlain = type?.title !== null && referencesOf(type?.fields ?? []).length === 0
+        if (type === undefined || some.length === 0 || isPlain) continue
         const query = {
           filter: `id in [${some.join(', ')}]`,
           limit: MOST,
@@ -114,7 +121,7 @@ export function useChangedData(changes: readonly OperationChange[]): ReadonlyMap
       }
       return found
     },
-    enabled: changes.length > 1,
+    enabled: changes.length > 0,
     staleTime: 60_000,
   })
   return data ?? NOTHING

@@ -64,12 +64,12 @@ function FromTo({ field, from, to }: FromToProps) {
     <>
       {hadValue && (
         <del>
-          <Value field={field} value={from} />
+          <PlainValue field={field} value={from} />
         </del>
       )}
       {hadValue && <span aria-hidden="true"> → </span>}
       <ins>
-        <Value field={field} value={to} />
+        <PlainValue field={field} value={to} />
       </ins>
     </>
   )
@@ -88,7 +88,7 @@ function fieldAt(fields: readonly Field[], path: string): Field | undefined {
 const LONGEST = 200
 
 /** A value of an Entity as a text, and a reference by its name. */
-function Value({ field, value }: { readonly field: Field | undefined; readonly value: unknown }) {
+export function PlainValue({ field, value }: { readonly field: Field | undefined; readonly value: unknown }) {
   const texts = useTexts()
   const id = typeof value === 'object' && value !== null ? (value as { id?: unknown }).id : value
   if (field?.type === 'ref' && field.to && typeof id === 'number')

@@ -1,4 +1,4 @@
-import { memo } from 'react'
+import { memo, useId } from 'react'
 import { Link } from 'wouter'
 import { labelOf, useModel } from '../model.ts'
 import { countsOf, type Operation, undoingOf, useFirstChanges } from '../operations.ts'
@@ -29,6 +29,7 @@ export const OperationRow = memo(function OperationRow({
 }: OperationRowProps) {
   const texts = useTexts()
   const [row, isSeen] = useSeen<HTMLLIElement>()
+  const what = useId()
   const isMigration = Object.values(operation.summary).some((kinds) => 'migrate' in kinds)
   return (
     <li
@@ -39,13 +40,13 @@ export const OperationRow = memo(function OperationRow({
       {select !== undefined && (
         <input
           type="checkbox"
-          aria-label={texts.operations.select(operation.id)}
+          aria-labelledby={what}
           checked={isSelected ?? false}
           onChange={() => select(operation.id)}
         />
       )}
       <div className="what">
-        <p>
+        <p id={what}>
           <Actor actor={operation.actor} /> <OperationSentence operation={operation} isEnabled={isSeen} />{' '}
           <Marks operation={operation} isTakenBack={isTakenBack} />
         </p>

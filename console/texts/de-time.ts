@@ -97,7 +97,6 @@ export const operations: typeof en.operations = {
   until: 'Bis',
   run: 'Lauf',
   undoAll: 'Diese alle rückgängig machen …',
-  select: (id) => `Vorgang ${id} auswählen`,
   selected: (count) => `${count} ausgewählt`,
   undoSelected: 'Zusammen rückgängig machen …',
   clearSelection: 'Nichts auswählen',

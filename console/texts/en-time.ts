@@ -106,7 +106,6 @@ export const operations = {
   until: 'To',
   run: 'Run',
   undoAll: 'Undo all of these…',
-  select: (id: string) => `Select operation ${id}`,
   selected: (count: number) => `${count} selected`,
   undoSelected: 'Undo together…',
   clearSelection: 'Select none',

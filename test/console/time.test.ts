@@ -5,6 +5,8 @@ import { openConsole } from './console.ts'
 
 const hotel = app({
   admins: 'admins',
+  journal: { keep: '30d' },
+  trash: { keep: '30d' },
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: { name: text({ optional: true }) } }),
     customers: entity({ fields: { name: text() } }),
@@ -130,6 +132,10 @@ onEveryStore('time in the console', hotel, (server) => {
     await page.waitForURL((url) => !url.searchParams.has('at'))
     await page.getByRole('button', { name: 'Close' }).first().click()
     await slider.waitFor({ state: 'detached' })
+    await console.open('/customers?at=2020-01-01T00:00:00Z')
+    await page.getByText('What was before is no longer known.').waitFor()
+    await page.getByRole('button', { name: 'Go there' }).click()
+    await page.getByText('0 in total').waitFor()
     await console.close()
   })
 
@@ -148,6 +154,11 @@ onEveryStore('time in the console', hotel, (server) => {
     await dialog.getByRole('button', { name: 'Undo', exact: true }).click()
     await page.getByText('Taken back.').waitFor()
     expect((await server.expect(200, 'GET', `/api/customers/${id}/`)).name).toBe('One')
+    // The last change of one's own that is not taken back is the create.
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('undo your last')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('heading', { name: 'Is deleted (1)' }).waitFor()
     await console.close()
   })
 })
@@ -167,6 +178,7 @@ onEveryStore('overview and trash in the console', hotel, (server) => {
 
     const row = page.getByRole('listitem').filter({ hasText: 'Customers 1' })
     await row.getByText('Bookings 12').waitFor()
+    await row.getByText('kept until').waitFor()
     await row.getByText('What went along').click()
     await console.expectAccessible()
     await row.getByRole('button', { name: 'Restore…' }).click()

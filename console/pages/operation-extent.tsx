@@ -1,7 +1,7 @@
-import type { EntityData } from '../api.ts'
-import { type EntityType, labelOf, useModel, valueAt } from '../model.ts'
+import { labelOf, useModel } from '../model.ts'
 import { kindOf } from '../operations.ts'
-import { ChangedValues, PlainValue } from '../parts/changed-values.tsx'
+import { Brief } from '../parts/brief.tsx'
+import { ChangedValues } from '../parts/changed-values.tsx'
 import { EntityName } from '../parts/entity-name.tsx'
 import { useTexts } from '../texts/index.ts'
 import type { Branch } from './operation-tree.ts'
@@ -54,33 +54,11 @@ function ChangeLine({ branch: { change, data } }: { readonly branch: Branch }) {
       <span className={`badge ${TONES[kind]}`}>{texts.operations.kinds[kind]}</span>{' '}
       <EntityName entity={change.entity} id={change.id} />{' '}
       <span className="muted">{type === undefined ? change.entity : labelOf(type)}</span>
-      {!hasValues && type !== undefined && data !== undefined && type.title === null && (
-        <Brief type={type} data={data} />
-      )}
+      {!hasValues && <Brief type={type} data={data} />}
       {(hasValues || change.changed === null) && kind !== 'migrate' && (
         <ChangedValues entity={change.entity} changed={change.changed} />
       )}
     </div>
-  )
-}
-
-const BRIEF = 4
-
-/** What has no name is known by its first values. */
-function Brief({ type, data }: { readonly type: EntityType; readonly data: EntityData }) {
-  const told = type.fields.filter(
-    ({ path, type: kind }) =>
-      kind !== 'object' && kind !== 'list' && kind !== 'json' && valueAt(data, path) != null,
-  )
-  return (
-    <ul className="brief">
-      {told.slice(0, BRIEF).map((field) => (
-        <li key={field.path}>
-          <span className="muted">{labelOf(field)}</span>{' '}
-          <PlainValue field={field} value={valueAt(data, field.path)} />
-        </li>
-      ))}
-    </ul>
   )
 }
 

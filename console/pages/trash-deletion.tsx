@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { formatTime } from '../format.ts'
 import { labelOf, useModel } from '../model.ts'
 import { Actor } from '../parts/actor.tsx'
+import { Brief } from '../parts/brief.tsx'
 import { Button } from '../parts/button.tsx'
 import { short } from '../parts/entity-name.tsx'
 import type { Undoing } from '../parts/undo-preview.tsx'
@@ -33,6 +34,7 @@ export function DeletionRow({ deletion, restore, purge }: DeletionRowProps) {
           {members.length > 1 && texts.operations.andMore(members.length - 1)}
           {deletion.partial.size > 0 && '+'} <Counts deletion={deletion} />
         </p>
+        <Brief type={type} data={(root ?? members[0])?.data} />
         <p className="muted">
           {texts.trash.deletedBy} <Actor actor={actor} />
           <PurgedAt at={at} keptMs={type?.retention.trash_ms ?? null} />
@@ -101,6 +103,7 @@ function Members({ deletion: { members }, restore, purge }: DeletionRowProps) {
       {members.slice(0, MOST).map((one) => (
         <li key={`${one.entity}/${one.id}`}>
           <bdi>{short(one.name)}</bdi> <span className="muted">{one.entity}</span>
+          <Brief type={entities.find(({ name }) => name === one.entity)} data={one.data} />
           <Button
             icon="undo"
             tone="plain"

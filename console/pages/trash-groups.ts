@@ -8,6 +8,7 @@ export interface Deleted {
   readonly entity: string
   readonly id: number
   readonly name: string
+  readonly data: EntityData
 }
 
 /** What one operation deleted, as far as it is loaded. */
@@ -91,6 +92,7 @@ async function readDeleted(type: EntityType, asked: Asked, signal: AbortSignal):
     entity: type.name,
     id: one.id,
     name: nameOf(type, one),
+    data: one,
     at: one.deleted_at ?? '',
     operation: one.deletion?.operation ?? '',
     actor: one.deletion?.actor ?? null,

@@ -95,6 +95,8 @@ function isOnTop(form: HTMLFormElement | null): boolean {
 function leaveInput(event: KeyboardEvent): void {
   if (event.key !== 'Escape' || !(event.target instanceof HTMLElement)) return
   event.target.blur()
+  // A dialog around it stays: what was typed there is kept nowhere else.
+  event.preventDefault()
   event.stopPropagation()
 }
 

@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import { Link } from 'wouter'
 import { ApiError } from '../api.ts'
 import { explain } from '../explain.ts'
@@ -34,6 +34,10 @@ export function Removal({ target, name, onClose, onDone }: RemovalProps) {
     onClose()
     onDone?.()
   }
+  const isReady = preview !== undefined
+  useEffect(() => {
+    if (isReady) document.querySelector<HTMLElement>('.removal-confirm')?.focus()
+  }, [isReady])
   const needsTargets = failure instanceof ApiError && failure.code === 'target_deleted'
   return (
     <Dialog
@@ -45,6 +49,7 @@ export function Removal({ target, name, onClose, onDone }: RemovalProps) {
           <Button
             tone={target.kind === 'delete' ? 'danger' : 'main'}
             icon={target.kind === 'delete' ? 'trash' : 'undo'}
+            className="removal-confirm"
             disabled={preview === undefined || preview.total === 0 || isBusy}
             onClick={() => void remove()}
           >

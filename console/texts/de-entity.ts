@@ -149,7 +149,7 @@ export const history: HistoryTexts = {
   revertDo: 'Zurücksetzen',
   revertNothing: 'Es würde sich nichts ändern: diese Werte gelten jetzt.',
   reverted: 'Zurückgesetzt.',
-  past: (time: string) => `Stand vom ${time}. Das ist Vergangenheit: hier lässt sich nichts ändern.`,
+  past: 'Das ist Vergangenheit: hier lässt sich nichts ändern.',
   bringBack: 'Diesen Stand zurückholen …',
   now: 'Zurück zu jetzt',
   notThen: 'Das gab es damals nicht',

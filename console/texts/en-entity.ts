@@ -152,7 +152,7 @@ export const history = {
   revertDo: 'Revert',
   revertNothing: 'Nothing would change: it has these values now.',
   reverted: 'Reverted.',
-  past: (time: string) => `As it was on ${time}. This is the past: nothing can be changed here.`,
+  past: 'This is the past: nothing can be changed here.',
   bringBack: 'Bring this back…',
   now: 'Back to now',
   notThen: 'It did not exist then',

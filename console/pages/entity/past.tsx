@@ -1,8 +1,6 @@
 import { useState } from 'react'
 import type { EntityData } from '../../api.ts'
-import { formatTime } from '../../format.ts'
 import type { EntityType } from '../../model.ts'
-import { useMoment } from '../../moment.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useTexts } from '../../texts/index.ts'
@@ -18,21 +16,17 @@ interface PastEntityProps {
 /** An Entity as it was: only to be read, and to be brought back. */
 export function PastEntity({ type, data, at }: PastEntityProps) {
   const texts = useTexts()
-  const [, setMoment] = useMoment()
   const [isReverting, setReverting] = useState(false)
   const mayRevert = type.may.update !== false && type.may.history !== false
   const banner = (
     <div className="entity-banner past" role="status">
       <Icon name="clock" />
-      <p>{texts.history.past(formatTime(at))}</p>
+      <p>{texts.history.past}</p>
       {mayRevert && (
         <Button icon="undo" onClick={() => setReverting(true)}>
           {texts.history.bringBack}
         </Button>
       )}
-      <Button tone="main" onClick={() => setMoment(undefined)}>
-        {texts.history.now}
-      </Button>
     </div>
   )
   return (

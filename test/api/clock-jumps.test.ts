@@ -33,9 +33,11 @@ const jumps = [-3 * HOUR, 3 * HOUR, 400 * DAY].flatMap((ms) => [
   { from: ms, to: 0 },
   { from: 0, to: ms },
 ])
-const named = jumps
-  .filter(({ from, to }) => isDeep || to === -3 * HOUR || from + to === 400 * DAY)
-  .map((jump) => ({ ...jump, name: `from ${jump.from / HOUR} h to ${jump.to / HOUR} h` }))
+/** Backwards on each store; and far, there and back again on one each. */
+const namedFor = (store: string) =>
+  jumps
+    .filter(({ from, to }) => isDeep || to === -3 * HOUR || (store === 'sqlite' ? to : from) === 400 * DAY)
+    .map((jump) => ({ ...jump, name: `from ${jump.from / HOUR} h to ${jump.to / HOUR} h` }))
 
 onEveryStoreByHand('a wall clock that jumps', (store) => {
   let one: TestServer
@@ -90,7 +92,7 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
     expect((await call()).status).toBe(good)
   }
 
-  describe.each(named)('$name', ({ from, to }) => {
+  describe.each(namedFor(store))('$name', ({ from, to }) => {
     giant('brings no session back that was ended', async () => {
       await clock.set(from)
       const before = await signIn()

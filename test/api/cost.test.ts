@@ -107,7 +107,7 @@ onEveryStore(
       expect((await ask(filter, `&at=${past}`)).body.errors?.filter[0]).toContain('needs a declared max')
     })
   },
-  { 'statement-timeout': '2' },
+  { 'statement-timeout': '1' },
 )
 
 /** As long as a rule may be. */

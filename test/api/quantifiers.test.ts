@@ -3,7 +3,7 @@ import { entity, everyone, integer, list, object, ref, text } from '../../src/ta
 import { compileCel } from '../cel-evaluate.ts'
 import type { World } from '../cel-world.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore } from '../harness.ts'
+import { onEveryStore, sample } from '../harness.ts'
 
 const some = { optional: true } as const
 
@@ -44,14 +44,15 @@ const conditions = quantified.flatMap((one) => [
   `${one} == false`,
 ])
 
+/** Those that are tried as rules, each of a type of its own: every quantifier, and every form of it. */
+const rules = sample([...conditions.entries()], 3)
+
 const declared = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: personFields, access: { read: everyone } }),
   ...Object.fromEntries(
-    ['posts', ...conditions.map((_, at) => `posts_${at}`)].map((name, at) => [
-      name,
-      entity({ fields: postFields, access: { read: at === 0 ? everyone : (conditions[at - 1] ?? '') } }),
-    ]),
+    rules.map(([at, read]) => [`posts_${at}`, entity({ fields: postFields, access: { read } })]),
   ),
+  posts: entity({ fields: postFields, access: { read: everyone } }),
 })
 
 onEveryStore('quantifiers', declared, (server) => {
@@ -70,7 +71,7 @@ onEveryStore('quantifiers', declared, (server) => {
       { title: 'y', blocked: [cat], maybe: [ann, bob], author: cat, lines: [{ by: 'bob', count: null }] },
       { title: 'ann', blocked: [ann, bob, cat], lines: [{ by: 'ann', count: 1 }, {}] },
     ]
-    for (const name of ['posts', ...conditions.map((_, at) => `posts_${at}`)])
+    for (const name of ['posts', ...rules.map(([at]) => `posts_${at}`)])
       await server.expect(201, 'POST', `/api/${name}/`, posts)
   })
 
@@ -95,9 +96,11 @@ onEveryStore('quantifiers', declared, (server) => {
         const expected = titled(
           whole.filter((row: { id: number }) => holds('posts', row as never, world) === true),
         )
-        const ruled = await server.call('GET', `/api/posts_${at}/`, { token })
-        const shown = ruled.status === 200 ? titled(ruled.body.data) : []
-        expect([condition, id, ruled.status < 500, shown]).toEqual([condition, id, true, expected])
+        if (rules.some(([ruled]) => ruled === at)) {
+          const ruled = await server.call('GET', `/api/posts_${at}/`, { token })
+          const shown = ruled.status === 200 ? titled(ruled.body.data) : []
+          expect([condition, id, ruled.status < 500, shown]).toEqual([condition, id, true, expected])
+        }
         const asked = `/api/posts/?filter=${encodeURIComponent(condition)}`
         const found = await server.call('GET', asked, { token })
         // Whoever is nobody has no `me` to ask for.

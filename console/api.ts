@@ -50,10 +50,15 @@ export async function send(method: string, path: string, sent?: Sent): Promise<R
 async function sendOnce(method: string, path: string, sent?: Sent): Promise<Received> {
   const received = await transport.send(method, path, sent)
   position ??= received.headers.get('takeback-position') ?? undefined
+  if (position !== undefined) known.resolve()
   return received
 }
 
 let position: string | undefined
+const known = Promise.withResolvers<void>()
+
+/** Resolves once there is a first position. */
+export const positionKnown = known.promise
 
 /** The place in the journal before which the first answer was read: what changes later, the feed tells from here. */
 export function firstPosition(): string | undefined {

@@ -2,7 +2,15 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { followFeed } from '../client/feed.ts'
 import { pause } from '../client/transport.ts'
-import { ApiError, actingAs, firstPosition, forgetPosition, type Json, transport } from './api.ts'
+import {
+  ApiError,
+  actingAs,
+  firstPosition,
+  forgetPosition,
+  type Json,
+  positionKnown,
+  transport,
+} from './api.ts'
 import { signedInAgain } from './session-end.ts'
 
 /** A change that the caller may see, as `/api/changes/` tells it. */
@@ -20,6 +28,8 @@ type Listener = (changes: readonly SeenChange[]) => void
 
 const listeners = new Set<Listener>()
 const GATHER_MS = 150
+/** How long a page without a list waits before it follows the feed. */
+const FIRST_LIST_MS = 1000
 let connected = false
 const watchers = new Set<() => void>()
 
@@ -97,10 +107,11 @@ async function follow(
   let since: string | undefined
   const opened = (from: string | undefined) => {
     setConnected(true)
-    // What is being read now may have been read before this moment.
-    if (from === undefined)
-      void queries.invalidateQueries({ predicate: ({ state }) => state.fetchStatus === 'fetching' })
+    // What is shown may have been read before this moment.
+    if (from === undefined) void queries.invalidateQueries()
   }
+  // From where the first list was read, if there is one: then nothing must be read again.
+  await Promise.race([positionKnown, pause(FIRST_LIST_MS, signal).catch(() => {})])
   for (let failures = 0; !signal.aborted; failures++) {
     try {
       const from = since ?? firstPosition()

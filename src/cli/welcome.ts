@@ -13,10 +13,11 @@ import { describeLocation } from '../store/location.ts'
 /** Logs that the server is ready. At the first start it also creates an admin and prints a tour. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const made = await makeFirstAdmin(running, config)
-  const first = `${await consoleLink(running)}${made ?? ''}`
+  const first = `${config.console ? await consoleLink(running) : ''}${made ?? ''}`
   const { url, context } = running
   const docs = config.docs ? `${url}/docs` : undefined
-  context.observer.emit({ kind: 'ready', url, database: describeLocation(config.database), docs })
+  const console = config.console ? `${url}/console/` : undefined
+  context.observer.emit({ kind: 'ready', url, database: describeLocation(config.database), console, docs })
   const files = exposedFiles(config.database)
   if (files.length > 0) context.observer.emit({ kind: 'database_exposed', files })
   if (config.explainDenials) context.observer.emit({ kind: 'denials_explained' })

@@ -41,8 +41,13 @@ export interface Events {
   /** A request has X-Forwarded-For, but no proxy is trusted. Told once. */
   proxy_not_trusted: { readonly peer: string }
 
-  /** `docs` is the address of the reference, if it is served. */
-  ready: { readonly url: string; readonly database: string; readonly docs: string | undefined }
+  /** `console` and `docs` are the addresses of the console and of the reference, if they are served. */
+  ready: {
+    readonly url: string
+    readonly database: string
+    readonly console: string | undefined
+    readonly docs: string | undefined
+  }
   /** Others on this machine can open these files of the database. */
   database_exposed: { readonly files: readonly string[] }
   /** Refusals name the rules behind them. */

@@ -56,9 +56,13 @@ const lines: { readonly [Kind in keyof Plain]: (event: Plain[Kind]) => Line | un
     message: `A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If ${peer} is your proxy, start with --trusted-proxies ${peer}.`,
   }),
 
-  ready({ url, database, docs }) {
+  ready({ url, database, console, docs }) {
+    const page = console === undefined ? '' : ` Console: ${console}`
     const reference = docs === undefined ? '' : ` API reference: ${docs}`
-    return info(`Takeback is ready at ${url}, with the data in ${database}.${reference}`, { url, database })
+    return info(`Takeback is ready at ${url}, with the data in ${database}.${page}${reference}`, {
+      url,
+      database,
+    })
   },
   database_exposed: ({ files }) =>
     info(`Others on this machine can open the database: run "chmod 600 ${files.join(' ')}"`),

@@ -41,12 +41,18 @@ const lines: readonly (readonly [event: ServerEvent, pretty: string, json: strin
     '{"time":"T","level":"warn","message":"A request has X-Forwarded-For, but no proxy is trusted: all clients behind a proxy count as one address. If 10.0.0.1 is your proxy, start with --trusted-proxies 10.0.0.1."}',
   ],
   [
-    { kind: 'ready', url: 'http://h:1', database: 'a.db', docs: 'http://h:1/docs' },
-    'Takeback is ready at http://h:1, with the data in a.db. API reference: http://h:1/docs',
-    '{"time":"T","message":"Takeback is ready at http://h:1, with the data in a.db. API reference: http://h:1/docs","url":"http://h:1","database":"a.db"}',
+    {
+      kind: 'ready',
+      url: 'http://h:1',
+      database: 'a.db',
+      console: 'http://h:1/console/',
+      docs: 'http://h:1/docs',
+    },
+    'Takeback is ready at http://h:1, with the data in a.db. Console: http://h:1/console/ API reference: http://h:1/docs',
+    '{"time":"T","message":"Takeback is ready at http://h:1, with the data in a.db. Console: http://h:1/console/ API reference: http://h:1/docs","url":"http://h:1","database":"a.db"}',
   ],
   [
-    { kind: 'ready', url: 'http://h:1', database: 'a.db', docs: undefined },
+    { kind: 'ready', url: 'http://h:1', database: 'a.db', console: undefined, docs: undefined },
     'Takeback is ready at http://h:1, with the data in a.db.',
     '{"time":"T","message":"Takeback is ready at http://h:1, with the data in a.db.","url":"http://h:1","database":"a.db"}',
   ],

@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import bookings from '../../examples/bookings/takeback.config.ts'
+import { eventually, onEveryStore } from '../harness.ts'
+import { openConsole } from './console.ts'
+
+/** The browser must find the server again where it was. */
+function freePort(): number {
+  const server = Bun.serve({ port: 0, fetch: () => new Response() })
+  const { port = 0 } = server
+  void server.stop(true)
+  return port
+}
+
+onEveryStore(
+  'the console and its server',
+  bookings,
+  (server) => {
+    test('a server that is restarted loses nothing that was typed, and its changes arrive', async () => {
+      const room = await server.expect(201, 'POST', '/api/rooms/', { title: 'Attic', beds: 2 })
+      const { page, open, close, complaints } = await openConsole(server)
+      await open(`/rooms/${room.id}`)
+      await page.getByLabel('Title').fill('Attic with a view')
+      await server.stop()
+      await page.getByTitle('Not connected').waitFor({ state: 'attached' })
+      await server.start()
+      await page.getByTitle('Live:').waitFor({ state: 'attached' })
+      expect(await page.getByLabel('Title').inputValue()).toBe('Attic with a view')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await eventually(
+        async () => (await server.expect(200, 'GET', `/api/rooms/${room.id}/`)).title === 'Attic with a view',
+      )
+      await open('/rooms')
+      await page.getByRole('link', { name: 'Attic with a view' }).waitFor()
+      await server.expect(200, 'PATCH', `/api/rooms/${room.id}/`, { title: 'Cellar' })
+      await page.getByRole('link', { name: 'Cellar' }).waitFor()
+      // While the server is away, the browser says so in its own words.
+      expect(complaints.filter((one) => !one.includes('ERR_'))).toEqual([])
+      complaints.length = 0
+      await close()
+    })
+
+    test('a slow network shows what comes, and in the end all of it', async () => {
+      const { page, close } = await openConsole(server)
+      await page.route('**/api/**', async (route) => {
+        await Bun.sleep(300)
+        await route.continue()
+      })
+      await page.reload()
+      const navigation = page.getByRole('navigation', { name: 'Main navigation' })
+      await navigation.getByRole('link', { name: 'Rooms' }).click()
+      await page.getByRole('link', { name: 'Cellar' }).waitFor()
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await close()
+    })
+  },
+  { port: String(freePort()) },
+)

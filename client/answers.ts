@@ -42,6 +42,10 @@ export interface OperationFilter {
 }
 
 export interface OperationQuery extends OperationFilter {
+  /** Only with a change of this kind: `delete`. */
+  readonly kind?: string
+  /** Only those that this operation has set off. */
+  readonly cause?: string
   readonly limit?: number
   readonly cursor?: string
 }

@@ -82,8 +82,11 @@ export interface KeysClient {
     terms: KeyTerms & { readonly name: string; readonly user?: string },
     options?: CallOptions,
   ): Promise<Key & { key: string }>
-  /** For admins also those of a user. */
-  list(query?: { readonly user?: string }, options?: CallOptions): Promise<Key[]>
+  /** For admins also those of a user, or of everybody. */
+  list(
+    query?: { readonly user?: string; readonly everybody?: boolean },
+    options?: CallOptions,
+  ): Promise<Key[]>
   get(id: number, options?: CallOptions): Promise<Key & { done: Record<string, unknown> }>
   update(id: number, terms: KeyTerms, options?: CallOptions): Promise<Key>
   end(id: number, options?: CallOptions): Promise<Key>

@@ -98,6 +98,19 @@ export const shared = {
     ...header('Takeback-Reason', 'The reason for this write, as percent-encoded UTF-8.'),
     schema: { type: 'string', minLength: 1, pattern: '^[ -~]+$' },
   },
+  kind: query('kind', 'Only operations with a change of this kind; with `entity`, of that type or Entity.', {
+    type: 'string',
+    enum: ['create', 'update', 'delete', 'restore', 'purge', 'migrate'],
+  }),
+  cause: query(
+    'cause',
+    'Only operations that this operation has set off: what reactions did because of it.',
+    {
+      type: 'string',
+      format: 'uuid',
+    },
+  ),
+  everybody: query('everybody', '`1`: of all users. Only for admins.', flag),
   run: query('run', 'Only operations of this run (sent as `Takeback-Run`).', {
     type: 'string',
     minLength: 1,

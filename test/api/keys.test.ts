@@ -151,6 +151,10 @@ onEveryStore('keys', declaration, (server) => {
         user: ['refers to nothing'],
       },
     )
+    const all = await server.expect(200, 'GET', '/api/auth/keys/?everybody=1')
+    expect(all.data.map((one: any) => one.id)).toContain(key.id)
+    await server.expect(403, 'GET', '/api/auth/keys/?everybody=1', undefined, { token: first.token })
+    await server.expect(422, 'GET', `/api/auth/keys/?everybody=1&user=${user}`)
     await server.expect(401, 'GET', '/api/auth/keys/', undefined, { token: null })
   })
 

@@ -16,6 +16,7 @@ interface Change {
   readonly actor: string
   readonly actorId: number
   readonly entity: string
+  readonly kind: string
 }
 
 const OPERATIONS = 300
@@ -36,6 +37,7 @@ function makeChanges(): Change[] {
       actor: 'admins',
       actorId,
       entity: pick(3) === 0 ? 'rooms' : 'visits',
+      kind: pick(4) === 0 ? 'delete' : 'create',
     }))
   }).flat()
 }
@@ -47,7 +49,7 @@ async function fill(server: TestServer, changes: readonly Change[]): Promise<voi
       .slice(from, from + 100)
       .map(
         (one, n) =>
-          `('${one.operation}', '${one.at}', '${one.actor}', ${one.actorId}, '${one.entity}', ${1000 + from + n}, 1, 'create', '{}')`,
+          `('${one.operation}', '${one.at}', '${one.actor}', ${one.actorId}, '${one.entity}', ${1000 + from + n}, 1, '${one.kind}', '{}')`,
       )
     await server.query(
       `INSERT INTO "takeback_journal" ("operation", "at", "actor", "actor_id", "entity", "entity_id", "version", "kind", "data") VALUES ${values.join(', ')}`,
@@ -60,14 +62,16 @@ interface Asked {
   readonly since?: string
   readonly until?: string
   readonly entity?: string
+  readonly kind?: string
 }
 
 /** What should come: by the time of the newest change that matches, and by id where that is the same. */
-function wanted(changes: readonly Change[], { actor, since, until, entity }: Asked): string[] {
+function wanted(changes: readonly Change[], { actor, since, until, entity, kind }: Asked): string[] {
   const times = new Map<string, string>()
   for (const one of changes) {
     if (actor !== undefined && actor !== `${one.actor}/${one.actorId}`) continue
     if (entity !== undefined && entity !== one.entity) continue
+    if (kind !== undefined && kind !== one.kind) continue
     if ((since !== undefined && one.at < since) || (until !== undefined && one.at >= until)) continue
     if ((times.get(one.operation) ?? '') < one.at) times.set(one.operation, one.at)
   }
@@ -83,6 +87,7 @@ function anyQuestion(): Asked {
     since: maybe(timeAt(pick(42))),
     until: maybe(timeAt(pick(42))),
     entity: maybe(['rooms', 'visits'][pick(2)]),
+    kind: maybe(['create', 'delete', 'purge'][pick(3)]),
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

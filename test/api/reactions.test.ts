@@ -75,6 +75,9 @@ onEveryStore('reactions', declaration, (server) => {
     expect(seen[1]?.operation).toMatchObject({ id: operation, actor: 'admins/1', cause: null })
     const { data } = await server.expect(200, 'GET', '/api/operations/?actor=reactions/orders.update')
     expect(data).toMatchObject([{ actor: 'reactions/orders.update', cause: operation }])
+    const caused = await server.expect(200, 'GET', `/api/operations/?cause=${operation}`)
+    expect(caused.data).toEqual(data)
+    await server.expect(422, 'GET', '/api/operations/?cause=nothing')
     expect(seen.at(-1)).toMatchObject({
       on: 'invoices.create',
       operation: { actor: 'reactions/orders.update', cause: operation },

@@ -2,12 +2,13 @@ import type { AccessKey, KeyOwner } from '../../account/keys.ts'
 import { budget } from '../../budget.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
 import { doneColumns } from '../../plan/past/done-via.ts'
-import { type Actor, parseUserName, type User } from '../../plan/viewer/actor.ts'
+import { type Actor, parseUserName, passesRules, type User } from '../../plan/viewer/actor.ts'
 import type { Call } from '../call.ts'
 import { type Answer, type Context, signInFirst } from '../context.ts'
 import { KEYS, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
+import { parseFlag } from '../query.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
 
@@ -74,12 +75,15 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
 }
 
 /** `GET /api/auth/keys/` */
-async function listKeys(context: Context, { caller, query }: Call<'user'>): Promise<Answer> {
+async function listKeys(context: Context, { caller, query }: Call<'user' | 'everybody'>): Promise<Answer> {
   const errors: Errors = new Map()
-  const { user } = query.take(errors)
+  const { user, everybody } = query.take(errors)
+  const all = parseFlag('everybody', everybody, errors)
+  if (all && !passesRules(caller.actor)) throw new Failure('forbidden')
+  if (all && user !== undefined) note(errors, 'everybody', 'cannot be combined with user')
   const owner = await keyOwnerFor(context, caller.actor, user, errors)
   if (errors.size > 0) throw invalid(errors)
-  const data = (await context.keys.list(owner)).map(shownKey)
+  const data = (all ? await context.keys.listAll() : await context.keys.list(owner)).map(shownKey)
   return { status: 200, body: JSON.stringify({ data }) }
 }
 
@@ -161,7 +165,7 @@ export const listMyKeys = serverEndpoint({
   name: 'listKeys',
   method: 'GET',
   path: '/api/auth/keys/',
-  parameters: ['user'],
+  parameters: ['user', 'everybody'],
   describe: () => ({
     summary: 'List your keys',
     description: 'Without those that were ended.',

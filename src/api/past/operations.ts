@@ -27,17 +27,23 @@ import { parseTime, type Query } from '../query.ts'
 import { limitOf } from '../read/list.ts'
 import { operationSchemas } from './past-schemas.ts'
 
+/** The kinds of changes. */
+const KINDS: readonly string[] = ['create', 'update', 'delete', 'restore', 'purge', 'migrate']
+
 /** `GET /api/operations/`: operations, newest first. Admins see all, others see their own. */
 export async function operations(
   context: Context,
   actor: Actor,
-  query: Query<'actor' | 'since' | 'until' | 'entity' | 'run' | 'limit' | 'cursor'>,
+  query: Query<'actor' | 'since' | 'until' | 'entity' | 'kind' | 'cause' | 'run' | 'limit' | 'cursor'>,
 ): Promise<Answer> {
   const errors: Errors = new Map()
   const given = query.take(errors)
   const limit = limitOf(given.limit, errors)
   const before = given.cursor === undefined ? undefined : openOperationsCursor(given.cursor, errors)
-  const filter = { ...parseFilter(context, given, errors), before }
+  const { kind, cause } = given
+  if (kind !== undefined && !KINDS.includes(kind)) note(errors, 'kind', `must be one of ${KINDS.join(', ')}`)
+  if (cause !== undefined && !isOperation(cause)) note(errors, 'cause', 'must be the id of an operation')
+  const filter = { ...parseFilter(context, given, errors), kind, cause, before }
   const seen = visibleTo(actor, filter)
   if (errors.size > 0) throw invalid(errors)
   const { statement, params } = filterParams(seen, (one) => context.operations.page(one, limit + 1))
@@ -204,6 +210,8 @@ export function filterParams(
     $entity_id: filter.entity?.id ?? null,
     $before: filter.before?.operation ?? null,
     $before_at: filter.before?.at ?? null,
+    $kind: filter.kind ?? null,
+    $cause: filter.cause ?? null,
     $run: filter.run ?? null,
     $types: JSON.stringify(filter.within?.types ?? []),
     $key: filter.within?.key ?? null,
@@ -258,7 +266,7 @@ export const listOperations = serverEndpoint({
   method: 'GET',
   path: '/api/operations/',
   tag: OPERATIONS,
-  parameters: ['actor', 'since', 'until', 'entity', 'run', 'limit', 'cursor'],
+  parameters: ['actor', 'since', 'until', 'entity', 'kind', 'cause', 'run', 'limit', 'cursor'],
   access: 'signed-in',
   schemas: () => operationSchemas,
   describe: () => ({

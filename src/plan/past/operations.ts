@@ -16,6 +16,10 @@ export interface OperationFilter {
   readonly until?: string | undefined
   /** An Entity type, or one Entity of it. */
   readonly entity?: { readonly type: string; readonly id: number | null } | undefined
+  /** Only with a change of this kind; of that Entity, if one is given. */
+  readonly kind?: string | undefined
+  /** The operation that made somebody act. */
+  readonly cause?: string | undefined
   /** The value of `Takeback-Run`. */
   readonly run?: string | undefined
   /** Only operations whose changes are all of these types, and those of one key. */
@@ -192,11 +196,12 @@ function touched(named: Sql): Sql {
 }
 
 function where(filter: OperationFilter, dialect: Dialect): Sql {
-  const { run, before, within } = filter
+  const { run, before, within, cause } = filter
   const at = param('$before_at', 'datetime')
   return and([
     each(filter, sql`j`),
     ...whose(filter.actor),
+    ...(cause === undefined ? [] : [sql`j."cause" = ${param('$cause')}`]),
     ...(run === undefined ? [] : [sql`j."operation" IN ${operationsOfRun}`]),
     ...(within === undefined ? [] : [isOfTypes(dialect)]),
     ...(before === undefined
@@ -223,12 +228,13 @@ function whose({ user, via }: ActorFilter = {}): Sql[] {
 }
 
 /** Conditions that may differ between the changes of one operation. */
-function each({ since, until, entity }: OperationFilter, alias: Sql): Sql {
+function each({ since, until, entity, kind }: OperationFilter, alias: Sql): Sql {
   return and([
     sql`1 = 1`,
     ...(since === undefined ? [] : [sql`${alias}."at" >= ${param('$since', 'datetime')}`]),
     ...(until === undefined ? [] : [sql`${alias}."at" < ${param('$until', 'datetime')}`]),
     ...(entity === undefined ? [] : [isOf(entity, alias)]),
+    ...(kind === undefined ? [] : [sql`${alias}."kind" = ${param('$kind')}`]),
   ])
 }
 
@@ -244,6 +250,8 @@ function filterShape(filter: OperationFilter): string {
     user === undefined ? '' : user.id === null ? 'name' : 'user',
     via === undefined ? '' : 'via',
     filter.entity === undefined ? '' : filter.entity.id === null ? 'type' : 'one',
-    ...(['since', 'until', 'run', 'before', 'within'] as const).filter((key) => filter[key] !== undefined),
+    ...(['since', 'until', 'run', 'before', 'within', 'kind', 'cause'] as const).filter(
+      (key) => filter[key] !== undefined,
+    ),
   ].join(' ')
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { fromSystem, performOnce } from '../../src/api/once.ts'
+import { Failure } from '../../src/errors.ts'
 import { AgentCalls, declaration, hooked, stateOf, withPlan } from '../agents.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
 
@@ -9,6 +11,13 @@ onEveryStore('agents', declaration, (server) => {
   const title = () => calls.title()
   const send = (...sent: Parameters<AgentCalls['send']>) => calls.send(...sent)
   const write = (...sent: Parameters<AgentCalls['write']>) => calls.write(...sent)
+
+  test('write nothing through code that forgets to plan', async () => {
+    const { key } = await agent()
+    const request = { ...fromSystem({}), caller: await server.context.identities.identify(key) }
+    const write = () => performOnce(server.context, request, () => expect.unreachable())
+    expect(write).toThrow(new Failure('forbidden').message)
+  })
 
   test('show what a write would do, and do exactly that with the plan', async () => {
     const { key, id } = await agent()

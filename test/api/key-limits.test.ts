@@ -4,12 +4,15 @@ import { eventually, onEveryStore, TestServer } from '../harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
+/** What happens while a write is under way. */
+let meanwhile = async () => {}
 const declaration = app({
   admins: 'admins',
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
     users: entity({ login: { userType: 'user' }, fields: {} }),
     lists: entity({ fields: { name: text() }, access: open }),
+    slow: entity({ fields: { name: text() }, access: open, before: { create: () => meanwhile() } }),
     items: entity({
       fields: { name: text(), list: ref('lists', { onDelete: 'cascade', optional: true }) },
       access: open,
@@ -23,6 +26,15 @@ onEveryStore('the limits of a key', declaration, (server) => {
   const items = (count: number, more: object = {}) =>
     Array.from({ length: count }, () => ({ name: 'x', ...more }))
   const journal = () => server.rows('takeback_journal')
+
+  test('hold back a write that is under way when the key is ended', async () => {
+    const { id, key } = await keyWith({ changes_per_hour: 5 })
+    meanwhile = async () => {
+      await server.expect(200, 'DELETE', `/api/auth/keys/${id}/`)
+    }
+    expect((await server.call('POST', '/api/slow/', { body: { name: 'x' }, token: key })).status).toBe(401)
+    expect(await server.rows('slow')).toBe(0)
+  })
 
   test('count what one operation changes, with all that it cascades to', async () => {
     const { key } = await keyWith({ changes_per_operation: 5 })

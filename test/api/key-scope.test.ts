@@ -27,6 +27,7 @@ const declaration = app({
       run: async ({ api }) => ({ n: (await api.customers.list()).data.length }),
     },
     'POST /api/do/': { access: all, run: async ({ api }) => api.customers.create({ name: 'made' }) },
+    'POST /api/more/': { access: all, run: async ({ api }) => api.system.customers.create({ name: 'made' }) },
   },
 })
 
@@ -57,6 +58,8 @@ onEveryStore('the scope of a key', declaration, (server) => {
         '/api/users/',
       ])
         expect([path, (await call('GET', path, key)).status]).toEqual([path, 403])
+      // What only admins may call is for none of their keys for some types.
+      expect((await call('GET', '/api/health/details', key)).status).toBe(403)
       for (const path of ['/api/customers/1/', '/api/customers/1/history/', '/api/users/1/'])
         expect([path, (await call('GET', path, key)).status]).toEqual([path, 404])
       const seen = await call('GET', `/api/bookings/${booking.id}/`, key)
@@ -128,6 +131,7 @@ onEveryStore('the scope of a key', declaration, (server) => {
       ['PATCH', `/api/customers/${customer.id}/`, { name: 'x' }],
       ['DELETE', `/api/customers/${customer.id}/`],
       ['POST', '/api/do/'],
+      ['POST', '/api/more/'],
       ['POST', '/api/batch/', [{ method: 'POST', path: '/api/customers/', body: { name: 'x' } }]],
     ] as const)
       expect([method, path, (await call(method, path, key, body)).status]).toEqual([method, path, 403])

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { isKeyText, KEY_PATTERN, newKey } from '../../src/account/key-text.ts'
+import { budget } from '../../src/budget.ts'
 import { app, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStore } from '../harness.ts'
 
@@ -109,6 +110,17 @@ onEveryStore('keys', declaration, (server) => {
     expect((await server.call('PATCH', `/api/auth/keys/${ended.id}/`, { token, body: {} })).body.code).toBe(
       'key_ended',
     )
+    // Either of the two is enough: nothing to find it by, and that it has ended.
+    const digests = 'SELECT digest FROM takeback_keys WHERE id = $1'
+    expect(await server.query(digests, ended.id)).toEqual([{ digest: null }])
+    const late = await keyFor(token)
+    await server.query(
+      'UPDATE takeback_keys SET ended_at = created_at WHERE id = $1 RETURNING 1 AS n',
+      late.id,
+    )
+    expect(await reads(late.key)).toBe(401)
+    // Right before, so that it is in the cache.
+    expect(await reads(expiring.key)).toBe(200)
     await server.expect(
       200,
       'PATCH',
@@ -128,6 +140,19 @@ onEveryStore('keys', declaration, (server) => {
     await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
     expect(await reads(left.key)).toBe(401)
     await server.expect(404, 'GET', `/api/auth/keys/${left.id}/`)
+  })
+
+  test('are limited in number for each user', async () => {
+    const { id, token } = await newUser()
+    const { id: first } = await keyFor(token)
+    const row = `('users', ${id}, 'x', '{}', '{}', 0, '2026-06-02T17:00:00.000Z')`
+    await server.query(
+      `INSERT INTO takeback_keys (entity, entity_id, name, can, limits, agent, created_at) VALUES ${Array(budget.keysPerUser - 1).fill(row)} RETURNING 1 AS n`,
+    )
+    const more = () => server.call('POST', '/api/auth/keys/', { body: { name: 'x' }, token })
+    expectInvalid(await more(), { name: ['is one too many: a user has at most 100 keys'] })
+    await server.expect(200, 'DELETE', `/api/auth/keys/${first}/`, undefined, { token })
+    expect((await more()).status).toBe(201)
   })
 
   test('are for their owner and for admins, who make them for anybody', async () => {

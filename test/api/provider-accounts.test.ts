@@ -120,6 +120,14 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     expect(statuses.map(({ status }) => status).sort()).toEqual([204, 409])
   })
 
+  test('is not let in while its address is not confirmed', async () => {
+    anybody()
+    const asClient = { user_type: 'client' }
+    const { user } = (await exchange(await codeFor(asClient))).body
+    await server.expect(200, 'PATCH', `/api/clients/${user.id}/`, { email: `moved${user.id}@example.com` })
+    expect(await refusal(exchange(await codeFor(asClient)))).toEqual([422, 'unverified'])
+  })
+
   test('has no password: a login of the last minutes is asked for in its place', async () => {
     const calls = [
       ['client', '/api/auth/totp/', {}],

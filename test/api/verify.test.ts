@@ -212,6 +212,13 @@ onEveryStore(
       expect((await login(address('elsewhere'), second)).body.code).toBe('login_failed')
     })
 
+    test('that are not verified count as failed logins: the right password can be guessed here, too', async () => {
+      await signUp('guessed@example.com')
+      const answers: string[] = []
+      for (let at = 0; at < 6; at++) answers.push((await login('guessed@example.com')).body.code)
+      expect([answers[0], answers.at(-1)]).toEqual(['unverified', 'too_many_attempts'])
+    })
+
     test('are proved by a reset and by an invitation, too', async () => {
       await signUp('cat@example.com')
       await mailTo('cat@example.com')

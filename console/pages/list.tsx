@@ -1,7 +1,8 @@
 import { useCallback, useSyncExternalStore } from 'react'
-import { fieldErrors } from '../explain.ts'
+import { explain, fieldErrors } from '../explain.ts'
 import { formatTime } from '../format.ts'
 import { type EntityType, labelOf, useEntityType } from '../model.ts'
+import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
@@ -33,7 +34,10 @@ function ListOf({ type }: { readonly type: EntityType }) {
   const request = useRequest(type, columns.shown, view)
   const loaded = useRows(request)
   const total = useTotal(request)
-  const selecting = useSelection(() => loaded.rows.map(({ id }) => id))
+  const selecting = useSelection(
+    () => loaded.rows.map(({ id }) => id),
+    JSON.stringify([view.filter, view.search, view.trashed, view.at]),
+  )
   const part = { type, view, change, columns, request, total, selecting }
   return (
     <Page title={labelOf(type)} full actions={<ListActions {...part} />} bar={<ListBar {...part} />}>
@@ -74,21 +78,38 @@ function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) 
     )
   if (next === undefined && failure !== null) return <Failed error={failure} retry={loaded.retry} />
   if (next === undefined) return <Loading />
-  if (rows.length === 0 && next === null) return <Nothing {...part} />
+  const problem = failure !== null && <Problem failure={failure} retry={loaded.retry} />
+  if (rows.length === 0 && next === null) return problem || <Nothing {...part} />
   return (
-    <Grid
-      {...{ type, rows, total, selecting, current, isPhone, hrefOf }}
-      columns={columns.shown}
-      store={loaded.store}
-      changed={loaded.changed}
-      hasMore={next !== null}
-      head={{
-        sort: view.sort,
-        onSort: (path, more) => change({ sort: sortBy(view.sort, path, more) }),
-        onMove: columns.move,
-        onSize: columns.size,
-      }}
-    />
+    <>
+      {problem}
+      <Grid
+        {...{ type, rows, total, selecting, current, isPhone, hrefOf }}
+        columns={columns.shown}
+        store={loaded.store}
+        changed={loaded.changed}
+        hasMore={next !== null}
+        isBehind={loaded.isBehind}
+        head={{
+          sort: view.sort,
+          onSort: (path, more) => change({ sort: sortBy(view.sort, path, more) }),
+          onMove: columns.move,
+          onSize: columns.size,
+        }}
+      />
+    </>
+  )
+}
+
+/** What is below it is what was there before. */
+function Problem({ failure, retry }: { readonly failure: Error; retry(): void }) {
+  const texts = useTexts()
+  return (
+    <div className="banner" role="alert">
+      <Icon name="warn" />
+      <p>{explain(failure, texts)}</p>
+      <Button onClick={retry}>{texts.errors.retry}</Button>
+    </div>
   )
 }
 

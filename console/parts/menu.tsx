@@ -1,6 +1,7 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import type { IconName } from './icon.tsx'
+import { type Command, useCommands } from './palette.tsx'
 
 interface MenuProps {
   readonly label: string
@@ -9,12 +10,14 @@ interface MenuProps {
   /** The button shows only its icon. */
   readonly isSmall?: boolean
   readonly isWide?: boolean
+  /** It is among the commands of ⌘K too, under this name. */
+  readonly group?: string
   /** Rendered only while it is open. `close` gives the focus back to the button. */
   children(close: () => void): ReactNode
 }
 
 /** A button with a popover below it. */
-export function Menu({ label, icon, tone, isSmall = false, isWide = false, children }: MenuProps) {
+export function Menu({ label, icon, tone, isSmall = false, isWide = false, group, children }: MenuProps) {
   const id = useId()
   const button = useRef<HTMLSpanElement>(null)
   const box = useRef<HTMLDivElement>(null)
@@ -34,6 +37,14 @@ export function Menu({ label, icon, tone, isSmall = false, isWide = false, child
     sized.observe(popover)
     return () => sized.disconnect()
   }, [isOpen])
+  const commands = useMemo(
+    (): readonly Command[] =>
+      group === undefined
+        ? []
+        : [{ id: `menu ${group} ${label}`, title: label, group, run: () => box.current?.showPopover() }],
+    [group, label],
+  )
+  useCommands(commands)
   return (
     <span ref={button} className="menu-button">
       <Button

@@ -42,7 +42,7 @@ export function ListBar(part: ListPart) {
       )}
       {view.at === undefined && <SummaryMenu {...part} />}
       <ViewsMenu type={type} view={view} />
-      <ColumnsMenu columns={part.columns} />
+      <ColumnsMenu type={type} columns={part.columns} />
       <TimeBar entity={type.name} />
     </>
   )

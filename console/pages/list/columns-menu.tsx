@@ -1,15 +1,16 @@
 import { lazy, Suspense } from 'react'
+import { labelOf } from '../../model.ts'
 import { Menu } from '../../parts/menu.tsx'
 import { useTexts } from '../../texts/index.ts'
-import type { ChosenColumns } from './use-columns.ts'
+import type { ListPart } from './list-part.ts'
 
 const ColumnsChoice = lazy(() => import('./columns-choice.tsx'))
 
 /** Which columns there are, and in which order. */
-export function ColumnsMenu({ columns }: { readonly columns: ChosenColumns }) {
+export function ColumnsMenu({ type, columns }: Pick<ListPart, 'type' | 'columns'>) {
   const texts = useTexts()
   return (
-    <Menu label={texts.list.columns} icon="columns" tone="plain" isSmall>
+    <Menu label={texts.list.columns} icon="columns" tone="plain" isSmall group={labelOf(type)}>
       {() => (
         <Suspense>
           <ColumnsChoice columns={columns} />

@@ -1,4 +1,4 @@
-import { type EntityType, type Field, labelOf } from '../../model.ts'
+import { type EntityType, type Field, labelOf, type Model } from '../../model.ts'
 import type { Shown } from '../../parts/value.tsx'
 import type { Texts } from '../../texts/index.ts'
 
@@ -31,8 +31,8 @@ const WIDTHS: Readonly<Record<string, number>> = {
 }
 
 /** All columns of a type: its fields, those of objects by their dot paths, and what every Entity has. */
-export function columnsOf(type: EntityType, texts: Texts): readonly Column[] {
-  const own = type.fields.flatMap((field) => fieldColumns(field, ''))
+export function columnsOf(type: EntityType, { entities }: Model, texts: Texts): readonly Column[] {
+  const own = type.fields.flatMap((field) => fieldColumns(field, '', entities))
   const every = (path: string, label: string, kind: string): Column => ({
     path,
     label,
@@ -51,12 +51,12 @@ export function columnsOf(type: EntityType, texts: Texts): readonly Column[] {
   ]
 }
 
-function fieldColumns(field: Field, above: string): readonly Column[] {
+function fieldColumns(field: Field, above: string, types: readonly EntityType[]): readonly Column[] {
   if (field.type === 'password' || field.type === 'secret' || field.may?.read === false) return []
   const label = above + labelOf(field)
   if (field.type === 'object' && field.fields !== undefined)
-    return field.fields.flatMap((one) => fieldColumns(one, `${label} › `))
-  const sort = field.type === 'ref' ? `${field.path}.id` : field.path
+    return field.fields.flatMap((one) => fieldColumns(one, `${label} › `, types))
+  const sort = field.type === 'ref' ? `${field.path}.${titleOf(field, types)}` : field.path
   return [
     {
       path: field.path,
@@ -67,6 +67,13 @@ function fieldColumns(field: Field, above: string): readonly Column[] {
       width: WIDTHS[field.type] ?? 200,
     },
   ]
+}
+
+/** People sort references by what they read. */
+function titleOf({ to }: Field, types: readonly EntityType[]): string {
+  const target = types.find(({ name, may }) => name === to && may.list !== false)
+  const title = target?.fields.find(({ path }) => path === target.title)
+  return title?.sortable === true ? title.path : 'id'
 }
 
 /** How much a field tells about an Entity at a glance. */

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { explain } from '../../explain.ts'
 import { formatNumber } from '../../format.ts'
+import { labelOf } from '../../model.ts'
 import { Menu } from '../../parts/menu.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { useTexts } from '../../texts/index.ts'
@@ -12,7 +13,7 @@ export function ExportMenu({ isSelected, ...part }: ListPart & { readonly isSele
   const texts = useTexts()
   const { run, count } = useExport(part, isSelected)
   return (
-    <Menu label={texts.list.export} icon="export" tone="plain">
+    <Menu label={texts.list.export} icon="export" tone="plain" group={labelOf(part.type)}>
       {(close) =>
         count !== undefined ? (
           <p role="status">{texts.list.exporting(formatNumber(count))}</p>

@@ -20,6 +20,8 @@ export interface GridProps {
   readonly changed: ReadonlySet<number>
   readonly total: number | undefined
   readonly hasMore: boolean
+  /** Something else was asked for. */
+  readonly isBehind: boolean
   readonly head: Omit<HeadProps, 'columns'>
   readonly selecting: Selecting
   /** The place of the row that the keyboard is at. */
@@ -61,7 +63,7 @@ export function Grid(props: GridProps) {
       )}
       <div
         ref={scroller}
-        className={isPhone ? 'grid-scroll phone' : 'grid-scroll'}
+        className={`grid-scroll ${isPhone ? 'phone' : ''} ${props.isBehind ? 'behind' : ''}`}
         onScroll={() => {
           store.scrollTop = scroller.current?.scrollTop ?? 0
         }}

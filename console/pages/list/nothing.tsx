@@ -1,8 +1,11 @@
+import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { ListPart } from './list-part.ts'
+
+const FirstCall = lazy(() => import('./first-call.tsx'))
 
 /** Where a list has no rows: because nothing matches, or because nothing is there yet. */
 export function Nothing({ type, view, change }: ListPart) {
@@ -29,9 +32,14 @@ export function Nothing({ type, view, change }: ListPart) {
       title={texts.list.empty}
       action={
         type.may.create !== false && (
-          <Link className="button main" href={`/${type.name}/new`}>
-            {texts.list.createFirst}
-          </Link>
+          <>
+            <Link className="button main" href={`/${type.name}/new`}>
+              {texts.list.createFirst}
+            </Link>
+            <Suspense>
+              <FirstCall type={type} />
+            </Suspense>
+          </>
         )
       }
     >

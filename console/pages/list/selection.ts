@@ -18,9 +18,15 @@ export interface Selecting extends Selection {
 
 const NONE: Selection = { isAll: false, ids: new Set() }
 
-export function useSelection(order: () => readonly number[]): Selecting {
+/** What is selected of a list. When the list shows something else, nothing is. */
+export function useSelection(order: () => readonly number[], list: string): Selecting {
   const [selection, setSelection] = useState<Selection>(NONE)
   const anchor = useRef<number>(undefined)
+  const shown = useRef(list)
+  if (shown.current !== list) {
+    shown.current = list
+    setSelection(NONE)
+  }
   const latest = useRef(order)
   latest.current = order
   const toggle = useCallback((id: number, range = false) => {

@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useState } from 'react'
-import type { EntityType } from '../../model.ts'
+import { type EntityType, useModel } from '../../model.ts'
 import type { FilterField } from '../../parts/filter/conditions.ts'
 import { useTexts } from '../../texts/index.ts'
 import { type Column, columnsOf, defaultColumns, readColumns, writeColumns } from './columns.ts'
@@ -21,7 +21,8 @@ export function useColumns(type: EntityType): ChosenColumns {
   const texts = useTexts()
   const [{ columns: chosen }, change] = useView()
   const [dragged, setDragged] = useState<{ readonly at: number; readonly width: number }>()
-  const all = useMemo(() => columnsOf(type, texts), [type, texts])
+  const model = useModel()
+  const all = useMemo(() => columnsOf(type, model, texts), [type, model, texts])
   const kept = useMemo(() => readColumns(chosen, all) ?? defaultColumns(type, all), [chosen, all, type])
   const shown = useMemo(
     () => (dragged === undefined ? kept : sized(kept, dragged.at, dragged.width)),

@@ -46,7 +46,6 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): 
     e: open,
     x: act((id) => selecting.toggle(id)),
     escape: () => selecting.clear(),
-    'mod+a': () => selecting.choose(rows.map(({ id }) => id)),
     '/': find,
     ...(!isPast && type.may.create !== false && { c: create }),
   }

@@ -1,4 +1,5 @@
 import { lazy, Suspense } from 'react'
+import { labelOf } from '../../model.ts'
 import { Menu } from '../../parts/menu.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -17,7 +18,7 @@ export function ViewsMenu({ type, view }: Pick<ListPart, 'type' | 'view'>) {
   const current = views.find((one) => one.query === query)
   if (preferences === null) return null
   return (
-    <Menu label={current?.name ?? texts.list.views} icon="eye" tone="plain">
+    <Menu label={current?.name ?? texts.list.views} icon="eye" tone="plain" group={labelOf(type)}>
       {(close) => (
         <Suspense>
           <Views entity={type.name} views={views} query={query} close={close} />

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react'
 import { formatNumber } from '../../format.ts'
-import type { EntityType } from '../../model.ts'
+import { type EntityType, labelOf } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { Button } from '../button.tsx'
 import { Menu } from '../menu.tsx'
@@ -49,7 +49,7 @@ export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
           onRemove={() => change(conditions.filter((_, place) => place !== at))}
         />
       ))}
-      <Menu label={texts.list.filter} icon="filter" tone="plain">
+      <Menu label={texts.list.filter} icon="filter" tone="plain" group={labelOf(type)}>
         {(close) => (
           <Suspense>
             <EditCondition

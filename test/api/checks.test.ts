@@ -323,6 +323,13 @@ onEveryStoreByHand('a check that came later', (store) => {
     )
     const broken = () => server.query('SELECT id, a, b FROM things WHERE a > b AND deleted_at IS NULL')
     const seen = new Set<number>()
+    // Each status once, whatever chance finds: the undo would make the second one 9 again.
+    const each = [
+      { do: 'undo', back: 4, skip: false },
+      { do: 'create', a: 1, b: 4 },
+      { do: 'patch', id: 1, a: 9 },
+      { do: 'patch', id: 1, a: 1 },
+    ] as const
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 15 }), async (steps) => {
         for (const one of steps as Step[]) {
@@ -330,7 +337,7 @@ onEveryStoreByHand('a check that came later', (store) => {
           expect([one, await broken()]).toEqual([one, []])
         }
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: 12, endOnFailure: true, examples: [[[...each]]] },
     )
     for (const status of [200, 201, 409, 422]) expect(seen).toContain(status)
   })

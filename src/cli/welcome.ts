@@ -13,7 +13,7 @@ import { describeLocation } from '../store/location.ts'
 /** Logs that the server is ready. At the first start it also creates an admin and prints a tour. */
 export async function welcome(running: Running, config: Config, log: Log): Promise<void> {
   const made = await makeFirstAdmin(running, config)
-  const first = `${config.console ? await consoleLink(running) : ''}${made ?? ''}`
+  const first = `${await howToBegin(running, config)}${made ?? ''}`
   const { url, context } = running
   const docs = config.docs ? `${url}/docs` : undefined
   const console = config.console ? `${url}/console/` : undefined
@@ -29,12 +29,13 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
 }
 
 /** Where the account of the first admin can be made; empty once somebody has one. */
-async function consoleLink({ context, url }: Running): Promise<string> {
+async function howToBegin({ context, url }: Running, config: Config): Promise<string> {
   const offer = await openOffer(context)
   const token = offer && offerToken(context, offer)
-  return token === undefined
-    ? ''
-    : `\nThere is no admin yet. Make your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
+  if (token === undefined) return ''
+  return config.console
+    ? `\nThere is no admin yet. Make your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
+    : `\nThere is no admin yet. Make your account with POST /api/auth/first-admin/ {"email", "password"}.\nFrom another machine it also needs {"token": "${token}"}.\n`
 }
 
 /** Only if there never was one: a deleted admin is not silently replaced. */

@@ -22,6 +22,7 @@ export interface BulkPreview {
   readonly total: number
   readonly changes: readonly OperationChange[]
   readonly plan: string
+  readonly next: string | null
 }
 
 /** Too many to be named one by one. */
@@ -78,10 +79,22 @@ async function idsOf(entity: string, { filter, search, trashed }: View): Promise
   return ids
 }
 
+/** Up to so many changes are all read, so that they can be counted by type. */
+const MOST_COUNTED = 1000
+
 export async function previewBulk(chosen: Chosen, bulk: Bulk): Promise<BulkPreview> {
   const { method, path, sent } = await callOf(chosen, bulk)
-  const { body } = await send(method, path, { ...sent, query: { ...sent.query, dry_run: 1 } })
-  return body as BulkPreview
+  const read = async (cursor?: string) => {
+    const query = { ...sent.query, dry_run: 1, cursor }
+    const { body } = await send(method, path, { ...sent, query, repeat: 'always' })
+    return body as BulkPreview
+  }
+  let all = await read()
+  while (all.next !== null && all.total <= MOST_COUNTED) {
+    const more = await read(all.next)
+    all = { ...all, changes: [...all.changes, ...more.changes], next: more.next }
+  }
+  return all
 }
 
 /** Does exactly what the preview has shown, or nothing. */

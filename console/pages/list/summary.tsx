@@ -23,7 +23,7 @@ const MOST_COLUMNS = 8
 const MOST_GROUPS = 12
 
 /** Counts, sums and groups of all that the list shows. */
-export default function Summary({ type, view, columns }: Pick<ListPart, 'type' | 'view' | 'columns'>) {
+export default function Summary({ type, view, change, columns }: ListPart) {
   const texts = useTexts()
   const id = useId()
   const groups = useGroups(columns.all)
@@ -44,7 +44,16 @@ export default function Summary({ type, view, columns }: Pick<ListPart, 'type' |
         </div>
       )}
       {groups.map(
-        (group) => group.key === by && <Bars key={group.key} entity={type.name} view={view} group={group} />,
+        (group) =>
+          group.key === by && (
+            <Bars
+              key={group.key}
+              entity={type.name}
+              view={view}
+              group={group}
+              onFilter={(filter) => change({ filter })}
+            />
+          ),
       )}
     </div>
   )
@@ -147,9 +156,10 @@ interface BarsProps {
   readonly entity: string
   readonly view: View
   readonly group: Group
+  onFilter(filter: string): void
 }
 
-function Bars({ entity, view, group }: BarsProps) {
+function Bars({ entity, view, group, onFilter }: BarsProps) {
   const texts = useTexts()
   const isTime = group.key.startsWith('month(')
   const asked = { group: group.key, sort: isTime ? `-${group.key}` : '-count', limit: MOST_GROUPS }
@@ -163,9 +173,15 @@ function Bars({ entity, view, group }: BarsProps) {
           const value = values?.[group.key]
           return (
             <li key={JSON.stringify(value)}>
-              <span className="cut" dir="auto">
+              <button
+                type="button"
+                className="cut"
+                dir="auto"
+                disabled={isTime}
+                onClick={() => onFilter(narrowed(view.filter, group, value))}
+              >
                 {groupText(group, value, texts.list)}
-              </span>
+              </button>
               <meter value={count} max={most} aria-label={formatNumber(count)} />
               <span className="number">{formatNumber(count)}</span>
             </li>
@@ -175,6 +191,19 @@ function Bars({ entity, view, group }: BarsProps) {
       {typeof data?.next === 'string' && <p className="muted">{texts.list.moreGroups}</p>}
     </>
   )
+}
+
+/** Only those of a group. */
+function narrowed(filter: string | undefined, { key, column }: Group, value: unknown): string {
+  const { path, field } = column
+  const one =
+    value === null
+      ? `${path} == null`
+      : field.type === 'choice'
+        ? `${path} in [${JSON.stringify(value)}]`
+        : `${key} == ${JSON.stringify(value)}`
+  if (filter === undefined) return one
+  return `${filter.includes('||') ? `(${filter})` : filter} && ${one}`
 }
 
 function groupText(

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { auth, get, own, Unauthenticated } from './api.ts'
+import { forgetDrafts } from './drafts.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
 /** Who is signed in. */
@@ -70,7 +71,10 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
     // Somebody else must not see what the first one was doing.
     const before = queries.getQueryData<Me>(ME)
     const isSame = before?.id === session.user.id && before.user_type === session.user.user_type
-    if (!isSame) return location.assign('/console/')
+    if (!isSame) {
+      forgetDrafts()
+      return location.assign('/console/')
+    }
     goOn()
     await queries.invalidateQueries()
   }
@@ -81,6 +85,7 @@ export function useSignOut(): () => Promise<void> {
   const changed = useSessionChange()
   return async () => {
     noteSignedIn(false)
+    forgetDrafts()
     await auth.logout().catch(() => {})
     queries.setQueryData(ME, null)
     await changed()

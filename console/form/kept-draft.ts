@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'react'
+import { DRAFT } from '../drafts.ts'
 import type { Field } from '../model.ts'
+import { useSignedIn } from '../session.ts'
 import { type Draft, type DraftObject, isList, isObject, type Kind, type Named, same } from './draft.ts'
 import type { FormState, Kept } from './state.ts'
 
-const NAME = 'takeback draft '
-
 function read(name: string, fields: readonly Field[]): Kept | undefined {
   try {
-    const text = sessionStorage.getItem(NAME + name)
+    const text = sessionStorage.getItem(name)
     const kept = text === null ? undefined : (JSON.parse(text) as Kept)
     // Of another declaration, it would not fit.
     const fits = fields.every((field) => kept !== undefined && field.name in kept.draft.fields)
@@ -19,18 +19,20 @@ function read(name: string, fields: readonly Field[]): Kept | undefined {
 
 /** Keeps what is typed until it is saved or this tab is closed: what was kept before, and how to forget it. */
 export function useKeptDraft(
-  name: string,
+  form: string,
   { base, draft, version, fields }: FormState,
 ): [kept: Kept | undefined, forget: () => void] {
+  const { user_type, id } = useSignedIn()
+  const name = `${DRAFT}${user_type}/${id} ${form}`
   const [kept, setKept] = useState(() => read(name, fields))
   useEffect(() => {
     const isDirty = !same(base, draft)
     // As long as the old draft is offered, it is not overwritten by an empty one.
     if (!isDirty && kept !== undefined) return
-    if (!isDirty) return sessionStorage.removeItem(NAME + name)
+    if (!isDirty) return sessionStorage.removeItem(name)
     const now: Kept = { base, draft: withoutSecrets(fields, draft), version, at: new Date().toISOString() }
     try {
-      sessionStorage.setItem(NAME + name, JSON.stringify(now))
+      sessionStorage.setItem(name, JSON.stringify(now))
     } catch {
       // More than a browser keeps: it is still there as long as the page is.
     }
@@ -38,7 +40,7 @@ export function useKeptDraft(
   return [
     kept,
     () => {
-      sessionStorage.removeItem(NAME + name)
+      sessionStorage.removeItem(name)
       setKept(undefined)
     },
   ]

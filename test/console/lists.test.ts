@@ -85,6 +85,17 @@ onEveryStore('lists', shop, (server) => {
     await page.getByRole('button', { name: 'Quantity' }).click()
     await page.getByRole('row').nth(1).getByText('Order 299').waitFor()
     expect(new URL(page.url()).searchParams.get('sort')).toBe('-quantity')
+    await page.getByRole('grid').evaluate((grid) => grid.parentElement?.scrollTo({ top: 900 }))
+    const inSight = rowOf(page, 'Order 270')
+    await inSight.waitFor()
+    const { y } = (await inSight.boundingBox()) ?? {}
+    const { id } = await server.expect(201, 'POST', '/api/orders/', { title: 'On top', quantity: 1000 })
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    expect((await inSight.boundingBox())?.y).toBe(y)
+    await page.getByRole('button', { name: '1 new' }).click()
+    await page.getByRole('row').nth(1).getByText('On top').waitFor()
+    await server.expect(200, 'DELETE', `/api/orders/${id}/`)
+    await server.expect(204, 'DELETE', `/api/orders/${id}/?purge=1`)
     await page.getByRole('searchbox').fill('order 12')
     await page.getByText('11 in total').waitFor()
 

@@ -30,7 +30,7 @@ export interface GridProps {
   hrefOf(id: number): string
 }
 
-const OVERSCAN = 12
+const OVERSCAN = 6
 /** How far from the end the next page is asked for: a moment of quick scrolling. */
 const AHEAD = 150
 const TICK_WIDTH = 40

@@ -16,11 +16,14 @@ export function kindOf(text: string): Kind {
 const PAGE = 40
 
 /** Operations, newest first, a page at a time. */
-export function useOperations(filter: OperationFilter, limit = PAGE) {
+export function useOperations(
+  filter: OperationFilter,
+  { kind, limit = PAGE }: { readonly kind?: string | undefined; readonly limit?: number } = {},
+) {
   return useInfiniteQuery({
-    queryKey: ['operations', filter, limit],
+    queryKey: ['operations', filter, kind, limit],
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Operation>>('operations/', { ...filter, limit, cursor: pageParam }, signal),
+      get<Page<Operation>>('operations/', { ...filter, kind, limit, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
   })

@@ -18,7 +18,7 @@ const LATEST = 15
 /** What one sees first: what is here, what happened, and what one can do about it. */
 export default function Home() {
   const texts = useTexts()
-  const query = useOperations({}, LATEST)
+  const query = useOperations({}, { limit: LATEST })
   const latest = query.data?.pages[0]?.data ?? []
   const [undoing, setUndoing] = useState<Undoing>()
   return (

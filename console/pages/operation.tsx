@@ -213,18 +213,14 @@ function Told({ operation }: { readonly operation: Operation }) {
   )
 }
 
-const SOON_MS = 15 * 60_000
-
-/** What reactions did because of it, soon after: the API lists operations by time, not by cause. */
-function Effects({ operation: { id, at } }: { readonly operation: Operation }) {
+/** What reactions did because of it. */
+function Effects({ operation: { id } }: { readonly operation: Operation }) {
   const texts = useTexts()
-  const until = new Date(Date.parse(at) + SOON_MS).toISOString()
   const { data } = useQuery({
     queryKey: ['operations', 'effects', id],
-    queryFn: ({ signal }) =>
-      get<ListPage<Operation>>('operations/', { since: at, until, limit: 200 }, signal),
+    queryFn: ({ signal }) => get<ListPage<Operation>>('operations/', { cause: id, limit: 200 }, signal),
   })
-  const effects = data?.data.filter(({ cause }) => cause === id) ?? []
+  const effects = data?.data ?? []
   if (effects.length === 0) return null
   return (
     <section>

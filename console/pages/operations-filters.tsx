@@ -8,7 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { useSignedIn } from '../session.ts'
 import { useTexts } from '../texts/index.ts'
 
-/** The filters of the operations, from the address. `kind` is not one of the API's: it chooses among what is loaded. */
+/** The filters of the operations, from the address. An undo by filter knows all of them but `kind`. */
 export function useOperationFilter(): { filter: OperationFilter; kind: string | undefined } {
   const [actor] = useParameter('actor')
   const [since] = useParameter('since')

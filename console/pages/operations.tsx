@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useModel } from '../model.ts'
-import { type Operation, useOperations } from '../operations.ts'
+import { useOperations } from '../operations.ts'
 import { Button } from '../parts/button.tsx'
 import { OperationList } from '../parts/operation-list.tsx'
 import { Page } from '../parts/page.tsx'
@@ -15,11 +15,10 @@ export default function Operations() {
   const texts = useTexts()
   const { admin } = useModel()
   const { filter, kind } = useOperationFilter()
-  const query = useOperations(filter)
+  const query = useOperations(filter, { kind })
   const all = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data])
   const [undoing, setUndoing] = useState<Undoing>()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const shown = kind === undefined ? all : all.filter((one) => hasKind(one, kind))
   const isFiltered = Object.keys(filter).length > 0 || kind !== undefined
   const undoSelected = () => setUndoing({ operations: [...selected] })
   return (
@@ -39,15 +38,15 @@ export default function Operations() {
       {!admin && <p className="muted">{texts.operations.onlyOwn}</p>}
       {query.error !== null && <Failed error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Loading />}
-      {query.data !== undefined && shown.length === 0 && !query.hasNextPage && (
+      {query.data !== undefined && all.length === 0 && !query.hasNextPage && (
         <Nothing isFiltered={isFiltered} />
       )}
-      <OperationList operations={shown} known={all} selecting={{ selected, setSelected }} undo={setUndoing} />
+      <OperationList operations={all} known={all} selecting={{ selected, setSelected }} undo={setUndoing} />
       {query.data !== undefined && (
         <End
           key={all.length}
           isEnd={!query.hasNextPage}
-          isEmpty={shown.length === 0}
+          isEmpty={all.length === 0}
           load={() => query.hasNextPage && !query.isFetching && void query.fetchNextPage()}
         />
       )}
@@ -63,10 +62,6 @@ export default function Operations() {
       )}
     </Page>
   )
-}
-
-function hasKind({ summary }: Operation, kind: string): boolean {
-  return Object.values(summary).some((kinds) => kind in kinds)
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {

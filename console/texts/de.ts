@@ -122,6 +122,7 @@ export const de: Texts = {
     help: 'Mit einem Schlüssel arbeitet ein Programm oder ein Agent in Ihrem Namen. Was er tut, steht unter seinem eigenen Namen und lässt sich zurücknehmen.',
     name: 'Name',
     nameHint: 'Wofür er da ist.',
+    owner: 'Im Namen von',
     rights: 'Darf',
     rightsHelp: 'Wählen Sie nichts, so darf er, was die Person darf.',
     asUser: 'alles, was die Person darf',

@@ -120,6 +120,7 @@ export const en = {
     help: 'A key lets a program or an agent work in your name. What it does is recorded under its own name, and can be taken back.',
     name: 'Name',
     nameHint: 'What it is for.',
+    owner: 'In the name of',
     rights: 'May do',
     rightsHelp: 'Choose nothing, and it may do what its user may.',
     asUser: 'all that its user may',

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, type Page as ListPage } from '../../api.ts'
+import { useModel } from '../../model.ts'
 import { useParameter } from '../../moment.ts'
 import { Actor } from '../../parts/actor.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -12,15 +13,17 @@ import { EndKey } from './end-key.tsx'
 import { type Key, rightsOf } from './key.ts'
 import { NewKey } from './new-key.tsx'
 
-/** Keys of programs and agents: one's own, or for admins those of `?user=users/5`. */
+/** Keys of programs and agents: one's own; for admins those of everybody, or of `?user=users/5`. */
 export default function Keys() {
   const texts = useTexts()
   const [user] = useParameter('user')
+  const { admin } = useModel()
+  const everybody = admin && user === undefined
   const [isMaking, setMaking] = useState(false)
   const [ending, setEnding] = useState<Key>()
   const { data, error } = useQuery({
-    queryKey: ['auth', 'keys', user],
-    queryFn: ({ signal }) => get<ListPage<Key>>('auth/keys/', { user }, signal),
+    queryKey: ['auth', 'keys', user, everybody],
+    queryFn: ({ signal }) => get<ListPage<Key>>('auth/keys/', { user, everybody }, signal),
   })
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading />
@@ -52,6 +55,7 @@ function KeyTable({ keys, end }: { readonly keys: readonly Key[]; end(key: Key):
         <thead>
           <tr>
             <th>{texts.name}</th>
+            <th>{texts.owner}</th>
             <th>{texts.rights}</th>
             <th>{texts.limits}</th>
             <th>{texts.used}</th>
@@ -69,6 +73,9 @@ function KeyTable({ keys, end }: { readonly keys: readonly Key[]; end(key: Key):
                 {key.agent && <span className="badge accent">{texts.agent}</span>}
                 <br />
                 <code className="muted">{key.actor}</code>
+              </td>
+              <td>
+                <Actor actor={key.user} />
               </td>
               <td>{rightsOf(key, texts)}</td>
               <td>

@@ -170,7 +170,7 @@ export interface AuthClient<User, Client> {
   /** Makes the first admin, and logs in. `token`: what the terminal of the server shows. */
   firstAdmin(
     account: Omit<Login, 'user_type' | 'code'> & {
-      readonly token?: string
+      readonly token: string
       readonly [field: string]: unknown
     },
     options?: CallOptions,

@@ -99,7 +99,7 @@ export interface ApiModel {
     providers: { name: string; label: string; start: string }[]
     passkeys: boolean
     /** What the account of the first admin needs; `null` once there is an admin. */
-    first_admin: { user_type: string; token: boolean; password_min: number; fields: ModelField[] } | null
+    first_admin: { user_type: string; password_min: number; fields: ModelField[] } | null
   }
   limits: Record<string, number>
   version: string

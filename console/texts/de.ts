@@ -82,7 +82,8 @@ export const de: Texts = {
     firstTitle: 'Willkommen',
     firstHelp: 'Legen Sie das erste Konto an. Es darf alles sehen und ändern.',
     firstToken: 'Token',
-    firstTokenHint: 'Das Terminal, in dem der Server gestartet wurde, zeigt es.',
+    firstTokenHint:
+      'Das Terminal, in dem der Server gestartet wurde, zeigt einen Link. Das Token steht nach first-admin=.',
     firstSubmit: 'Anlegen und anmelden',
     changeTitle: 'Wählen Sie Ihr eigenes Passwort',
     changeHelp: 'Das Passwort, das Sie bekommen haben, gilt nur kurze Zeit.',

@@ -80,7 +80,8 @@ export const en = {
     firstTitle: 'Welcome',
     firstHelp: 'Make the first account. It may see and change everything.',
     firstToken: 'Token',
-    firstTokenHint: 'The terminal in which the server was started shows it.',
+    firstTokenHint:
+      'The terminal in which the server was started shows a link. The token is the part after first-admin=.',
     firstSubmit: 'Create and sign in',
     changeTitle: 'Choose your own password',
     changeHelp: 'The password that you were given works for a short time only.',

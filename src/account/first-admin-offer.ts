@@ -12,7 +12,7 @@ const MADE = 'made'
 export interface FirstAdminOffer {
   /** The account that the first start has made, for somebody to take over; `null` if it could not make one. */
   readonly id: number | null
-  /** From this the token is made that the terminal shows; empty if it shows none. */
+  /** From this the token is made that the terminal shows. */
   readonly nonce: string
 }
 
@@ -25,8 +25,8 @@ export class FirstAdminOffers {
   readonly #read: Statement
   readonly #offer: readonly Step[]
   readonly #settle: readonly Step[]
-  /** Take the offer `$offer`, or one that was never made. */
-  readonly take: { readonly offered: readonly Step[]; readonly bare: readonly Step[] }
+  /** Takes the offer `$offer`. */
+  readonly take: readonly Step[]
 
   constructor(store: Store) {
     const { dialect } = store
@@ -44,17 +44,7 @@ export class FirstAdminOffers {
       ),
     ]
     this.#settle = [step(dialect, 'settle', 'any', set)]
-    this.take = {
-      offered: [step(dialect, 'take', 'some', sql`${set} AND "value" = ${param('$offer')} RETURNING "key"`)],
-      bare: [
-        step(
-          dialect,
-          'take',
-          'some',
-          sql`${insert} VALUES (${KEY}, ${made}) ON CONFLICT ("key") DO NOTHING RETURNING "key"`,
-        ),
-      ],
-    }
+    this.take = [step(dialect, 'take', 'some', sql`${set} AND "value" = ${param('$offer')} RETURNING "key"`)]
   }
 
   /** Undefined if there never was an offer. */

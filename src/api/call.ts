@@ -18,8 +18,6 @@ export interface Call<Name extends string = string> {
   readonly type: string
   readonly when: Preconditions
   readonly address: string
-  /** Whether it comes straight from a program on this machine, and from no page of another site. */
-  readonly local?: boolean
   /** The value of a cookie, or `null`. Nothing but the logins through providers uses any. */
   cookie(name: string): string | null
   /** `Takeback-Device`, or `null`. */

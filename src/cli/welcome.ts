@@ -31,11 +31,11 @@ export async function welcome(running: Running, config: Config, log: Log): Promi
 /** Where the account of the first admin can be made; empty once somebody has one. */
 async function howToBegin({ context, url }: Running, config: Config): Promise<string> {
   const offer = await openOffer(context)
-  const token = offer && offerToken(context, offer)
-  if (token === undefined) return ''
+  if (offer === undefined) return ''
+  const token = offerToken(context, offer)
   return config.console
     ? `\nThere is no admin yet. Make your account in the console:\n\n  ${url}/console/#first-admin=${token}\n`
-    : `\nThere is no admin yet. Make your account with POST /api/auth/first-admin/ {"email", "password"}.\nFrom another machine it also needs {"token": "${token}"}.\n`
+    : `\nThere is no admin yet. Make your account with\n\n  POST /api/auth/first-admin/ {"email", "password", "token": "${token}"}\n`
 }
 
 /** Only if there never was one: a deleted admin is not silently replaced. */

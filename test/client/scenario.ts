@@ -242,7 +242,7 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
   is((await nobody.health()).status, 'ok')
   is((await api.healthDetails()).status, 'ok')
   await fails(
-    nobody.auth.firstAdmin({ email: 'x@example.com', password: 'x' }),
+    nobody.auth.firstAdmin({ email: 'x@example.com', password: 'x', token: 'x' }),
     client.Conflict,
     'first_admin_exists',
   )

@@ -10,7 +10,7 @@ type Wanted = NonNullable<Model['sign_in']['first_admin']>
 /** The terminal shows a link with the token in it. It stays out of requests, since it is behind the `#`. */
 const TOKEN = /^#first-admin=(.+)$/
 
-/** On the first start: whoever sits at the machine, or knows the token of its terminal, becomes the first admin. */
+/** On the first start: whoever knows the token that the terminal shows becomes the first admin. */
 export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
   const texts = useTexts().signIn
   const signIn = useSignIn()
@@ -52,7 +52,7 @@ export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
           wrong={wrong(field.path)}
         />
       ))}
-      {wanted.token && token === undefined && (
+      {token === undefined && (
         <FormField
           label={texts.firstToken}
           name="token"

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type FirstAdminOffer, offerText } from '../../account/first-admin-offer.ts'
-import { type Errors, Failure, invalid, note } from '../../errors.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { system } from '../../plan/viewer/actor.ts'
 import { type Act, read, write } from '../../store/act.ts'
@@ -30,25 +30,22 @@ export async function openOffer(context: Context): Promise<OpenOffer | undefined
   const plan = model.admins === undefined ? undefined : plans.get(model.admins)
   if (plan?.login === undefined || settled.has(store)) return undefined
   const offer = await firstAdmin.read()
-  const known = offer === undefined ? { id: null, nonce: '' } : offer
-  if (known !== 'made') {
-    const [other] = await store.read(plan.login.others, { $id: known.id ?? 0 })
-    if (other === undefined) return { ...known, plan }
+  // The terminal shows no token yet.
+  if (offer === undefined) return undefined
+  if (offer !== 'made') {
+    const [other] = await store.read(plan.login.others, { $id: offer.id ?? 0 })
+    if (other === undefined) return { ...offer, plan }
   }
   settled.add(store)
   return undefined
 }
 
-/** What the terminal shows, for those who are not at this machine; undefined if it shows none. */
-export function offerToken({ tokens }: Context, { nonce }: FirstAdminOffer): string | undefined {
-  return nonce === '' ? undefined : tokens.digest('first admin').update(nonce).digest('base64url')
-}
-
-/** Whether a call proves by itself that it comes from this machine. A server with a public address has proxies before it. */
-export function isAtHome({ settings }: Context, { local = false }: Pick<Call, 'local'>): boolean {
-  return (
-    local && /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0)$/.test(new URL(settings.mail.url).hostname)
-  )
+/**
+ * What the terminal shows. Nothing else proves that somebody is at this machine: a proxy here need not add any headers, so
+ * the requests of strangers can look just like those of the machine itself.
+ */
+export function offerToken({ tokens }: Context, { nonce }: FirstAdminOffer): string {
+  return tokens.digest('first admin').update(nonce).digest('base64url')
 }
 
 /** `POST /api/auth/first-admin/` */
@@ -56,7 +53,7 @@ async function makeFirstAdmin(context: Context, call: Call): Promise<Answer> {
   const { token, ...body } = call.body as Readonly<Record<string, unknown>>
   const offer = await openOffer(context)
   if (offer === undefined) throw new Failure('first_admin_exists')
-  refuseStranger(context, call, offer, token)
+  refuseStranger(context, offer, token)
   const { plan } = offer
   const make = () => (offer.id === null ? createFirst(context, offer, body) : takeOver(context, offer, body))
   const { shows } = await transact(context.store, make, call.signal)
@@ -66,14 +63,10 @@ async function makeFirstAdmin(context: Context, call: Call): Promise<Answer> {
   return startSession(context, { ...self, plan, id }, 'password', call)
 }
 
-function refuseStranger(context: Context, call: Call, offer: OpenOffer, token: unknown): void {
-  const errors: Errors = new Map()
-  const expected = offerToken(context, offer)
-  if (token === undefined && isAtHome(context, call)) return
-  if (token === undefined) note(errors, 'token', 'is required: the terminal of the server shows it')
-  else if (typeof token !== 'string' || expected === undefined || !isSame(token, expected))
-    note(errors, 'token', 'is wrong: the terminal of the server shows it')
-  if (errors.size > 0) throw invalid(errors)
+function refuseStranger(context: Context, offer: OpenOffer, token: unknown): void {
+  if (token === undefined) throw invalidAt('token', 'is required: the terminal of the server shows it')
+  if (typeof token !== 'string' || !isSame(token, offerToken(context, offer)))
+    throw invalidAt('token', 'is wrong: the terminal of the server shows it')
 }
 
 function isSame(one: string, other: string): boolean {
@@ -108,9 +101,8 @@ function* takeOver(context: Context, offer: OpenOffer, body: object): Act<KeptAn
 
 /** Throws if another one was faster. */
 function* take({ firstAdmin }: Context, offer: OpenOffer): Act<void> {
-  const { plan, nonce, id } = offer
-  const steps = nonce === '' ? firstAdmin.take.bare : firstAdmin.take.offered
-  const { done } = yield* write(steps, { $offer: offerText(offer) })
+  const { plan, id } = offer
+  const { done } = yield* write(firstAdmin.take, { $offer: offerText(offer) })
   const others = plan.login && (yield* read(plan.login.others, { $id: id ?? 0 }))
   if (!done || (others?.length ?? 0) > 0) throw new Failure('first_admin_exists')
 }
@@ -127,10 +119,15 @@ export const postFirstAdmin = serverEndpoint({
   describe: () => ({
     summary: 'Make the first admin',
     description:
-      'Makes the account of the first admin, and logs in. Only until somebody is an admin, and only from the machine of the server itself, or with the `token` that its terminal shows at the first start. The body has all that an admin must have.',
+      'Makes the account of the first admin, and logs in. Only until somebody is an admin, and only with the `token` that the terminal of the server shows at the first start. The body has all that an admin must have.',
     body: {
-      schema: { type: 'object', properties: { token: { type: 'string' } }, additionalProperties: true },
-      example: credentials,
+      schema: {
+        type: 'object',
+        properties: { token: { type: 'string' } },
+        required: ['token'],
+        additionalProperties: true,
+      },
+      example: { ...credentials, token: 'Xw3mT0kYqZ8vJ1nR5bLcHd7sGfUeAo2iPz9xVtKyQ4M' },
     },
     answers: [signedInAnswer],
     codes: ['first_admin_exists', 'own_login_required', 'busy', 'disk_full'],

@@ -131,11 +131,10 @@ const signIn: JsonSchema = closedObject(
       ...closedObject(
         {
           user_type: text,
-          token: { type: 'boolean', description: 'The caller needs the token that the terminal shows.' },
           password_min: count,
           fields: { type: 'array', items: refTo('ModelField') },
         },
-        ['user_type', 'token', 'password_min', 'fields'],
+        ['user_type', 'password_min', 'fields'],
       ),
       type: ['object', 'null'],
       description: 'What the account of the first admin needs; `null` once there is an admin.',

@@ -7,7 +7,7 @@ import { type EntityType, type Field, walk } from '../../declare/model.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
-import { isAtHome, openOffer } from '../account/first-admin.ts'
+import { openOffer } from '../account/first-admin.ts'
 import { signsUp } from '../account/sign-up.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -30,7 +30,7 @@ async function readModel(context: Context, call: Call): Promise<Answer> {
   if (viewer !== undefined) known.set(viewer, found)
   const rest = {
     admin: passesRules(actor),
-    sign_in: { ...signInOf(context, viewer), first_admin: await firstAdminOf(context, call) },
+    sign_in: { ...signInOf(context, viewer), first_admin: await firstAdminOf(context) },
     limits: LIMITS,
     version: context.settings.version,
     declaration: Bun.hash.rapidhash(found).toString(36),
@@ -155,7 +155,7 @@ function signInOf(context: Context, viewer: Viewer | undefined): object {
 }
 
 /** What the form for the first admin must ask for; `null` once there is one. */
-async function firstAdminOf(context: Context, call: Call): Promise<object | null> {
+async function firstAdminOf(context: Context): Promise<object | null> {
   const offer = await openOffer(context)
   if (offer === undefined) return null
   const { type } = offer.plan
@@ -163,7 +163,6 @@ async function firstAdminOf(context: Context, call: Call): Promise<object | null
   const fields = describeFields({ viewer, type, passes: false, knows: () => false })
   return {
     user_type: type.login?.userType,
-    token: !isAtHome(context, call),
     password_min: passwordMin(type),
     fields: fields.filter(({ required, path }) => required && !['email', 'password'].includes(path)),
   }

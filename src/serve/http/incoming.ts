@@ -9,7 +9,6 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { bodyStream } from './body.ts'
-import { isDirect } from './direct.ts'
 import type { RequestFacts } from './seen.ts'
 import { targetOf } from './target.ts'
 
@@ -91,10 +90,6 @@ export class Incoming implements Call {
 
   get signal(): AbortSignal {
     return this.#request.signal
-  }
-
-  get local(): boolean {
-    return this.#seen.client.local && isDirect(this.#request.headers)
   }
 
   cookie(name: string): string | null {

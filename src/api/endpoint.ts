@@ -103,6 +103,7 @@ export function serverEndpoint<const Name extends ParameterName>(
     run(context, call) {
       admitActor(endpoint, call.caller.actor)
       refuseAgent(endpoint, call.caller.actor)
+      refuseBoundKey(endpoint, call.caller.actor)
       if (takes.length === 0) call.query.refuseAll()
       return endpoint.run(context, call as Call<QueryName<Name>>)
     },
@@ -122,12 +123,22 @@ export function entityEndpoint<const Name extends ParameterName>(
   }
 }
 
+type Kind = Pick<ServerEndpoint, 'method' | 'reads'>
+
+function isWrite({ method, reads }: Kind): boolean {
+  return method !== 'GET' && !reads
+}
+
 /** What cannot be planned cannot be taken back. */
-function refuseAgent(
-  { method, plans, reads }: Pick<ServerEndpoint, 'method' | 'plans' | 'reads'>,
-  actor: Actor,
-): void {
-  if (plans === undefined && !reads && method !== 'GET' && isAgent(actor)) throw new Failure('forbidden')
+function refuseAgent(endpoint: Kind & Pick<ServerEndpoint, 'plans'>, actor: Actor): void {
+  if (endpoint.plans === undefined && isWrite(endpoint) && isAgent(actor)) throw new Failure('forbidden')
+}
+
+/** No rule of an Entity type holds these keys back from a write of the server, and no limit counts what admins set off. */
+function refuseBoundKey(endpoint: Kind & Pick<ServerEndpoint, 'access'>, actor: Actor): void {
+  if (actor.kind !== 'key' || !isWrite(endpoint)) return
+  const isUncounted = endpoint.access === 'admins' && Object.keys(actor.limits ?? {}).length > 0
+  if (actor.scope?.readOnly || isUncounted) throw new Failure('forbidden')
 }
 
 function admitActor({ access, ownLogin }: Pick<ServerEndpoint, 'access' | 'ownLogin'>, actor: Actor): void {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { endpoints } from '../../src/api/endpoints.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
 import { app, entity, list, ref, text } from '../../src/takeback.ts'
 import { ADMIN, onEveryStore } from '../harness.ts'
@@ -136,6 +137,24 @@ onEveryStore('the scope of a key', declaration, (server) => {
     ] as const)
       expect([method, path, (await call(method, path, key, body)).status]).toEqual([method, path, 403])
     expect(await server.rows('takeback_journal')).toBe(before)
+  })
+
+  test('of a key that only reads or has limits holds for every call of the server', async () => {
+    const readOnly = await keyWith({ read_only: true }, server.adminToken)
+    const limited = { name: 'x', limits: { changes_per_hour: 100 } }
+    const { key: counted } = await server.expect(201, 'POST', '/api/auth/keys/', limited)
+    const writes = endpoints.server.filter(({ method, reads }) => method !== 'GET' && !reads)
+    expect(writes.length).toBeGreaterThan(30)
+    for (const { method, path, access, body } of writes)
+      for (const key of access === 'admins' ? [readOnly, counted] : [readOnly]) {
+        const sent = body === undefined ? undefined : path === '/api/batch/' ? [] : {}
+        const { status } = await call(method, path.replace(/\{\w+\}/, '1'), key, sent)
+        expect([method, path, status]).toEqual([method, path, 403])
+      }
+    for (const { path, method, access } of endpoints.server)
+      if (method === 'GET' && access === 'admins')
+        for (const key of [readOnly, counted])
+          expect([path, (await call('GET', path, key)).status]).toEqual([path, 200])
   })
 
   test('hides operations on other types, but not those of the key itself', async () => {

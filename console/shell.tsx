@@ -7,6 +7,7 @@ import { type EntityType, labelOf, modelQuery, useModel } from './model.ts'
 import { UNSETTLED, Unsettled } from './pages/sign-in/unsettled.tsx'
 import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { KeyHelp } from './parts/key-help.tsx'
 import { Keys, useKeys } from './parts/keys.tsx'
 import { type Command, Palette, useCommands } from './parts/palette.tsx'
 import { SignInAgain } from './parts/sign-in-again.tsx'
@@ -33,8 +34,9 @@ function Frame({ children }: { readonly children: ReactNode }) {
   const [path] = useLocation()
   useFeed()
   useTimeCommands()
-  useGlobalCommands()
-  useKeys({ 'mod+k': () => setFinding(true), u: () => undoNewest() }, 'last')
+  const [isHelping, setHelping] = useState(false)
+  useGlobalCommands(setHelping)
+  useKeys({ 'mod+k': () => setFinding(true), u: () => undoNewest(), '?': () => setHelping(true) }, 'last')
   // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, the menu is closed by every step.
   useEffect(() => setOpen(false), [path])
   return (
@@ -53,6 +55,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
         {children}
       </div>
       <SignInAgain />
+      {isHelping && <KeyHelp onClose={() => setHelping(false)} />}
       {isFinding && <Palette onClose={() => setFinding(false)} />}
     </div>
   )
@@ -70,7 +73,7 @@ function Sidebar({ isOpen, find }: { readonly isOpen: boolean; find(): void }) {
       </Link>
       <button type="button" className="find" onClick={find}>
         <Icon name="search" />
-        {texts.palette.open}
+        <span>{texts.palette.open}</span>
         <Keys keys="mod+k" />
       </button>
       <section>
@@ -181,7 +184,7 @@ function ActingBanner() {
 }
 
 /** To go to every page, and what is the same everywhere. */
-function useGlobalCommands(): void {
+function useGlobalCommands(help: (isOpen: boolean) => void): void {
   const texts = useTexts()
   const { entities } = useModel()
   const isAdmin = useIsAdmin()
@@ -208,6 +211,7 @@ function useGlobalCommands(): void {
             },
           ]
     return [
+      go('/', texts.nav.home, 'undo'),
       ...entities.map((type) => go(`/${type.name}`, labelOf(type), 'table')),
       go('/operations', texts.nav.operations, 'history'),
       go('/trash', texts.nav.trash, 'trash'),
@@ -225,8 +229,15 @@ function useGlobalCommands(): void {
       })),
       { id: 'en', title: 'English', group: texts.language, run: () => changeSettings({ language: 'en' }) },
       { id: 'de', title: 'Deutsch', group: texts.language, run: () => changeSettings({ language: 'de' }) },
+      {
+        id: 'keys',
+        title: texts.keyHelp.title,
+        group: texts.keyHelp.group,
+        keys: '?',
+        run: () => help(true),
+      },
       { id: 'out', title: texts.signOut, group: texts.nav.account, icon: 'out', run: () => void signOut() },
     ]
-  }, [texts, entities, isAdmin, navigate, signOut])
+  }, [texts, entities, isAdmin, navigate, signOut, help])
   useCommands(commands)
 }

@@ -1,16 +1,24 @@
-import { useEffect, useRef } from 'react'
+import { type RefObject, useEffect, useRef } from 'react'
+import { useTexts } from '../texts/index.ts'
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** Keys as they are written on the keyboard: `mod+k` is ⌘K or Ctrl K. */
-export function Keys({ keys }: { readonly keys: string }) {
+/** Keys as they are written on the keyboard: `mod+k` is ⌘K or Ctrl K. They are a hint unless they are to be read. */
+export function Keys({ keys, isRead = false }: { readonly keys: string; readonly isRead?: boolean }) {
+  const texts = useTexts()
   const shown = keys
     .split('+')
     .map((key) =>
-      key === 'mod' ? (isApple ? '⌘' : 'Ctrl') : key.length === 1 ? key.toUpperCase() : (NAMES[key] ?? key),
+      key === 'mod'
+        ? isApple
+          ? '⌘'
+          : texts.keyHelp.control
+        : key.length === 1
+          ? key.toUpperCase()
+          : (NAMES[key] ?? key),
     )
   return (
-    <span className="keys" aria-hidden="true">
+    <span className="keys" aria-hidden={!isRead}>
       {shown.join(isApple ? '' : ' ')}
     </span>
   )
@@ -31,6 +39,22 @@ const NAMES: Record<string, string> = {
  */
 export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => unknown>>
 
+interface Active {
+  readonly map: RefObject<KeyMap>
+  readonly isEverywhere: boolean
+}
+
+const active = new Set<Active>()
+
+/** The keys that do something now: those of the page, and those that are the same everywhere. */
+export function activeKeys(): { readonly here: readonly string[]; readonly everywhere: readonly string[] } {
+  const named = (isEverywhere: boolean) =>
+    [...active]
+      .filter((one) => one.isEverywhere === isEverywhere)
+      .flatMap(({ map }) => Object.keys(map.current))
+  return { here: named(false), everywhere: named(true) }
+}
+
 /** With `last`, only keys that nobody else has used: what is around the pages comes after them. */
 export function useKeys(map: KeyMap, isActive: boolean | 'last' = true): void {
   const latest = useRef(map)
@@ -44,8 +68,13 @@ export function useKeys(map: KeyMap, isActive: boolean | 'last' = true): void {
       if (run === undefined || event.defaultPrevented || (isPlain(event) && isTyping(event))) return
       if (run(event) !== false) event.preventDefault()
     }
+    const one = { map: latest, isEverywhere: isActive === 'last' }
+    active.add(one)
     target.addEventListener('keydown', press)
-    return () => target.removeEventListener('keydown', press)
+    return () => {
+      active.delete(one)
+      target.removeEventListener('keydown', press)
+    }
   }, [isActive])
 }
 

@@ -1,7 +1,10 @@
 import { useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { useLocation } from 'wouter'
+import { labelOf, nameOf } from '../model.ts'
 import { useTexts } from '../texts/index.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Keys } from './keys.tsx'
+import { useHits } from './palette-search.ts'
 
 /** Something that can be done from anywhere by its name. */
 export interface Command {
@@ -57,18 +60,34 @@ function fits({ title, group }: Command, text: string): boolean {
 
 const MOST = 50
 
+/** The commands that fit, and below them the Entities. `isWhole`: no more will come. */
+function useFound(text: string): { readonly found: readonly Command[]; readonly isWhole: boolean } {
+  const commands = useAllCommands()
+  const hits = useHits(text)
+  const [, navigate] = useLocation()
+  return useMemo(() => {
+    const fitting = text.trim() === '' ? commands : commands.filter((one) => fits(one, text.trim()))
+    const entities = (hits ?? []).map(
+      ({ type, data }): Command => ({
+        id: `entity ${type.name}/${data.id}`,
+        title: nameOf(type, data),
+        group: labelOf(type),
+        icon: type.login === null ? 'table' : 'people',
+        run: () => navigate(`/${type.name}/${data.id}`),
+      }),
+    )
+    return { found: [...fitting.slice(0, MOST), ...entities], isWhole: hits !== undefined }
+  }, [commands, hits, text, navigate])
+}
+
 /** ⌘K: go anywhere and do anything. */
 export function Palette({ onClose }: { onClose(): void }) {
   const texts = useTexts()
-  const commands = useAllCommands()
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const list = useId()
-  const found = useMemo(
-    () => (text.trim() === '' ? commands : commands.filter((one) => fits(one, text.trim()))).slice(0, MOST),
-    [commands, text],
-  )
+  const { found, isWhole } = useFound(text)
   useEffect(() => {
     if (dialog.current?.open === false) dialog.current.showModal()
   }, [])
@@ -81,7 +100,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     command.run()
   }
   const press = (key: string) => {
-    if (key === 'ArrowDown') setAt((was) => Math.min(was + 1, found.length - 1))
+    if (key === 'ArrowDown') setAt((was) => Math.max(0, Math.min(was + 1, found.length - 1)))
     else if (key === 'ArrowUp') setAt((was) => Math.max(was - 1, 0))
     else if (key === 'Enter') run(found[at])
     else return false
@@ -132,7 +151,7 @@ export function Palette({ onClose }: { onClose(): void }) {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p className="nothing">{texts.palette.nothing}</p>}
+      {found.length === 0 && isWhole && <p className="nothing">{texts.palette.nothing}</p>}
     </dialog>
   )
 }

@@ -1,7 +1,7 @@
 import type { EntityTexts, HistoryTexts, RemoveTexts } from './en-entity.ts'
 
 export const entity: EntityTexts = {
-  new: (type: string) => `Neu in ${type}`,
+  new: (type: string) => `Neu: ${type}`,
   create: 'Anlegen',
   created: (type: string) => `Angelegt in ${type}.`,
   saved: (name: string) => `${name} gespeichert.`,

@@ -5,7 +5,7 @@ export const home: typeof en.home = {
   latest: 'Was zuletzt geschah',
   all: 'Alle Vorgänge',
   canDo: 'Was Sie tun können',
-  create: (type) => `Neu in ${type}`,
+  create: (type) => `Neu: ${type}`,
   count: (count) => (count === 1 ? '1 Eintrag' : `${count} Einträge`),
   yesterday: (type) => `${type} von gestern ansehen`,
   yesterdayHelp: 'Jede Liste hat einen Regler, der zu jedem Zeitpunkt zurückgeht.',

@@ -1,6 +1,6 @@
 /** One Entity: its form. */
 export const entity = {
-  new: (type: string) => `New in ${type}`,
+  new: (type: string) => `New: ${type}`,
   create: 'Create',
   created: (type: string) => `Created in ${type}.`,
   saved: (name: string) => `Saved ${name}.`,

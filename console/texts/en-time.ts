@@ -10,7 +10,7 @@ export const home = {
   latest: 'What happened last',
   all: 'All operations',
   canDo: 'What you can do',
-  create: (type: string) => `New in ${type}`,
+  create: (type: string) => `New: ${type}`,
   count: (count: number) => (count === 1 ? '1 entry' : `${count} entries`),
   yesterday: (type: string) => `See ${type} as of yesterday`,
   yesterdayHelp: 'Every list has a slider that goes back to any moment.',

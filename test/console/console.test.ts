@@ -53,6 +53,23 @@ onEveryStore('the console', bookings, (server) => {
     await console.page.keyboard.press('Enter')
     await console.page.getByRole('heading', { name: 'Rooms', level: 1 }).waitFor()
     expect(new URL(console.page.url()).pathname).toBe('/console/rooms')
+
+    await server.expect(201, 'POST', '/api/rooms/', { title: 'Sea view', beds: 2 })
+    await server.expect(201, 'POST', '/api/users/', {
+      email: 'sean@example.com',
+      password: 'long enough for it',
+      name: 'Sean',
+    })
+    await console.page.keyboard.press('Control+k')
+    await console.page.keyboard.type('sea')
+    await console.page.getByRole('option', { name: 'Rooms Sea view' }).waitFor()
+    await console.page.getByRole('option', { name: 'Users Sean' }).click()
+    await console.page.getByRole('heading', { name: 'Sean', level: 1 }).waitFor()
+    await console.page.keyboard.press('?')
+    const help = console.page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await help.getByText('To the history').waitFor()
+    await help.getByText('Search, go anywhere, do anything').waitFor()
+    await console.expectAccessible()
     await console.close()
   })
 })

@@ -168,7 +168,7 @@ onEveryStore('overview and trash in the console', hotel, (server) => {
     const console = await openConsole(server)
     const { page } = console
     await page.getByRole('heading', { name: 'Nothing is here yet' }).waitFor()
-    await page.getByRole('link', { name: 'New in Customers' }).first().waitFor()
+    await page.getByRole('link', { name: 'New: Customers' }).first().waitFor()
     await console.expectAccessible()
     const id = await customerWithBookings(server, HOSTILE, 12)
     await server.expect(200, 'DELETE', `/api/customers/${id}/`)

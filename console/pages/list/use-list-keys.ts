@@ -34,7 +34,7 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): 
   }
   const open = act((id) => navigate(hrefOf(id)))
   const create = () => navigate(`/${type.name}/new`)
-  const find = () => document.querySelector<HTMLElement>('[data-find]')?.focus()
+  const find = () => findIn(document)
   const map: KeyMap = {
     j: () => go(1),
     k: () => go(-1),
@@ -52,6 +52,13 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): 
   useKeys(withoutButtons(map))
   useListCommands({ type, isPast, create, find, clear: selecting.clear })
   return current
+}
+
+/** To the search; a list without one has its filter. */
+function findIn(page: Document): void {
+  const input = page.querySelector<HTMLElement>('[data-find], .filter-text textarea')
+  if (input !== null) input.focus()
+  else page.querySelector<HTMLElement>('[data-filter] button')?.click()
 }
 
 /** Enter and the arrows mean something else on a button or a link. */
@@ -83,6 +90,7 @@ interface Commanded {
 function useListCommands({ type, isPast, ...act }: Commanded): void {
   const texts = useTexts()
   const mayCreate = !isPast && type.may.create !== false
+  const canSearch = type.search && !isPast
   // biome-ignore lint/correctness/useExhaustiveDependencies: what they do is the same each time.
   const commands = useMemo((): Command[] => {
     const group = labelOf(type)
@@ -99,9 +107,20 @@ function useListCommands({ type, isPast, ...act }: Commanded): void {
             },
           ]
         : []),
-      { id: 'list find', title: texts.list.find, group, icon: 'search', keys: '/', run: act.find },
+      ...(canSearch
+        ? [
+            {
+              id: 'list find',
+              title: texts.list.find,
+              group,
+              icon: 'search' as const,
+              keys: '/',
+              run: act.find,
+            },
+          ]
+        : []),
       { id: 'list none', title: texts.list.selectNone, group, keys: 'escape', run: act.clear },
     ]
-  }, [texts, type, mayCreate])
+  }, [texts, type, mayCreate, canSearch])
   useCommands(commands)
 }

@@ -49,19 +49,21 @@ export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
           onRemove={() => change(conditions.filter((_, place) => place !== at))}
         />
       ))}
-      <Menu label={texts.list.filter} icon="filter" tone="plain" group={labelOf(type)}>
-        {(close) => (
-          <Suspense>
-            <EditCondition
-              fields={fields}
-              onDone={(made) => {
-                close()
-                change([...conditions, made])
-              }}
-            />
-          </Suspense>
-        )}
-      </Menu>
+      <span data-filter>
+        <Menu label={texts.list.filter} icon="filter" tone="plain" group={labelOf(type)}>
+          {(close) => (
+            <Suspense>
+              <EditCondition
+                fields={fields}
+                onDone={(made) => {
+                  close()
+                  change([...conditions, made])
+                }}
+              />
+            </Suspense>
+          )}
+        </Menu>
+      </span>
       <Button tone="plain" icon="code" aria-label={texts.list.asText} onClick={() => setText(true)} />
     </>
   )

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { type EntityData, get, type Page } from '../api.ts'
+import { type EntityType, type Field, useModel } from '../model.ts'
+
+export interface Hit {
+  readonly type: EntityType
+  readonly data: EntityData
+}
+
+const PAUSE_MS = 200
+const LEAST = 2
+const MOST_TYPES = 8
+const MOST_HITS = 5
+
+/**
+ * Entities of all types that fit a text. They come all at once, so that nothing moves while somebody chooses.
+ * Undefined until they are those for this very text.
+ */
+export function useHits(typed: string): readonly Hit[] | undefined {
+  const text = typed.trim()
+  const [wanted, setWanted] = useState('')
+  const { entities } = useModel()
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const { data } = useQuery({
+    queryKey: ['list', 'found by name', wanted],
+    queryFn: ({ signal }) => hitsOf(entities, wanted, signal),
+    enabled: wanted.length >= LEAST,
+  })
+  if (text.length < LEAST) return []
+  return wanted === text ? data : undefined
+}
+
+/** A type that does not answer must not hide the others. */
+async function hitsOf(
+  types: readonly EntityType[],
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Hit[]> {
+  const asked = types
+    .map((type) => ({ type, query: queryFor(type, text) }))
+    .filter(({ query }) => query !== undefined)
+  const found = await Promise.all(
+    asked.slice(0, MOST_TYPES).map(async ({ type, query }) => {
+      const page = await get<Page<EntityData>>(`${type.name}/`, query, signal).catch(() => undefined)
+      return page?.data.map((data) => ({ type, data })) ?? []
+    }),
+  )
+  return found.flat()
+}
+
+/** By its words, or by the beginning of its title; undefined if the type has neither. */
+function queryFor(type: EntityType, text: string): object | undefined {
+  if (type.may.list === false) return undefined
+  const shape = { limit: MOST_HITS, fields: ['id', ...(type.title === null ? [] : [type.title])].join(',') }
+  if (type.search) return { ...shape, search: text }
+  const title = type.title === null ? undefined : fieldAt(type.fields, type.title)
+  if (title?.type !== 'text' || title.filterable === false) return undefined
+  if (title.fold === true)
+    return { ...shape, filter: `fold(${type.title}).startsWith(${JSON.stringify(text)})` }
+  // Each of these can use an index; without capitals, all rows would be read.
+  const capital = text.charAt(0).toUpperCase() + text.slice(1)
+  const spellings = [...new Set([text, capital])]
+  const conditions = spellings.map((one) => `${type.title}.startsWith(${JSON.stringify(one)})`)
+  return { ...shape, filter: conditions.join(' || ') }
+}
+
+function fieldAt(fields: readonly Field[], path: string): Field | undefined {
+  return fields
+    .flatMap((field) => (field.path === path ? [field] : [fieldAt(field.fields ?? [], path)]))
+    .find((field) => field !== undefined)
+}

@@ -10,27 +10,29 @@ interface ComboboxProps {
   readonly placeholder?: string | undefined
   readonly describedBy?: string | undefined
   readonly isWrong?: boolean
+  /** The one that is chosen, and about to be changed: it comes first, marked, and the list is open at once. */
+  readonly present?: { readonly id: number; readonly name: string } | undefined
   /** Those that are chosen already are not offered. */
   readonly without?: readonly number[]
   onChoose(id: number): void
   /** Offers to make a new one, with the text as its title. */
   onCreate?: ((text: string) => void) | undefined
-  /** Without having chosen. */
-  onLeave?(): void
-  readonly autoFocus?: boolean
+  /** Without having chosen: by Escape, or because the focus went elsewhere. */
+  onLeave?(by: 'escape' | 'blur'): void
 }
 
 interface Option {
   readonly key: string
   readonly text: ReactNode
+  readonly isPresent?: boolean
   run(): void
 }
 
 /** Finds an Entity by what it is called. */
 export function Combobox(props: ComboboxProps) {
-  const { id, label, placeholder, describedBy, isWrong, onLeave } = props
+  const { id, label, placeholder, describedBy, isWrong, present, onLeave } = props
   const [text, setText] = useState('')
-  const [isOpen, setOpen] = useState(false)
+  const [isOpen, setOpen] = useState(present !== undefined)
   const [at, setAt] = useState(0)
   const close = () => {
     setOpen(false)
@@ -49,7 +51,10 @@ export function Combobox(props: ComboboxProps) {
         options: options ?? [],
         setAt,
         open: () => setOpen(true),
-        close,
+        leave: () => {
+          close()
+          onLeave?.('escape')
+        },
       })
     if (!isHandled) return
     event.preventDefault()
@@ -73,7 +78,7 @@ export function Combobox(props: ComboboxProps) {
         placeholder={placeholder}
         value={text}
         // biome-ignore lint/a11y/noAutofocus: somebody has just pressed the button that it stands in place of.
-        autoFocus={props.autoFocus}
+        autoFocus={present !== undefined}
         onChange={(event) => {
           setText(event.target.value)
           setAt(0)
@@ -83,7 +88,7 @@ export function Combobox(props: ComboboxProps) {
         onKeyDown={press}
         onBlur={() => {
           close()
-          onLeave?.()
+          onLeave?.('blur')
         }}
       />
       <Options id={id} label={label} options={isOpen ? options : undefined} at={at} setAt={setAt} />
@@ -97,10 +102,10 @@ interface Pressed {
   readonly options: readonly Option[]
   setAt(at: number): void
   open(): void
-  close(): void
+  leave(): void
 }
 
-function pressIn(key: string, { isOpen, at, options, setAt, open, close }: Pressed): boolean {
+function pressIn(key: string, { isOpen, at, options, setAt, open, leave }: Pressed): boolean {
   if (key === 'ArrowDown' || key === 'ArrowUp') {
     if (!isOpen) open()
     else setAt(Math.max(0, Math.min(options.length - 1, at + (key === 'ArrowDown' ? 1 : -1))))
@@ -108,13 +113,13 @@ function pressIn(key: string, { isOpen, at, options, setAt, open, close }: Press
   }
   if (!isOpen) return false
   if (key === 'Enter') options[at]?.run()
-  else if (key === 'Escape') close()
+  else if (key === 'Escape') leave()
   else return false
   return true
 }
 
 function useOptions(
-  { to, without = [], onChoose, onCreate }: ComboboxProps,
+  { to, present, without = [], onChoose, onCreate }: ComboboxProps,
   { text, isOpen, close }: { text: string; isOpen: boolean; close(): void },
 ): { readonly options: Option[] | undefined; readonly isCurrent: boolean } {
   const texts = useTexts()
@@ -127,18 +132,24 @@ function useOptions(
   }
   const last = useRef<Option[]>(undefined)
   if (found === undefined) return { options: last.current, isCurrent: false }
-  const offered = found
-    .filter((one) => !without.includes(one.id))
-    .map((one) => ({
-      key: String(one.id),
-      text: (
-        <>
-          <span dir="auto">{nameOf(type, one)}</span>
-          <small>{one.id}</small>
-        </>
-      ),
-      run: done(() => onChoose(one.id)),
-    }))
+  const option = (id: number, name: string): Option => ({
+    key: String(id),
+    text: (
+      <>
+        <span dir="auto">{name}</span>
+        <small>{id}</small>
+      </>
+    ),
+    isPresent: id === present?.id,
+    run: done(() => onChoose(id)),
+  })
+  const isFirst = present !== undefined && wanted === ''
+  const offered = [
+    ...(isFirst ? [option(present.id, present.name)] : []),
+    ...found
+      .filter((one) => !without.includes(one.id) && !(isFirst && one.id === present.id))
+      .map((one) => option(one.id, nameOf(type, one))),
+  ]
   const mayCreate = onCreate !== undefined && type !== undefined && type.may.create !== false
   const create = mayCreate
     ? [{ key: 'new', text: texts.entity.ref.create(wanted), run: done(() => onCreate(wanted)) }]
@@ -172,6 +183,7 @@ function Options({ id, label, options, at, setAt }: OptionsProps) {
           role="option"
           tabIndex={-1}
           aria-selected={index === at}
+          aria-current={option.isPresent || undefined}
           onPointerMove={() => setAt(index)}
           // Before the input loses the focus, which closes this.
           onPointerDown={(event) => {

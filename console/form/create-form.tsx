@@ -55,7 +55,9 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
       failure={failure}
       notice={
         kept !== undefined &&
-        keep !== undefined && <KeptNotice kept={kept} restore={restore} discard={forget} />
+        keep !== undefined && (
+          <KeptNotice kept={kept} fields={state.fields} restore={restore} discard={forget} />
+        )
       }
     >
       {leaving.dialog}

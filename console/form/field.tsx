@@ -28,6 +28,11 @@ interface FieldRowProps {
   readonly path: string
 }
 
+/** A secret that is left empty in an edit stays as it is. */
+function isRequired({ required, type }: Field, mode: 'create' | 'edit'): boolean {
+  return required && !(mode === 'edit' && (type === 'secret' || type === 'password'))
+}
+
 const GROUPS = ['object', 'list', 'json']
 
 /** One field of a form: label, control, hints, errors. */
@@ -39,7 +44,7 @@ export function FieldRow({ field, path }: FieldRowProps) {
   const label = (
     <>
       {labelOf(field)}
-      {field.required && form.mode === 'create' && (
+      {isRequired(field, form.mode) && (
         <span className="required" title={texts.entity.required}>
           {' *'}
         </span>

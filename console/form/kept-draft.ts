@@ -46,6 +46,16 @@ export function useKeptDraft(
   ]
 }
 
+/** Whether there is something among these fields that is not kept. */
+export function haveSecrets(fields: readonly Named[]): boolean {
+  return fields.some(isSecret)
+}
+
+function isSecret(kind: Kind): boolean {
+  if (kind.type === 'secret' || kind.type === 'password') return true
+  return haveSecrets(kind.fields ?? []) || (kind.items !== undefined && isSecret(kind.items))
+}
+
 /** Secrets are kept nowhere, and shown nowhere. */
 export function withoutSecrets(fields: readonly Named[], draft: DraftObject): DraftObject {
   return {

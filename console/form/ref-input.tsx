@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useName } from '../names.ts'
 import { Button } from '../parts/button.tsx'
@@ -8,46 +8,50 @@ import { Combobox } from './combobox.tsx'
 import { CreateInPlace } from './create-in-place.tsx'
 import { isRef } from './draft.ts'
 import type { ControlProps } from './field.tsx'
-import { useDraft } from './form-context.ts'
+import { useDraft, useForm } from './form-context.ts'
 
 /** A reference: what it refers to, by its name, or a search for it. */
 export function RefInput(props: ControlProps) {
-  const { kind, path, id, label, describedBy, isWrong, placeholder } = props
-  const texts = useTexts()
+  const { kind, path } = props
   const [draft, change] = useDraft(path)
   const [isChanging, setChanging] = useState(false)
   const [created, setCreated] = useState<string>()
-  if (!kind.to) return <IdInput {...props} />
-  if (isRef(draft) && !isChanging)
-    return (
-      <ChosenRef
-        to={kind.to}
-        of={draft.ref}
-        props={props}
-        onChange={() => setChanging(true)}
-        onClear={() => change(null)}
-      />
-    )
+  // Whoever has just chosen goes on from there.
+  const keepsFocus = useRef(false)
+  const { to } = kind
+  if (!to) return <IdInput {...props} />
+  const choose = (ref: number) => {
+    keepsFocus.current = true
+    change({ ref })
+    setChanging(false)
+  }
   return (
     <>
-      <Combobox
-        to={kind.to}
-        id={id}
-        label={label}
-        describedBy={describedBy}
-        isWrong={isWrong}
-        placeholder={placeholder ?? texts.entity.ref.search}
-        autoFocus={isChanging}
-        onChoose={(ref) => {
-          change({ ref })
-          setChanging(false)
-        }}
-        onCreate={setCreated}
-        onLeave={() => setChanging(false)}
-      />
+      {isRef(draft) && !isChanging ? (
+        <ChosenRef
+          to={to}
+          of={draft.ref}
+          props={props}
+          takesFocus={keepsFocus.current}
+          onChange={() => setChanging(true)}
+          onClear={() => change(null)}
+        />
+      ) : (
+        <RefSearch
+          to={to}
+          of={isRef(draft) ? draft.ref : null}
+          props={props}
+          onChoose={choose}
+          onCreate={setCreated}
+          onLeave={(by) => {
+            keepsFocus.current = by === 'escape'
+            setChanging(false)
+          }}
+        />
+      )}
       {created !== undefined && (
         <CreateInPlace
-          entity={kind.to}
+          entity={to}
           title={created}
           onClose={() => setCreated(undefined)}
           onCreated={(ref) => change({ ref })}
@@ -57,18 +61,52 @@ export function RefInput(props: ControlProps) {
   )
 }
 
+interface SearchProps {
+  readonly to: string
+  /** What is chosen, and stays so until something else is. */
+  readonly of: number | null
+  readonly props: ControlProps
+  onChoose(id: number): void
+  onCreate(text: string): void
+  onLeave(by: 'escape' | 'blur'): void
+}
+
+function RefSearch({ to, of, props, onChoose, onCreate, onLeave }: SearchProps) {
+  const texts = useTexts()
+  const { name } = useName(to, of)
+  const { id, label, describedBy, isWrong, placeholder } = props
+  return (
+    <Combobox
+      to={to}
+      id={id}
+      label={label}
+      describedBy={describedBy}
+      isWrong={isWrong}
+      placeholder={of === null ? (placeholder ?? texts.entity.ref.search) : name}
+      present={of === null ? undefined : { id: of, name }}
+      onChoose={onChoose}
+      onCreate={onCreate}
+      onLeave={onLeave}
+    />
+  )
+}
+
 interface ChosenProps {
   readonly to: string
   readonly of: number
   readonly props: ControlProps
+  readonly takesFocus: boolean
   onChange(): void
   onClear(): void
 }
 
-function ChosenRef({ to, of, props, onChange, onClear }: ChosenProps) {
+function ChosenRef({ to, of, props, takesFocus, onChange, onClear }: ChosenProps) {
   const texts = useTexts()
   const { name } = useName(to, of)
-  const { id, label, describedBy, isWrong } = props
+  const { mode } = useForm()
+  const { kind, id, label, describedBy, isWrong } = props
+  // In a new one, what is cleared may be set by the server.
+  const mayClear = mode === 'create' ? !kind.required : kind.nullable
   return (
     <div className={isWrong ? 'chosen wrong-border' : 'chosen'}>
       <button
@@ -78,6 +116,8 @@ function ChosenRef({ to, of, props, onChange, onClear }: ChosenProps) {
         aria-label={texts.entity.ref.chosen(label, name)}
         aria-describedby={describedBy}
         aria-invalid={isWrong || undefined}
+        // biome-ignore lint/a11y/noAutofocus: it stands in place of the search that had the focus.
+        autoFocus={takesFocus}
         onClick={onChange}
       >
         <span dir="auto">{name}</span>
@@ -89,7 +129,9 @@ function ChosenRef({ to, of, props, onChange, onClear }: ChosenProps) {
       >
         <Icon name="right" />
       </Link>
-      <Button tone="plain" icon="close" aria-label={texts.entity.ref.clear(label)} onClick={onClear} />
+      {mayClear && (
+        <Button tone="plain" icon="close" aria-label={texts.entity.ref.clear(label)} onClick={onClear} />
+      )}
     </div>
   )
 }

@@ -1,5 +1,5 @@
-import type { Json } from '../api.ts'
-import type { Field } from '../model.ts'
+import type { Json } from '../../client/entities.ts'
+import type { ModelField as Field } from '../../client/model.ts'
 import {
   changedPaths,
   type Draft,
@@ -90,10 +90,12 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
 function changed(state: FormState, path: string, value: Draft): FormState {
   const draft = withDraft(state.draft, path, value)
   const isBelow = (other: string) => other === path || other.startsWith(`${path}.`)
+  // What was said about a list or an object may be mended by a change inside.
+  const isAbout = (other: string) => isBelow(other) || path.startsWith(`${other}.`)
   return {
     ...state,
     draft: isObject(draft) ? draft : state.draft,
-    errors: Object.fromEntries(Object.entries(state.errors).filter(([one]) => !isBelow(one))),
+    errors: Object.fromEntries(Object.entries(state.errors).filter(([one]) => !isAbout(one))),
     updated: state.updated.filter((one) => !isBelow(one)),
   }
 }
@@ -144,5 +146,5 @@ function resolved(state: FormState, paths: readonly string[], theirs: readonly s
 
 function restored(state: FormState, kept: Kept): FormState {
   const { base, version } = state
-  return arrived({ ...state, base: kept.base, draft: kept.draft }, base, version)
+  return arrived({ ...state, base: kept.base, draft: kept.draft, errors: {} }, base, version)
 }

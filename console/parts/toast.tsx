@@ -25,18 +25,25 @@ function change(next: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Says something in the corner for a while. */
+/** Says something in the corner for a while. What was said just before is not said twice: its action is the newest. */
 export function showToast(toast: Toast): void {
-  change([...toasts, { ...toast, id: ++count }].slice(-MOST))
+  const last = toasts.at(-1)
+  const before = last?.text === toast.text && last.tone === toast.tone ? toasts.slice(0, -1) : toasts
+  change([...before, { ...toast, id: ++count }].slice(-MOST))
 }
 
 function dismiss(id: number): void {
   change(toasts.filter((one) => one.id !== id))
 }
 
+/** Of several, the key is for the newest that can be taken back. */
+function newestOf(shown: readonly Shown[]): Shown | undefined {
+  return shown.findLast((one) => one.action !== undefined)
+}
+
 /** The newest toast that can be taken back: `u` does it. */
 export function undoNewest(): boolean {
-  const newest = toasts.findLast((one) => one.action !== undefined)
+  const newest = newestOf(toasts)
   if (newest === undefined) return false
   dismiss(newest.id)
   void newest.action?.run()
@@ -52,6 +59,7 @@ export function Toasts() {
     () => toasts,
   )
   const texts = useTexts()
+  const newest = newestOf(shown)
   // A popover, so that it is above dialogs too.
   const box = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -62,13 +70,13 @@ export function Toasts() {
   return (
     <section ref={box} popover="manual" className="toasts" aria-live="polite" aria-label={texts.messages}>
       {shown.map((toast) => (
-        <OneToast key={toast.id} toast={toast} />
+        <OneToast key={toast.id} toast={toast} isNewest={toast === newest} />
       ))}
     </section>
   )
 }
 
-function OneToast({ toast }: { readonly toast: Shown }) {
+function OneToast({ toast, isNewest }: { readonly toast: Shown; readonly isNewest: boolean }) {
   const { id, text, tone, action, link } = toast
   const texts = useTexts()
   useEffect(() => {
@@ -81,7 +89,7 @@ function OneToast({ toast }: { readonly toast: Shown }) {
       {action !== undefined && (
         <Button
           icon="undo"
-          keys="u"
+          {...(isNewest && { keys: 'u' })}
           onClick={() => {
             dismiss(id)
             void action.run()

@@ -65,6 +65,7 @@ export const entity: EntityTexts = {
   },
   kept: {
     found: 'Sie haben hier etwas eingegeben, das noch nicht gespeichert ist:',
+    noSecrets: 'Passwörter und Geheimnisse werden nicht aufbewahrt: Geben Sie sie neu ein.',
     restore: 'Damit weitermachen',
     discard: 'Verwerfen',
   },

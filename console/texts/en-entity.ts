@@ -62,6 +62,7 @@ export const entity = {
   },
   kept: {
     found: 'You have typed something here that is not saved:',
+    noSecrets: 'Passwords and secrets are not kept: type them again.',
     restore: 'Go on with it',
     discard: 'Discard it',
   },

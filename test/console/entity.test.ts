@@ -105,6 +105,14 @@ onEveryStore('one Entity in the console', shop, (server) => {
       extra: { a: [1, null] },
     })
     expect(await field('Starts at').inputValue()).toBe('2027-05-01T14:30')
+    // A chosen reference is changed from a list that begins with it; Escape keeps it.
+    const chosen = page.getByRole('button', { name: 'Customer: Grace Hopper. Change' })
+    await chosen.click()
+    await page.getByPlaceholder('Grace Hopper').waitFor()
+    await page.locator('[aria-current="true"]').getByText('Grace Hopper').waitFor()
+    await page.keyboard.press('Escape')
+    await chosen.waitFor()
+    expect(await page.evaluate('document.activeElement.className')).toBe('chosen-name')
     await console.close()
   })
 
@@ -124,6 +132,8 @@ onEveryStore('one Entity in the console', shop, (server) => {
     const history = page.getByRole('region', { name: 'History' })
     await history.getByText('Changed').waitFor()
     expect(await history.locator('.diff').locator('del, ins').allTextContents()).toEqual(['small', 'big'])
+    // There is no way back to what is there now.
+    expect(await history.getByRole('button', { name: 'Revert to this…' }).count()).toBe(1)
     await console.expectAccessible()
     await history.getByRole('button', { name: 'As it was then' }).click()
     await page.getByText('This is the past').waitFor()

@@ -11,6 +11,7 @@ import { mergePatch, parseJson } from '../../console/form/json-text.ts'
 import { placeErrors } from '../../console/form/place-errors.ts'
 import { rebase } from '../../console/form/rebase.ts'
 import { bodyOf, patchOf, unsendable } from '../../console/form/send.ts'
+import { type FormState, reduceForm } from '../../console/form/state.ts'
 
 const field = (name: string, type: string, more: object = {}) => ({ name, type, nullable: true, ...more })
 const fields = [
@@ -88,6 +89,22 @@ test('what others save comes in where nobody has typed', () => {
   expect(
     ['title', 'count', 'price', 'address.city', 'address.zip'].map((path) => draftAt(after.draft, path)),
   ).toEqual(['Mine', '4', '9.00', 'Basel', '4000'])
+})
+
+test('an error goes when its field is changed, or an older draft comes back', () => {
+  const state: FormState = {
+    fields: [],
+    base,
+    draft: base,
+    version: 1,
+    errors: { title: ['is required'], lines: ['must have at least 3 items'] },
+    updated: [],
+    conflicts: {},
+  }
+  const change = { act: 'change', path: 'lines.0.sku', value: 'C' } as const
+  expect(reduceForm(state, change).errors).toEqual({ title: ['is required'] })
+  const kept = { base, draft: base, version: 1, at: '2027-05-01T12:00:00Z' }
+  expect(reduceForm(state, { act: 'restore', kept }).errors).toEqual({})
 })
 
 test('errors stand at the nearest input', () => {

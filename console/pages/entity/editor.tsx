@@ -118,7 +118,11 @@ function EditorForm({ type, data, editor, changes }: EditorFormProps) {
       onSave={() => void save()}
       failure={editor.failure}
       notes={notes}
-      notice={kept !== undefined && <KeptNotice kept={kept} restore={restore} discard={forget} />}
+      notice={
+        kept !== undefined && (
+          <KeptNotice kept={kept} fields={state.fields} restore={restore} discard={forget} />
+        )
+      }
     >
       <ReadOnly type={type} data={data} />
       <div className={changes > 0 ? 'form-actions' : 'form-actions idle'}>

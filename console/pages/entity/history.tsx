@@ -31,6 +31,8 @@ export function History({ type, id, version, mayRevert }: HistoryProps) {
     if (hasNextPage && !isFetching) void fetchNextPage()
   })
   const entries = entriesOf(data)
+  // Of a deletion there is nothing to go back to, and the newest version is what there is now.
+  const canRevert = (entry: HistoryEntry) => entry.kind !== 'delete' && entry.version !== entries[0]?.version
   return (
     <section className="side-part history" aria-labelledby="history">
       <h2 id="history" tabIndex={-1}>
@@ -45,7 +47,7 @@ export function History({ type, id, version, mayRevert }: HistoryProps) {
             type={type}
             entry={entry}
             isShown={entry.version === version && entry.kind !== 'migrate'}
-            revert={mayRevert ? () => setReverted(entry) : undefined}
+            revert={mayRevert && canRevert(entry) ? () => setReverted(entry) : undefined}
           />
         ))}
       </ol>

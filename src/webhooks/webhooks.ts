@@ -1,3 +1,4 @@
+import { isStorable } from '../declare/fields/text.ts'
 import type { Webhook } from '../declare/model.ts'
 import { Follower, type Following } from '../live/follower.ts'
 import { Hopeless } from '../work/job.ts'
@@ -88,7 +89,7 @@ export class Webhooks {
   async resend(name: string, operation: string): Promise<string | undefined> {
     const { feed, store, work } = this.#parts
     const webhook = this.#webhooks.get(name)
-    if (webhook === undefined) return undefined
+    if (webhook === undefined || !isStorable(operation)) return undefined
     // The id of a part names its operation, too.
     const found = await feed.operation(operation.replace(/\.\d+$/, ''), webhook.selection.entities)
     if (found === undefined || !(await webhook.selection.isAny(found))) return undefined

@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020.js'
+import { Viewer } from '../../src/plan/viewer/viewer.ts'
 import {
   app,
   cel,
@@ -73,6 +74,13 @@ const declaration = app({
       fields: { size: integer(), address: object({ city: text() }) },
       access: { read: everyone },
     }),
+    wishes: entity({
+      fields: {
+        word: text({ default: 'unseen-word' }),
+        lines: list(object({ note: text({ default: 'unseen-note' }) }), { optional: true }),
+      },
+      access: { create: everyone },
+    }),
     vault: entity({ fields: { phrase: text(), room: ref('rooms', { as: 'vaults' }) } }),
   },
 })
@@ -86,7 +94,13 @@ onEveryStore('the model', declaration, (server) => {
   test('tells what a form and a list need', async () => {
     const { token } = await server.user('users', { email: 'ann@example.com' })
     const model = await read(token)
-    expect(model.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'bookings', 'places'])
+    expect(model.entities.map((one: any) => one.name)).toEqual([
+      'users',
+      'rooms',
+      'bookings',
+      'places',
+      'wishes',
+    ])
     expect(named(model, 'places').title).toBe(null)
     const bookings = named(model, 'bookings')
     expect([bookings.title, named(model, 'rooms').title]).toEqual(['guest', 'title'])
@@ -166,12 +180,14 @@ onEveryStore('the model', declaration, (server) => {
         'hidden',
         'me.id',
         'mine',
+        'unseen-word',
+        'unseen-note',
       ])
         expect([asked === null, word, said.includes(word)]).toEqual([asked === null, word, false])
       expect(said).not.toContain('"code"')
     }
     const stranger = await read(null)
-    expect(stranger.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'places'])
+    expect(stranger.entities.map((one: any) => one.name)).toEqual(['users', 'rooms', 'places', 'wishes'])
     expect(named(stranger, 'users').may.list).toBe(false)
     expect(named(stranger, 'users').fields.map((one: any) => one.path)).toEqual(['email', 'password', 'name'])
     expect(named(stranger, 'rooms').referrers).toEqual([])
@@ -188,6 +204,20 @@ onEveryStore('the model', declaration, (server) => {
     const { key } = await server.expect(201, 'POST', '/api/auth/keys/', asked, { token })
     const model = await read(key)
     expect(model.entities.map((one: any) => one.name)).toEqual(['rooms'])
+  })
+
+  test('looks at each type a few times, not once for every other', async () => {
+    const types = ['users', 'rooms', 'bookings', 'places', 'wishes', 'vault']
+    const can = { entities: Object.fromEntries(types.map((name) => [name, ['read']])) }
+    const { key } = await server.expect(201, 'POST', '/api/auth/keys/', { name: 'all', can })
+    const seen = spyOn(Viewer.prototype, 'seen')
+    try {
+      expect((await read(key)).entities.length).toBe(types.length)
+      const whole = seen.mock.calls.filter(([, fields]) => fields === undefined)
+      expect(whole.length).toBeLessThanOrEqual(3 * types.length)
+    } finally {
+      seen.mockRestore()
+    }
   })
 
   test('tells admins the rules, and fits the document', async () => {

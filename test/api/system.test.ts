@@ -84,6 +84,7 @@ onEveryStoreByHand('the system', (store) => {
     const [after] = (await server.expect(200, 'GET', '/api/system/webhooks/')).data
     expect(after.deliveries.map(({ status }: { status: number }) => status)).toEqual([200, 200, 410])
     expect([(await resend({})).status, (await resend({ aside: true }, 'none')).status]).toEqual([422, 404])
+    for (const operation of ['a\u0000b', '\ud800']) expect((await resend({ operation })).status).toBe(404)
   })
 
   test('shows jobs, and runs one', async () => {

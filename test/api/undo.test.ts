@@ -302,6 +302,11 @@ onEveryStore('who may undo', shared, (server) => {
     const named = { operations: [operationOf(await create('/api/notes/', ada))] }
     const foreign = await server.call('POST', '/api/operations/undo/', { body: named, token: bob.token })
     expect([foreign.status, Object.keys(foreign.body.errors)]).toEqual([422, ['operations.0']])
+    for (const no of [{ toString: 1, valueOf: 1 }, 1, null, ['x'], 'a\u0000b']) {
+      const body = { operations: [no] }
+      const refused = await server.call('POST', '/api/operations/undo/', { body, token: bob.token })
+      expect([refused.status, Object.keys(refused.body.errors)]).toEqual([422, ['operations.0']])
+    }
     await create('/api/notes/', bob)
     const many = await server.call('POST', '/api/operations/undo/', {
       body: { entity: 'notes' },

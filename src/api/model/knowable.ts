@@ -48,13 +48,25 @@ export interface Referrer {
   readonly field: PointingField
 }
 
+/** For each viewer, by the name of the target: all types are looked at once, not once for each target. */
+const referrers = new WeakMap<Viewer, ReadonlyMap<string, readonly Referrer[]>>()
+
 /** The fields through which Entities that they may read refer to Entities of a type. */
-export function referrersSeen(plans: Plans, viewer: Viewer, target: EntityType): Referrer[] {
-  return [...plans.values()].flatMap(({ type: from }: Plan): Referrer[] => {
+export function referrersSeen(plans: Plans, viewer: Viewer, target: EntityType): readonly Referrer[] {
+  const found = referrers.get(viewer) ?? allReferrers(plans, viewer)
+  referrers.set(viewer, found)
+  return found.get(target.name) ?? []
+}
+
+function allReferrers(plans: Plans, viewer: Viewer): ReadonlyMap<string, readonly Referrer[]> {
+  const all = [...plans.values()].flatMap(({ type: from }: Plan): Referrer[] => {
     if (viewer.may(from, 'read') === no) return []
-    return [...walk(viewer.seen(from))]
-      .filter(isPointing)
-      .filter((field) => field.target === target.name)
-      .map((field) => ({ from, field }))
+    return [...walk(viewer.seen(from))].filter(isPointing).map((field) => ({ from, field }))
   })
+  return Map.groupBy(all, ({ field }) => field.target)
+}
+
+/** Those who can never see a field do not learn its default either. */
+export function showsDefault(viewer: Viewer, type: EntityType, { path }: Field): boolean {
+  return viewer.may(type, 'read') !== no && viewer.mayField(type, path, 'read') !== no
 }

@@ -14,7 +14,7 @@ import type { Rule } from '../../declare/rule.ts'
 import type { FieldAction } from '../../declare/rules.ts'
 import { defaultOf, isRequired, isSecret } from '../../declare/values.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
-import { type Possible, possible } from './knowable.ts'
+import { type Possible, possible, showsDefault } from './knowable.ts'
 
 /** Of whom and of which type fields are described. */
 export interface Describing {
@@ -92,7 +92,7 @@ function described(about: Describing, field: Field, may: FieldMay): KnownField {
     may,
     sortable: canSort,
     filterable: may.read !== false,
-    ...(showsDefault(about, field) && defaultsOf(field)),
+    ...(showsDefault(about.viewer, about.type, field) && defaultsOf(field)),
     ...(about.passes && (read !== undefined || write !== undefined) && { rules: ruleTexts({ read, write }) }),
   }
 }
@@ -129,7 +129,9 @@ function valueShape(about: Describing, field: ValueField): object {
     fold: field.fold,
     ...(field.sortsFolded && { sort: 'fold' }),
     ...(example !== undefined && { example }),
-    ...(item !== undefined && { items: itemShape(about, item, showsDefault(about, field)) }),
+    ...(item !== undefined && {
+      items: itemShape(about, item, showsDefault(about.viewer, about.type, field)),
+    }),
   }
 }
 
@@ -167,13 +169,8 @@ function linksShape(about: Describing, field: LinksField): object {
     items:
       item === undefined
         ? { type: 'ref', required: true, nullable: false, ...reference }
-        : itemShape(about, item, showsDefault(about, field)),
+        : itemShape(about, item, showsDefault(about.viewer, about.type, field)),
   }
-}
-
-/** Those who can never see a field do not learn its default either. */
-function showsDefault({ viewer, type }: Describing, { path }: Field): boolean {
-  return viewer.mayField(type, path, 'read') !== no
 }
 
 function defaultsOf(field: Field): object {

@@ -63,7 +63,11 @@ function parseNamed(body: unknown): readonly string[] | undefined {
   if (!Array.isArray(operations) || operations.length === 0 || operations.length > most)
     note(errors, 'operations', `must be a list of 1 to ${most} operations`)
   if (errors.size > 0) throw invalid(errors)
-  return [...new Set((operations as unknown[]).map(String))]
+  const ids = (operations as unknown[]).map((id, at) =>
+    typeof id === 'string' ? id : (note(errors, `operations.${at}`, 'must be a text') ?? ''),
+  )
+  if (errors.size > 0) throw invalid(errors)
+  return [...new Set(ids)]
 }
 
 /** All of them must be the caller's own, or the caller an admin. */

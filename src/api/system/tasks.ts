@@ -1,3 +1,4 @@
+import { isStorable } from '../../declare/fields/text.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalid, note } from '../../errors.ts'
 import type { TaskState } from '../../work/task-statements.ts'
@@ -22,6 +23,7 @@ async function listTasks(
   const state = STATES.find((one) => one === given.state)
   if (given.state !== undefined && state === undefined)
     note(errors, 'state', `must be one of ${STATES.join(', ')}`)
+  if (given.queue !== undefined && !isStorable(given.queue)) note(errors, 'queue', 'is no name of a queue')
   const before = given.cursor === undefined ? undefined : Number(/^[1-9]\d{0,15}$/.exec(given.cursor)?.[0])
   if (Number.isNaN(before)) note(errors, 'cursor', 'is not a cursor of this list')
   if (errors.size > 0) throw invalid(errors)

@@ -1,7 +1,6 @@
 import type { Context } from '../../api/context.ts'
-import { isSeenColumn, possible, referrersSeen, settable } from '../../api/model/knowable.ts'
+import { isSeenColumn, possible, referrersSeen, settable, showsDefault } from '../../api/model/knowable.ts'
 import { budget } from '../../budget.ts'
-import { no } from '../../declare/cel/expression.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { type EntityType, type Field, isPointing, walk } from '../../declare/model.ts'
@@ -108,7 +107,7 @@ export function describeType({ plans }: Context, plan: Plan, actor: Actor): obje
 /** What can be sent, without the defaults that the caller does not see. */
 function valuesSchema(viewer: Viewer, type: EntityType, sent: readonly Field[]): JsonSchema {
   const schema = objectSchema(sent, 'whole', 'in')
-  return withoutConcealed(schema, sent, ({ path }) => viewer.mayField(type, path, 'read') === no)
+  return withoutConcealed(schema, sent, (field) => !showsDefault(viewer, type, field))
 }
 
 function readOnly(seen: readonly Field[], sent: readonly Field[]): string[] {

@@ -4,19 +4,26 @@ import type { Texts } from './texts/index.ts'
 /** An error in words for people. */
 export function explain(error: unknown, texts: Texts): string {
   if (error instanceof NetworkError) return texts.errors.offline
-  if (error instanceof InvalidData) return listed(error.errors) || error.message
-  if (error instanceof ApiError) return [error.message, listed(error.errors)].filter(Boolean).join(' ')
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+  const whole = texts.errors.codes[error.code] ?? error.message
+  const parts = listed(fieldErrors(error, texts))
+  return error instanceof InvalidData ? parts || whole : [whole, parts].filter(Boolean).join(' ')
 }
 
-function listed(errors: Readonly<Record<string, readonly string[]>> | undefined): string {
-  return Object.entries(errors ?? {})
+function listed(errors: Errors): string {
+  return Object.entries(errors)
     .slice(0, 3)
     .map(([path, messages]) => `${path} ${messages.join(', ')}`.trim())
     .join('; ')
 }
 
-/** The messages for fields, by dot path. */
-export function fieldErrors(error: unknown): Readonly<Record<string, readonly string[]>> {
-  return error instanceof ApiError ? (error.errors ?? {}) : {}
+type Errors = Readonly<Record<string, readonly string[]>>
+
+/** The messages for fields, by dot path; with texts, in their language. */
+export function fieldErrors(error: unknown, texts?: Texts): Errors {
+  const errors = error instanceof ApiError ? (error.errors ?? {}) : {}
+  if (texts === undefined) return errors
+  return Object.fromEntries(
+    Object.entries(errors).map(([path, messages]) => [path, messages.map(texts.errors.sentence)]),
+  )
 }

@@ -104,7 +104,7 @@ function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState
       )
       return made as EntityData
     } catch (error) {
-      wrong(fieldErrors(error))
+      wrong(fieldErrors(error, texts))
       if (Object.keys(fieldErrors(error)).length === 0) setFailure(explain(error, texts))
       return undefined
     } finally {

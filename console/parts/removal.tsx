@@ -65,7 +65,7 @@ export function Removal({ target, name, onClose, onDone }: RemovalProps) {
           </p>
         )}
         {preview !== undefined && <Extent target={target} preview={preview} />}
-        {failure !== undefined && <Against failure={failure} />}
+        {failure !== undefined && <Against failure={failure} title={words.against} />}
         {(needsTargets || withTargets) && (
           <label className="with-targets">
             <input
@@ -148,7 +148,7 @@ function fieldsOf({ changed }: RemovalChange): string {
 }
 
 /** `invoices.order`: a type and its field. Each leads to the list where it can be mended. */
-function Against({ failure }: { readonly failure: unknown }) {
+function Against({ failure, title }: { readonly failure: unknown; readonly title: string }) {
   const texts = useTexts()
   const { entities } = useModel()
   const errors = failure instanceof ApiError ? Object.entries(failure.errors ?? {}) : []
@@ -161,7 +161,7 @@ function Against({ failure }: { readonly failure: unknown }) {
   return (
     <section className="against" role="alert">
       <h3>
-        <Icon name="warn" /> {texts.remove.against}
+        <Icon name="warn" /> {title}
       </h3>
       <ul>
         {errors.map(([path, messages]) => {

@@ -130,6 +130,19 @@ export function useUndo(undoing: Undoing) {
   return { preview, failure, isFetching, isBusy, hasMoved, choices, choose, run, more }
 }
 
+/** Whether something is left to take back without what stands against it. Unknown until it was asked. */
+export function useHasRest(undoing: Undoing, choices: UndoChoices, isEnabled: boolean): boolean {
+  const { data } = useQuery({
+    queryKey: ['undo rest', undoing, choices],
+    queryFn: ({ signal }) => ask(undoing, parametersOf({ ...choices, skip: true }), signal),
+    enabled: isEnabled,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    retry: false,
+  })
+  return data !== undefined && data.total > 0
+}
+
 /** What stands against it, by Entity. */
 export function conflictsOf(error: unknown): Readonly<Record<string, readonly string[]>> {
   return error instanceof ApiError ? (error.errors ?? {}) : {}

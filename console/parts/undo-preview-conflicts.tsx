@@ -101,6 +101,24 @@ const PATTERNS: readonly [RegExp, Explain][] = [
   ],
   [/^was purged and cannot be restored$/, (_, { operations: { undo } }) => undo.purged],
   [/^is not yours to \w+$/, (_, { operations: { undo } }) => undo.forbidden],
+  [
+    /^has a value in (\S+) that you may not set$/,
+    ([, path = ''], { operations: { undo } }) => undo.forbiddenValue(path),
+  ],
+  [/^is the account of whoever asks for this$/, (_, { operations: { undo } }) => undo.own],
+  [/^would break a check: (.*)$/, ([, says = ''], { operations: { undo } }) => undo.check(says)],
+  [
+    /^would have the same value(?: in (\S+))? as (\S+), which must be unique$/,
+    ([, path = '', other = ''], { operations: { undo } }) => (
+      <>
+        {undo.clash(path)} <Named name={other} />
+      </>
+    ),
+  ],
+  [
+    /^is of the type (\S+), which is not declared any more$/,
+    ([, type = ''], { operations: { undo } }) => undo.undeclared(type),
+  ],
 ]
 
 /** `by users/3 at 2026-…, by …` */

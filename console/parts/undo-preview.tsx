@@ -9,7 +9,14 @@ import { Dialog } from './dialog.tsx'
 import { EntityName } from './entity-name.tsx'
 import { Icon } from './icon.tsx'
 import { Loading } from './states.tsx'
-import { conflictsOf, type UndoAnswer, type UndoChoices, type Undoing, useUndo } from './undo-preview-call.ts'
+import {
+  conflictsOf,
+  type UndoAnswer,
+  type UndoChoices,
+  type Undoing,
+  useHasRest,
+  useUndo,
+} from './undo-preview-call.ts'
 import { Conflicts, hasWay } from './undo-preview-conflicts.tsx'
 
 export type { Undoing }
@@ -40,7 +47,7 @@ export function UndoPreview({ undoing, title, action, onClose, onDone }: UndoPre
   }
   return (
     <Dialog
-      title={title ?? texts.operations.undo.title}
+      title={title ?? texts.operations.undo.title(countOf(undoing))}
       onClose={onClose}
       wide
       actions={
@@ -70,12 +77,18 @@ export function UndoPreview({ undoing, title, action, onClose, onDone }: UndoPre
           choices={choices}
           conflicts={conflicts}
           effects={preview?.effects?.length ?? 0}
-          isStep={'entity' in undoing}
+          undoing={undoing}
           choose={undo.choose}
         />
       </div>
     </Dialog>
   )
+}
+
+/** How many operations it is about, if that is known. */
+function countOf(undoing: Undoing): number | undefined {
+  if ('filter' in undoing) return undefined
+  return 'operations' in undoing ? undoing.operations.length : 1
 }
 
 const ORDER = ['restore', 'update', 'create', 'delete'] as const
@@ -165,20 +178,22 @@ interface ChoicesProps {
   readonly choices: UndoChoices
   readonly conflicts: Readonly<Record<string, readonly string[]>>
   readonly effects: number
-  /** Of one Entity: it cannot leave anything out. */
-  readonly isStep: boolean
+  readonly undoing: Undoing
   choose(change: Partial<UndoChoices>): void
 }
 
 /** Only what can help here, or is chosen already. */
-function Choices({ choices, conflicts, effects, isStep, choose }: ChoicesProps) {
+function Choices({ choices, conflicts, effects, undoing, choose }: ChoicesProps) {
   const texts = useTexts()
   const words = texts.operations.undo
   const against = Object.keys(conflicts).length > 0
+  // An undo of one Entity cannot leave anything out.
+  const isStep = 'entity' in undoing
+  const hasRest = useHasRest(undoing, choices, against && !isStep)
   const all: readonly [name: keyof UndoChoices, isOffered: boolean, text: string][] = [
     ['targets', hasWay(conflicts, 'targets'), words.targets],
     ['dependents', hasWay(conflicts, 'dependents'), words.dependents],
-    ['skip', against && !isStep, words.skip],
+    ['skip', against && hasRest, words.skip],
     ['effects', effects > 0 && !isStep, words.withEffects(effects)],
   ]
   const offered = all.filter(([name, isOffered]) => isOffered || choices[name])

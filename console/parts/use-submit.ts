@@ -34,7 +34,7 @@ export function useSubmit(run: (values: Record<string, string>) => Promise<void>
       setBusy(false)
     }
   }
-  const errors = fieldErrors(error)
+  const errors = fieldErrors(error, texts)
   const isAtFields =
     Object.keys(errors).length > 0 && Object.keys(errors).every((path) => names.includes(path))
   return {

@@ -102,6 +102,7 @@ export const remove: RemoveTexts = {
   delete: {
     title: (name: string) => `${name} löschen?`,
     do: 'Löschen',
+    against: 'Das lässt sich nicht löschen, denn:',
     done: (name: string, more: number) =>
       more > 0 ? `${name} und ${more} weitere gelöscht.` : `${name} gelöscht.`,
     alone: 'Sonst wird nichts gelöscht oder geändert.',
@@ -114,6 +115,7 @@ export const remove: RemoveTexts = {
   restore: {
     title: (name: string) => `${name} wiederherstellen?`,
     do: 'Wiederherstellen',
+    against: 'Das lässt sich nicht wiederherstellen, denn:',
     done: (name: string, more: number) =>
       more > 0 ? `${name} und ${more} weitere wiederhergestellt.` : `${name} wiederhergestellt.`,
     alone: 'Sonst kommt nichts zurück.',
@@ -122,7 +124,6 @@ export const remove: RemoveTexts = {
       count === 1 ? 'Das verweist wieder darauf' : `Diese ${count} verweisen wieder darauf`,
   },
   canUndo: 'Das lässt sich jederzeit zurücknehmen.',
-  against: 'Das steht dagegen',
   withTargets: 'Auch wiederherstellen, worauf es verweist',
   changed: 'Jemand hat inzwischen etwas geändert: das würde jetzt geschehen.',
   nothing: 'Es ist nichts zu tun: es ist schon geschehen.',

@@ -123,8 +123,13 @@ export const operations: typeof en.operations = {
   yes: 'ja',
   no: 'nein',
   undo: {
-    title: 'Rückgängig machen',
-    intro: (count) => (count === 1 ? 'Das wird geschehen:' : `Das wird mit ${count} Entities geschehen:`),
+    title: (count) =>
+      count === undefined
+        ? 'Alle diese Vorgänge rückgängig machen'
+        : count === 1
+          ? 'Diesen Vorgang rückgängig machen'
+          : `${count} Vorgänge rückgängig machen`,
+    intro: (count) => (count === 1 ? 'Das wird geschehen:' : `Das wird mit ${count} Einträgen geschehen:`),
     restore: (count) => `Kommt zurück${count === undefined ? '' : ` (${count})`}`,
     delete: (count) => `Wird gelöscht${count === undefined ? '' : ` (${count})`}`,
     update: (count) => `Wird zurückgeändert${count === undefined ? '' : ` (${count})`}`,
@@ -137,7 +142,7 @@ export const operations: typeof en.operations = {
     doRest: 'Den Rest rückgängig machen',
     changed:
       'Die Daten haben sich geändert, seit Sie dies geöffnet haben. Sehen Sie noch einmal hin: Das würde jetzt geschehen.',
-    against: 'Das spricht dagegen',
+    against: 'Das lässt sich nicht zurücknehmen, denn:',
     againstIntro: 'Es wurde nichts geändert. Was möchten Sie tun?',
     choices: 'Was noch',
     stays: 'Bleibt, wie es ist',
@@ -160,7 +165,12 @@ export const operations: typeof en.operations = {
     referredBy: 'etwas verweist darauf:',
     taken: (path) => `der Wert${path === '' ? '' : ` in ${path}`} ist vergeben an`,
     purged: 'ist endgültig gelöscht: Davon ist nichts übrig',
-    forbidden: 'dürfen Sie nicht ändern',
+    forbidden: 'das dürfen Sie nicht ändern',
+    forbiddenValue: (path) => `${path} dürfen Sie nicht setzen`,
+    own: 'das ist Ihr eigenes Konto',
+    check: (says) => `eine Prüfung erlaubt es nicht: ${says}`,
+    clash: (path) => `der Wert${path === '' ? '' : ` in ${path}`} wäre gleich wie bei`,
+    undeclared: (type) => `den Typ ${type} gibt es nicht mehr`,
     by: 'von',
   },
 }

@@ -1,4 +1,5 @@
 import { entity, history, remove } from './de-entity.ts'
+import { codes, sentence } from './de-errors.ts'
 import { list, tryApi } from './de-list.ts'
 import { home, operations, time, trash } from './de-time.ts'
 import type { Texts } from './en.ts'
@@ -22,6 +23,8 @@ export const de: Texts = {
     offline:
       'Der Server antwortet nicht. Ihre Änderungen sind nicht verloren: Versuchen Sie es gleich noch einmal.',
     noType: 'Diesen Typ gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+    sentence,
+    codes,
   },
   theme: { title: 'Darstellung', system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
   live: {

@@ -102,6 +102,7 @@ export const remove = {
   delete: {
     title: (name: string) => `Delete ${name}?`,
     do: 'Delete',
+    against: 'This cannot be deleted, because:',
     done: (name: string, more: number) =>
       more > 0 ? `Deleted ${name} and ${more} more.` : `Deleted ${name}.`,
     alone: 'Nothing else is deleted or changed.',
@@ -114,6 +115,7 @@ export const remove = {
   restore: {
     title: (name: string) => `Restore ${name}?`,
     do: 'Restore',
+    against: 'This cannot be restored, because:',
     done: (name: string, more: number) =>
       more > 0 ? `Restored ${name} and ${more} more.` : `Restored ${name}.`,
     alone: 'Nothing else comes back.',
@@ -122,7 +124,6 @@ export const remove = {
       count === 1 ? 'This refers to it again' : `These ${count} refer to it again`,
   },
   canUndo: 'This can be taken back at any time.',
-  against: 'This stands against it',
   withTargets: 'Also restore what it refers to',
   changed: 'Somebody has changed something since: this is what it would do now.',
   nothing: 'There is nothing to do: it is done already.',

@@ -132,9 +132,14 @@ export const operations = {
   yes: 'yes',
   no: 'no',
   undo: {
-    title: 'Undo',
+    title: (count?: number) =>
+      count === undefined
+        ? 'Undo all of these operations'
+        : count === 1
+          ? 'Undo this operation'
+          : `Undo ${count} operations`,
     intro: (count: number) =>
-      count === 1 ? 'This is what will happen:' : `This is what will happen, to ${count} Entities:`,
+      count === 1 ? 'This is what will happen:' : `This is what will happen, to ${count} entries:`,
     restore: (count?: number) => `Comes back${count === undefined ? '' : ` (${count})`}`,
     delete: (count?: number) => `Is deleted${count === undefined ? '' : ` (${count})`}`,
     update: (count?: number) => `Is changed back${count === undefined ? '' : ` (${count})`}`,
@@ -146,7 +151,7 @@ export const operations = {
     do: 'Undo',
     doRest: 'Undo the rest',
     changed: 'The data have changed since you opened this. Look again: this is what would happen now.',
-    against: 'This stands against it',
+    against: 'This cannot be taken back, because:',
     againstIntro: 'Nothing was changed. What do you want to do?',
     choices: 'What else',
     stays: 'Stays as it is',
@@ -169,7 +174,12 @@ export const operations = {
     referredBy: 'something refers to it:',
     taken: (path: string) => `its value${path === '' ? '' : ` in ${path}`} is taken by`,
     purged: 'was purged: nothing of it is left',
-    forbidden: 'is not yours to change',
+    forbidden: 'you may not change this',
+    forbiddenValue: (path: string) => `you may not set ${path}`,
+    own: 'this is your own account',
+    check: (says: string) => `a check does not allow it: ${says}`,
+    clash: (path: string) => `its value${path === '' ? '' : ` in ${path}`} would be the same as that of`,
+    undeclared: (type: string) => `its type, ${type}, is no longer declared`,
     by: 'by',
   },
 }

@@ -21,6 +21,10 @@ export const en = {
     retry: 'Try again',
     offline: 'The server does not answer. Your changes are not lost: try again in a moment.',
     noType: 'There is no such type, or you may not see it.',
+    /** A sentence of the API about a value, in this language. */
+    sentence: (english: string): string => english,
+    /** What the API says as a whole, by its code, where it says it in another language. */
+    codes: {} as Readonly<Record<string, string>>,
   },
   theme: { title: 'Appearance', system: 'As the system', light: 'Light', dark: 'Dark' },
   live: {

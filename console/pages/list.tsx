@@ -40,12 +40,22 @@ function ListOf({ type }: { readonly type: EntityType }) {
   )
   const part = { type, view, change, columns, request, total, selecting }
   return (
-    <Page title={labelOf(type)} full actions={<ListActions {...part} />} bar={<ListBar {...part} />}>
+    <Page
+      title={labelOf(type)}
+      full
+      actions={<ListActions {...part} />}
+      bar={<ListBar {...part} isWrong={isFilterWrong(loaded)} />}
+    >
       <Past view={view} />
       <Content {...part} loaded={loaded} />
       <SelectionBar {...part} />
     </Page>
   )
+}
+
+/** What is wrong with it stands at the filter itself. */
+function isFilterWrong({ failure }: LiveRows): boolean {
+  return fieldErrors(failure).filter !== undefined
 }
 
 /** Says clearly that this is not now. The way back is in the bar of time. */
@@ -70,12 +80,7 @@ function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) 
     [type.name, view.at],
   )
   const current = useListKeys({ type, rows, selecting, hrefOf, isPast: view.at !== undefined })
-  if (next === undefined && fieldErrors(failure).filter !== undefined)
-    return (
-      <Empty icon="filter" title={texts.list.wrongFilter}>
-        {fieldErrors(failure).filter?.join(' ')}
-      </Empty>
-    )
+  if (isFilterWrong(loaded)) return <Empty icon="filter" title={texts.list.wrongFilter} />
   if (next === undefined && failure !== null) return <Failed error={failure} retry={loaded.retry} />
   if (next === undefined) return <Loading />
   const problem = failure !== null && <Problem failure={failure} retry={loaded.retry} />

@@ -29,6 +29,9 @@ export function useHits(typed: string): readonly Hit[] | undefined {
     queryKey: ['list', 'found by name', wanted],
     queryFn: ({ signal }) => hitsOf(entities, wanted, signal),
     enabled: wanted.length >= LEAST,
+    // The feed renews lists by their type, and this is no list of one.
+    staleTime: 0,
+    gcTime: 0,
   })
   if (text.length < LEAST) return []
   return wanted === text ? data : undefined

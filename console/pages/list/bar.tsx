@@ -8,11 +8,12 @@ import { useTexts } from '../../texts/index.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import type { ListPart } from './list-part.ts'
 import { SummaryMenu } from './summary-menu.tsx'
+import { useTotal } from './use-rows.ts'
 import { ViewsMenu } from './views-menu.tsx'
 
 /** Above the grid: what is shown of the list. */
-export function ListBar(part: ListPart) {
-  const { type, view, change, total } = part
+export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
+  const { type, view, change } = part
   const texts = useTexts()
   return (
     <>
@@ -23,14 +24,11 @@ export function ListBar(part: ListPart) {
         type={type}
         fields={part.columns.filters}
         filter={view.filter}
+        isWrong={part.isWrong}
         onChange={(filter) => change({ filter })}
       />
       <span className="grow" />
-      {total !== undefined && (
-        <span className="muted" role="status">
-          {texts.list.count(formatNumber(total))}
-        </span>
-      )}
+      <Count {...part} />
       {type.may.restore !== false && view.at === undefined && (
         <Button
           tone="plain"
@@ -45,6 +43,23 @@ export function ListBar(part: ListPart) {
       <ColumnsMenu type={type} columns={part.columns} />
       <TimeBar entity={type.name} />
     </>
+  )
+}
+
+/** How many there are, and of how many if only some are shown. */
+function Count({ view, request, total }: ListPart) {
+  const texts = useTexts()
+  const isNarrowed = view.filter !== undefined || view.search !== undefined
+  const all = useTotal(request, { isWhole: true, isWanted: isNarrowed })
+  if (total === undefined) return null
+  return (
+    <span className="muted" role="status">
+      {!isNarrowed
+        ? texts.list.count(formatNumber(total))
+        : all === undefined
+          ? texts.list.matches(total, formatNumber(total))
+          : texts.list.countOf(formatNumber(total), formatNumber(all))}
+    </span>
   )
 }
 

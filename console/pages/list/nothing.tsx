@@ -1,7 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
+import { type EntityData, get, type Page } from '../../api.ts'
+import { formatNumber } from '../../format.ts'
+import type { EntityType } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, Loading } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { ListPart } from './list-part.ts'
 
@@ -26,6 +30,39 @@ export function Nothing({ type, view, change }: ListPart) {
     )
   if (view.trashed !== undefined) return <Empty icon="trash" title={texts.list.noneDeleted} />
   if (view.at !== undefined) return <Empty icon="clock" title={texts.list.noneThen} />
+  return <NoneAtAll type={type} />
+}
+
+/** Either there never was one, or all of them are deleted. */
+function NoneAtAll({ type }: { readonly type: EntityType }) {
+  const texts = useTexts()
+  const { data, isLoading } = useQuery({
+    queryKey: ['list', type.name, 'deleted'],
+    queryFn: ({ signal }) =>
+      get<Page<EntityData>>(`${type.name}/`, { trashed: 'only', count: 1, limit: 1, fields: 'id' }, signal),
+    enabled: type.may.restore !== false,
+  })
+  const deleted = data?.total ?? 0
+  if (isLoading) return <Loading />
+  if (deleted > 0)
+    return (
+      <Empty
+        icon="trash"
+        title={texts.list.allDeleted}
+        action={
+          <Link className="button" href={`/${type.name}?trashed=only`}>
+            {texts.list.inTrash(formatNumber(deleted))}
+          </Link>
+        }
+      >
+        {texts.list.allDeletedHint}
+      </Empty>
+    )
+  return <First type={type} />
+}
+
+function First({ type }: { readonly type: EntityType }) {
+  const texts = useTexts()
   return (
     <Empty
       icon="table"

@@ -63,9 +63,16 @@ function useNotes(rows: Rows): void {
   useChanges(listener)
 }
 
-/** How many there are. It comes later than the rows: to count a million takes its time. */
-export function useTotal({ entity, query }: RowsRequest): number | undefined {
-  const { filter, search, trashed, at } = query
+/**
+ * How many there are; with `isWhole`, whatever the filter and the search. It comes later than the rows: to count a
+ * million takes its time.
+ */
+export function useTotal(
+  { entity, query }: RowsRequest,
+  { isWhole = false, isWanted = true } = {},
+): number | undefined {
+  const { trashed, at } = query
+  const { filter, search } = isWhole ? {} : query
   const { data } = useQuery({
     queryKey: ['list', entity, 'total', { filter, search, trashed, at }],
     queryFn: ({ signal }) =>
@@ -74,6 +81,7 @@ export function useTotal({ entity, query }: RowsRequest): number | undefined {
         { filter, search, trashed, at, count: 1, limit: 1, fields: 'id' },
         signal,
       ),
+    enabled: isWanted,
     placeholderData: (before, query) => (query?.queryKey[1] === entity ? before : undefined),
   })
   return data?.total

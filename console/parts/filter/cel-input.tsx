@@ -2,19 +2,22 @@ import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 're
 import { type EntityType, useModel } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { type Completion, completionsAt } from './complete.ts'
+import { exampleOf } from './example.ts'
 
 interface CelProps {
   readonly type: EntityType
   readonly value: string
   /** What the API says of it. */
   readonly error?: string | undefined
+  /** It was just opened to be typed in. */
+  readonly autoFocus: boolean
   onChange(value: string): void
   /** Enter. */
   onApply(): void
 }
 
 /** A condition as a text: with what can stand next, and the error where it is. */
-export function CelInput({ type, value, error, onChange, onApply }: CelProps) {
+export function CelInput({ type, value, error, autoFocus, onChange, onApply }: CelProps) {
   const texts = useTexts()
   const id = useId()
   const completing = useCompleting(type, value, onChange)
@@ -32,6 +35,8 @@ export function CelInput({ type, value, error, onChange, onApply }: CelProps) {
         <Mirror text={value} error={error} />
         <textarea
           ref={completing.input}
+          // biome-ignore lint/a11y/noAutofocus: only where somebody has just asked for it.
+          autoFocus={autoFocus}
           rows={1}
           aria-label={texts.list.filterText}
           aria-autocomplete="list"
@@ -43,7 +48,7 @@ export function CelInput({ type, value, error, onChange, onApply }: CelProps) {
           spellCheck={false}
           autoComplete="off"
           autoCapitalize="off"
-          placeholder={texts.list.filterExample}
+          placeholder={exampleOf(type)}
           value={value}
           onChange={(event) => completing.type(event.target)}
           onBlur={completing.close}

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { useTexts } from '../../texts/index.ts'
 import { Button } from '../button.tsx'
 import { type Condition, type FilterField, needsValue, operatorsOf } from './conditions.ts'
@@ -17,6 +17,7 @@ export default function EditCondition({ fields, condition, onDone }: EditConditi
   const [text, setText] = useState('')
   const chosen = fields.find((one) => one.path === path)
   if (chosen !== undefined) return <ConditionForm field={chosen} condition={condition} onDone={onDone} />
+  const offered = fields.filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()))
   return (
     <div className="choose-field">
       <input
@@ -27,14 +28,17 @@ export default function EditCondition({ fields, condition, onDone }: EditConditi
         placeholder={texts.list.chooseField}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          setPath(offered[0]?.path)
+        }}
       />
-      {fields
-        .filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()))
-        .map((one) => (
-          <button key={one.path} type="button" onClick={() => setPath(one.path)}>
-            {one.label}
-          </button>
-        ))}
+      {offered.map((one) => (
+        <button key={one.path} type="button" onClick={() => setPath(one.path)}>
+          {one.label}
+        </button>
+      ))}
     </div>
   )
 }
@@ -51,9 +55,17 @@ function ConditionForm({ field, condition, onDone }: ConditionFormProps) {
   const operators = operatorsOf(field.field)
   const [operator, setOperator] = useState(condition?.operator ?? operators[0] ?? 'filled')
   const [values, setValues] = useState(condition?.values ?? [])
+  const form = useRef<HTMLFormElement>(null)
+  // The usual question stands there already: the answer is next.
+  useEffect(() => {
+    const answer = form.current?.querySelector<HTMLElement>('input, select ~ select')
+    const next = answer ?? form.current?.querySelector('select')
+    next?.focus()
+  }, [])
   const isWhole = !needsValue(operator) || values.length > 0
   return (
     <form
+      ref={form}
       className="condition"
       onSubmit={(event) => {
         event.preventDefault()

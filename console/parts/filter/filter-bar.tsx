@@ -17,22 +17,26 @@ interface FilterBarProps {
   readonly type: EntityType
   readonly fields: readonly FilterField[]
   readonly filter: string | undefined
+  /** The API does not understand it. The text shows where. */
+  readonly isWrong: boolean
   onChange(filter: string | undefined): void
 }
 
 /** The conditions of a list: each as a piece that can be clicked, or all of them as a text. */
-export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
+export function FilterBar({ type, fields, filter, isWrong, onChange }: FilterBarProps) {
   const texts = useTexts()
   const conditions = conditionsOf(filter ?? '', fields)
-  const [isText, setText] = useState(conditions === undefined)
+  const canClick = conditions !== undefined && !isWrong
+  const [isText, setText] = useState(!canClick)
+  const [isAsked, setAsked] = useState(false)
   const change = (next: readonly Condition[]) => onChange(celOf(next, fields))
-  if (isText || conditions === undefined)
+  if (isText || !canClick)
     return (
       <div className="filter-text">
         <Suspense>
-          <FilterText type={type} filter={filter} onChange={onChange} />
+          <FilterText type={type} filter={filter} autoFocus={isAsked} onChange={onChange} />
         </Suspense>
-        <Button tone="plain" icon="filter" disabled={conditions === undefined} onClick={() => setText(false)}>
+        <Button tone="plain" icon="filter" disabled={!canClick} onClick={() => setText(false)}>
           {texts.list.byClicking}
         </Button>
       </div>
@@ -64,7 +68,15 @@ export function FilterBar({ type, fields, filter, onChange }: FilterBarProps) {
           )}
         </Menu>
       </span>
-      <Button tone="plain" icon="code" aria-label={texts.list.asText} onClick={() => setText(true)} />
+      <Button
+        tone="plain"
+        icon="code"
+        aria-label={texts.list.asText}
+        onClick={() => {
+          setText(true)
+          setAsked(true)
+        }}
+      />
     </>
   )
 }

@@ -10,13 +10,14 @@ import { CelInput } from './cel-input.tsx'
 interface FilterTextProps {
   readonly type: EntityType
   readonly filter: string | undefined
+  readonly autoFocus: boolean
   onChange(filter: string | undefined): void
 }
 
 const PAUSE_MS = 300
 
 /** The filter as a text. The API says whether it is right while it is typed; Enter uses it. */
-export default function FilterText({ type, filter = '', onChange }: FilterTextProps) {
+export default function FilterText({ type, filter = '', autoFocus, onChange }: FilterTextProps) {
   const texts = useTexts()
   const [text, setText] = useState(filter)
   const [asked, setAsked] = useState(filter)
@@ -34,6 +35,9 @@ export default function FilterText({ type, filter = '', onChange }: FilterTextPr
   const wrong =
     error instanceof ApiError ? (fieldErrors(error).filter?.join(' ') ?? explain(error, texts)) : undefined
   const shown = asked === text ? wrong : undefined
+  const apply = () => {
+    if (shown === undefined) onChange(text.trim() === '' ? undefined : text.trim())
+  }
   return (
     <>
       <CelInput
@@ -41,13 +45,10 @@ export default function FilterText({ type, filter = '', onChange }: FilterTextPr
         value={text}
         error={shown}
         onChange={setText}
-        onApply={() => onChange(text.trim() === '' ? undefined : text.trim())}
+        autoFocus={autoFocus}
+        onApply={apply}
       />
-      <Button
-        tone={text.trim() === filter ? 'plain' : 'main'}
-        disabled={shown !== undefined}
-        onClick={() => onChange(text.trim() === '' ? undefined : text.trim())}
-      >
+      <Button tone={text.trim() === filter ? 'plain' : 'main'} disabled={shown !== undefined} onClick={apply}>
         {texts.list.apply}
       </Button>
     </>

@@ -5,6 +5,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
+import { badToken } from './identify.ts'
 import { signedInUser } from './session.ts'
 
 /** `GET /api/auth/preferences/` */
@@ -19,7 +20,7 @@ async function replace(context: Context, { caller, body }: Call): Promise<Answer
   const json = JSON.stringify(body)
   if (Buffer.byteLength(json) > budget.preferencesBytes)
     throw invalidAt('', `must have at most ${budget.preferencesBytes} bytes`)
-  await context.preferences.write({ entity: plan.type.name, id }, json)
+  if (!(await context.preferences.write({ entity: plan.type.name, id }, json))) throw badToken()
   return { status: 200, body: json }
 }
 

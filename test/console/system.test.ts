@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import bookings from '../../examples/bookings/takeback.config.ts'
-import { onEveryStore } from '../harness.ts'
+import { app, entity, everyone, text } from '../../src/takeback.ts'
+import { eventually, onEveryStore } from '../harness.ts'
 import { openConsole } from './console.ts'
 
 onEveryStore('the system in the console', bookings, (server) => {
@@ -43,6 +44,54 @@ onEveryStore('the system in the console', bookings, (server) => {
     await open('/system/rules')
     await page.getByRole('navigation', { name: 'Main navigation' }).waitFor()
     await page.waitForURL('**/console/')
+    await close()
+  })
+})
+
+let isPaperThere = false
+const printed: string[] = []
+
+const withWork = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    orders: entity({ fields: { title: text() }, access: { create: everyone } }),
+  },
+  reactions: {
+    async 'orders.create'({ after }) {
+      if (!isPaperThere) throw new Error('<img src=x onerror=alert(1)> out of paper')
+      printed.push(after.title)
+    },
+  },
+  jobs: { nightly: { every: '0 3 * * *', zone: 'Europe/Berlin', async run() {} } },
+})
+
+onEveryStore('the work of the server in the console', withWork, (server) => {
+  test('failures are shown and tried again; requests, jobs and migrations are there', async () => {
+    isPaperThere = false
+    const title = `first on ${server.url}`
+    await server.expect(201, 'POST', '/api/orders/', { title })
+    const { page, open, close, expectAccessible } = await openConsole(server)
+    await open('/system/work')
+    const row = page.getByRole('row', { name: /orders.create/ })
+    await row.getByText('out of paper').waitFor()
+    expect(await row.innerText()).toContain('<img src=x onerror=alert(1)>')
+    await expectAccessible()
+    isPaperThere = true
+    await row.getByRole('button', { name: 'Try now' }).click()
+    await eventually(() => printed.includes(title))
+    await page.getByText('Nothing waits, nothing failed').waitFor()
+    await page
+      .getByRole('row', { name: /nightly/ })
+      .getByRole('button', { name: 'Run now' })
+      .click()
+    await page.getByRole('row', { name: /nightly.* ok/ }).waitFor()
+    await page.getByRole('link', { name: 'Requests' }).click()
+    await page.getByRole('row', { name: /POST \/api\/orders/ }).waitFor()
+    await expectAccessible()
+    await page.getByRole('link', { name: 'Migrations' }).click()
+    await page.getByText('the database is as declared').waitFor()
+    await expectAccessible()
     await close()
   })
 })

@@ -5,10 +5,11 @@ import { ApiError } from './api.ts'
 import { aroundNavigation } from './leaving.ts'
 import { List } from './pages/list.tsx'
 import { SignInPage } from './pages/sign-in/sign-in.tsx'
+import { UNSETTLED, Unsettled } from './pages/sign-in/unsettled.tsx'
 import { Failures } from './parts/failures.tsx'
-import { Loading } from './parts/states.tsx'
+import { Failed, Loading } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
-import { useMe } from './session.ts'
+import { useMeQuery } from './session.ts'
 import { Shell } from './shell.tsx'
 
 const queries = new QueryClient({
@@ -80,7 +81,9 @@ function Pages() {
 
 /** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
 function Gate({ children }: { readonly children: ReactNode }) {
-  const me = useMe()
+  const { data: me, error, refetch } = useMeQuery()
+  if (error instanceof ApiError && error.code in UNSETTLED) return <Unsettled code={error.code} />
+  if (error !== null && me === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (me === undefined) return <Loading />
   return me === null ? <SignInPage /> : children
 }

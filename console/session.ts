@@ -17,6 +17,11 @@ const ME = ['me']
 
 /** `null`: nobody. `undefined`: not known yet. */
 export function useMe(): Me | null | undefined {
+  return useMeQuery().data
+}
+
+/** The same, with what may have gone wrong. */
+export function useMeQuery() {
   const queries = useQueryClient()
   return useQuery({
     queryKey: ME,
@@ -32,7 +37,7 @@ export function useMe(): Me | null | undefined {
       }
     },
     staleTime: 60_000,
-  }).data
+  })
 }
 
 /** Whoever asks only below `<Shell>` is signed in. */

@@ -16,6 +16,7 @@ const declaration = app({
       fields: { name: text() },
       access: { create: everyone, read: 'id == me.id' },
     }),
+    staff: entity({ login: { userType: 'staff', second: 'required' }, fields: {} }),
     notes: entity({ fields: { title: text() }, access: { read: signedIn, create: signedIn } }),
   },
 })
@@ -57,6 +58,39 @@ onEveryStore(
       await page.getByLabel('Code').fill(codesOf(secret)(1))
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await close()
+    })
+
+    test('set up what they must before anything else', async () => {
+      await server.expect(201, 'POST', '/api/staff/', { email: 'sue@example.com', password: ADMIN.password })
+      const { page, close, expectAccessible } = await openConsole(server, { token: null })
+      const signIn = async (email: string) => {
+        await page.getByLabel('E-mail').fill(email)
+        await page.getByLabel('Password').fill(ADMIN.password)
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      }
+      await signIn('sue@example.com')
+      await page.getByText('needs a second factor').waitFor()
+      await expectAccessible()
+      await page.getByLabel('Present password').fill(ADMIN.password)
+      await page.getByRole('button', { name: 'Set up an app' }).click()
+      await page.getByLabel('Code', { exact: true }).fill(codesOf(await page.locator('code').innerText())(0))
+      await page.getByRole('button', { name: 'Switch it on' }).click()
+      await page.getByRole('button', { name: 'I have kept them' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      // A password that somebody was given, and that has expired.
+      const { id } = await server.user('users', { email: 'old@example.com', name: 'Old' })
+      const [row] = await server.query('SELECT password FROM users WHERE id = $1', Number(id))
+      await server.context.temporary.mark('users', Number(id), String(row?.password))
+      const past = new Date(Date.now() - 1000).toISOString()
+      await server.query('UPDATE takeback_temporary_passwords SET until = $1', past)
+      await signIn('old@example.com')
+      await page.getByText('Choose your own password').waitFor()
+      await page.getByLabel('Present password').fill(ADMIN.password)
+      await page.getByLabel('New password').fill('another horse battery')
+      await page.getByRole('button', { name: 'Set the password' }).click()
+      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await page.getByRole('navigation', { name: 'Main navigation' }).waitFor()
       await close()
     })
 

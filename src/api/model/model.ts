@@ -175,8 +175,6 @@ export const getModel = serverEndpoint({
   tag: SERVICE,
   parameters: ['If-None-Match'],
   access: 'everyone',
-  expired: true,
-  withoutFactor: true,
   schemas: () => modelSchemas,
   describe: () => ({
     summary: 'The Entity types',

@@ -209,8 +209,7 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     me: get('me'),
     refresh: (options) => signIn('refresh')(undefined, options),
     async logout(options) {
-      await post('logout')(undefined, options)
-      await transport.session.drop()
+      await post('logout')(undefined, options).finally(() => transport.session.drop())
     },
     password: signIn('password'),
     forgot: post('password/forgot'),

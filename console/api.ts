@@ -39,8 +39,9 @@ export async function send(method: string, path: string, sent?: Sent): Promise<R
     return await sendOnce(method, path, sent)
   } catch (error) {
     // A token to act as somebody ends by itself, and no password renews it.
-    const canWait = error instanceof Unauthenticated && acting === undefined && !path.startsWith('auth/log')
-    const again = canWait ? signedInAgain(error) : undefined
+    const isOver = error instanceof Unauthenticated && !path.startsWith('auth/log')
+    if (isOver && acting !== undefined) actAs(undefined)
+    const again = isOver && acting === undefined ? signedInAgain(error) : undefined
     if (again === undefined) throw error
     await again
     return sendOnce(method, path, sent)

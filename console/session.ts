@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { auth, get, own, Unauthenticated } from './api.ts'
+import { actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
@@ -92,6 +92,8 @@ export function useSignOut(): () => Promise<void> {
     noteSignedIn(false)
     forgetDrafts()
     await auth.logout().catch(() => {})
+    // The next one must not act as somebody.
+    if (actingAs() !== undefined) return actAs(undefined)
     queries.setQueryData(ME, null)
     await changed()
   }

@@ -212,6 +212,16 @@ export class Failure extends Error {
   }
 }
 
+/** Code of the user's has taken too long. It still runs: `later` is what comes of it. */
+export class TooLate extends Failure {
+  readonly later: Promise<unknown>
+
+  constructor(name: string, later: Promise<unknown>) {
+    super('unavailable', { cause: new Error(`${name} has taken too long`), headers: { 'Retry-After': '1' } })
+    this.later = later
+  }
+}
+
 /** The data have moved on without this server. */
 export function outdated(cause?: unknown): Failure {
   return new Failure('outdated', { cause, headers: { 'Retry-After': '5' } })

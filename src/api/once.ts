@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { budget } from '../budget.ts'
-import { Failure, invalidAt } from '../errors.ts'
+import { Failure, invalidAt, TooLate } from '../errors.ts'
 import { actorName, type Caller, isAgent, system } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
@@ -109,7 +109,7 @@ function refuseOddKey(key: string): void {
 
 /**
  * Runs code once that does what it likes: what it writes is not in one transaction with its answer. The key is taken
- * before it runs, and meanwhile the same request is `busy`. A failure leaves the key free. So does a server that ends
+ * before it runs, and meanwhile the same request is `busy`, also after its time is up. A failure leaves the key free. So does a server that ends
  * meanwhile, but later: the code must have had all of its time.
  */
 export async function runOnce(
@@ -129,11 +129,16 @@ export async function runOnce(
     if (known === undefined) throw new Failure('busy')
     return known
   }
+  const keep = (answer: Answer) =>
+    context.store.write(finish, { ...params, ...recordOf({ ...answer, shows: [] }) })
+  const free = () => context.store.write(release, params)
   const answer = await run().catch(async (error) => {
-    await context.store.write(release, params)
+    // It is still running: whoever asks again gets what comes of it.
+    if (error instanceof TooLate) void (error.later as Promise<Answer>).then(keep, free).catch(() => {})
+    else await free()
     throw error
   })
-  await context.store.write(finish, { ...params, ...recordOf({ ...answer, shows: [] }) })
+  await keep(answer)
   return answer
 }
 

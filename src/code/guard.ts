@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, TooLate } from '../errors.ts'
 import { isOurs, originOf, refusalOf } from './errors.ts'
 
 /** Code of the user's, and what the log calls it. */
@@ -17,13 +17,13 @@ export interface Guarded<T> {
  */
 export async function guarded<T>({ name, until, run, answer }: Guarded<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const give = () => reject(tooLate(name))
+  if (until.aborted) throw new TooLate(name, late)
+  const running = Promise.try(run)
+  // Hardly anybody waits for it after the deadline: what it throws then must not end the process.
+  running.catch(() => {})
+  const give = () => reject(new TooLate(name, running))
   until.addEventListener('abort', give, { once: true })
   try {
-    if (until.aborted) throw tooLate(name)
-    const running = Promise.try(run)
-    // Nobody waits for it after the deadline: what it throws then must not end the process.
-    running.catch(() => {})
     return await Promise.race([running, late])
   } catch (error) {
     if (error instanceof Failure) throw error
@@ -37,11 +37,6 @@ export async function guarded<T>({ name, until, run, answer }: Guarded<T>): Prom
     until.removeEventListener('abort', give)
     late.catch(() => {})
   }
-}
-
-function tooLate(name: string): Failure {
-  const cause = new Error(`${name} has taken too long`)
-  return new Failure('unavailable', { cause, headers: { 'Retry-After': '1' } })
 }
 
 /** A mistake in the user's code. */

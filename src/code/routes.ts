@@ -7,7 +7,7 @@ import type { Parameter } from '../api/parameters.ts'
 import { budget } from '../budget.ts'
 import type { Model, RouteType } from '../declare/model.ts'
 import { objectCheck, objectSchema, type Values } from '../declare/values.ts'
-import { type Errors, Failure, invalid, StartError } from '../errors.ts'
+import { type Errors, Failure, invalid, StartError, TooLate } from '../errors.ts'
 import { type Actor, isAgent, passesRules, userOf } from '../plan/viewer/actor.ts'
 import type { KeyScope } from '../plan/viewer/key-scope.ts'
 import { apiOf } from './api.ts'
@@ -107,8 +107,11 @@ async function answer(
   given: { readonly body: Values | undefined; readonly query: object },
 ): Promise<Answer> {
   const until = AbortSignal.timeout(budget.routeMs)
+  const answered = (text: unknown): Answer =>
+    text === undefined ? { status: 204 } : { status: 200, body: String(text) }
+  const name = `routes.${route.key}`
   const text = await guarded({
-    name: `routes.${route.key}`,
+    name,
     until,
     answer: (error) => passedOn(error) ?? originOf(error)?.asCaller,
     async run() {
@@ -126,8 +129,10 @@ async function answer(
       if (Buffer.byteLength(json) > budget.answerBytes) throw new RangeError('its answer is too large')
       return json
     },
+  }).catch((error) => {
+    throw error instanceof TooLate ? new TooLate(name, error.later.then(answered)) : error
   })
-  return text === undefined ? { status: 204 } : { status: 200, body: text }
+  return answered(text)
 }
 
 function describe(route: RouteType, example: object | undefined): Description {

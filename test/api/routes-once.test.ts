@@ -1,4 +1,8 @@
 import { expect, test } from 'bun:test'
+import { anonymous } from '../../src/api/account/identify.ts'
+import type { Answer } from '../../src/api/context.ts'
+import { runOnce } from '../../src/api/once.ts'
+import { TooLate } from '../../src/errors.ts'
 import { check } from '../../src/store/check/check.ts'
 import { app, entity, everyone, forbidden, object, text } from '../../src/takeback.ts'
 import { eventually, expectInvalid, onEveryStore, type Received } from '../harness.ts'
@@ -112,5 +116,37 @@ onEveryStore('routes with an Idempotency-Key', declaration, (server) => {
     }
     expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain('secret')
     expect((await check(await server.location())).findings).toEqual([])
+  })
+
+  test('one that takes too long keeps its key until it has ended, and then its answer', async () => {
+    const { signal } = new AbortController()
+    const request = {
+      caller: anonymous,
+      target: 'POST /api/slow/?',
+      body: {},
+      key: 'slow',
+      note: null,
+      signal,
+    }
+    for (const ends of [true, false]) {
+      let count = 0
+      const later = Promise.withResolvers<Answer>()
+      const slow = { ...request, key: `slow ${ends}`.replace(' ', '-') }
+      const run = async (): Promise<Answer> => {
+        if (++count > 1) return { status: 200, body: '"again"' }
+        throw new TooLate('routes.slow', later.promise)
+      }
+      const once = () => runOnce(server.context, slow, run)
+      await expect(once()).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(once()).rejects.toMatchObject({ code: 'busy' })
+      if (ends) later.resolve({ status: 200, body: '"late"' })
+      else later.reject(new Error('in the end'))
+      let answer: Answer | undefined
+      await eventually(async () => {
+        answer = await once().catch(() => undefined)
+        return answer !== undefined
+      })
+      expect([answer?.body, count]).toEqual(ends ? ['"late"', 1] : ['"again"', 2])
+    }
   })
 })

@@ -57,7 +57,8 @@ onEveryStore(
       await signIn()
       await page.getByLabel('Code').fill(codesOf(secret)(1))
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      const shown = page.getByRole('heading', { name: 'Your account' }).or(page.getByRole('alert'))
+      expect(await shown.first().innerText()).toBe('Your account')
       await close()
     })
 

@@ -255,7 +255,7 @@ describe.skipIf(!tools)('the commands of the docs, typed in', () => {
     expect(typed).toEqual(Object.keys(stories).sort())
     const languages = new Set(pages.flatMap(blocksOf).map(({ language }) => language))
     expect([...languages].sort()).toEqual([
-      ...['', 'console', 'dockerfile', 'html', 'ini', 'js', 'json', 'sh', 'ts', 'yaml'],
+      ...['', 'console', 'dockerfile', 'html', 'ini', 'js', 'json', 'sh', 'ts', 'tsx', 'yaml'],
     ])
   })
 })

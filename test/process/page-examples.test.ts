@@ -58,6 +58,10 @@ const REFUSED: Record<string, number> = {
   getKey: 404,
   readOperation: 404,
   undoOperation: 404,
+  // The example has neither tasks nor jobs nor webhooks.
+  retryTask: 404,
+  runJob: 404,
+  resendWebhook: 404,
 }
 
 /** The examples of one type all have the same values, of which some must be unique. */

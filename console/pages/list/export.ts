@@ -70,12 +70,13 @@ function cellOf(value: unknown): string {
   if (typeof value === 'object') return quoted(JSON.stringify(value))
   if (typeof value !== 'string') return String(value)
   // A spreadsheet would run it as a formula. Numbers are none.
-  const isFormula = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value)
+  const isFormula = /^\s*[=+\-@]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value)
   return quoted(isFormula ? `'${value}` : value)
 }
 
+/** Some spreadsheets take a semicolon or a tab for the end of a cell. */
 function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** Gives a file to whoever sits before the browser. */

@@ -133,7 +133,28 @@ function FirstStep({ types }: { readonly types: readonly EntityType[] }) {
   )
 }
 
-const DAY_MS = 86_400_000
+const AGO = { day: 86_400_000, hour: 3_600_000, minutes: 600_000 } as const
+const AGES = ['day', 'hour', 'minutes'] as const
+
+/** The earliest of some moments at which there was something; undefined if there is none, or it is not known yet. */
+function usePast(type: EntityType | undefined): { age: (typeof AGES)[number]; at: string } | undefined {
+  const { data } = useQuery({
+    queryKey: ['past of', type?.name],
+    queryFn: async ({ signal }) => {
+      for (const age of AGES) {
+        const at = new Date(Date.now() - AGO[age]).toISOString()
+        const query = { at, limit: 1, fields: 'id' }
+        // What is older than the journal cannot be asked for.
+        const page = await get<ListPage<unknown>>(`${type?.name}/`, query, signal).catch(() => undefined)
+        if (page !== undefined && page.data.length > 0) return { age, at }
+      }
+      return null
+    },
+    enabled: type !== undefined,
+    staleTime: 60_000,
+  })
+  return data ?? undefined
+}
 
 function CanDo({ latest }: { readonly latest: readonly Operation[] }) {
   const texts = useTexts()
@@ -142,14 +163,14 @@ function CanDo({ latest }: { readonly latest: readonly Operation[] }) {
   const seen = entities.filter(({ may }) => may.list !== false && may.history !== false)
   const changed = latest.flatMap(({ summary }) => Object.keys(summary))
   const type = seen.find(({ name, login }) => login === null && changed.includes(name)) ?? seen[0]
-  const yesterday = new Date(Date.now() - DAY_MS).toISOString()
+  const past = usePast(type)
   return (
     <section>
       <h2>{texts.home.canDo}</h2>
       <ul className="can-do">
-        {type !== undefined && (
-          <Way icon="clock" help={texts.home.yesterdayHelp}>
-            <Link href={`/${type.name}?at=${yesterday}`}>{texts.home.yesterday(labelOf(type))}</Link>
+        {type !== undefined && past !== undefined && (
+          <Way icon="clock" help={texts.home.pastHelp}>
+            <Link href={`/${type.name}?at=${past.at}`}>{texts.home.past[past.age](labelOf(type))}</Link>
           </Way>
         )}
         <Way icon="undo" help={texts.home.undoLastHelp}>

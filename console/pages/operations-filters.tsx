@@ -1,12 +1,10 @@
-import { useId } from 'react'
 import { fromLocalInput, toLocalInput } from '../days.ts'
 import { labelOf, useModel } from '../model.ts'
 import { useParameter } from '../moment.ts'
 import { KINDS, type Operation, type OperationFilter } from '../operations.ts'
-import { actorOf } from '../own-changes.ts'
 import { Button } from '../parts/button.tsx'
-import { useSignedIn } from '../session.ts'
 import { useTexts } from '../texts/index.ts'
+import { ActorFilter } from './operations-actor.tsx'
 
 /** The filters of the operations, from the address. An undo by filter knows all of them but `kind`. */
 export function useOperationFilter(): { filter: OperationFilter; kind: string | undefined } {
@@ -66,42 +64,6 @@ export function OperationFilters({ known }: { readonly known: readonly Operation
         </Button>
       )}
     </form>
-  )
-}
-
-function ActorFilter({ known }: { readonly known: readonly Operation[] }) {
-  const texts = useTexts()
-  const list = useId()
-  const me = useSignedIn()
-  const model = useModel()
-  const [actor, setActor] = useParameter('actor')
-  const self = actorOf(me, model)
-  const actors = [...new Set(known.flatMap((one) => (one.actor === null ? [] : [one.actor])))]
-  return (
-    <div className="actor-filter">
-      <label>
-        <span>{texts.operations.filterActor}</span>
-        <input
-          key={actor ?? ''}
-          type="search"
-          list={list}
-          defaultValue={actor ?? ''}
-          placeholder={texts.operations.filterActorHint}
-          onBlur={(event) => setActor(event.target.value.trim())}
-          onKeyDown={(event) => event.key === 'Enter' && setActor(event.currentTarget.value.trim())}
-        />
-      </label>
-      <datalist id={list}>
-        {actors.map((name) => (
-          <option key={name} value={name.split(' as ').at(-1) ?? name} />
-        ))}
-      </datalist>
-      {self !== undefined && (
-        <Button aria-pressed={actor === self} onClick={() => setActor(actor === self ? undefined : self)}>
-          {texts.operations.mine}
-        </Button>
-      )}
-    </div>
   )
 }
 

@@ -23,16 +23,21 @@ export function Actor({ actor }: { readonly actor: string | null }) {
   )
 }
 
+/** What is known of somebody who signs in. */
+export function actorQuery(actor: string) {
+  const [entity = '', id = ''] = actor.split('/')
+  return {
+    queryKey: ['entity', entity, Number(id), 'name'],
+    queryFn: ({ signal }: { signal: AbortSignal }) => get<Json>(`${entity}/${id}/`, {}, signal),
+    staleTime: 5 * 60_000,
+    retry: false,
+  }
+}
+
 function OneActor({ actor }: { readonly actor: string }) {
   const [entity = '', id = ''] = actor.split('/')
   const type = useModel().entities.find((one) => one.name === entity && one.login !== null)
-  const { data } = useQuery({
-    queryKey: ['entity', entity, Number(id), 'name'],
-    queryFn: ({ signal }) => get<Json>(`${entity}/${id}/`, {}, signal),
-    enabled: type !== undefined,
-    staleTime: 5 * 60_000,
-    retry: false,
-  })
+  const { data } = useQuery({ ...actorQuery(actor), enabled: type !== undefined })
   if (type === undefined) return <code>{actor}</code>
   const email = typeof data?.email === 'string' ? data.email : actor
   const name = data === undefined ? actor : nameOf(type, data)

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { app, entity, integer, ref, text } from '../../src/takeback.ts'
-import { onEveryStore, operationOf, type TestServer } from '../harness.ts'
+import { ADMIN, onEveryStore, operationOf, type TestServer } from '../harness.ts'
 import { openConsole } from './console.ts'
 
 const hotel = app({
@@ -42,6 +42,12 @@ onEveryStore('operations in the console', hotel, (server) => {
     const row = page.getByRole('listitem').filter({ hasText: 'and 12 more' }).first()
     await row.getByRole('link', { name: HOSTILE }).waitFor()
     await console.expectAccessible()
+    const whom = page.getByRole('combobox', { name: 'By whom' })
+    await whom.fill(ADMIN.email.toUpperCase())
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.searchParams.get('actor') === 'admins/1')
+    expect(await whom.inputValue()).toBe(ADMIN.email)
+    await row.waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
 
@@ -174,6 +180,9 @@ onEveryStore('overview and trash in the console', hotel, (server) => {
     await server.expect(200, 'DELETE', `/api/customers/${id}/`)
     const main = page.getByRole('main')
     await main.getByRole('listitem').filter({ hasText: 'and 12 more' }).first().waitFor()
+    await console.open('/customers')
+    await main.getByRole('link', { name: '1 in the trash' }).waitFor()
+    await console.open('/')
     await main.getByRole('link', { name: 'See what was deleted' }).click()
 
     const row = page.getByRole('listitem').filter({ hasText: 'Customers 1' })

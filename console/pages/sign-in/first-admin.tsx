@@ -1,3 +1,5 @@
+import { useState } from 'react'
+import { fieldErrors } from '../../explain.ts'
 import { labelOf, type Model } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
@@ -12,11 +14,18 @@ const TOKEN = /^#first-admin=(.+)$/
 
 /** On the first start: whoever knows the token that the terminal shows becomes the first admin. */
 export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
-  const texts = useTexts().signIn
+  const allTexts = useTexts()
+  const texts = allTexts.signIn
   const signIn = useSignIn()
-  const [, token] = TOKEN.exec(location.hash) ?? []
+  const [token, setToken] = useState(() => TOKEN.exec(location.hash)?.[1])
   const { submit, isBusy, failure, wrong } = useSubmit(async (values) => {
-    await signIn('first-admin/', { ...values, ...(token && { token }) })
+    try {
+      await signIn('first-admin/', { ...values, ...(token && { token }) })
+    } catch (error) {
+      // The link is an old one: ask for the token.
+      if (fieldErrors(error, allTexts).token !== undefined) setToken(undefined)
+      throw error
+    }
     history.replaceState(null, '', location.pathname)
   })
   return (

@@ -37,16 +37,17 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ]
 
-/** "5 minutes ago" for what is at most a week away, else the date. */
-export function formatAgo(iso: string, now = Date.now()): string {
+/** "now" within a minute, "5 minutes ago" for what is at most a week away, else the date. */
+export function formatAgo(iso: string, now: number): string {
   const seconds = (Date.parse(iso) - now) / 1000
   if (Number.isNaN(seconds)) return iso
   const { language } = currentSettings()
   if (Math.abs(seconds) > 7 * 86_400) return formatTime(iso)
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
   for (const [unit, size] of STEPS)
-    if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit)
-  return relative.format(Math.round(seconds), 'second')
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
+  // Seconds would be out of date at once.
+  return relative.format(0, 'second')
 }
 
 export function formatNumber(value: number): string {

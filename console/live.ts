@@ -11,6 +11,7 @@ import {
   positionKnown,
   transport,
 } from './api.ts'
+import { noteRemoved, noteThere } from './removed.ts'
 import { signedInAgain } from './session-end.ts'
 
 /** A change that the caller may see, as `/api/changes/` tells it. */
@@ -75,6 +76,11 @@ function gathering(queries: QueryClient): (change: SeenChange) => void {
   const tell = () => {
     const changes = gathered
     gathered = []
+    for (const { type, entity, id } of changes) {
+      if (id === undefined) continue
+      if (type === 'remove') noteRemoved(entity, id)
+      else noteThere(entity, id)
+    }
     for (const listener of listeners) listener(changes)
     renew(queries, changes)
   }

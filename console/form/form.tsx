@@ -1,4 +1,13 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useMemo, useRef } from 'react'
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+} from 'react'
 import { Icon } from '../parts/icon.tsx'
 import { useKeys } from '../parts/keys.tsx'
 import { useTexts } from '../texts/index.ts'
@@ -57,6 +66,7 @@ export function Form({
   const save = () => (isOnTop(form.current) ? onSave() : false)
   useKeys({ 'mod+s': save, 'mod+enter': save })
   useFocusOnErrors(form.current, errors)
+  useFocusAtFirst(form, mode === 'create')
   const submit = (event: FormEvent) => {
     event.preventDefault()
     // A form in a dialog is inside this one for React.
@@ -98,6 +108,21 @@ function leaveInput(event: KeyboardEvent): void {
   // A dialog around it stays: what was typed there is kept nowhere else.
   event.preventDefault()
   event.stopPropagation()
+}
+
+/** Whoever asks for a new one begins to type. */
+function useFocusAtFirst(form: RefObject<HTMLFormElement | null>, isWanted: boolean): void {
+  useEffect(() => {
+    if (!isWanted) return
+    // After a dialog around it has opened, which takes the focus for its own first button.
+    const frame = requestAnimationFrame(() => {
+      if (form.current?.contains(document.activeElement)) return
+      form.current
+        ?.querySelector<HTMLElement>('.fields :is(input, textarea, select, .chosen-name)')
+        ?.focus({ preventScroll: true })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [form, isWanted])
 }
 
 function useFocusOnErrors(form: HTMLFormElement | null, errors: FormState['errors']): void {

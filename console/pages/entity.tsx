@@ -9,6 +9,7 @@ import { short } from '../parts/entity-name.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { TimeBar } from '../parts/time-bar.tsx'
+import { isRemoved, noteRemoved } from '../removed.ts'
 import { useTexts } from '../texts/index.ts'
 import { ActionSlot } from './entity/action-slot.ts'
 import { EntityEditor } from './entity/editor.tsx'
@@ -66,13 +67,14 @@ function useEntity(type: EntityType | undefined, id: number, at: string | undefi
     queryKey: ['entity', type?.name ?? '', id, { at }],
     queryFn: async ({ signal }) => {
       const entity = type?.name ?? ''
+      const mayBeTrash = at === undefined && type?.may.restore !== false
+      const known = mayBeTrash && isRemoved(entity, id) ? await inTrash(entity, id, signal) : undefined
+      if (known !== undefined) return known
       try {
         return await get<EntityData>(`${entity}/${id}/`, { at }, signal)
       } catch (error) {
-        const mayBeTrash = at === undefined && type?.may.restore !== false && error instanceof NotFound
-        if (!mayBeTrash) throw error
-        const query = { trashed: 'only', filter: `id == ${id}` }
-        const [deleted] = (await get<ListPage<EntityData>>(`${entity}/`, query, signal)).data
+        const deleted =
+          mayBeTrash && error instanceof NotFound ? await inTrash(entity, id, signal) : undefined
         if (deleted === undefined) throw error
         return deleted
       }
@@ -81,4 +83,11 @@ function useEntity(type: EntityType | undefined, id: number, at: string | undefi
     // From one moment to the next, nothing blinks.
     placeholderData: (before) => before,
   })
+}
+
+async function inTrash(entity: string, id: number, signal: AbortSignal): Promise<EntityData | undefined> {
+  const query = { trashed: 'only', filter: `id == ${id}` }
+  const [deleted] = (await get<ListPage<EntityData>>(`${entity}/`, query, signal)).data
+  if (deleted !== undefined) noteRemoved(entity, id)
+  return deleted
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Json, PlanChanged, send } from '../api.ts'
 import type { OperationChange } from '../operations.ts'
+import { noteRemoved } from '../removed.ts'
 import { useWrite } from '../writes.ts'
 
 /** What is to be deleted or restored: one Entity, or all that match a filter. */
@@ -73,9 +74,12 @@ export function useRemoval(target: RemovalTarget, done: (total: number) => strin
     setBusy(true)
     const [path, query] = callOf(target, withTargets)
     try {
-      await write(done(preview.total), () =>
-        send('DELETE', path, { query: { ...query, plan: preview.plan } }),
-      )
+      await write(done(preview.total), async () => {
+        const received = await send('DELETE', path, { query: { ...query, plan: preview.plan } })
+        for (const one of preview.changes)
+          if (one.kind === 'delete' && one.id !== null) noteRemoved(one.entity, one.id)
+        return received
+      })
       return true
     } catch (thrown) {
       if (thrown instanceof PlanChanged) setRenewed(thrown.preview as RemovalPreview)

@@ -1,0 +1,14 @@
+/** What is known to be gone from where it was, so that nobody asks for it there: most of it is in the trash. */
+const removed = new Set<string>()
+
+export function noteRemoved(entity: string, id: number): void {
+  removed.add(`${entity}/${id}`)
+}
+
+export function noteThere(entity: string, id: number): void {
+  removed.delete(`${entity}/${id}`)
+}
+
+export function isRemoved(entity: string, id: number): boolean {
+  return removed.has(`${entity}/${id}`)
+}

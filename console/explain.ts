@@ -5,7 +5,7 @@ import type { Texts } from './texts/index.ts'
 export function explain(error: unknown, texts: Texts): string {
   if (error instanceof NetworkError) return texts.errors.offline
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
-  const whole = texts.errors.codes[error.code] ?? error.message
+  const whole = texts.errors.whole(error.code, error.message)
   const parts = listed(fieldErrors(error, texts))
   return error instanceof InvalidData ? parts || whole : [whole, parts].filter(Boolean).join(' ')
 }

@@ -24,7 +24,7 @@ export const de: Texts = {
       'Der Server antwortet nicht. Ihre Änderungen sind nicht verloren: Versuchen Sie es gleich noch einmal.',
     noType: 'Diesen Typ gibt es nicht, oder Sie dürfen ihn nicht sehen.',
     sentence,
-    codes,
+    whole: (code, english) => codes[code] ?? english,
   },
   theme: { title: 'Darstellung', system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
   live: {

@@ -23,8 +23,8 @@ export const en = {
     noType: 'There is no such type, or you may not see it.',
     /** A sentence of the API about a value, in this language. */
     sentence: (english: string): string => english,
-    /** What the API says as a whole, by its code, where it says it in another language. */
-    codes: {} as Readonly<Record<string, string>>,
+    /** What the API says as a whole, in this language. */
+    whole: (_code: string, english: string): string => english,
   },
   theme: { title: 'Appearance', system: 'As the system', light: 'Light', dark: 'Dark' },
   live: {

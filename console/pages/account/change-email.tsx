@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { auth } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { PresentPassword } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 
@@ -26,14 +27,7 @@ export function ChangeEmail() {
             autoComplete="email"
             wrong={wrong('email')}
           />
-          <FormField
-            label={texts.account.present}
-            name="password"
-            type="password"
-            required
-            autoComplete="current-password"
-            wrong={wrong('password')}
-          />
+          <PresentPassword form={{ wrong }} />
           {failure !== undefined && <p role="alert">{failure}</p>}
           <Button type="submit" disabled={isBusy}>
             {texts.account.changeEmail}

@@ -3,6 +3,7 @@ import { auth } from '../../api.ts'
 import { useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { PresentPassword } from '../../parts/login-fields.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
@@ -40,14 +41,7 @@ export function PasswordChange({ min }: { readonly min: number }) {
   })
   return (
     <form key={count} onSubmit={submit}>
-      <FormField
-        label={texts.account.present}
-        name="password"
-        type="password"
-        required
-        autoComplete="current-password"
-        wrong={wrong('password')}
-      />
+      <PresentPassword form={{ wrong }} />
       <FormField
         label={texts.signIn.newPassword}
         name="new_password"

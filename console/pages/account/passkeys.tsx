@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { auth } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { PresentPassword } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
 import { canUsePasskeys, makePasskey } from '../../passkeys.ts'
@@ -53,13 +54,7 @@ export function Passkeys() {
             maxLength={100}
             wrong={wrong('name')}
           />
-          <FormField
-            label={texts.account.present}
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            wrong={wrong('password')}
-          />
+          <PresentPassword form={{ wrong }} required={false} />
           {failure !== undefined && <p role="alert">{failure}</p>}
           <Button type="submit" icon="plus" disabled={isBusy}>
             {texts.account.addPasskey}

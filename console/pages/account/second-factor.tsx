@@ -4,6 +4,7 @@ import { auth } from '../../api.ts'
 import { useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { PresentPassword } from '../../parts/login-fields.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
@@ -66,19 +67,11 @@ interface ConfirmedProps {
 
 /** Something that the password must confirm. */
 function Confirmed({ title, form, isDanger = false }: ConfirmedProps) {
-  const texts = useTexts()
   return (
     <details>
       <summary>{title}</summary>
       <form onSubmit={form.submit}>
-        <FormField
-          label={texts.account.present}
-          name="password"
-          type="password"
-          required
-          autoComplete="current-password"
-          wrong={form.wrong('password')}
-        />
+        <PresentPassword form={form} />
         {form.failure !== undefined && <p role="alert">{form.failure}</p>}
         <Button type="submit" disabled={form.isBusy} {...(isDanger && { tone: 'danger' as const })}>
           {title}
@@ -138,14 +131,7 @@ export function FactorSetUp({ onDone }: { onDone?(): void }) {
   return (
     <form key="password" onSubmit={begin.submit}>
       <p className="muted">{texts.account.factorHelp}</p>
-      <FormField
-        label={texts.account.present}
-        name="password"
-        type="password"
-        required
-        autoComplete="current-password"
-        wrong={begin.wrong('password')}
-      />
+      <PresentPassword form={begin} />
       {begin.failure !== undefined && <p role="alert">{begin.failure}</p>}
       <Button type="submit" disabled={begin.isBusy}>
         {texts.account.factorSetUp}

@@ -3,6 +3,7 @@ import { type EntityType, labelOf } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { EmailField } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
@@ -26,14 +27,7 @@ export function Invite({ type, onClose }: { readonly type: EntityType; onClose()
       {isSimple ? (
         <form className="stack" onSubmit={submit}>
           <p className="muted">{texts.people.inviteHelp}</p>
-          <FormField
-            label={texts.signIn.email}
-            name="email"
-            type="email"
-            required
-            autoFocus
-            wrong={wrong('email')}
-          />
+          <EmailField form={{ wrong }} autoFocus autoComplete="off" />
           {wanted.map((field) => (
             <FormField
               key={field.path}

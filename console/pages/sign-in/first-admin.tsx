@@ -3,6 +3,7 @@ import { fieldErrors } from '../../explain.ts'
 import { labelOf, type Model } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { EmailField } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -32,15 +33,7 @@ export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
     <form onSubmit={submit}>
       <h1>{texts.firstTitle}</h1>
       <p className="muted">{texts.firstHelp}</p>
-      <FormField
-        label={texts.email}
-        name="email"
-        type="email"
-        required
-        autoFocus
-        autoComplete="username"
-        wrong={wrong('email')}
-      />
+      <EmailField form={{ wrong }} autoFocus />
       <FormField
         label={texts.newPassword}
         name="password"

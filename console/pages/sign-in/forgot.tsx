@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { auth } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
-import { FormField } from '../../parts/form-field.tsx'
+import { EmailField } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 
@@ -19,15 +19,7 @@ export function Forgot({ onBack }: { onBack(): void }) {
       {sentTo === undefined ? (
         <form onSubmit={submit}>
           <p className="muted">{texts.forgotHelp}</p>
-          <FormField
-            label={texts.email}
-            name="email"
-            type="email"
-            required
-            autoFocus
-            autoComplete="username"
-            wrong={wrong('email')}
-          />
+          <EmailField form={{ wrong }} autoFocus />
           {failure !== undefined && <p role="alert">{failure}</p>}
           <Button type="submit" tone="main" disabled={isBusy}>
             {texts.sendLink}

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { ApiError } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { EmailField } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useSignIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -22,15 +23,7 @@ export function PasswordForm({ email }: { readonly email?: string }) {
   })
   return (
     <form onSubmit={submit}>
-      <FormField
-        label={texts.email}
-        name="email"
-        type="email"
-        defaultValue={email}
-        required
-        autoComplete="username webauthn"
-        wrong={wrong('email')}
-      />
+      <EmailField form={{ wrong }} email={email} autoComplete="username webauthn" />
       <FormField
         label={texts.password}
         name="password"

@@ -1,0 +1,44 @@
+import { useTexts } from '../texts/index.ts'
+import { FormField } from './form-field.tsx'
+import type { Submitting } from './use-submit.ts'
+
+interface Of {
+  /** The form that it is in. */
+  readonly form: Pick<Submitting, 'wrong'>
+}
+
+/** What confirms that it is oneself. Accounts without a password leave it empty. */
+export function PresentPassword({ form, required = true }: Of & { readonly required?: boolean }) {
+  return (
+    <FormField
+      label={useTexts().account.present}
+      name="password"
+      type="password"
+      required={required}
+      autoComplete="current-password"
+      wrong={form.wrong('password')}
+    />
+  )
+}
+
+interface EmailOf extends Of {
+  readonly email?: string | undefined
+  readonly autoFocus?: boolean
+  /** For password managers. */
+  readonly autoComplete?: string
+}
+
+export function EmailField({ form, email, autoFocus = false, autoComplete = 'username' }: EmailOf) {
+  return (
+    <FormField
+      label={useTexts().signIn.email}
+      name="email"
+      type="email"
+      defaultValue={email}
+      required
+      autoFocus={autoFocus}
+      autoComplete={autoComplete}
+      wrong={form.wrong('email')}
+    />
+  )
+}

@@ -4,12 +4,10 @@ import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
 import { aroundNavigation } from './leaving.ts'
 import { List } from './pages/list.tsx'
-import { SignInPage } from './pages/sign-in/sign-in.tsx'
-import { UNSETTLED, Unsettled } from './pages/sign-in/unsettled.tsx'
 import { Failures } from './parts/failures.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
-import { useMeQuery } from './session.ts'
+import { isUnsettled, useMeQuery } from './session.ts'
 import { Shell } from './shell.tsx'
 
 const queries = new QueryClient({
@@ -24,6 +22,8 @@ const queries = new QueryClient({
 })
 
 // What the first list does not need comes later.
+const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
+const SignInPage = lazy(async () => ({ default: (await import('./pages/sign-in/sign-in.tsx')).SignInPage }))
 const Home = lazy(() => import('./pages/home.tsx'))
 const NewEntity = lazy(() => import('./pages/new-entity.tsx'))
 const EntityPage = lazy(() => import('./pages/entity.tsx'))
@@ -40,15 +40,17 @@ export function App() {
     <QueryClientProvider client={queries}>
       <Router base="/console" aroundNav={aroundNavigation}>
         <Failures>
-          <Gate>
-            <Shell>
-              <Failures>
-                <Suspense fallback={<Loading />}>
-                  <Pages />
-                </Suspense>
-              </Failures>
-            </Shell>
-          </Gate>
+          <Suspense fallback={<Loading />}>
+            <Gate>
+              <Shell>
+                <Failures>
+                  <Suspense fallback={<Loading />}>
+                    <Pages />
+                  </Suspense>
+                </Failures>
+              </Shell>
+            </Gate>
+          </Suspense>
         </Failures>
         <Toasts />
       </Router>
@@ -82,7 +84,7 @@ function Pages() {
 /** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
 function Gate({ children }: { readonly children: ReactNode }) {
   const { data: me, error, refetch } = useMeQuery()
-  if (error instanceof ApiError && error.code in UNSETTLED) return <Unsettled code={error.code} />
+  if (isUnsettled(error)) return <Unsettled code={error.code} />
   if (error !== null && me === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (me === undefined) return <Loading />
   return me === null ? <SignInPage /> : children

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
+import { ApiError, actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
@@ -14,6 +14,13 @@ export interface Me {
 }
 
 const ME = ['me']
+
+/** Errors of somebody who is signed in, but must do something first. */
+const UNSETTLED = ['password_change_required', 'second_factor_setup_required']
+
+export function isUnsettled(error: unknown): error is ApiError {
+  return error instanceof ApiError && UNSETTLED.includes(error.code)
+}
 
 /** `null`: nobody. `undefined`: not known yet. */
 export function useMe(): Me | null | undefined {
@@ -87,14 +94,14 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
 
 export function useSignOut(): () => Promise<void> {
   const queries = useQueryClient()
-  const changed = useSessionChange()
   return async () => {
     noteSignedIn(false)
     forgetDrafts()
     await auth.logout().catch(() => {})
     // The next one must not act as somebody.
     if (actingAs() !== undefined) return actAs(undefined)
+    // In one go: the form to sign in must not go away again under the hands of who types in it.
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
     queries.setQueryData(ME, null)
-    await changed()
   }
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { loadLanguage } from './texts/loaded.ts'
 
 /** What a person has chosen for the console in this browser. */
 export interface Settings {
@@ -21,7 +22,8 @@ function read(): Settings {
 
 let settings = read()
 
-export function changeSettings(change: Partial<Settings>): void {
+export async function changeSettings(change: Partial<Settings>): Promise<void> {
+  await loadLanguage(change.language ?? settings.language)
   settings = { ...settings, ...change }
   localStorage.setItem(NAME, JSON.stringify(settings))
   applyTheme()

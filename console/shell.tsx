@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { lazy, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { ApiError, actAs, actingAs } from './api.ts'
+import { actAs, actingAs } from './api.ts'
 import { useFeed, useIsLive } from './live.ts'
 import { type EntityType, labelOf, modelQuery, useModel } from './model.ts'
-import { UNSETTLED, Unsettled } from './pages/sign-in/unsettled.tsx'
 import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { KeyHelp } from './parts/key-help.tsx'
@@ -13,15 +12,17 @@ import { type Command, Palette, useCommands } from './parts/palette.tsx'
 import { SignInAgain } from './parts/sign-in-again.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { undoNewest } from './parts/toast.tsx'
-import { useSignedIn, useSignOut } from './session.ts'
+import { isUnsettled, useSignedIn, useSignOut } from './session.ts'
 import { changeSettings, useSettings } from './settings.ts'
 import { useTexts } from './texts/index.ts'
 import { useTimeCommands } from './time-commands.ts'
 
+const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
+
 /** What is around every page of somebody who is signed in: the way to all others. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const { data, error, refetch } = useQuery(modelQuery)
-  if (error instanceof ApiError && error.code in UNSETTLED) return <Unsettled code={error.code} />
+  if (isUnsettled(error)) return <Unsettled code={error.code} />
   if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (data === undefined) return <Loading />
   return <Frame>{children}</Frame>
@@ -156,12 +157,12 @@ function AccountCorner() {
         icon={theme === 'dark' ? 'sun' : 'moon'}
         tone="plain"
         aria-label={theme === 'dark' ? texts.theme.light : texts.theme.dark}
-        onClick={() => changeSettings({ theme: theme === 'dark' ? 'light' : 'dark' })}
+        onClick={() => void changeSettings({ theme: theme === 'dark' ? 'light' : 'dark' })}
       />
       <Button
         tone="plain"
         title={texts.language}
-        onClick={() => changeSettings({ language: language === 'en' ? 'de' : 'en' })}
+        onClick={() => void changeSettings({ language: language === 'en' ? 'de' : 'en' })}
       >
         {language === 'en' ? 'DE' : 'EN'}
       </Button>
@@ -225,10 +226,20 @@ function useGlobalCommands(help: (isOpen: boolean) => void): void {
         id: `theme ${theme}`,
         title: texts.theme[theme],
         group: texts.theme.title,
-        run: () => changeSettings({ theme }),
+        run: () => void changeSettings({ theme }),
       })),
-      { id: 'en', title: 'English', group: texts.language, run: () => changeSettings({ language: 'en' }) },
-      { id: 'de', title: 'Deutsch', group: texts.language, run: () => changeSettings({ language: 'de' }) },
+      {
+        id: 'en',
+        title: 'English',
+        group: texts.language,
+        run: () => void changeSettings({ language: 'en' }),
+      },
+      {
+        id: 'de',
+        title: 'Deutsch',
+        group: texts.language,
+        run: () => void changeSettings({ language: 'de' }),
+      },
       {
         id: 'keys',
         title: texts.keyHelp.title,

@@ -104,5 +104,7 @@ test('both languages have the same words', async () => {
     Object.entries(value).flatMap(([key, one]) =>
       typeof one === 'object' ? keysOf(one).map((k) => `${key}.${k}`) : [key],
     )
-  expect(keysOf(messages.de)).toEqual(keysOf(messages.en))
+  // What the API says in English, only German has words for.
+  const german = keysOf(messages.de).filter((key) => !key.startsWith('errors.codes.'))
+  expect(german).toEqual(keysOf(messages.en))
 })

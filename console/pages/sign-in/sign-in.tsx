@@ -64,7 +64,7 @@ export function SignInFrame({ children }: { readonly children: ReactNode }) {
       <Button
         tone="plain"
         title={texts.language}
-        onClick={() => changeSettings({ language: language === 'en' ? 'de' : 'en' })}
+        onClick={() => void changeSettings({ language: language === 'en' ? 'de' : 'en' })}
       >
         {language === 'en' ? 'Deutsch' : 'English'}
       </Button>

@@ -12,11 +12,8 @@ const FactorSetUp = lazy(async () => ({
   default: (await import('../account/second-factor.tsx')).FactorSetUp,
 }))
 
-/** Errors of somebody who is signed in, but must do something first. */
-export const UNSETTLED = { password_change_required: true, second_factor_setup_required: true }
-
 /** What must be done before anything else: a password of one's own, or a second factor. */
-export function Unsettled({ code }: { readonly code: string }) {
+export default function Unsettled({ code }: { readonly code: string }) {
   const texts = useTexts()
   const changed = useSessionChange()
   const signOut = useSignOut()

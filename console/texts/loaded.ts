@@ -1,0 +1,12 @@
+import { en, type Texts } from './en.ts'
+
+/** English is always there; another language is loaded by whoever wants it. */
+const loaded: { en: Texts; de?: Texts } = { en }
+
+export async function loadLanguage(language: 'en' | 'de'): Promise<void> {
+  if (language === 'de') loaded.de ??= (await import('./de.ts')).de
+}
+
+export function textsIn(language: 'en' | 'de'): Texts {
+  return loaded[language] ?? en
+}

@@ -27,6 +27,7 @@ const built = await Bun.build({
 const names = built.outputs.map(({ path }) => path.replace(/^\.?\//, ''))
 const entry = built.outputs.findIndex(({ kind }) => kind === 'entry-point')
 const styles = names.filter((name) => name.endsWith('.css'))
+const first = await neededBy(entry)
 
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#0d7a6f"/><path d="M9 13h9.5a5.5 5.5 0 0 1 0 11H13" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/><path d="m13.500 8-5 5 5 5" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`
 
@@ -39,6 +40,7 @@ const page = `<!doctype html>
 <title>Takeback</title>
 <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
 ${styles.map((name) => `<link rel="stylesheet" href="/console/assets/${name}">`).join('\n')}
+${first.map((name) => `<link rel="modulepreload" href="/console/assets/${name}">`).join('\n')}
 <script type="module" src="/console/assets/${names[entry]}"></script>
 </head>
 <body>
@@ -47,6 +49,21 @@ ${styles.map((name) => `<link rel="stylesheet" href="/console/assets/${name}">`)
 </body>
 </html>
 `
+
+/** What a file imports at once, and what that imports: browsers load all of it together. */
+async function neededBy(output: number): Promise<string[]> {
+  const needed = new Set<string>()
+  const look = async (at: number) => {
+    const text = await built.outputs[at]?.text()
+    for (const [, name = ''] of text?.matchAll(/(?:from|import)\s*"\/console\/assets\/([^"]+\.js)"/g) ?? []) {
+      if (needed.has(name)) continue
+      needed.add(name)
+      await look(names.indexOf(name))
+    }
+  }
+  await look(output)
+  return [...needed]
+}
 
 interface Asset {
   readonly type: string

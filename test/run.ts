@@ -74,13 +74,15 @@ async function preparePostgres(): Promise<Record<string, string>> {
 /** The command line as it is published, in one file with bytecode: the tests start it hundreds of times. */
 function bundleCommandLine(): string {
   const root = join(import.meta.dir, '..')
-  const bundle = join(folder, 'lib', 'bundle')
+  // A folder of its own: what is beside the tests' folders, npm and Node find from within them.
+  const home = join(folder, 'command-line')
+  const bundle = join(home, 'lib', 'bundle')
   const { success } = Bun.spawnSync([process.execPath, join(root, 'build', 'bundle.js'), bundle], {
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   if (!success) process.exit(1)
   // What it loads from elsewhere.
   for (const name of ['node_modules', 'console', 'client', 'build'])
-    symlinkSync(join(root, name), join(folder, name))
+    symlinkSync(join(root, name), join(home, name))
   return join(bundle, 'bundle.js')
 }

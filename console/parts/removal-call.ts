@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Json, PlanChanged, send } from '../api.ts'
+import { type Json, send } from '../api.ts'
 import type { OperationChange } from '../operations.ts'
+import { usePlanned } from '../planned.ts'
 import { noteRemoved } from '../removed.ts'
 import { useWrite } from '../writes.ts'
 
@@ -55,44 +55,21 @@ async function readPreview(target: RemovalTarget, withTargets: boolean): Promise
 export function useRemoval(target: RemovalTarget, done: (total: number) => string) {
   const write = useWrite()
   const [withTargets, setWithTargets] = useState(false)
-  const [renewed, setRenewed] = useState<RemovalPreview>()
-  const [refusal, setRefusal] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  // Changes of others do not renew it: what is agreed to is what is shown. The plan notices them.
-  const { data, error } = useQuery({
-    queryKey: ['removal', target, withTargets],
-    queryFn: () => readPreview(target, withTargets),
-    gcTime: 0,
-    staleTime: 0,
-    refetchOnWindowFocus: false,
-    retry: false,
-  })
-  const failure = refusal ?? error ?? undefined
-  const preview = failure === undefined ? (renewed ?? data) : undefined
-  const run = async (): Promise<boolean> => {
-    if (preview === undefined || isBusy) return false
-    setBusy(true)
-    const [path, query] = callOf(target, withTargets)
-    try {
-      await write(done(preview.total), async () => {
-        const received = await send('DELETE', path, { query: { ...query, plan: preview.plan } })
-        for (const one of preview.changes)
-          if (one.kind === 'delete' && one.id !== null) noteRemoved(one.entity, one.id)
+  const { run, forget, ...planned } = usePlanned({
+    key: ['removal', target, withTargets],
+    read: () => readPreview(target, withTargets),
+    perform: ({ total, plan, changes }: RemovalPreview) =>
+      write(done(total), async () => {
+        const [path, query] = callOf(target, withTargets)
+        const received = await send('DELETE', path, { query: { ...query, plan } })
+        for (const { kind, entity, id } of changes)
+          if (kind === 'delete' && id !== null) noteRemoved(entity, id)
         return received
-      })
-      return true
-    } catch (thrown) {
-      if (thrown instanceof PlanChanged) setRenewed(thrown.preview as RemovalPreview)
-      else setRefusal(thrown)
-      return false
-    } finally {
-      setBusy(false)
-    }
-  }
+      }),
+  })
   const chooseTargets = (next: boolean) => {
-    setRefusal(undefined)
-    setRenewed(undefined)
+    forget()
     setWithTargets(next)
   }
-  return { preview, failure, isBusy, hasMoved: renewed !== undefined, withTargets, chooseTargets, run }
+  return { ...planned, withTargets, chooseTargets, run: async () => (await run()) !== undefined }
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, PlanChanged, send } from '../api.ts'
+import { ApiError, send } from '../api.ts'
 import type { OperationChange, OperationFilter } from '../operations.ts'
+import { usePlanned } from '../planned.ts'
 import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 
@@ -84,50 +85,32 @@ export function useUndo(undoing: Undoing) {
   const texts = useTexts()
   const write = useWrite()
   const [choices, setChoices] = useState(NONE)
-  const [renewed, setRenewed] = useState<UndoAnswer>()
-  const [refusal, setRefusal] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  // Not renewed by changes of others: what is agreed to is what is shown. The plan notices them.
-  const { data, error, isFetching } = useQuery({
-    queryKey: ['undo preview', undoing, choices],
-    queryFn: ({ signal }) => ask(undoing, parametersOf(choices), signal),
-    staleTime: 0,
-    gcTime: 0,
-    refetchOnWindowFocus: false,
-    retry: false,
+  const { run, renew, forget, ...planned } = usePlanned<UndoAnswer>({
+    key: ['undo preview', undoing, choices],
+    read: (signal) => ask(undoing, parametersOf(choices), signal),
+    perform: ({ plan }) =>
+      write(texts.operations.undo.done, () => {
+        const { method = 'POST', path, query: own, body } = requestOf(undoing)
+        const query = { ...own, ...parametersOf(choices), plan }
+        return send(method, path, { query, ...(body !== undefined && { body }) })
+      }),
   })
-  const failure = refusal ?? error
-  const preview = failure === null || failure === undefined ? (renewed ?? data) : undefined
-  const run = async (): Promise<string | null> => {
-    if (preview?.plan === undefined) return null
-    setBusy(true)
-    const { method = 'POST', path, query: own, body } = requestOf(undoing)
-    const query = { ...own, ...parametersOf(choices), plan: preview.plan }
-    try {
-      const { headers } = await write(texts.operations.undo.done, () =>
-        send(method, path, { query, ...(body !== undefined && { body }) }),
-      )
-      return headers.get('takeback-operation') ?? ''
-    } catch (thrown) {
-      if (thrown instanceof PlanChanged) setRenewed(thrown.preview as UndoAnswer)
-      else setRefusal(thrown)
-      return null
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { preview } = planned
   const choose = (change: Partial<UndoChoices>) => {
-    setRenewed(undefined)
-    setRefusal(undefined)
+    forget()
     setChoices({ ...choices, ...change })
   }
   const more = async () => {
     const next = await ask(undoing, { ...parametersOf(choices), cursor: preview?.next })
     if (preview !== undefined)
-      setRenewed({ ...preview, changes: [...preview.changes, ...next.changes], next: next.next ?? null })
+      renew({ ...preview, changes: [...preview.changes, ...next.changes], next: next.next ?? null })
   }
-  const hasMoved = renewed !== undefined && renewed.plan !== data?.plan
-  return { preview, failure, isFetching, isBusy, hasMoved, choices, choose, run, more }
+  /** The operation that did it; `null` if it was not done. */
+  const undo = async (): Promise<string | null> => {
+    const received = await run()
+    return received === undefined ? null : (received.headers.get('takeback-operation') ?? '')
+  }
+  return { ...planned, choices, choose, run: undo, more }
 }
 
 /** Whether something is left to take back without what stands against it. Unknown until it was asked. */

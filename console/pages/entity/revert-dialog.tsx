@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { PlanChanged, send } from '../../api.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import type { Sent } from '../../../client/transport.ts'
+import { send } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import type { EntityType } from '../../model.ts'
 import { useParameter } from '../../moment.ts'
@@ -10,6 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import type { RemovalPreview } from '../../parts/removal-call.ts'
 import { Loading } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
+import { usePlanned } from '../../planned.ts'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
 
@@ -27,7 +28,7 @@ export function RevertDialog({ type, id, entry, onClose }: RevertDialogProps) {
   const { preview, failure, isBusy, run } = useRevert(type.name, id, entry.version)
   const [, setMoment] = useParameter('at')
   const revert = async () => {
-    if (!(await run())) return
+    if ((await run()) === undefined) return
     onClose()
     setMoment(undefined)
   }
@@ -72,44 +73,16 @@ function useRevert(entity: string, id: number, version: number) {
   const texts = useTexts()
   const write = useWrite()
   const queries = useQueryClient()
-  const [renewed, setRenewed] = useState<RemovalPreview>()
-  const [refusal, setRefusal] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  const call = { path: `${entity}/${id}/revert/`, body: { version } }
-  const { data, error } = useQuery({
-    queryKey: ['revert', entity, id, version],
-    queryFn: async () => {
-      const { body } = await send('POST', call.path, {
-        query: { dry_run: true },
-        body: call.body,
-        repeat: 'always',
-      })
-      return body as RemovalPreview
-    },
-    gcTime: 0,
-    staleTime: 0,
-    refetchOnWindowFocus: false,
-    retry: false,
-  })
-  const failure = refusal ?? error ?? undefined
-  const preview = failure === undefined ? (renewed ?? data) : undefined
-  const run = async (): Promise<boolean> => {
-    if (preview === undefined) return false
-    setBusy(true)
-    try {
-      const { body } = await write(texts.history.reverted, () =>
-        send('POST', call.path, { query: { plan: preview.plan }, body: call.body }),
-      )
+  const revert = (query: object, more: Sent = {}) =>
+    send('POST', `${entity}/${id}/revert/`, { query, body: { version }, ...more })
+  return usePlanned<RemovalPreview>({
+    key: ['revert', entity, id, version],
+    read: async () => (await revert({ dry_run: true }, { repeat: 'always' })).body as RemovalPreview,
+    async perform({ plan }) {
+      const received = await write(texts.history.reverted, () => revert({ plan }))
       // The form opens with it at once.
-      queries.setQueryData(['entity', entity, id, { at: undefined }], body)
-      return true
-    } catch (thrown) {
-      if (thrown instanceof PlanChanged) setRenewed(thrown.preview as RemovalPreview)
-      else setRefusal(thrown)
-      return false
-    } finally {
-      setBusy(false)
-    }
-  }
-  return { preview, failure, isBusy, run }
+      queries.setQueryData(['entity', entity, id, { at: undefined }], received.body)
+      return received
+    },
+  })
 }

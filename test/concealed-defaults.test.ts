@@ -42,9 +42,23 @@ const hidden = [
   ['only for its owner', { read: 'id == me.id' }, 13],
 ] as const
 
+/** The types whose defaults strangers must not learn, since they read none of its Entities. */
+const unread = [
+  ['only created by strangers', { create: everyone, read: 'me.type == "staff"' }, 14],
+  ['only created by strangers, and read by the signed in', { create: everyone, read: 'me != null' }, 15],
+  ['created and read by nobody but some', { create: 'me.type == "staff"', read: 'me.type == "staff"' }, 16],
+  ['only changed by strangers', { create: everyone, update: everyone, read: 'me.type == "staff"' }, 17],
+] as const
+
 const declared = withAdmins({
   staff: entity({ login: { userType: 'staff' }, fields: {} }),
   open: entity({ fields: fields({}, 10), access: { read: everyone, create: everyone } }),
+  ...Object.fromEntries(
+    unread.map(([, access, mark], at) => [
+      `unread_${at}`,
+      entity({ fields: { ...fields({}, mark), box: object(fields({}, mark), some) }, access }),
+    ]),
+  ),
   ...Object.fromEntries(
     hidden.flatMap(([, rule, mark], at) => [
       [`top_${at}`, entity({ fields: fields(rule, mark), access: { read: everyone, create: everyone } })],
@@ -82,7 +96,7 @@ onStore('sqlite', 'defaults of what strangers never see', declared, (server) => 
     )
   })
 
-  test.each(hidden)('%s', (_name, _rule, mark) => {
+  test.each<readonly [string, object, number]>([...hidden, ...unread])('%s', (_name, _rule, mark) => {
     for (const told of documents) expect(told.match(canaries(mark))?.[0]).toBeUndefined()
   })
 

@@ -1,3 +1,4 @@
+import { showsDefault } from '../api/model/knowable.ts'
 import { no } from '../declare/cel/expression.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import { type EntityCheck, type EntityType, type Field, type Model, walk } from '../declare/model.ts'
@@ -11,6 +12,12 @@ export type Conceals = (field: Field) => boolean
 
 /** Strangers read the documents too, so the default of a field that they can never see is left out. */
 export function concealedOf(type: EntityType, model: Model): Conceals {
+  const stranger = viewersOf(model).of(nobody)
+  return (field) => !showsDefault(stranger, type, field)
+}
+
+/** Whether a field is hidden even from strangers who may read its Entity. */
+export function hiddenOf(type: EntityType, model: Model): Conceals {
   const stranger = viewersOf(model).of(nobody)
   return ({ path }) => stranger.mayField(type, path, 'read') === no
 }
@@ -52,7 +59,6 @@ export function withoutDefaults(schema: JsonSchema): JsonSchema {
 /** The checks at fields that anybody could see. */
 export function shownChecks(type: EntityType, model: Model): readonly EntityCheck[] {
   if (type.checks.length === 0) return []
-  const conceals = concealedOf(type, model)
-  const concealed = new Set([...walk(type.fields)].filter(conceals).map(({ path }) => path))
-  return type.checks.filter(({ at }) => !concealed.has(at))
+  const hidden = new Set([...walk(type.fields)].filter(hiddenOf(type, model)).map(({ path }) => path))
+  return type.checks.filter(({ at }) => !hidden.has(at))
 }

@@ -15,7 +15,7 @@ import { isRecord } from '../declare/record.ts'
 import { isSecret, objectCheck } from '../declare/values.ts'
 import type { Errors } from '../errors.ts'
 import { computedSamples } from './computed.ts'
-import { type Conceals, concealDefaults, concealedOf } from './concealed.ts'
+import { type Conceals, concealDefaults, concealedOf, hiddenOf } from './concealed.ts'
 import { textsFor } from './sample-pattern.ts'
 
 type Sample = Readonly<Record<string, unknown>>
@@ -59,7 +59,7 @@ function sampleMember({ item, member }: LinksField, at: number): unknown {
 /** The sample as it comes back. */
 export function sampleAnswer(type: EntityType, model: Model): Sample {
   const at = '2026-06-01T09:30:00.000Z'
-  const fields = visibleFields(type.fields, concealedOf(type, model))
+  const fields = visibleFields(concealDefaults(type.fields, concealedOf(type, model)), hiddenOf(type, model))
   const normal = objectCheck(fields, 'whole', String)(sampleOf(type, model), '', new Map())
   return {
     id: 1,

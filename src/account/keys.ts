@@ -5,6 +5,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { OWNER, ownerHold } from './hold-owner.ts'
 import { keyDigest, newKey } from './key-text.ts'
 
 const USED_MS = budget.keyUsedMinutes * 60_000
@@ -39,24 +40,28 @@ export interface AccessKey extends KeyTerms {
 export class AccessKeys {
   readonly #store: Store
   readonly #statements: KeyStatements
+  readonly #hold: (entity: string) => Step
   /** When each was last noted as used, by `performance.now()`. */
   readonly #used = new Map<number, number>()
 
   constructor(store: Store) {
     this.#store = store
     this.#statements = compileKeys(store.dialect)
+    this.#hold = ownerHold(store.dialect, '$owner')
   }
 
-  /** A new key: its id, and the text that is shown once. Undefined if its owner has too many. */
+  /** A new key: its id, and the text that is shown once. Or why there is none: its owner is gone, or has too many. */
   async make(
     owner: KeyOwner,
     terms: KeyTerms,
     signal: AbortSignal,
-  ): Promise<{ id: number; text: string } | undefined> {
+  ): Promise<{ id: number; text: string } | 'gone' | 'many'> {
     const text = newKey()
     const params = { ...ownerParams(owner), ...termParams(terms), $digest: keyDigest(text) }
-    const { done, rows } = await this.#store.write(this.#statements.make, params, signal)
-    return done ? { id: Number(rows[0]?.[0]), text } : undefined
+    const steps = [this.#hold(owner.entity), this.#statements.make]
+    const outcome = await this.#store.write(steps, params, signal)
+    if (outcome.done) return { id: Number(outcome.rows[0]?.[0]), text }
+    return outcome.step === OWNER ? 'gone' : 'many'
   }
 
   /** The key with this text, if it has not ended. */
@@ -115,7 +120,7 @@ export class AccessKeys {
 }
 
 interface KeyStatements {
-  readonly make: readonly Step[]
+  readonly make: Step
   readonly byDigest: Statement
   readonly alive: Statement
   readonly byId: Statement
@@ -160,7 +165,7 @@ function compileKeys(dialect: Dialect): KeyStatements {
     )
   const used = sql`UPDATE "takeback_keys" SET "used_at" = ${clock} WHERE ${isThis}`
   return {
-    make: [makeStep(dialect)],
+    make: makeStep(dialect),
     byDigest: read(sql`k."digest" = ${param('$digest')} AND ${isAlive}`),
     alive: read(sql`${isIt} AND ${isAlive}`),
     byId: read(isIt),

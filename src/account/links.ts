@@ -7,6 +7,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -63,9 +64,11 @@ const isHeld = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param
 export class Links {
   readonly #store: Store
   readonly #statements: ReadonlyMap<LinkKind, LinkStatements>
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Store) {
     this.#store = store
+    this.#hold = ownerHold(store.dialect, '$link_id')
     const kinds = Object.keys(lifetimes) as LinkKind[]
     this.#statements = new Map(
       kinds.map((kind) => [kind, compileLinks(store.dialect, lifetimes[kind])] as const),
@@ -78,15 +81,22 @@ export class Links {
     return found
   }
 
-  /** The token of a new link. */
-  async make(store: Store, purpose: LinkKind, target: LinkTarget): Promise<string> {
+  /** The token of a new link; undefined if its user is gone. */
+  async make(store: Store, purpose: LinkKind, target: LinkTarget): Promise<string | undefined> {
     const token = newToken()
-    await store.write(this.#of(purpose).make, targetParams(purpose, target, token))
-    return token
+    const steps = [this.#hold(target.entity), ...this.#of(purpose).make]
+    const { done } = await store.write(steps, targetParams(purpose, target, token))
+    return done ? token : undefined
   }
 
-  /** A link whose token nobody has yet: `renew` makes one, with the mail. To be part of a transaction. */
+  /** A link whose token nobody has yet: `renew` makes one, with the mail. Steps for a transaction on its own. */
   reserving(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
+    const { steps, params } = this.reservingFor(purpose, target)
+    return { steps: [this.#hold(target.entity), ...steps], params }
+  }
+
+  /** The same for a transaction that changes the user. */
+  reservingFor(purpose: LinkKind, target: LinkTarget): { steps: readonly Step[]; params: Params } {
     return { steps: this.#of(purpose).make, params: targetParams(purpose, target, newToken()) }
   }
 

@@ -4,6 +4,7 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 import type { FactorOwner } from './second-factors.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -37,11 +38,13 @@ export class Passkeys {
   readonly #store: Store
   readonly #sessions: Sessions
   readonly #statements: PasskeyStatements
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Store, sessions: Sessions) {
     this.#store = store
     this.#sessions = sessions
     this.#statements = compilePasskeys(store.dialect)
+    this.#hold = ownerHold(store.dialect, '$id')
   }
 
   async list(owner: FactorOwner): Promise<(ListedPasskey & { readonly credential: string })[]> {
@@ -70,9 +73,9 @@ export class Passkeys {
     }
   }
 
-  /** False if the challenge was used, if there is such a passkey, or if the user has too many. */
+  /** False if the challenge was used, if there is such a passkey, or if the user has too many or is gone. */
   async add(owner: FactorOwner, challenge: string, passkey: NewPasskey): Promise<boolean> {
-    const steps = [...this.#sessions.replace, ...this.#statements.add]
+    const steps = [this.#hold(owner.entity), ...this.#sessions.replace, ...this.#statements.add]
     const { done } = await this.#store.write(steps, {
       ...this.#using(challenge),
       ...ownerParams(owner),

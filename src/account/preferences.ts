@@ -1,6 +1,7 @@
-import { compile, id, param, type Statement, sql } from '../store/sql.ts'
+import { compile, param, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 
 interface PreferencesOwner {
   readonly entity: string
@@ -12,13 +13,13 @@ export class Preferences {
   readonly #store: Store
   readonly #read: Statement
   readonly #keep: Step
-  /** By Entity type. */
-  readonly #write = new Map<string, readonly Step[]>()
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
     const [entity, userId] = [param('$entity'), param('$id', 'integer')]
     this.#store = store
+    this.#hold = ownerHold(dialect, '$id')
     this.#read = compile(
       sql`SELECT "value" FROM "takeback_preferences" WHERE "entity" = ${entity} AND "entity_id" = ${userId}`,
       dialect.placeholder,
@@ -40,17 +41,8 @@ export class Preferences {
 
   /** False if the user is gone. */
   async write({ entity, id: user }: PreferencesOwner, json: string): Promise<boolean> {
-    const steps = this.#write.get(entity) ?? [this.#hold(entity), this.#keep]
-    this.#write.set(entity, steps)
+    const steps = [this.#hold(entity), this.#keep]
     const { done } = await this.#store.write(steps, { $entity: entity, $id: user, $value: json })
     return done
-  }
-
-  /** A purge of the user waits until they are written, and erases them. */
-  #hold(entity: string): Step {
-    const { dialect } = this.#store
-    const isUser = sql`h."id" = ${param('$id', 'integer')} AND h."deleted_at" IS NULL`
-    const found = sql`SELECT 1 FROM ${id(entity)} h WHERE ${isUser}${dialect.lock?.toExist ?? sql``}`
-    return step(dialect, 'hold', 'some', found)
   }
 }

@@ -1,5 +1,7 @@
 import type { Params } from '../store/dialect.ts'
+import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 import type { Seals } from './seals.ts'
 import {
   compileFactors,
@@ -35,11 +37,13 @@ export class SecondFactors {
   readonly #store: Store
   readonly #seals: Seals
   readonly #statements: FactorStatements
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Store, seals: Seals) {
     this.#store = store
     this.#seals = seals
     this.#statements = compileFactors(store.dialect)
+    this.#hold = ownerHold(store.dialect, '$id')
   }
 
   /** Undefined if there is none, or if it was never confirmed. */
@@ -49,11 +53,12 @@ export class SecondFactors {
     return { since: new Date(String(row.confirmed)).toISOString(), codes: Number(row.codes) }
   }
 
-  /** A new secret, which is good for nothing until a code of it is confirmed. Undefined if there is a second factor. */
+  /** A new secret, which is good for nothing until a code of it is confirmed. Undefined if there is a second factor, or no user. */
   async begin(owner: FactorOwner): Promise<Buffer | undefined> {
     const secret = newTotpSecret()
     const params = { ...ownerParams(owner), $secret: this.#seal(secret, owner) }
-    const { done } = await this.#store.write(this.#statements.begin, params)
+    const steps = [this.#hold(owner.entity), ...this.#statements.begin]
+    const { done } = await this.#store.write(steps, params)
     return done ? secret : undefined
   }
 

@@ -4,6 +4,7 @@ import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 import { compileSessions, SEEN_MS, type SessionStatements, sessionColumns } from './session-statements.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 
@@ -55,6 +56,7 @@ export class Sessions {
   readonly #store: Store
   readonly #serviceTime: ServiceTime
   readonly #statements: SessionStatements
+  readonly #hold: (entity: string) => Step
   /** When each was last noted as seen, by `performance.now()`. */
   readonly #seen = new Map<string, number>()
 
@@ -62,12 +64,14 @@ export class Sessions {
     this.#store = store
     this.#serviceTime = serviceTime
     this.#statements = compileSessions(store.dialect)
+    this.#hold = ownerHold(store.dialect, '$id')
     this.replace = this.#statements.replace
   }
 
-  /** Puts a new session on the list. */
+  /** Puts a new session on the list, unless its user is gone: then its token does not work either. */
   async start(owner: SessionOwner, session: Session, how: SessionKind, visitor: Visitor): Promise<void> {
-    await this.#store.write(this.#statements.start, this.#rowOf(owner, session, { how, visitor }))
+    const steps = [this.#hold(owner.entity), ...this.#statements.start]
+    await this.#store.write(steps, this.#rowOf(owner, session, { how, visitor }))
     this.#noteSeen(session.id)
   }
 
@@ -80,7 +84,8 @@ export class Sessions {
     // Sessions that began before there was a list had a password.
     const row = this.#rowOf(owner, next, { how: 'password', visitor })
     const params = { ...row, ...this.endedNow, $token: former.token }
-    return (await this.#store.write(this.#statements.renew, params, signal)).done
+    const steps = [this.#hold(owner.entity), ...this.#statements.renew]
+    return (await this.#store.write(steps, params, signal)).done
   }
 
   /** Ends one session of a user; false if there is none of that name. */

@@ -4,6 +4,7 @@ import type { Dialect, Params } from '../store/dialect.ts'
 import { compile, count, id, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 
 /** Rows that are read at once when a type begins to ask for proof. */
 const PAGE = 1000
@@ -23,12 +24,13 @@ export class VerifiedAddresses {
   readonly #findAll: Statement
   readonly #findProved: Statement
   readonly #mark: Step
-  readonly #markAll: Step
   readonly #since: Step
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Pick<Store, 'dialect' | 'read' | 'write'>) {
     const { dialect } = store
     this.#store = store
+    this.#hold = ownerHold(dialect, '$verified_id')
     this.#find = compile(
       sql`SELECT 1 FROM "takeback_verified" WHERE "entity" = ${param('$verified_entity')} AND "entity_id" = ${param('$verified_id', 'integer')} AND "digest" = ${param('$verified')}`,
       dialect.placeholder,
@@ -48,7 +50,6 @@ export class VerifiedAddresses {
       'any',
       sql`${insertOne(dialect)} ON CONFLICT ("entity", "entity_id", "digest") DO UPDATE SET "at" = excluded."at"`,
     )
-    this.#markAll = compileMarkAll(dialect)
     this.#since = step(dialect, 'since', 'any', sql`${insertOne(dialect)} ON CONFLICT DO NOTHING`)
   }
 
@@ -70,7 +71,12 @@ export class VerifiedAddresses {
     return (await this.#store.read(this.#findProved, verifiedParams(account))).length > 0
   }
 
-  /** To be part of the transaction in which an address is proved. */
+  /** Marks an address as proved, unless its user is gone. */
+  async mark(account: AccountAddress): Promise<void> {
+    await this.#store.write([this.#hold(account.entity), this.#mark], verifiedParams(account))
+  }
+
+  /** To be part of the transaction in which an address is proved, and which holds the user or uses up a link. */
   marking(account: AccountAddress): { step: Step; params: Params } {
     return { step: this.#mark, params: verifiedParams(account) }
   }
@@ -87,12 +93,13 @@ export class VerifiedAddresses {
       sql`SELECT "id", ${id(EMAIL_KEY)} FROM ${id(entity)} WHERE "id" > ${param('$after', 'integer')} ORDER BY "id" LIMIT ${count(PAGE)}`,
       this.#store.dialect.placeholder,
     )
+    const markAll = compileMarkAll(this.#store.dialect, entity)
     for (let after = SINCE; ; ) {
       const rows = await this.#store.read(page, { $after: after })
       const last = rows.at(-1)
       if (last === undefined) break
       const digests = rows.map(([one, key]) => [Number(one), digestOf(String(key))])
-      await this.#store.write([this.#markAll], {
+      await this.#store.write([markAll], {
         ...since,
         $verified_all: JSON.stringify(digests),
         $verified_at: LONG_AGO,
@@ -116,8 +123,8 @@ function insertOne({ clock }: Dialect): Sql {
     VALUES (${param('$verified_entity')}, ${param('$verified_id', 'integer')}, ${param('$verified')}, ${clock})`
 }
 
-/** Marks all of `$verified_all`, unless the type asks for proof already. */
-function compileMarkAll(dialect: Dialect): Step {
+/** Marks all of `$verified_all` who are still there, unless the type asks for proof already. */
+function compileMarkAll(dialect: Dialect, entity: string): Step {
   const rows = dialect.rows('$verified_all', [
     { name: 'id', kind: 'integer' },
     { name: 'digest', kind: 'text' },
@@ -129,6 +136,7 @@ function compileMarkAll(dialect: Dialect): Step {
     sql`INSERT INTO "takeback_verified" ("entity", "entity_id", "digest", "at")
       SELECT ${param('$verified_entity')}, r."id", r."digest", ${param('$verified_at', 'datetime')} FROM ${rows} r
       WHERE NOT EXISTS (SELECT 1 FROM "takeback_verified" s WHERE s."entity" = ${param('$verified_entity')} AND s."entity_id" = ${count(SINCE)})
+        AND EXISTS (SELECT 1 FROM ${id(entity)} u WHERE u."id" = r."id")
       ON CONFLICT DO NOTHING`,
   )
 }

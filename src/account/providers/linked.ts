@@ -4,6 +4,7 @@ import { namedColumns } from '../../store/named-columns.ts'
 import { compile, param, type Statement, sql } from '../../store/sql.ts'
 import { type Step, step } from '../../store/step.ts'
 import type { Store } from '../../store/store.ts'
+import { ownerHold } from '../hold-owner.ts'
 import { type AccountName, type Identity, sha256 } from './handoffs.ts'
 
 /** An identity of an account. */
@@ -17,6 +18,9 @@ const columns = namedColumns({ id: sql`"id"`, provider: sql`"provider"`, created
 const ofAccount = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$entity_id', 'integer')}`
 const isIdentity = sql`"issuer" = ${param('$issuer')} AND "subject" = ${param('$subject')} AND "entity" = ${param('$entity')}`
 
+/** The step that is refused if an identity belongs to an account already. */
+export const LINKING = 'identity'
+
 /**
  * Which identities at providers belong to which accounts. An account that was made by a provider has a password that
  * nobody knows: `unset` is then the digest of its hash, in every identity of the account, until a password is set.
@@ -27,6 +31,7 @@ export class LinkedIdentities {
   readonly #list: Statement
   readonly #unset: Statement
   readonly #link: Step
+  readonly #hold: (entity: string) => Step
   readonly #take: Step
   readonly #unlink: Readonly<Record<'any' | 'another', readonly Step[]>>
 
@@ -34,6 +39,7 @@ export class LinkedIdentities {
     const { dialect } = store
     const { placeholder } = dialect
     this.#store = store
+    this.#hold = ownerHold(dialect, '$entity_id')
     this.#find = compile(sql`SELECT "entity_id" FROM "takeback_identities" WHERE ${isIdentity}`, placeholder)
     this.#list = compile(
       sql`SELECT ${columns.sql} FROM "takeback_identities" WHERE ${ofAccount} ORDER BY "id"`,
@@ -47,7 +53,7 @@ export class LinkedIdentities {
       SELECT ${param('$provider')}, ${param('$issuer')}, ${param('$subject')}, ${param('$entity')}, ${param('$entity_id', 'integer')},
         coalesce(${param('$unset')}, (SELECT max("unset") FROM "takeback_identities" WHERE ${ofAccount})), ${dialect.clock}
       WHERE 1 = 1`
-    this.#link = step(dialect, 'identity', 'some', sql`${insert} ON CONFLICT DO NOTHING`)
+    this.#link = step(dialect, LINKING, 'some', sql`${insert} ON CONFLICT DO NOTHING`)
     this.#take = step(
       dialect,
       'identity',
@@ -79,9 +85,10 @@ export class LinkedIdentities {
     return rows.some(([unset]) => unset === sha256(hash))
   }
 
-  /** Steps that link an identity; refused if it belongs to an account of this type already. */
-  linking(identity: Identity, account: AccountName): { step: Step; params: Params } {
-    return { step: this.#link, params: identityParams(identity, account, null) }
+  /** Steps that link an identity; refused if the account is gone, or at `LINKING` if another one of its type has it. */
+  linking(identity: Identity, account: AccountName): { steps: readonly Step[]; params: Params } {
+    const steps = [this.#hold(account.entity), this.#link]
+    return { steps, params: identityParams(identity, account, null) }
   }
 
   /** The same for an account that this identity has made. It may leave the account `former`, which is deleted. */

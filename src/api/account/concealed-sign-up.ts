@@ -83,7 +83,7 @@ function tellOwner(context: Context, entity: string, id: number, params: Params)
   const address = { entity, id, key: String(params[EMAIL_KEY]) }
   const tried = context.tried.keeping(address, String(params.password))
   const task = mailTask({ mail: 'taken', entity, id })
-  return write([tried.step, context.work.enqueue], { ...tried.params, ...taskParams([task]) })
+  return write([...tried.steps, context.work.enqueue], { ...tried.params, ...taskParams([task]) })
 }
 
 /** Throws everything that is wrong with a sign-up, except that the e-mail is taken. `check` asks the database again. */

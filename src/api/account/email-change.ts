@@ -119,7 +119,7 @@ async function changeByLink(
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })
   const act = update(context, plan, actor, { id, body, own, manner: 'partial', when, query: Query.empty })
   const whole = withSteps(act, (operation) => {
-    const revert = context.links.reserving('revert', {
+    const revert = context.links.reservingFor('revert', {
       entity,
       id,
       bound: '',

@@ -1,4 +1,5 @@
 import type { AccountName } from '../../account/providers/handoffs.ts'
+import { LINKING } from '../../account/providers/linked.ts'
 import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
 import { type Errors, Failure, note } from '../../errors.ts'
@@ -49,11 +50,11 @@ async function addIdentity(context: Context, call: Call): Promise<Answer> {
   const use = context.handoffs.using(kind, code)
   const add = context.linked.linking(identity, account)
   const outcome = await context.store.write(
-    [use.step, add.step],
+    [use.step, ...add.steps],
     { ...use.params, ...add.params },
     call.signal,
   )
-  if (!outcome.done) throw new Failure(outcome.step === add.step.name ? 'identity_taken' : 'invalid_code')
+  if (!outcome.done) throw new Failure(outcome.step === LINKING ? 'identity_taken' : 'invalid_code')
   const made = (await context.linked.list(account)).at(-1)
   return { status: 201, body: JSON.stringify(made && shown(made)) }
 }

@@ -9,6 +9,7 @@ import { KEYS, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
 import { parseFlag } from '../query.ts'
+import { badToken } from './identify.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
 
@@ -63,7 +64,9 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
   const owner = await keyOwnerFor(context, caller.actor, given.user, errors)
   if (errors.size > 0) throw invalid(errors)
   const made = await context.keys.make(owner, terms, signal)
-  if (made === undefined)
+  // The owner was deleted after they were looked up.
+  if (made === 'gone') throw owner === caller.actor ? badToken() : invalidAt('user', 'refers to nothing')
+  if (made === 'many')
     throw invalidAt('name', `is one too many: a user has at most ${budget.keysPerUser} keys`)
   const key = await context.keys.byId(made.id)
   if (key === undefined) throw new Failure('not_found')

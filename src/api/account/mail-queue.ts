@@ -80,7 +80,7 @@ async function letterOf(
   if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
   if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
   const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
-  return { kind: mail, to: account.email, account, token }
+  return token === undefined ? undefined : { kind: mail, to: account.email, account, token }
 }
 
 /**
@@ -107,7 +107,7 @@ async function oldAddressLetter(
   const { email: address } = JSON.parse(before) as { email?: string }
   if (address === undefined) return undefined
   const token = await context.links.make(store, 'revert', { ...target, address, bound: '' })
-  return { kind: 'revert', to: address, account, token }
+  return token === undefined ? undefined : { kind: 'revert', to: address, account, token }
 }
 
 /** If somebody else has the new address already, they are told. */
@@ -127,7 +127,7 @@ async function newAddressLetter(
   const other = await accountOf(context, { mail: 'taken', entity, id: holder })
   if (other === undefined) return undefined
   const reset = await context.links.make(store, 'reset', { entity, id: holder, bound: other.bound })
-  return { kind: 'taken', to: other.email, account: other, token: reset }
+  return reset === undefined ? undefined : { kind: 'taken', to: other.email, account: other, token: reset }
 }
 
 interface Account {

@@ -80,8 +80,8 @@ async function ownerOfEmail(
     if (row === undefined) continue
     const account = { entity, id: Number(memberColumns.read(row).id) }
     if (!(await isProvedHere(context, account, key))) throw new Failure('account_exists')
-    const { step, params } = context.linked.linking(identity, account)
-    const { done } = await context.store.write([step], params)
+    const { steps, params } = context.linked.linking(identity, account)
+    const { done } = await context.store.write(steps, params)
     // It belongs to a deleted account, or to one that somebody has just made.
     if (!done) throw new Failure('account_exists')
     return account

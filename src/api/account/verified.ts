@@ -39,8 +39,7 @@ export async function markVerified(
   plan: Plan,
   address: { readonly id: number; readonly key: string },
 ): Promise<void> {
-  const { steps, params } = markingVerified(context, plan, address)
-  if (steps.length > 0) await context.store.write(steps, params)
+  if (plan.type.login?.verify === true) await context.verified.mark({ entity: plan.type.name, ...address })
 }
 
 /** Marks the addresses of those whom an act creates. To be run in one transaction. */

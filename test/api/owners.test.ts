@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import { newSession } from '../../src/account/tokens.ts'
+import type { Context } from '../../src/api/context.ts'
+import { besidesJournal } from '../../src/store/own.ts'
+import { accountTables } from '../../src/store/own-accounts.ts'
+import { app, entity } from '../../src/takeback.ts'
+import { onEveryStore } from '../harness.ts'
+
+const declaration = app({
+  admins: 'admins',
+  entities: {
+    admins: entity({ login: { userType: 'admin' }, fields: {} }),
+    users: entity({ login: { userType: 'user', verify: true, second: 'optional' }, fields: {} }),
+  },
+})
+
+const { signal } = new AbortController()
+const terms = { name: 'a key', expires_at: null, can: {}, limits: {}, agent: false }
+const visitor = { address: '127.0.0.1', agent: null }
+const identity = { provider: 'google', issuer: 'https://issuer.example.com', subject: 'subject' }
+
+interface Owner {
+  readonly entity: string
+  readonly id: number
+}
+
+/** By table: stores something for a user, as a request does that has looked the user up before. */
+const writers: Record<string, (context: Context, owner: Owner) => Promise<unknown>> = {
+  takeback_keys: ({ keys }, owner) => keys.make(owner, terms, signal),
+  takeback_preferences: ({ preferences }, owner) => preferences.write(owner, '{}'),
+  takeback_sessions: async ({ sessions }, owner) => {
+    const [former, next] = [newSession(1, false), newSession(1, false)]
+    await sessions.start({ ...owner, epoch: 1 }, former, 'password', visitor)
+    await sessions.renew({ ...owner, epoch: 1 }, { former, next, visitor }, signal)
+  },
+  takeback_links: async ({ links, store }, owner) => {
+    await links.make(store, 'reset', { ...owner, bound: '' })
+    const { steps, params } = links.reserving('email', { ...owner, bound: '', address: 'x@example.com' })
+    await store.write(steps, params)
+  },
+  takeback_verified: ({ verified }, owner) => verified.mark({ ...owner, key: 'x@example.com' }),
+  takeback_tried_passwords: ({ tried, store }, owner) => {
+    const { steps, params } = tried.keeping({ ...owner, key: 'x@example.com' }, 'hash')
+    return store.write(steps, params)
+  },
+  takeback_second_factors: ({ factors }, owner) => factors.begin(owner),
+  // Only where there is a second factor.
+  takeback_recovery_codes: ({ factors }, owner) => factors.renewCodes(owner),
+  takeback_passkeys: ({ passkeys }, owner) =>
+    passkeys.add(owner, `challenge ${owner.id}`, {
+      name: 'a passkey',
+      credential: `credential ${owner.id}`,
+      publicKey: 'key',
+      counter: 0,
+    }),
+  takeback_identities: ({ linked, store }, owner) => {
+    const { steps, params } = linked.linking({ ...identity, subject: String(owner.id) }, owner)
+    return store.write(steps, params)
+  },
+}
+
+onEveryStore('what is stored for users', declaration, (server) => {
+  const left = async (table: string, id: number) =>
+    (await server.query(`SELECT 1 FROM ${table} WHERE entity = 'users' AND entity_id = $1`, id)).length
+
+  test('every table of accounts is tried here', () => {
+    const tables = besidesJournal.map(({ name }) => name)
+    const others = accountTables.map(({ name }) => name).filter((name) => tables.includes(name))
+    expect(Object.keys(writers).sort()).toEqual([...new Set([...others, 'takeback_keys'])].sort())
+  })
+
+  test('is refused once they are purged, and goes with a purge', async () => {
+    for (const when of ['after', 'before'] as const) {
+      const id = await server.member('users', { email: `${when}@example.com` })
+      const owner = { entity: 'users', id }
+      const writeAll = async () => {
+        for (const write of Object.values(writers)) await write(server.context, owner)
+      }
+      if (when === 'before') await writeAll()
+      const stored = await Promise.all(Object.keys(writers).map((table) => left(table, id)))
+      // A second factor that was never confirmed has no codes.
+      if (when === 'before') expect(stored.filter((count) => count > 0)).toHaveLength(stored.length - 1)
+      await server.expect(200, 'DELETE', `/api/users/${id}/`)
+      await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
+      if (when === 'after') await writeAll()
+      for (const table of Object.keys(writers)) expect([table, await left(table, id)]).toEqual([table, 0])
+    }
+  })
+})

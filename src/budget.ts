@@ -166,6 +166,8 @@ export const budget = {
 
   // What is answered.
   answerBytes: 16 * 1024 * 1024,
+  keptBytes: 1024 * 1024,
+  keptDayBytes: 16 * 1024 * 1024,
   pageBytes: 8 * 1024 * 1024,
   toolBytes: 64 * 1024,
   expandEntities: 20_000,

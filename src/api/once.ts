@@ -17,6 +17,8 @@ const KEPT_MS = 24 * 60 * 60 * 1000
 /** A request that may be repeated, if it has a key. */
 export interface Repeatable {
   readonly caller: Caller
+  /** Where it comes from: those who are not signed in are told apart by it. */
+  readonly address: string
   /** `Idempotency-Key` */
   readonly key: string | null
   /** The method and the path, normalised. */
@@ -34,7 +36,8 @@ export interface Repeatable {
 /** A request of the command line. */
 export function fromSystem(body: unknown): Repeatable {
   const caller = { actor: system, session: undefined, epoch: undefined, expired: false }
-  return { caller, body, key: null, note: null, target: '', signal: new AbortController().signal }
+  const { signal } = new AbortController()
+  return { caller, body, address: '', key: null, note: null, target: '', signal }
 }
 
 /** With an `Idempotency-Key`: once, in one transaction. Without: each write is its own transaction. */
@@ -129,8 +132,10 @@ export async function runOnce(
     if (known === undefined) throw new Failure('busy')
     return known
   }
-  const keep = (answer: Answer) =>
-    context.store.write(finish, { ...params, ...recordOf({ ...answer, shows: [] }) })
+  const keep = async (answer: Answer) => {
+    const kept = (await isKept(context, request, answer)) ? answer : withoutBody(answer)
+    return context.store.write(finish, { ...params, ...recordOf({ ...kept, shows: [] }) })
+  }
   const free = () => context.store.write(release, params)
   const answer = await run().catch(async (error) => {
     // It is still running: whoever asks again gets what comes of it.
@@ -142,12 +147,28 @@ export async function runOnce(
   return answer
 }
 
+/** Anybody may call an open route: what is kept for them has a limit. */
+async function isKept({ rates }: Context, request: Repeatable, { body }: Answer): Promise<boolean> {
+  const bytes = Buffer.byteLength(body ?? '')
+  return bytes <= budget.keptBytes && (bytes === 0 || rates.keep(whoseOf(request), bytes))
+}
+
+function withoutBody<A extends Answer>({ body: _, ...rest }: A): Omit<A, 'body'> {
+  return rest
+}
+
+/** The journal has what a write has written, so its answer is no larger than that. What has written nothing may be. */
+function keptPart(answer: KeptAnswer): KeptAnswer {
+  const isLarge = Buffer.byteLength(answer.body ?? '') > budget.keptBytes
+  return isLarge && answer.headers?.['Takeback-Operation'] === undefined ? withoutBody(answer) : answer
+}
+
 function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>): Act<Answer> {
   const { claim, keep } = context.answers
   for (let tries = 0; tries < TRIES; tries++) {
     if ((yield* write(claim, params)).done) {
       const answer = yield* make()
-      yield* write(keep(answer.shows), { ...params, ...recordOf(answer) })
+      yield* write(keep(answer.shows), { ...params, ...recordOf(keptPart(answer)) })
       return answer
     }
     const known = yield* recallAnswer(context, params)
@@ -173,14 +194,20 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
 }
 
 /** Only hashes are kept. Without the key, not even a weak secret in the request can be guessed from them. */
-function answerParams({ caller, target, body }: Repeatable, key: string): Params {
-  const whose = JSON.stringify([actorName(caller.actor), key])
-  return {
-    $key: createHash('sha256').update(whose).digest('base64url'),
-    $request: createHmac('sha256', key)
-      .update(`${target}\n${JSON.stringify(body)}`)
-      .digest('base64url'),
-  }
+function answerParams(request: Repeatable, key: string): Params {
+  const { caller, target, body } = request
+  const hashed = createHmac('sha256', key)
+    .update(`${target}\n${JSON.stringify(body)}`)
+    .digest('base64url')
+  // Strangers may choose the same key, even at one address: then only the very same request is a repeated one.
+  const strangers = caller.actor.kind === 'nobody' ? [hashed] : []
+  const whose = JSON.stringify([whoseOf(request), key, ...strangers])
+  return { $key: createHash('sha256').update(whose).digest('base64url'), $request: hashed }
+}
+
+/** Whose keys they are. */
+function whoseOf({ caller, address }: Repeatable): string {
+  return actorName(caller.actor) ?? `nobody at ${address}`
 }
 
 /** Uses service time, so that a clock that jumps does not free a key. */

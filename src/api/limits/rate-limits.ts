@@ -1,4 +1,4 @@
-import type { Rates } from '../../budget.ts'
+import { budget, type Rates } from '../../budget.ts'
 import { invalidAt } from '../../errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { Recurring } from '../../work/recurring.ts'
@@ -12,6 +12,12 @@ const CLEAR_MS = 10 * 60_000
 const DEBT = 2
 /** How many rows are written at each exchange: those with the largest counts. */
 const EXCHANGED_MAX = 100
+
+/** How much is kept for one caller: so many bytes, and as many more in a day. */
+const KEPT = new TokenBucket('kept', {
+  burst: budget.keptDayBytes,
+  perSecond: budget.keptDayBytes / (24 * 60 * 60),
+})
 
 /** Of an address and of a user. */
 interface Counters {
@@ -70,6 +76,16 @@ export class RateLimits {
     if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
     const [row] = await this.#store.read(this.#plan.find, { $key: key })
     throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
+  }
+
+  /** Counts bytes that are to be kept for somebody; false if that would be too much. */
+  async keep(whose: string, bytes: number): Promise<boolean> {
+    const params = {
+      $key: `${KEPT.name} ${whose}`,
+      $cost: Math.round(bytes * KEPT.cost),
+      $most: Math.round(KEPT.window),
+    }
+    return (await this.#store.write(this.#plan.take, params)).done
   }
 
   /** Buckets that are full again need no row. */

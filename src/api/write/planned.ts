@@ -33,8 +33,9 @@ export function runPlanned(
   make: () => Act<KeptAnswer>,
 ): Promise<Answer> {
   if (dryRun) return rehearse(context.store, make)
-  const { caller, key, target, body, note: noted, signal } = request
-  return transactOnce(context, { caller, key, target, body, note: noted, signal, planned: true }, make)
+  const { caller, address, key, target, body, note: noted, signal } = request
+  const planned = { caller, address, key, target, body, note: noted, signal, planned: true }
+  return transactOnce(context, planned, make)
 }
 
 function writePlanned(

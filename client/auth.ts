@@ -1,5 +1,6 @@
 import type { Page } from '../src/declare/api-types.ts'
 import type { Login, SignedIn } from './answers.ts'
+import { pagesOf } from './entities.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 
 /** A session of the user who asks. */
@@ -237,7 +238,8 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     },
     keys: {
       create: post('keys/'),
-      list: (query, options) => list('keys/', options, query),
+      list: (query, options) =>
+        pagesOf<never>(transport, 'auth/keys/', { ...query, ...options, limit: 200 }).all(),
       get: (id, options) => get(`keys/${id}/`)(options),
       update: (id, body, options) => ask('PATCH', `keys/${id}/`, { ...ALWAYS, body, options }),
       end: (id, options) => end(`keys/${id}/`, options),

@@ -53,7 +53,7 @@ export function pagesOf<T>(
 
 /** With `id`, which the calls of an Entity need. */
 function chosen({ fields, ...asked }: Asked): Asked {
-  return Array.isArray(fields) ? { ...asked, fields: [...new Set(['id', ...fields])] } : asked
+  return fields === undefined ? asked : { ...asked, fields: [...new Set(['id', ...[fields].flat()])] }
 }
 
 /** What an Entity can do that was returned. */
@@ -191,7 +191,9 @@ export class EntityCalls {
     const { sort = 'id', ...asked } = query
     const { fields } = asked
     // Which of two states is the newer one, its version says.
-    const known: Asked = chosen(fields === undefined ? asked : { ...asked, fields: [...fields, 'version'] })
+    const known: Asked = chosen(
+      fields === undefined ? asked : { ...asked, fields: [fields, 'version'].flat() },
+    )
     return this.follow(known, {
       ...options,
       told: (rows, _, isNew) => {

@@ -82,14 +82,17 @@ export class AccessKeys {
     return row === undefined ? undefined : keyOf(row)
   }
 
-  /** Those that were not ended by hand. */
-  async list(owner: KeyOwner): Promise<AccessKey[]> {
-    return (await this.#store.read(this.#statements.list, ownerParams(owner))).map(keyOf)
-  }
-
-  /** Those of everybody that were not ended by hand. */
-  async listAll(): Promise<AccessKey[]> {
-    return (await this.#store.read(this.#statements.listAll, {})).map(keyOf)
+  /** Those of a user, or of everybody, that were not ended by hand: so many, by their ids. */
+  async list(
+    owner: KeyOwner | undefined,
+    { after, most }: { readonly after: number; readonly most: number },
+  ): Promise<AccessKey[]> {
+    const params = { $after: after, $most: most }
+    const rows =
+      owner === undefined
+        ? await this.#store.read(this.#statements.listAll, params)
+        : await this.#store.read(this.#statements.list, { ...params, ...ownerParams(owner) })
+    return rows.map(keyOf)
   }
 
   /** False if it has ended. */
@@ -149,6 +152,8 @@ const columns = namedColumns({
 const expires = param('$expires', 'datetime')
 const isOwned = sql`"entity" = ${param('$entity')} AND "entity_id" = ${param('$owner', 'integer')} AND "ended_at" IS NULL`
 
+const page = sql`k."id" > ${param('$after', 'integer')} ORDER BY k."id" LIMIT ${param('$most', 'integer')}`
+
 function compileKeys(dialect: Dialect): KeyStatements {
   const { clock } = dialect
   const read = (where: Sql) =>
@@ -169,8 +174,8 @@ function compileKeys(dialect: Dialect): KeyStatements {
     byDigest: read(sql`k."digest" = ${param('$digest')} AND ${isAlive}`),
     alive: read(sql`${isIt} AND ${isAlive}`),
     byId: read(isIt),
-    list: read(sql`${isOwned} ORDER BY k."id"`),
-    listAll: read(sql`k."ended_at" IS NULL ORDER BY k."id"`),
+    list: read(sql`${isOwned} AND ${page}`),
+    listAll: read(sql`k."ended_at" IS NULL AND ${page}`),
     change: [
       step(
         dialect,

@@ -1,5 +1,6 @@
-import type { AccessKey } from '../account/keys.ts'
+import type { AccessKey, AccessKeys, KeyOwner } from '../account/keys.ts'
 import { shownKey } from '../api/account/keys.ts'
+import { budget } from '../budget.ts'
 import { type Errors, invalid, StartError } from '../errors.ts'
 import { parseUserName } from '../plan/viewer/actor.ts'
 import type { Command } from './arguments.ts'
@@ -24,11 +25,20 @@ export const keysList: Command = {
       const logins = model.logins.map(({ name }) => name)
       const owner = user === undefined ? undefined : parseUserName('user', user, logins, errors)
       if (errors.size > 0) throw invalid(errors)
-      const all = owner === undefined ? await keys.listAll() : await keys.list(owner)
+      const all = await allKeys(keys, owner)
       if (given.text('json') !== undefined) return console.log(JSON.stringify(all.map(shownKey)))
       console.log(all.map(describedKey).join('\n') || 'There are no keys.')
     })
   },
+}
+
+async function allKeys(keys: AccessKeys, owner: KeyOwner | undefined): Promise<AccessKey[]> {
+  const all: AccessKey[] = []
+  for (;;) {
+    const more = await keys.list(owner, { after: all.at(-1)?.id ?? 0, most: budget.stepRows })
+    all.push(...more)
+    if (more.length < budget.stepRows) return all
+  }
 }
 
 function describedKey({ id, owner, name, can, limits, agent, last_used_at, expires_at }: AccessKey): string {

@@ -176,11 +176,47 @@ onEveryStore('keys', declaration, (server) => {
         user: ['refers to nothing'],
       },
     )
-    const all = await server.expect(200, 'GET', '/api/auth/keys/?everybody=1')
+    const all = await server.expect(200, 'GET', '/api/auth/keys/?everybody=1&limit=200')
     expect(all.data.map((one: any) => one.id)).toContain(key.id)
     await server.expect(403, 'GET', '/api/auth/keys/?everybody=1', undefined, { token: first.token })
     await server.expect(422, 'GET', `/api/auth/keys/?everybody=1&user=${user}`)
     await server.expect(401, 'GET', '/api/auth/keys/', undefined, { token: null })
+  })
+
+  test('are listed page by page', async () => {
+    const { token, id } = await newUser()
+    for (let at = 0; at < 22; at++) await keyFor(token)
+    const idsOf = ({ data }: any): number[] => data.map((one: any) => one.id)
+    const get = (query: string, as = token) =>
+      server.expect(200, 'GET', `/api/auth/keys/?${query}`, undefined, { token: as })
+    const first = await get('')
+    expect([first.data.length, first.next]).toEqual([20, String(first.data.at(-1).id)])
+    const rest = await get(`cursor=${first.next}`)
+    expect([rest.data.length, rest.next]).toEqual([2, null])
+    const own = [...idsOf(first), ...idsOf(rest)]
+    expect(idsOf(await get('limit=200'))).toEqual(own)
+    for (const asked of [`user=users/${id}`, 'everybody=1']) {
+      const all: number[] = []
+      let next: string | null = ''
+      while (next !== null) {
+        const page: any = await get(`${asked}&limit=7${next && `&cursor=${next}`}`, server.adminToken)
+        expect(page.data.length).toBeLessThanOrEqual(7)
+        all.push(...idsOf(page))
+        next = page.next
+      }
+      expect(all.filter((one) => own.includes(one))).toEqual(own)
+      expect(new Set(all).size).toBe(all.length)
+    }
+    for (const [query, at] of [
+      ['limit=201', 'limit'],
+      ['limit=0', 'limit'],
+      ['cursor=x', 'cursor'],
+      ['cursor=', 'cursor'],
+      ['cursor=99999999999999999', 'cursor'],
+    ] as const)
+      expect(
+        Object.keys((await server.call('GET', `/api/auth/keys/?${query}`, { token })).body.errors),
+      ).toEqual([at])
   })
 
   test('cannot be used for accounts, and make no keys', async () => {
@@ -242,7 +278,7 @@ onEveryStore('keys', declaration, (server) => {
     expect(shown.body.changes.map((one: any) => [one.id, one.kind])).toEqual([
       [own.id, 'update'],
       [later.id, 'delete'],
-    ])
+    ] as const)
     // Somebody has changed the same since: nothing happens, and the key still works.
     await send('PATCH', path, token, { title: 'by hand' })
     expect((await end(`${since}&plan=${shown.body.plan}`)).status).toBe(412)

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, type Page as ListPage } from '../../api.ts'
 import { useModel } from '../../model.ts'
@@ -13,6 +13,8 @@ import { EndKey } from './end-key.tsx'
 import { type Key, rightsOf } from './key.ts'
 import { NewKey } from './new-key.tsx'
 
+const PAGE = 100
+
 /** Keys of programs and agents: one's own; for admins those of everybody, or of `?user=users/5`. */
 export default function Keys() {
   const texts = useTexts()
@@ -21,12 +23,16 @@ export default function Keys() {
   const everybody = admin && user === undefined
   const [isMaking, setMaking] = useState(false)
   const [ending, setEnding] = useState<Key>()
-  const { data, error } = useQuery({
+  const { data, error, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: ['auth', 'keys', user, everybody],
-    queryFn: ({ signal }) => get<ListPage<Key>>('auth/keys/', { user, everybody }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      get<ListPage<Key>>('auth/keys/', { user, everybody, limit: PAGE, cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
   })
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading />
+  const keys = data.pages.flatMap((page) => page.data)
   const make = (
     <Button icon="plus" tone="main" onClick={() => setMaking(true)}>
       {texts.keys.make}
@@ -34,12 +40,17 @@ export default function Keys() {
   )
   return (
     <Page title={texts.nav.keys} actions={make} above={user && <Actor actor={user} />}>
-      {data.data.length === 0 ? (
+      {keys.length === 0 ? (
         <Empty icon="key" title={texts.keys.none} action={make}>
           {texts.keys.help}
         </Empty>
       ) : (
-        <KeyTable keys={data.data} end={setEnding} />
+        <KeyTable keys={keys} end={setEnding} />
+      )}
+      {hasNextPage && (
+        <div className="end">
+          <Button onClick={() => !isFetching && void fetchNextPage()}>{texts.operations.more}</Button>
+        </div>
       )}
       {isMaking && <NewKey user={user} onClose={() => setMaking(false)} />}
       {ending !== undefined && <EndKey of={ending} onClose={() => setEnding(undefined)} />}

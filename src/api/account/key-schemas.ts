@@ -91,6 +91,9 @@ export function keySchemas(model: Model): Record<string, JsonSchema> {
     Key: closedObject(shown, required),
     KeyMade: closedObject({ ...shown, key: text }, [...required, 'key']),
     KeyInFull: closedObject({ ...shown, done: doneSchema }, [...required, 'done']),
-    Keys: closedObject({ data: { type: 'array', items: refTo('Key') } }, ['data']),
+    Keys: closedObject({ data: { type: 'array', items: refTo('Key') }, next: { type: ['string', 'null'] } }, [
+      'data',
+      'next',
+    ]),
   }
 }

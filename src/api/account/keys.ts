@@ -9,6 +9,7 @@ import { KEYS, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
 import { parseFlag } from '../query.ts'
+import { limitOf } from '../read/list.ts'
 import { badToken } from './identify.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
@@ -78,16 +79,24 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
 }
 
 /** `GET /api/auth/keys/` */
-async function listKeys(context: Context, { caller, query }: Call<'user' | 'everybody'>): Promise<Answer> {
+async function listKeys(
+  context: Context,
+  { caller, query }: Call<'user' | 'everybody' | 'limit' | 'cursor'>,
+): Promise<Answer> {
   const errors: Errors = new Map()
-  const { user, everybody } = query.take(errors)
+  const { user, everybody, limit: most, cursor } = query.take(errors)
+  const limit = limitOf(most, errors)
+  const after = cursor === undefined ? 0 : Number(/^[1-9]\d{0,15}$/.exec(cursor)?.[0])
+  if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
   const all = parseFlag('everybody', everybody, errors)
   if (all && !passesRules(caller.actor)) throw new Failure('forbidden')
   if (all && user !== undefined) note(errors, 'everybody', 'cannot be combined with user')
   const owner = await keyOwnerFor(context, caller.actor, user, errors)
   if (errors.size > 0) throw invalid(errors)
-  const data = (all ? await context.keys.listAll() : await context.keys.list(owner)).map(shownKey)
-  return { status: 200, body: JSON.stringify({ data }) }
+  const found = await context.keys.list(all ? undefined : owner, { after, most: limit + 1 })
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? String(shown.at(-1)?.id) : null
+  return { status: 200, body: JSON.stringify({ data: shown.map(shownKey), next }) }
 }
 
 /** `GET /api/auth/keys/<id>/`: with what it has done. */
@@ -168,7 +177,7 @@ export const listMyKeys = serverEndpoint({
   name: 'listKeys',
   method: 'GET',
   path: '/api/auth/keys/',
-  parameters: ['user', 'everybody'],
+  parameters: ['user', 'everybody', 'limit', 'cursor'],
   describe: () => ({
     summary: 'List your keys',
     description: 'Without those that were ended.',
@@ -178,7 +187,7 @@ export const listMyKeys = serverEndpoint({
         description: 'The keys.',
         headers: [],
         schema: refTo('Keys'),
-        example: { data: [sampleKey] },
+        example: { data: [sampleKey], next: null },
       },
     ],
     codes: ['unauthenticated', 'forbidden'],

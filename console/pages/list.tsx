@@ -32,10 +32,10 @@ function ListOf({ type }: { readonly type: EntityType }) {
   const [view, change] = useView()
   const columns = useColumns(type)
   const request = useRequest(type, columns.shown, view)
-  const loaded = useRows(request)
+  const rows = useRows(request)
   const total = useTotal(request)
   const selecting = useSelection(
-    () => loaded.rows.map(({ id }) => id),
+    () => rows.loaded.ids(),
     JSON.stringify([view.filter, view.search, view.trashed, view.at]),
   )
   const part = { type, view, change, columns, request, total, selecting }
@@ -44,10 +44,10 @@ function ListOf({ type }: { readonly type: EntityType }) {
       title={labelOf(type)}
       full
       actions={<ListActions {...part} />}
-      bar={<ListBar {...part} isWrong={isFilterWrong(loaded)} />}
+      bar={<ListBar {...part} isWrong={isFilterWrong(rows)} />}
     >
       <Past view={view} />
-      <Content {...part} loaded={loaded} />
+      <Content {...part} rows={rows} />
       <SelectionBar {...part} />
     </Page>
   )
@@ -70,31 +70,31 @@ function Past({ view: { at } }: { readonly view: View }) {
   )
 }
 
-function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) {
+function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {
   const { type, view, change, columns, selecting, total } = part
-  const { rows, next, failure } = loaded
+  const { loaded, next, failure } = rows
   const texts = useTexts()
   const isPhone = useIsNarrow()
   const hrefOf = useCallback(
     (id: number) => `/${type.name}/${id}${view.at === undefined ? '' : `?at=${encodeURIComponent(view.at)}`}`,
     [type.name, view.at],
   )
-  const current = useListKeys({ type, rows, selecting, hrefOf, isPast: view.at !== undefined })
-  if (isFilterWrong(loaded)) return <Empty icon="filter" title={texts.list.wrongFilter} />
-  if (next === undefined && failure !== null) return <Failed error={failure} retry={loaded.retry} />
+  const walking = useListKeys({ type, loaded, selecting, hrefOf, isPast: view.at !== undefined })
+  if (isFilterWrong(rows)) return <Empty icon="filter" title={texts.list.wrongFilter} />
+  if (next === undefined && failure !== null) return <Failed error={failure} retry={rows.retry} />
   if (next === undefined) return <Loading />
-  const problem = failure !== null && <Problem failure={failure} retry={loaded.retry} />
-  if (rows.length === 0 && next === null) return problem || <Nothing {...part} />
+  const problem = failure !== null && <Problem failure={failure} retry={rows.retry} />
+  if (loaded.count === 0 && next === null) return problem || <Nothing {...part} />
   return (
     <>
       {problem}
       <Grid
-        {...{ type, rows, total, selecting, current, isPhone, hrefOf }}
+        {...{ type, loaded, total, selecting, walking, isPhone, hrefOf }}
         columns={columns.shown}
-        store={loaded.store}
-        changed={loaded.changed}
+        store={rows.store}
+        changed={rows.changed}
         hasMore={next !== null}
-        isBehind={loaded.isBehind}
+        isBehind={rows.isBehind}
         head={{
           sort: view.sort,
           onSort: (path, more) => change({ sort: sortBy(view.sort, path, more) }),
@@ -107,7 +107,7 @@ function Content({ loaded, ...part }: ListPart & { readonly loaded: LiveRows }) 
 }
 
 /** What is below it is what was there before. */
-function Problem({ failure, retry }: { readonly failure: Error; retry(): void }) {
+function Problem({ failure, retry }: { readonly failure: unknown; retry(): void }) {
   const texts = useTexts()
   return (
     <div className="banner" role="alert">

@@ -31,6 +31,8 @@ const NAMES: Record<string, string> = {
   backspace: '⌫',
   arrowup: '↑',
   arrowdown: '↓',
+  home: 'Home',
+  end: 'End',
 }
 
 /**

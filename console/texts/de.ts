@@ -60,6 +60,8 @@ export const de: Texts = {
     does: {
       j: 'Nächste Zeile',
       k: 'Vorige Zeile',
+      home: 'Erste Zeile',
+      end: 'Letzte geladene Zeile',
       enter: 'Öffnen',
       e: 'Bearbeiten',
       x: 'Auswählen',

@@ -60,6 +60,8 @@ export const en = {
     does: {
       j: 'Next row',
       k: 'Previous row',
+      home: 'First row',
+      end: 'Last row that is loaded',
       enter: 'Open',
       e: 'Edit',
       x: 'Select',

@@ -1,22 +1,31 @@
-import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
-import { type MouseEvent, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type MouseEvent,
+  memo,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { useLocation } from 'wouter'
-import type { EntityData } from '../../api.ts'
 import { type EntityType, labelOf } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { Column } from './columns.ts'
 import { HeadCells, type HeadProps } from './head.tsx'
+import type { Loaded } from './loaded.ts'
 import { Row } from './row.tsx'
 import type { Rows } from './rows.ts'
 import type { Selecting } from './selection.ts'
-import { useNearEnd } from './use-rows.ts'
+import { type InSight, useInSight } from './use-in-sight.ts'
+import type { Walking } from './use-list-keys.ts'
 
 export interface GridProps {
   readonly type: EntityType
   readonly columns: readonly Column[]
   readonly store: Rows
-  readonly rows: readonly EntityData[]
+  readonly loaded: Loaded
   readonly changed: ReadonlySet<number>
   readonly total: number | undefined
   readonly hasMore: boolean
@@ -24,36 +33,28 @@ export interface GridProps {
   readonly isBehind: boolean
   readonly head: Omit<HeadProps, 'columns'>
   readonly selecting: Selecting
-  /** The place of the row that the keyboard is at. */
-  readonly current: number
+  readonly walking: Walking
   readonly isPhone: boolean
   hrefOf(id: number): string
 }
 
-const OVERSCAN = 6
-/** How far from the end the next page is asked for: a moment of quick scrolling. */
-const AHEAD = 150
+/** Rows that are on their way stand at the end of those that are there. */
+const MOST_WAITING = 20
 const TICK_WIDTH = 40
 
 /** A table of which only the rows in sight are there. The others are the height of two empty ones. */
 export function Grid(props: GridProps) {
-  const { rows, hasMore, store, isPhone, current, total } = props
+  const { loaded, hasMore, store, isPhone, total } = props
   const texts = useTexts()
   const scroller = useRef<HTMLDivElement>(null)
   const height = useRowHeight(isPhone)
-  const waiting = hasMore ? Math.min(20, Math.max(1, (total ?? Infinity) - rows.length)) : 0
-  const virtual = useVirtualizer({
-    count: rows.length + waiting,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => height,
-    overscan: OVERSCAN,
-    scrollPaddingStart: height,
-    initialOffset: store.scrollTop,
-  })
-  const items = virtual.getVirtualItems()
-  useNearEnd(store, (items.at(-1)?.index ?? 0) > rows.length - AHEAD)
-  useFollowing(virtual.scrollToIndex, current)
-  const above = useStillness({ scroller, store, rows, height })
+  const waiting = hasMore ? Math.min(MOST_WAITING, Math.max(1, (total ?? Infinity) - loaded.count)) : 0
+  const { first, end } = useInSight({ scroller, height, scrollTop: store.scrollTop })
+  const count = loaded.count + waiting
+  const inSight = { first: Math.min(first, count), end: Math.min(end, count) }
+  useEffect(() => store.see(first, end), [store, first, end])
+  useFollowing({ scroller, height, isPhone }, props.walking)
+  const above = useStillness({ scroller, store, loaded, height })
   return (
     <div className="grid-frame">
       {above.count > 0 && (
@@ -68,21 +69,24 @@ export function Grid(props: GridProps) {
           store.scrollTop = scroller.current?.scrollTop ?? 0
         }}
       >
-        <GridTable {...props} items={items} end={virtual.getTotalSize()} />
+        <GridTable {...props} inSight={inSight} height={height} count={count} />
       </div>
     </div>
   )
 }
 
 interface TableProps extends GridProps {
-  readonly items: readonly VirtualItem[]
-  readonly end: number
+  readonly inSight: InSight
+  readonly height: number
+  /** Of all rows, also those on their way. */
+  readonly count: number
 }
 
 function GridTable(props: TableProps) {
-  const { type, columns, rows, total, isPhone, current, items, end } = props
+  const { type, columns, loaded, total, isPhone, inSight, height } = props
   const width = TICK_WIDTH + columns.reduce((sum, column) => sum + column.width, 0)
   const open = useOpening(props)
+  const active = loaded.rowAt(props.walking.current)?.id
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: useListKeys has the keys.
     <table
@@ -93,7 +97,7 @@ function GridTable(props: TableProps) {
       aria-label={labelOf(type)}
       aria-rowcount={total === undefined ? -1 : total + 1}
       aria-multiselectable="true"
-      aria-activedescendant={rows[current] === undefined ? undefined : `row-${rows[current].id}`}
+      aria-activedescendant={active === undefined ? undefined : `row-${active}`}
       style={isPhone ? undefined : { minWidth: width }}
       onClick={open}
     >
@@ -102,19 +106,33 @@ function GridTable(props: TableProps) {
         {isPhone ? <col /> : columns.map(({ path, width }) => <col key={path} style={{ width }} />)}
         {!isPhone && <col />}
       </colgroup>
-      <Head {...props} />
-      <Space height={items[0]?.start ?? 0} />
+      <Head
+        columns={columns}
+        head={props.head}
+        isPhone={isPhone}
+        loaded={loaded}
+        selecting={props.selecting}
+      />
+      <Space height={inSight.first * height} />
       <tbody>
         <Body {...props} />
       </tbody>
-      <Space height={end - (items.at(-1)?.end ?? 0)} />
+      <Space height={(props.count - inSight.end) * height} />
     </table>
   )
 }
 
-function Head({ columns, head, isPhone, rows, selecting }: TableProps) {
+type TableHeadProps = Pick<GridProps, 'columns' | 'head' | 'isPhone' | 'loaded' | 'selecting'>
+
+/** It does not change while somebody scrolls. */
+const Head = memo(function Head({ columns, head, isPhone, loaded, selecting }: TableHeadProps) {
   const texts = useTexts()
-  const isFull = selecting.isAll || (rows.length > 0 && rows.every(({ id }) => selecting.has(id)))
+  const isFull = useMemo(
+    () =>
+      selecting.isAll ||
+      (loaded.count > 0 && selecting.ids.size >= loaded.count && loaded.ids().every(selecting.has)),
+    [loaded, selecting],
+  )
   return (
     <thead>
       <tr aria-rowindex={1}>
@@ -126,7 +144,7 @@ function Head({ columns, head, isPhone, rows, selecting }: TableProps) {
             ref={(box) => {
               if (box !== null) box.indeterminate = !isFull && !selecting.isEmpty
             }}
-            onChange={() => (isFull ? selecting.clear() : selecting.choose(rows.map(({ id }) => id)))}
+            onChange={() => (isFull ? selecting.clear() : selecting.choose(loaded.ids()))}
           />
         </th>
         {isPhone ? (
@@ -140,12 +158,13 @@ function Head({ columns, head, isPhone, rows, selecting }: TableProps) {
       </tr>
     </thead>
   )
-}
+})
 
-function Body({ type, columns, rows, changed, selecting, current, isPhone, items, hrefOf }: TableProps) {
-  return items.map(({ index, key }) => {
-    const row = rows[index]
-    if (row === undefined) return <Waiting key={key} columns={isPhone ? 1 : columns.length + 1} />
+function Body({ type, columns, loaded, changed, selecting, walking, isPhone, inSight, hrefOf }: TableProps) {
+  const places = Array.from({ length: inSight.end - inSight.first }, (_, at) => inSight.first + at)
+  return places.map((index) => {
+    const row = loaded.rowAt(index)
+    if (row === undefined) return <Waiting key={`at ${index}`} columns={isPhone ? 1 : columns.length + 1} />
     return (
       <Row
         key={row.id}
@@ -154,7 +173,7 @@ function Body({ type, columns, rows, changed, selecting, current, isPhone, items
         columns={columns}
         index={index}
         isSelected={selecting.has(row.id)}
-        isCurrent={index === current}
+        isCurrent={index === walking.current}
         isChanged={changed.has(row.id)}
         href={hrefOf(row.id)}
         isCard={isPhone}
@@ -210,50 +229,72 @@ function useRowHeight(isPhone: boolean): number {
   return useMemo(() => height(isPhone ? '--card' : '--row') || 34, [height, isPhone])
 }
 
-/** The row that the keyboard is at stays in sight. */
-function useFollowing(scrollTo: (index: number) => void, current: number): void {
-  const latest = useRef(scrollTo)
-  latest.current = scrollTo
+interface Sized {
+  readonly scroller: RefObject<HTMLDivElement | null>
+  readonly height: number
+  readonly isPhone: boolean
+}
+
+/** The row that the keyboard goes to comes into sight. */
+function useFollowing({ scroller, height, isPhone }: Sized, { current, moves }: Walking): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where rows come and go, nothing moves.
   useLayoutEffect(() => {
-    if (current >= 0) latest.current(current)
-  }, [current])
+    const box = scroller.current
+    if (box === null || current < 0) return
+    const top = current * height
+    // The head lies above the first row in sight.
+    const bottom = top + height - box.clientHeight + (isPhone ? 0 : height)
+    if (box.scrollTop > top) box.scrollTop = top
+    else if (box.scrollTop < bottom) box.scrollTop = bottom
+  }, [moves])
 }
 
 interface Still {
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly store: Rows
-  readonly rows: readonly EntityData[]
+  readonly loaded: Loaded
   readonly height: number
 }
 
 /**
  * What somebody looks at stays where it is when rows come or go above it. Tells how many have come, and goes there.
  */
-function useStillness({ scroller, store, rows, height }: Still) {
-  const before = useRef({ store, rows })
+function useStillness({ scroller, store, loaded, height }: Still) {
+  const before = useRef<{ readonly store?: Rows; readonly loaded: Loaded }>({ loaded })
   const [count, setCount] = useState(0)
   useLayoutEffect(() => {
     const was = before.current
-    before.current = { store, rows }
+    before.current = { store, loaded }
     const box = scroller.current
-    if (box === null || was.rows === rows) return
+    if (box === null) return
     if (was.store !== store) {
       box.scrollTop = store.scrollTop
       setCount(0)
       return
     }
-    if (box.scrollTop < height) return
-    const first = was.rows[Math.floor(box.scrollTop / height)]?.id
-    const place = rows.findIndex(({ id }) => id === first)
-    const moved = place - was.rows.findIndex(({ id }) => id === first)
-    if (first === undefined || place < 0 || moved === 0) return
+    if (was.loaded === loaded || box.scrollTop < height) return
+    const moved = movedBy(was.loaded, loaded, Math.floor(box.scrollTop / height))
+    if (moved === 0) return
     box.scrollTop += moved * height
     setCount((now) => Math.max(0, now + moved))
-  }, [scroller, store, rows, height])
+  }, [scroller, store, loaded, height])
   const show = () => {
     setCount(0)
     if (store.state().unseen > 0) void store.reload()
     scroller.current?.scrollTo({ top: 0 })
   }
   return { count: count + store.state().unseen, show }
+}
+
+const LOOKED_AT = 50
+
+/** How many rows have come before the one at a place. If that is gone, before the next one that is still there. */
+function movedBy(before: Loaded, after: Loaded, from: number): number {
+  for (let place = from; place < Math.min(from + LOOKED_AT, before.count); place++) {
+    const id = before.idAt(place)
+    if (id === undefined || after.idAt(place) === id) return 0
+    const now = after.placeOf(id)
+    if (now >= 0) return now - place
+  }
+  return 0
 }

@@ -1,6 +1,7 @@
 import { type EntityData, get, type Page } from '../../api.ts'
 import type { SeenChange } from '../../live.ts'
 import { valueAt } from '../../model.ts'
+import { differing, isSamePage, Loaded, mended, newest, pageOf, type RowsPage } from './loaded.ts'
 import { nameTargets, type Targets } from './targets.ts'
 
 /** What is read: the parameters of a list, without `limit` and `cursor`. */
@@ -12,9 +13,10 @@ export interface RowsRequest {
 }
 
 export interface RowsState {
-  readonly rows: readonly EntityData[]
+  readonly loaded: Loaded
   /** The cursor of what follows; `null` at the end, `undefined` before the first page. */
   readonly next: string | null | undefined
+  /** Why something near the view could not be read. */
   readonly error?: unknown
   /** Rows that have just changed, for the eye. */
   readonly changed: ReadonlySet<number>
@@ -27,6 +29,10 @@ const FIRST = 60
 const MORE = 200
 /** Up to here a list is read again as a whole when something has changed. Longer ones are mended row by row. */
 const SHORT = 400
+/** So many rows before and after the view are read before somebody comes there: a moment of quick scrolling. */
+const AHEAD = 150
+/** So many stay in memory. */
+const KEPT = 1000
 const MOST_MENDED = 200
 const MENDED_AT_ONCE = 40
 const GLOW_MS = 2500
@@ -37,12 +43,17 @@ export class Rows {
   readonly request: RowsRequest
   /** Where somebody was when they left it. */
   scrollTop = 0
-  #state: RowsState = { rows: [], next: undefined, changed: EMPTY, unseen: 0 }
+  #state: RowsState = { loaded: new Loaded(), next: undefined, changed: EMPTY, unseen: 0 }
   readonly #listeners = new Set<() => void>()
   readonly #pending = new Set<number>()
-  #wanted = 0
+  /** Those that are new and not shown. */
+  readonly #added = new Set<number>()
+  /** How many more have come at once. */
+  #missed = 0
   #isUnknown = false
-  #loading: Promise<void> | undefined
+  #view = { first: 0, last: 0 }
+  #isFilling = false
+  #resumed: Rows | undefined
   #glowing: ReturnType<typeof setTimeout> | undefined
 
   constructor(request: RowsRequest) {
@@ -57,7 +68,7 @@ export class Rows {
   readonly state = (): RowsState => this.#state
 
   #change(change: Partial<RowsState>): void {
-    this.#state = { ...this.#state, ...change }
+    this.#state = { ...this.#state, ...change, unseen: this.#added.size + this.#missed }
     for (const listener of this.#listeners) listener()
   }
 
@@ -69,32 +80,88 @@ export class Rows {
   }
 
   /** Begins where another list is: the same rows, with other columns. */
-  resume({ scrollTop, state }: Rows): void {
-    this.scrollTop = scrollTop
-    this.#wanted = Math.min(SHORT, state().rows.length)
+  resume(other: Rows): void {
+    this.scrollTop = other.scrollTop
+    this.#view = other.#view
+    this.#resumed = other
   }
 
-  /** The next page, once: whoever asks while it is on its way waits for the same one. */
-  more(): Promise<void> {
-    const { next } = this.#state
-    if (next === null || next === undefined) return Promise.resolve()
-    this.#loading ??= this.#append(next).finally(() => {
-      this.#loading = undefined
-    })
-    return this.#loading
+  /** From this place to that one is what somebody looks at: what is near is read, and what is far leaves memory. */
+  see(first: number, last: number): void {
+    this.#view = { first, last }
+    void this.fill()
   }
 
-  async #append(cursor: string): Promise<void> {
+  /** Reads what is missing near the view, one page after the other: somebody who scrolls on needs other ones. */
+  async fill(): Promise<void> {
+    if (this.#isFilling || this.#state.next === undefined) return
+    this.#isFilling = true
     try {
-      const page = await this.#read({ limit: MORE, cursor })
-      const { rows } = this.#state
-      // What was read again meanwhile may have reached further.
-      const tail = new Set(rows.slice(-MORE).map(({ id }) => id))
-      const added = page.data.filter(({ id }) => !tail.has(id))
-      this.#change({ rows: [...rows, ...added], next: page.next, error: undefined })
+      for (let read = this.#missing(); read !== undefined; read = this.#missing())
+        this.#keepNear(await read())
+      if (this.#state.error !== undefined) this.#change({ error: undefined })
     } catch (error) {
       this.#change({ error })
+    } finally {
+      this.#isFilling = false
     }
+  }
+
+  /** How to read what is missing most. Gives the list with it. */
+  #missing(): (() => Promise<Partial<RowsState>>) | undefined {
+    const { loaded, next } = this.#state
+    const page = this.#near(loaded).find(({ rows, isOld }) => rows === undefined || isOld)
+    if (page !== undefined) return () => this.#renewPage(page)
+    if (typeof next === 'string' && this.#view.last + AHEAD >= loaded.count) return () => this.#append(next)
+    return undefined
+  }
+
+  /** The pages near the view, nearest first. */
+  #near(loaded: Loaded): readonly RowsPage[] {
+    const { first, last } = this.#view
+    const [from, to, middle] = [first - AHEAD, last + AHEAD, first].map((place) => loaded.pageAt(place))
+    return loaded.pages
+      .slice(from, (to ?? 0) + 1)
+      .map((page, at) => ({ page, distance: Math.abs(at + (from ?? 0) - (middle ?? 0)) }))
+      .sort((a, b) => a.distance - b.distance)
+      .map(({ page }) => page)
+  }
+
+  #keepNear({ loaded = this.#state.loaded, ...change }: Partial<RowsState>): void {
+    const { first, last } = this.#view
+    const [from = 0, to = 0] = [first - KEPT, last + KEPT].map((place) => loaded.pageAt(place))
+    this.#change({ ...change, loaded: loaded.map((page, at) => (at < from || at > to ? left(page) : page)) })
+  }
+
+  async #append(cursor: string): Promise<Partial<RowsState>> {
+    const page = await this.#read({ limit: MORE, cursor })
+    const { loaded, next } = this.#state
+    // Meanwhile all of it was read again.
+    if (next !== cursor) return {}
+    // A change of what it is sorted by brings a row again that stands above.
+    const added = loaded.unknown(page.data.map(({ id }) => id))
+    const rows = page.data.filter(({ id }) => added.has(id))
+    for (const id of added) this.#added.delete(id)
+    return { loaded: loaded.with(pageOf(rows, cursor)), next: page.next }
+  }
+
+  async #renewPage(page: RowsPage): Promise<Partial<RowsState>> {
+    const after = await this.#readPage(page, this.#state.loaded)
+    const { loaded } = this.#state
+    if (page.rows !== undefined) this.#glow(differing(page.rows, after.rows ?? []))
+    return { loaded: loaded.map((one) => (isSamePage(one, page) ? newest(one, page, after) : one)) }
+  }
+
+  /** The rows that a page had, as they are now, in their places. Others that stand there now are only counted. */
+  async #readPage(page: RowsPage, loaded: Loaded, signal?: AbortSignal): Promise<RowsPage> {
+    const { data } = await this.#read({ limit: page.ids.length, cursor: page.cursor }, signal)
+    const found = new Map(data.map((row) => [row.id, row]))
+    const others = page.ids.filter((id) => !found.has(id))
+    const end = data.findLastIndex(({ id }) => page.ids.includes(id))
+    for (const id of loaded.unknown(data.slice(0, end).map((row) => row.id))) this.#added.add(id)
+    for (const [id, row] of await this.#readThese(others, signal)) found.set(id, row)
+    const rows = page.ids.flatMap((id) => found.get(id) ?? [])
+    return pageOf(rows, page.cursor)
   }
 
   /** What the feed tells. It is read with the next `renew`. */
@@ -111,63 +178,94 @@ export class Rows {
   /** Whoever shows the name of something shows it anew. */
   #noteTarget(type: string, id: number, targets: Targets): void {
     const paths = Object.keys(targets).filter((path) => targets[path]?.to === type)
-    for (const row of this.#state.rows)
+    for (const row of this.#state.loaded.rows())
       if (paths.some((path) => valueAt(row, `${path}.id`) === id)) this.#pending.add(row.id)
   }
 
   /** Reads the first page, or what has changed since. */
   async renew(signal?: AbortSignal): Promise<void> {
-    const { rows, next } = this.#state
+    const { loaded, next } = this.#state
     const pending = new Set(this.#pending)
     this.#pending.clear()
     try {
-      if (next === undefined || rows.length <= SHORT) await this.#readAgain(signal)
+      const resumed = this.#resumed?.state()
+      if (next === undefined && resumed !== undefined && resumed.loaded.count > SHORT)
+        await this.#adopt(resumed, signal)
+      else if (next === undefined || loaded.count <= SHORT) await this.#readAgain(signal)
       else await this.#mend(pending, signal)
     } catch (error) {
       for (const id of pending) this.#pending.add(id)
       throw error
     }
+    void this.fill()
   }
 
   /** From the top, as for somebody who has just come. */
   async reload(): Promise<void> {
     const page = await this.#read({ limit: FIRST })
+    this.#begin([pageOf(page.data)], page.next)
+  }
+
+  #begin(pages: readonly RowsPage[], next: string | null): void {
     this.#isUnknown = false
-    this.#change({ rows: page.data, next: page.next, unseen: 0, error: undefined })
+    this.#added.clear()
+    this.#missed = 0
+    this.#change({ loaded: new Loaded(pages), next, error: undefined })
+  }
+
+  /** A long list with other columns: what is near the view is there at once, the rest when somebody comes there. */
+  async #adopt({ loaded, next }: RowsState, signal?: AbortSignal): Promise<void> {
+    const near = new Map<RowsPage, RowsPage>()
+    for (const page of this.#near(loaded)) near.set(page, await this.#readPage(page, loaded, signal))
+    this.#change({ loaded: loaded.map((page) => near.get(page) ?? left(page)), next })
+    this.#resumed = undefined
   }
 
   async #readAgain(signal?: AbortSignal): Promise<void> {
     const before = this.#state
-    const wanted = Math.max(FIRST, before.rows.length, this.#wanted)
-    let rows: readonly EntityData[] = []
-    let cursor: string | null | undefined
+    const wanted = Math.max(FIRST, before.loaded.count, this.#resumed?.state().loaded.count ?? 0)
+    const pages: RowsPage[] = []
+    let count = 0
+    let cursor: string | undefined
+    let next: string | null
     do {
-      const limit = Math.min(MORE, wanted - rows.length)
-      const page: Page<EntityData> = await this.#read({ limit, cursor }, signal)
-      rows = [...rows, ...page.data]
-      cursor = page.next
-    } while (cursor !== null && rows.length < wanted)
-    this.#isUnknown = false
-    this.#change({ rows, next: cursor, unseen: 0, error: undefined })
-    if (before.next !== undefined) this.#glow(differing(before.rows, rows))
+      const page = await this.#read({ limit: Math.min(MORE, wanted - count), cursor }, signal)
+      pages.push(pageOf(page.data, cursor))
+      count += page.data.length
+      next = page.next
+      cursor = next ?? undefined
+    } while (next !== null && count < wanted)
+    this.#resumed = undefined
+    this.#begin(pages, next)
+    if (before.next !== undefined) this.#glow(differing(before.loaded.rows(), this.#state.loaded.rows()))
   }
 
   /** A long list: what has changed is replaced where it stands, what is gone leaves, what is new is counted. */
   async #mend(pending: ReadonlySet<number>, signal?: AbortSignal): Promise<void> {
-    if (pending.size === 0 && !this.#isUnknown) return
-    if (this.#isUnknown || pending.size > MOST_MENDED) {
-      this.#change({ unseen: this.#state.unseen + Math.max(1, pending.size) })
+    const { loaded: before } = this.#state
+    // Somebody comes back to it, or too much has happened: each page is read again when it is near.
+    if (pending.size === 0 || this.#isUnknown || pending.size > MOST_MENDED) {
+      this.#missed += before.unknown(pending).size + (this.#isUnknown ? 1 : 0)
+      this.#isUnknown = false
+      this.#change({ loaded: before.map((page) => ({ ...page, isOld: true })) })
       return
     }
     const found = await this.#readThese([...pending], signal)
-    const { rows, unseen } = this.#state
-    const known = new Set(rows.map(({ id }) => id))
-    const after = rows.flatMap((row) =>
-      pending.has(row.id) ? (found.has(row.id) ? [found.get(row.id) ?? row] : []) : [row],
-    )
-    const added = [...found.keys()].filter((id) => !known.has(id)).length
-    this.#change({ rows: after, unseen: unseen + added })
-    this.#glow(differing(rows, after))
+    const { loaded } = this.#state
+    const unknown = loaded.unknown(pending)
+    for (const id of unknown) {
+      if (this.#isNew(found.get(id))) this.#added.add(id)
+      else this.#added.delete(id)
+    }
+    const after = loaded.map((page) => mended(page, pending, found))
+    this.#change({ loaded: after })
+    this.#glow(differing(loaded.rows(), after.rows()))
+  }
+
+  /** Not merely one that stands further down. With a filter or a search, a change can make it one of the list. */
+  #isNew(row: EntityData | undefined): boolean {
+    const { filter, search } = this.request.query
+    return row !== undefined && (row.version === 1 || filter !== undefined || search !== undefined)
   }
 
   async #readThese(ids: readonly number[], signal?: AbortSignal): Promise<Map<number, EntityData>> {
@@ -190,9 +288,9 @@ export class Rows {
   }
 }
 
-function differing(before: readonly EntityData[], after: readonly EntityData[]): ReadonlySet<number> {
-  const versions = new Map(before.map(({ id, version }) => [id, version]))
-  return new Set(after.filter(({ id, version }) => versions.get(id) !== version).map(({ id }) => id))
+/** What is known of a page while its rows are not in memory. */
+function left(page: RowsPage): RowsPage {
+  return page.rows === undefined ? page : { cursor: page.cursor, ids: page.ids, rows: undefined }
 }
 
 const MOST_KEPT = 6

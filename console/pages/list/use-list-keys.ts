@@ -1,33 +1,45 @@
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { EntityData } from '../../api.ts'
 import { type EntityType, labelOf } from '../../model.ts'
 import { type KeyMap, useKeys } from '../../parts/keys.tsx'
 import { type Command, useCommands } from '../../parts/palette.tsx'
 import { useTexts } from '../../texts/index.ts'
+import type { Loaded } from './loaded.ts'
 import type { Selecting } from './selection.ts'
 
 interface Walked {
   readonly type: EntityType
-  readonly rows: readonly EntityData[]
+  readonly loaded: Loaded
   readonly selecting: Selecting
   /** In the past, nothing can be changed. */
   readonly isPast: boolean
   hrefOf(id: number): string
 }
 
-/** Through a list by keyboard. Gives the place of the row that it is at, -1 for none. */
-export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): number {
+/** Where the keyboard is in a list. */
+export interface Walking {
+  /** The place of the row; -1 for none. */
+  readonly current: number
+  /** How often it was moved: with each time, the row comes into sight. */
+  readonly moves: number
+}
+
+/** Through a list by keyboard. */
+export function useListKeys({ type, loaded, selecting, isPast, hrefOf }: Walked): Walking {
   const [, navigate] = useLocation()
-  const [currentId, setCurrentId] = useState<number>()
-  const current = useMemo(() => rows.findIndex(({ id }) => id === currentId), [rows, currentId])
-  const go = (step: number, isSelecting = false) => {
-    const next = rows[Math.max(0, Math.min(rows.length - 1, current + step))]
+  const [{ id: currentId, moves }, setCurrent] = useState<{ id?: number; moves: number }>({ moves: 0 })
+  const current = useMemo(
+    () => (currentId === undefined ? -1 : loaded.placeOf(currentId)),
+    [loaded, currentId],
+  )
+  const goTo = (place: number, isSelecting = false) => {
+    const next = loaded.idAt(Math.max(0, Math.min(loaded.count - 1, place)))
     if (next === undefined) return
-    if (isSelecting && currentId !== undefined) selecting.choose([...selecting.ids, currentId, next.id])
-    setCurrentId(next.id)
+    if (isSelecting && currentId !== undefined) selecting.choose([...selecting.ids, currentId, next])
+    setCurrent({ id: next, moves: moves + 1 })
   }
-  const at = () => rows[current]?.id
+  const go = (step: number, isSelecting = false) => goTo(current + step, isSelecting)
+  const at = () => (current < 0 ? undefined : loaded.idAt(current))
   const act = (run: (id: number) => void) => () => {
     const id = at()
     if (id !== undefined) run(id)
@@ -40,6 +52,8 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): 
     k: () => go(-1),
     arrowdown: () => go(1),
     arrowup: () => go(-1),
+    home: () => goTo(0),
+    end: () => goTo(loaded.count - 1),
     'shift+arrowdown': () => go(1, true),
     'shift+arrowup': () => go(-1, true),
     enter: open,
@@ -51,7 +65,7 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf }: Walked): 
   }
   useKeys(withoutButtons(map))
   useListCommands({ type, isPast, create, find, clear: selecting.clear })
-  return current
+  return { current, moves }
 }
 
 /** To the search; a list without one has its filter. */

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { useCallback, useMemo, useRef, useSyncExternalStore } from 'react'
 import { type EntityData, get, type Page } from '../../api.ts'
 import { type SeenChange, useChanges } from '../../live.ts'
 import { useSignedIn } from '../../session.ts'
@@ -8,7 +8,7 @@ import { type Rows, type RowsRequest, type RowsState, rowsOf } from './rows.ts'
 export interface LiveRows extends RowsState {
   readonly store: Rows
   /** What went wrong with the newest request. What is shown may be that of the one before. */
-  readonly failure: Error | null
+  readonly failure: unknown
   /** Something else was asked for, and is on its way. */
   readonly isBehind: boolean
   retry(): void
@@ -37,7 +37,13 @@ export function useRows(request: RowsRequest): LiveRows {
   else if (!isLoaded && isSameList(last.current.request, request)) current.resume(last.current)
   const shown = last.current.request.entity === request.entity ? last.current : current
   const state = useSyncExternalStore(shown.subscribe, shown.state)
-  return { ...state, store: shown, failure: error, isBehind: !isLoaded, retry: () => void refetch() }
+  return {
+    ...state,
+    store: shown,
+    failure: error ?? state.error ?? null,
+    isBehind: !isLoaded,
+    retry: () => void refetch(),
+  }
 }
 
 function isSameList(a: RowsRequest, b: RowsRequest): boolean {
@@ -85,13 +91,4 @@ export function useTotal(
     placeholderData: (before, query) => (query?.queryKey[1] === entity ? before : undefined),
   })
   return data?.total
-}
-
-/** Runs when the end of what is loaded comes near. */
-export function useNearEnd(rows: Rows, isNear: boolean): void {
-  const { next, rows: all } = useSyncExternalStore(rows.subscribe, rows.state)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after each page, the end may still be near.
-  useEffect(() => {
-    if (isNear && typeof next === 'string') void rows.more()
-  }, [rows, isNear, next, all.length])
 }

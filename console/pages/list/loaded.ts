@@ -1,0 +1,132 @@
+import type { EntityData } from '../../api.ts'
+
+/** A part of a list, as it was read at once. */
+export interface RowsPage {
+  /** What it comes behind; undefined for the first. With it, it can be read again. */
+  readonly cursor: string | undefined
+  /** Known even while its rows are not, so that all rows keep their places. */
+  readonly ids: readonly number[]
+  /** Undefined while somebody looks elsewhere. */
+  readonly rows: readonly EntityData[] | undefined
+  /** It may have changed since. It is shown, and read again once it is near. */
+  readonly isOld?: boolean
+}
+
+/** The rows of a list, from its top to where somebody has scrolled. Only those near the view are in memory. */
+export class Loaded {
+  readonly pages: readonly RowsPage[]
+  readonly count: number
+  /** The place of the first row of each page. */
+  readonly #starts: readonly number[]
+
+  constructor(pages: readonly RowsPage[] = []) {
+    this.pages = pages.filter(({ ids }) => ids.length > 0)
+    let count = 0
+    this.#starts = this.pages.map(({ ids }) => {
+      const start = count
+      count += ids.length
+      return start
+    })
+    this.count = count
+  }
+
+  /** The page of the row at a place; that of the nearest row if there is none. */
+  pageAt(place: number): number {
+    let [low, high] = [0, this.pages.length - 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if ((this.#starts[middle] ?? 0) <= place) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  idAt(place: number): number | undefined {
+    const page = this.pageAt(place)
+    return this.pages[page]?.ids[place - (this.#starts[page] ?? 0)]
+  }
+
+  /** Undefined if it is not in memory. */
+  rowAt(place: number): EntityData | undefined {
+    const page = this.pageAt(place)
+    return this.pages[page]?.rows?.[place - (this.#starts[page] ?? 0)]
+  }
+
+  /** The place of an Entity, -1 if it is not among them. */
+  placeOf(id: number): number {
+    for (const [at, { ids }] of this.pages.entries()) {
+      const place = ids.indexOf(id)
+      if (place >= 0) return place + (this.#starts[at] ?? 0)
+    }
+    return -1
+  }
+
+  ids(): readonly number[] {
+    return this.pages.flatMap(({ ids }) => ids)
+  }
+
+  rows(): readonly EntityData[] {
+    return this.pages.flatMap(({ rows }) => rows ?? [])
+  }
+
+  /** Those of these ids that are not among them. */
+  unknown(ids: Iterable<number>): ReadonlySet<number> {
+    const left = new Set(ids)
+    for (const page of this.pages) for (const id of page.ids) if (left.size > 0) left.delete(id)
+    return left
+  }
+
+  /** Each page with what became of it. */
+  map(change: (page: RowsPage, at: number) => RowsPage): Loaded {
+    return new Loaded(this.pages.map(change))
+  }
+
+  with(...pages: readonly RowsPage[]): Loaded {
+    return new Loaded([...this.pages, ...pages])
+  }
+}
+
+export function pageOf(rows: readonly EntityData[], cursor?: string): RowsPage {
+  return { cursor, ids: rows.map(({ id }) => id), rows }
+}
+
+/** Whether it is what became of a page, as opposed to another one that begins at the same place. */
+export function isSamePage(page: RowsPage, before: RowsPage): boolean {
+  if (page === before) return true
+  const ids = new Set(before.ids)
+  return page.cursor === before.cursor && page.ids.every((id) => ids.has(id))
+}
+
+/** A page as it was just read; `before` is what it was when that began. What has changed since then stays. */
+export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPage {
+  const shown = new Set(page.ids)
+  const later = new Map(page.rows?.map((row) => [row.id, row]))
+  const rows = (read.rows ?? [])
+    .filter(({ id }) => shown.has(id))
+    .map((row) => {
+      const other = later.get(row.id)
+      return other !== undefined && other.version > row.version ? other : row
+    })
+  return { ...pageOf(rows, page.cursor), isOld: page !== before && page.isOld === true }
+}
+
+/** A page with other rows for some of its ids, and without those that are gone. */
+export function mended(
+  page: RowsPage,
+  read: ReadonlySet<number>,
+  found: ReadonlyMap<number, EntityData>,
+): RowsPage {
+  if (!page.ids.some((id) => read.has(id))) return page
+  const stays = (id: number) => !read.has(id) || found.has(id)
+  return {
+    ...page,
+    ids: page.ids.filter(stays),
+    rows: page.rows?.filter(({ id }) => stays(id)).map((row) => found.get(row.id) ?? row),
+  }
+}
+
+/** The Entities that are new, or other than before. */
+export function differing(before: readonly EntityData[], after: readonly EntityData[]): ReadonlySet<number> {
+  const versions = new Map(before.map(({ id, version }) => [id, version]))
+  return new Set(after.filter(({ id, version }) => versions.get(id) !== version).map(({ id }) => id))
+}

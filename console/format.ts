@@ -1,4 +1,5 @@
 import { currentSettings } from './settings.ts'
+import { textsIn } from './texts/loaded.ts'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -37,7 +38,7 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ['minute', 60],
 ]
 
-/** "now" within a minute, "5 minutes ago" for what is at most a week away, else the date. */
+/** "just now" within a minute, "5 minutes ago" for what is at most a week away, else the date. */
 export function formatAgo(iso: string, now: number): string {
   const seconds = (Date.parse(iso) - now) / 1000
   if (Number.isNaN(seconds)) return iso
@@ -47,7 +48,7 @@ export function formatAgo(iso: string, now: number): string {
   for (const [unit, size] of STEPS)
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
   // Seconds would be out of date at once.
-  return relative.format(0, 'second')
+  return textsIn(language).time.justNow
 }
 
 export function formatNumber(value: number): string {

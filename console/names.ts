@@ -37,7 +37,7 @@ async function readNames(type: EntityType, all: readonly Asked[]): Promise<void>
   const ids = [...new Set(all.map(({ id }) => id))]
   const query = {
     filter: `id in [${ids.join(', ')}]`,
-    fields: ['id', 'deleted_at', ...(type.title === null ? [] : [type.title])],
+    fields: ['id', 'deleted_at', ...namingFields(type)],
     limit: MOST,
     ...(type.may.restore !== false && { trashed: 'with' }),
   }
@@ -48,6 +48,13 @@ async function readNames(type: EntityType, all: readonly Asked[]): Promise<void>
     const isDeleted = data?.deleted_at !== null && data?.deleted_at !== undefined
     answer(data === undefined ? null : { name: nameOf(type, data), isDeleted })
   }
+}
+
+/** What `nameOf` reads. */
+function namingFields({ title, login, fields }: EntityType): readonly string[] {
+  const named = title === null ? [] : [title]
+  const hasEmail = login !== null && title !== 'email' && fields.some(({ path }) => path === 'email')
+  return hasEmail ? [...named, 'email'] : named
 }
 
 /** The name of an Entity; until it is known, or if nobody may know it, `rooms/5`. */

@@ -8,9 +8,12 @@ import { useTexts } from './texts/index.ts'
 
 /**
  * Runs a write of the API, renews what shows it, and says what was done, with a button that takes it back. Errors are
- * thrown: a form shows them at its fields. `done` is what the toast says.
+ * thrown: a form shows them at its fields. `done` is what the toast says, if need be with what came back.
  */
-export function useWrite(): (done: string, write: () => Promise<Received>) => Promise<Received> {
+export function useWrite(): (
+  done: string | ((received: Received) => string),
+  write: () => Promise<Received>,
+) => Promise<Received> {
   const queries = useQueryClient()
   const texts = useTexts()
   const undo = useCallback(
@@ -35,7 +38,7 @@ export function useWrite(): (done: string, write: () => Promise<Received>) => Pr
       const operation = received.headers.get('takeback-operation')
       void queries.invalidateQueries()
       showToast({
-        text: done,
+        text: typeof done === 'string' ? done : done(received),
         ...(operation !== null && { action: { text: texts.undo.undo, run: () => undo(operation) } }),
       })
       return received

@@ -1,10 +1,11 @@
 import { useReducer, useRef, useState } from 'react'
 import { type EntityData, type Json, send } from '../api.ts'
 import { explain, fieldErrors } from '../explain.ts'
-import { type EntityType, labelOf } from '../model.ts'
+import { type EntityType, labelOf, nameOf } from '../model.ts'
 import { createCall } from '../parts/api-call.ts'
 import { ApiCode } from '../parts/api-code.tsx'
 import { Button } from '../parts/button.tsx'
+import { short } from '../parts/entity-name.tsx'
 import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 import { emptyObject, same } from './draft.ts'
@@ -99,8 +100,9 @@ function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState
     setSaving(true)
     try {
       const body = bodyOf(state.fields, state.draft)
-      const { body: made } = await write(texts.entity.created(labelOf(type)), () =>
-        send('POST', `${type.name}/`, { body, options: { key: key.current } }),
+      const { body: made } = await write(
+        (received) => texts.entity.created(short(nameOf(type, received.body as EntityData))),
+        () => send('POST', `${type.name}/`, { body, options: { key: key.current } }),
       )
       return made as EntityData
     } catch (error) {

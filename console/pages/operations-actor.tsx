@@ -5,7 +5,7 @@ import { type EntityType, useModel, valueAt } from '../model.ts'
 import { useParameter } from '../moment.ts'
 import type { Operation } from '../operations.ts'
 import { actorOf } from '../own-changes.ts'
-import { actorQuery } from '../parts/actor.tsx'
+import { actorQuery, keyQuery } from '../parts/actor.tsx'
 import { Button } from '../parts/button.tsx'
 import { useSignedIn } from '../session.ts'
 import { useTexts } from '../texts/index.ts'
@@ -62,19 +62,21 @@ export function ActorFilter({ known }: { readonly known: readonly Operation[] })
 
 const MOST = 20
 
-/** What actors sign in with, as far as it is known. */
+/** What actors sign in with, and what keys are called, as far as it is known. */
 function useLogins(actors: readonly string[]): ReadonlyMap<string, string> {
   const { entities } = useModel()
   const people = actors.slice(0, MOST).flatMap((actor) => {
     const type = entities.find(({ name, login }) => login !== null && actor.startsWith(`${name}/`))
     return type === undefined ? [] : [{ actor, type }]
   })
+  const keys = actors.slice(0, MOST).filter((actor) => actor.startsWith('keys/'))
   const found = useQueries({ queries: people.map(({ actor }) => actorQuery(actor)) })
+  const named = useQueries({ queries: keys.map(keyQuery) })
   return new Map(
-    people.flatMap(({ actor, type }, at) => {
-      const login = valueAt(found[at]?.data, loginOf(type))
-      return typeof login === 'string' ? [[actor, login] as const] : []
-    }),
+    [
+      ...people.map(({ actor, type }, at) => [actor, valueAt(found[at]?.data, loginOf(type))] as const),
+      ...keys.map((actor, at) => [actor, named[at]?.data?.name] as const),
+    ].flatMap(([actor, name]) => (typeof name === 'string' ? [[actor, name] as const] : [])),
   )
 }
 

@@ -104,9 +104,7 @@ function Selection({ count, undo, clear }: { readonly count: number; undo(): voi
       <Button icon="undo" tone="main" onClick={undo}>
         {texts.operations.undoSelected}
       </Button>
-      <Button tone="plain" onClick={clear}>
-        {texts.operations.clearSelection}
-      </Button>
+      <Button icon="close" tone="plain" aria-label={texts.operations.clearSelection} onClick={clear} />
     </div>
   )
 }

@@ -51,6 +51,7 @@ export default function Trash() {
           undoing={undoing}
           title={texts.trash.restoreTitle}
           action={texts.trash.restoreTitle}
+          done={texts.trash.restored}
           onClose={() => setUndoing(undefined)}
         />
       )}

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { get, type Json } from '../api.ts'
 import { nameOf, useModel } from '../model.ts'
 import { useTexts } from '../texts/index.ts'
+import { Icon } from './icon.tsx'
 
 /** Who did something: `users/3`, `keys/7`, `jobs/nightly`, `admins/1 as users/5`, `system`; `null` is nobody. */
 export function Actor({ actor }: { readonly actor: string | null }) {
@@ -34,10 +35,29 @@ export function actorQuery(actor: string) {
   }
 }
 
+/** Keys keep their names when they have ended. */
+export function keyQuery(actor: string) {
+  return {
+    queryKey: ['auth', 'keys', 'name', actor],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      get<{ readonly name: string }>(`auth/${actor}/`, {}, signal),
+    enabled: actor.startsWith('keys/'),
+    staleTime: 5 * 60_000,
+    retry: false,
+  }
+}
+
 function OneActor({ actor }: { readonly actor: string }) {
   const [entity = '', id = ''] = actor.split('/')
   const type = useModel().entities.find((one) => one.name === entity && one.login !== null)
   const { data } = useQuery({ ...actorQuery(actor), enabled: type !== undefined })
+  const key = useQuery(keyQuery(actor)).data?.name
+  if (key !== undefined)
+    return (
+      <Link href={`/operations?actor=${encodeURIComponent(actor)}`} title={actor}>
+        <Icon name="key" size={14} /> {key}
+      </Link>
+    )
   if (type === undefined) return <code>{actor}</code>
   const email = typeof data?.email === 'string' ? data.email : actor
   const name = data === undefined ? actor : nameOf(type, data)

@@ -12,13 +12,18 @@ interface DialogProps {
   readonly actions?: ReactNode
 }
 
+const TYPED = '.dialog-body :is(input:not([type=checkbox], [type=radio], [type=hidden]), textarea)'
+
 /** A modal dialog, for as long as it is rendered. */
 export function Dialog({ title, children, onClose, wide = false, actions }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
   const texts = useTexts()
   useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal()
+    if (dialog.current?.open !== false) return
+    dialog.current.showModal()
+    // Whoever opens a form wants to type, not to close it.
+    dialog.current.querySelector<HTMLElement>(TYPED)?.focus()
   }, [])
   return (
     <dialog

@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { ApiError, send } from '../api.ts'
 import type { OperationChange, OperationFilter } from '../operations.ts'
 import { usePlanned } from '../planned.ts'
-import { useTexts } from '../texts/index.ts'
 import { useWrite } from '../writes.ts'
 
 /** What is to be taken back: one operation, several, all that match, or the last change or the deletion of one Entity. */
@@ -80,16 +79,15 @@ async function ask(undoing: Undoing, query: object, signal?: AbortSignal): Promi
   return answer as UndoAnswer
 }
 
-/** The preview of an undo, what is chosen, and how to do exactly what is shown. */
-export function useUndo(undoing: Undoing) {
-  const texts = useTexts()
+/** The preview of an undo, what is chosen, and how to do exactly what is shown. `done` is what the toast says. */
+export function useUndo(undoing: Undoing, done: string) {
   const write = useWrite()
   const [choices, setChoices] = useState(NONE)
   const { run, renew, forget, ...planned } = usePlanned<UndoAnswer>({
     key: ['undo preview', undoing, choices],
     read: (signal) => ask(undoing, parametersOf(choices), signal),
     perform: ({ plan }) =>
-      write(texts.operations.undo.done, () => {
+      write(done, () => {
         const { method = 'POST', path, query: own, body } = requestOf(undoing)
         const query = { ...own, ...parametersOf(choices), plan }
         return send(method, path, { query, ...(body !== undefined && { body }) })

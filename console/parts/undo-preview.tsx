@@ -27,15 +27,17 @@ interface UndoPreviewProps {
   readonly title?: string
   /** What its button says. */
   readonly action?: string
+  /** What the toast says once it is done. */
+  readonly done?: string
   onClose(): void
   /** The operation that took it back. */
   onDone?(operation: string): void
 }
 
 /** Shows what an undo would do and what stands against it, then does exactly that. Used wherever an undo is offered. */
-export function UndoPreview({ undoing, title, action, onClose, onDone }: UndoPreviewProps) {
+export function UndoPreview({ undoing, title, action, done, onClose, onDone }: UndoPreviewProps) {
   const texts = useTexts()
-  const undo = useUndo(undoing)
+  const undo = useUndo(undoing, done ?? texts.operations.undo.done)
   const { preview, failure, choices } = undo
   const conflicts = conflictsOf(failure)
   const isEmpty = preview !== undefined && preview.total === 0

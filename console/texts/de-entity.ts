@@ -1,9 +1,9 @@
 import type { EntityTexts, HistoryTexts, RemoveTexts } from './en-entity.ts'
 
 export const entity: EntityTexts = {
-  new: (type: string) => `Neu: ${type}`,
+  new: (type: string) => `Neu in ${type}`,
   create: 'Anlegen',
-  created: (type: string) => `Angelegt in ${type}.`,
+  created: (name: string) => `${name} angelegt.`,
   saved: (name: string) => `${name} gespeichert.`,
   discard: (fields: number) => (fields === 1 ? 'Änderung verwerfen' : `${fields} Änderungen verwerfen`),
   invalid: 'Einige Werte stimmen noch nicht.',
@@ -118,8 +118,9 @@ export const remove: RemoveTexts = {
     against: 'Das lässt sich nicht wiederherstellen, denn:',
     done: (name: string, more: number) =>
       more > 0 ? `${name} und ${more} weitere wiederhergestellt.` : `${name} wiederhergestellt.`,
-    alone: 'Sonst kommt nichts zurück.',
-    along: (count: number) => (count === 1 ? 'Das kommt mit zurück' : `Diese ${count} kommen mit zurück`),
+    alone: 'Sonst wird nichts wiederhergestellt.',
+    along: (count: number) =>
+      count === 1 ? 'Das wird mit wiederhergestellt' : `Diese ${count} werden mit wiederhergestellt`,
     cleared: (count: number) =>
       count === 1 ? 'Das verweist wieder darauf' : `Diese ${count} verweisen wieder darauf`,
   },
@@ -145,14 +146,13 @@ export const history: HistoryTexts = {
   values: (count: number) => (count === 1 ? '1 Wert' : `${count} Werte`),
   version: (version: number) => `Version ${version}`,
   show: 'Wie es da war',
-  revert: 'Hierhin zurück …',
-  revertTitle: 'Zu einer früheren Version zurück?',
+  revert: 'Auf diese Version zurücksetzen …',
+  revertTitle: 'Auf diese Version zurücksetzen?',
   revertIntro: 'Diese Werte werden wieder, was sie waren:',
   revertDo: 'Zurücksetzen',
   revertNothing: 'Es würde sich nichts ändern: diese Werte gelten jetzt.',
   reverted: 'Zurückgesetzt.',
   past: 'Das ist Vergangenheit: hier lässt sich nichts ändern.',
-  bringBack: 'Diesen Stand zurückholen …',
   now: 'Zurück zu jetzt',
   notThen: 'Das gab es damals nicht',
   deleted: 'Im Papierkorb. Gelöscht von',

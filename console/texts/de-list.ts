@@ -11,7 +11,7 @@ export const list: ListTexts = {
   countOf: (count: string, all: string) => `${count} von ${all}`,
   matches: (_count: number, shown: string) => `${shown} Treffer`,
   allDeleted: 'Jetzt ist hier nichts',
-  allDeletedHint: 'Was hier war, ist gelöscht. Sie können es zurückholen.',
+  allDeletedHint: 'Was hier war, ist gelöscht. Sie können es wiederherstellen.',
   inTrash: (count: string) => `${count} im Papierkorb`,
   deleted: 'Gelöschte',
   noneDeleted: 'Nichts ist gelöscht',
@@ -94,9 +94,9 @@ export const list: ListTexts = {
     },
     do: { update: 'Ändern', delete: 'Löschen', restore: 'Wiederherstellen' },
     done: {
-      update: (count: string) => `Geändert: ${count}.`,
-      delete: (count: string) => `Gelöscht: ${count}.`,
-      restore: (count: string) => `Wiederhergestellt: ${count}.`,
+      update: (count: string) => `${count} geändert.`,
+      delete: (count: string) => `${count} gelöscht.`,
+      restore: (count: string) => `${count} wiederhergestellt.`,
     },
     counts: {
       update: (count: string, type: string) => `${count} geändert in ${type}`,

@@ -5,7 +5,7 @@ export const home: typeof en.home = {
   latest: 'Was zuletzt geschah',
   all: 'Alle Vorgänge',
   canDo: 'Was Sie tun können',
-  create: (type) => `Neu: ${type}`,
+  create: (type) => `Neu in ${type}`,
   count: (count) => (count === 1 ? '1 Eintrag' : `${count} Einträge`),
   past: {
     day: (type) => `${type} von gestern ansehen`,
@@ -14,8 +14,8 @@ export const home: typeof en.home = {
   },
   pastHelp: 'Jede Liste hat einen Regler, der zu jedem Zeitpunkt zurückgeht.',
   deleted: 'Ansehen, was gelöscht wurde',
-  deletedHelp: 'Mit allem, was mitging. Alles kann zurückkommen.',
-  undoLast: 'Ihre letzte Änderung rückgängig machen',
+  deletedHelp: 'Mit allem, was mitging. Alles lässt sich wiederherstellen.',
+  undoLast: 'Ihre letzte Änderung zurücknehmen',
   undoLastHelp: 'Sie sehen zuerst, was geschehen würde.',
   noLast: 'Sie haben noch nichts geändert, das zurückgenommen werden könnte.',
   api: 'Die API ausprobieren',
@@ -29,6 +29,7 @@ export const time: typeof en.time = {
   today: 'Heute',
   yesterday: 'Gestern',
   now: 'Jetzt',
+  justNow: 'gerade eben',
   title: 'Zeit',
   open: 'Sehen, wie es zu irgendeinem Zeitpunkt war ( [ geht zurück )',
   goBack: 'Zurückgehen zu …',
@@ -101,15 +102,15 @@ export const operations: typeof en.operations = {
   since: 'Von',
   until: 'Bis',
   run: 'Lauf',
-  undoAll: 'Diese alle rückgängig machen …',
+  undoAll: 'Diese alle zurücknehmen …',
   selected: (count) => `${count} ausgewählt`,
-  undoSelected: 'Zusammen rückgängig machen …',
+  undoSelected: 'Zusammen zurücknehmen …',
   clearSelection: 'Nichts auswählen',
   takenBack: 'zurückgenommen',
   isUndo: 'Rücknahme',
   setOff: 'Reaktion',
   reason: 'Grund',
-  undoThis: 'Rückgängig …',
+  undoThis: 'Zurücknehmen …',
   redoThis: 'Wiederholen …',
   who: 'Von',
   when: 'Wann',
@@ -130,12 +131,12 @@ export const operations: typeof en.operations = {
   undo: {
     title: (count) =>
       count === undefined
-        ? 'Alle diese Vorgänge rückgängig machen'
+        ? 'Alle diese Vorgänge zurücknehmen'
         : count === 1
-          ? 'Diesen Vorgang rückgängig machen'
-          : `${count} Vorgänge rückgängig machen`,
+          ? 'Diesen Vorgang zurücknehmen'
+          : `${count} Vorgänge zurücknehmen`,
     intro: (count) => (count === 1 ? 'Das wird geschehen:' : `Das wird mit ${count} Einträgen geschehen:`),
-    restore: (count) => `Kommt zurück${count === undefined ? '' : ` (${count})`}`,
+    restore: (count) => `Wird wiederhergestellt${count === undefined ? '' : ` (${count})`}`,
     delete: (count) => `Wird gelöscht${count === undefined ? '' : ` (${count})`}`,
     update: (count) => `Wird zurückgeändert${count === undefined ? '' : ` (${count})`}`,
     create: (count) => `Wird angelegt${count === undefined ? '' : ` (${count})`}`,
@@ -143,8 +144,8 @@ export const operations: typeof en.operations = {
     more: 'Mehr zeigen',
     nothing: 'Es gibt nichts zurückzunehmen: Alles ist, wie es vorher war.',
     operations: (count) => `${count} Vorgänge werden zusammen zurückgenommen, als einer.`,
-    do: 'Rückgängig machen',
-    doRest: 'Den Rest rückgängig machen',
+    do: 'Zurücknehmen',
+    doRest: 'Den Rest zurücknehmen',
     changed:
       'Die Daten haben sich geändert, seit Sie dies geöffnet haben. Sehen Sie noch einmal hin: Das würde jetzt geschehen.',
     against: 'Das lässt sich nicht zurücknehmen, denn:',
@@ -183,13 +184,15 @@ export const operations: typeof en.operations = {
 export const trash: typeof en.trash = {
   find: 'Nach Namen suchen',
   emptyTitle: 'Nichts ist gelöscht',
-  empty: 'Was jemand löscht, erscheint hier, mit allem, was mitging. Es kann ganz zurückkommen.',
+  empty:
+    'Was jemand löscht, erscheint hier, mit allem, was mitging. Alles davon lässt sich wiederherstellen.',
   more: 'Ältere Löschungen laden',
   deletedBy: 'Gelöscht von',
   keptUntil: (time) => `aufbewahrt bis ${time}`,
   content: 'Was mitging',
   restore: 'Wiederherstellen …',
   restoreTitle: 'Wiederherstellen',
+  restored: 'Wiederhergestellt.',
   restoreOne: (name) => `Nur ${name} wiederherstellen`,
   purge: 'Endgültig löschen',
   purgeOne: (name) => `${name} endgültig löschen`,

@@ -10,7 +10,7 @@ export const list = {
   countOf: (count: string, all: string) => `${count} of ${all}`,
   matches: (count: number, shown: string) => (count === 1 ? '1 match' : `${shown} matches`),
   allDeleted: 'Nothing here now',
-  allDeletedHint: 'What was here is deleted. You can bring it back.',
+  allDeletedHint: 'What was here is deleted. You can restore it.',
   inTrash: (count: string) => `${count} in the trash`,
   deleted: 'Deleted',
   noneDeleted: 'Nothing is deleted',
@@ -92,9 +92,9 @@ export const list = {
     },
     do: { update: 'Change them', delete: 'Delete', restore: 'Restore' },
     done: {
-      update: (count: string) => `Changed: ${count}.`,
-      delete: (count: string) => `Deleted: ${count}.`,
-      restore: (count: string) => `Restored: ${count}.`,
+      update: (count: string) => `${count} changed.`,
+      delete: (count: string) => `${count} deleted.`,
+      restore: (count: string) => `${count} restored.`,
     },
     counts: {
       update: (count: string, type: string) => `${count} changed in ${type}`,
@@ -107,7 +107,7 @@ export const list = {
     moved: 'Somebody has changed the data meanwhile. This is what would happen now.',
     tooMany: (most: string) =>
       `At most ${most} can be changed together this way. Narrow the list by a filter.`,
-    canUndo: 'It is one operation. You can take it back, now or later.',
+    canUndo: 'It is one operation. You can undo it, now or later.',
     kinds: { update: 'changed', delete: 'deleted', restore: 'restored' },
     field: 'Field',
     show: 'Show what changes',

@@ -24,7 +24,7 @@ export function PastEntity({ type, data, at }: PastEntityProps) {
       <p>{texts.history.past}</p>
       {mayRevert && (
         <Button icon="undo" onClick={() => setReverting(true)}>
-          {texts.history.bringBack}
+          {texts.history.revert}
         </Button>
       )}
     </div>

@@ -2,7 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../../api.ts'
 import { explain } from '../../explain.ts'
+import { formatNumber } from '../../format.ts'
 import { Button } from '../../parts/button.tsx'
+import { ChangeList, type PlannedChange } from '../../parts/change-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormField } from '../../parts/form-field.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
@@ -14,8 +16,10 @@ interface Preview {
   readonly undone: number
   readonly total: number
   readonly plan: string
-  readonly changes: readonly { readonly entity: string; readonly id: number | null; readonly kind: string }[]
+  readonly changes: readonly PlannedChange[]
 }
+
+const MOST_SHOWN = 10
 
 /** Ends a key; if one likes, with all that it did since a time taken back, shown before it is done. */
 export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void }) {
@@ -42,11 +46,30 @@ export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void
     setPreview(body as Preview)
   })
   return (
-    <Dialog title={texts.keys.endTitle(key.name)} onClose={onClose}>
+    <Dialog
+      title={texts.keys.endTitle(key.name)}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.cancel}</Button>
+          <Button tone="danger" onClick={() => void end({}, texts.keys.ended(key.name))}>
+            {texts.keys.end}
+          </Button>
+          {preview !== undefined && (
+            <Button
+              tone="danger"
+              onClick={() =>
+                void end({ undo: true, since, plan: preview.plan }, texts.keys.endedAndUndone(key.name))
+              }
+            >
+              {texts.keys.endAndUndo}
+            </Button>
+          )}
+        </>
+      }
+    >
       <div className="stack">
         <p>{texts.keys.endHelp}</p>
-        <Button onClick={() => void end({}, texts.keys.ended(key.name))}>{texts.keys.end}</Button>
-        <hr />
         <form className="stack" onSubmit={look.submit}>
           <FormField
             label={texts.keys.since}
@@ -62,21 +85,10 @@ export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void
         {preview !== undefined && (
           <>
             <p role="status">{texts.keys.wouldUndo(preview.undone, preview.total)}</p>
-            <ul>
-              {preview.changes.slice(0, 10).map(({ entity, id, kind }) => (
-                <li key={`${entity}/${id}/${kind}`}>
-                  <code>{`${kind} ${entity}/${id}`}</code>
-                </li>
-              ))}
-            </ul>
-            <Button
-              tone="danger"
-              onClick={() =>
-                void end({ undo: true, since, plan: preview.plan }, texts.keys.endedAndUndone(key.name))
-              }
-            >
-              {texts.keys.endAndUndo}
-            </Button>
+            <ChangeList changes={preview.changes.slice(0, MOST_SHOWN)} />
+            {preview.total > MOST_SHOWN && (
+              <p className="muted">{texts.list.bulk.more(formatNumber(preview.total - MOST_SHOWN))}</p>
+            )}
           </>
         )}
         {failure !== undefined && <p role="alert">{failure}</p>}

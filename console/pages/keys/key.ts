@@ -26,6 +26,12 @@ export const LIMITS = ['changes_per_operation', 'changes_per_hour', 'deletes_per
 /** What a key may do, in one line. */
 export function rightsOf({ can }: Key, texts: Texts['keys']): string {
   if (can === null) return texts.asUser
-  const types = Object.entries(can.entities ?? {}).map(([name, actions]) => `${name}: ${actions.join(', ')}`)
-  return [can.read_only ? texts.readOnly : '', ...types].filter(Boolean).join('; ') || texts.asUser
+  const named = (action: string) => texts.actions[action as (typeof ACTIONS)[number]]?.toLowerCase() ?? action
+  const types = Object.entries(can.entities ?? {}).map(
+    ([name, actions]) => `${name}: ${actions.map(named).join(', ')}`,
+  )
+  return (
+    [can.read_only ? texts.readOnly : '', ...types].filter(Boolean).join('; ') ||
+    (can.entities ? texts.nothing : texts.asUser)
+  )
 }

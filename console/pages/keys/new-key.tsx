@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { auth } from '../../api.ts'
 import { labelOf, useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
@@ -19,7 +19,13 @@ interface NewKeyProps {
 export function NewKey({ user, onClose }: NewKeyProps) {
   const texts = useTexts()
   const queries = useQueryClient()
+  const id = useId()
   const [made, setMade] = useState<string>()
+  const [isCopied, setCopied] = useState(false)
+  const copy = async (key: string) => {
+    await navigator.clipboard.writeText(key)
+    setCopied(true)
+  }
   const form = useSubmit(async (values) => {
     const { key } = await auth.keys.create({ ...termsOf(values), ...(user && { user }) })
     setMade(key)
@@ -27,91 +33,130 @@ export function NewKey({ user, onClose }: NewKeyProps) {
   })
   if (made !== undefined)
     return (
-      <Dialog title={texts.keys.made} onClose={onClose}>
+      <Dialog
+        title={texts.keys.made}
+        onClose={onClose}
+        actions={
+          <>
+            <Button icon="copy" onClick={() => void copy(made)}>
+              {isCopied ? texts.tryApi.copied : texts.keys.copy}
+            </Button>
+            <Button tone="main" onClick={onClose}>
+              {texts.keys.madeDone}
+            </Button>
+          </>
+        }
+      >
         <div className="stack">
           <p>{texts.keys.madeHelp}</p>
           <pre>{made}</pre>
-          <Button icon="copy" onClick={() => void navigator.clipboard.writeText(made)}>
-            {texts.keys.copy}
-          </Button>
-          <pre>{`curl ${location.origin}/api/auth/me -H "Accept: application/json" -H "Authorization: Bearer $KEY"`}</pre>
+          <p>{texts.keys.tryIt}</p>
+          <pre>{`KEY=${made}\ncurl ${location.origin}/api/auth/me \\\n  -H "Authorization: Bearer $KEY"`}</pre>
         </div>
       </Dialog>
     )
   return (
-    <Dialog title={texts.keys.make} onClose={onClose} wide>
-      <form className="stack" onSubmit={form.submit}>
+    <Dialog
+      title={texts.keys.make}
+      onClose={onClose}
+      wide
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.cancel}</Button>
+          <Button type="submit" form={id} tone="main" disabled={form.isBusy}>
+            {texts.keys.makeDo}
+          </Button>
+        </>
+      }
+    >
+      <form id={id} className="stack" onSubmit={form.submit}>
         <FormField
           label={texts.keys.name}
           name="name"
           type="text"
           required
-          autoFocus
           maxLength={100}
           hint={texts.keys.nameHint}
           wrong={form.wrong('name')}
         />
         <label className="check">
-          <input type="checkbox" name="agent" /> {texts.keys.agentLabel}
+          <input type="checkbox" name="agent" />
+          <span>
+            {texts.keys.agentLabel} <span className="hint">{texts.keys.agentHelp}</span>
+          </span>
         </label>
-        <p className="muted">{texts.keys.agentHelp}</p>
         <FormField
           label={texts.keys.expires}
           name="expires_at"
           type="datetime-local"
+          hint={texts.keys.expiresHint}
           wrong={form.wrong('expires_at')}
         />
         <Rights />
         <Limits wrong={form.wrong} />
         {form.failure !== undefined && <p role="alert">{form.failure}</p>}
-        <Button type="submit" tone="main" disabled={form.isBusy}>
-          {texts.keys.make}
-        </Button>
       </form>
     </Dialog>
   )
 }
 
-/** Nothing chosen: all that its user may do. */
+const RIGHTS = ['all', 'read', 'some'] as const
+
 function Rights() {
   const texts = useTexts().keys
-  const { entities } = useModel()
+  const [rights, setRights] = useState<(typeof RIGHTS)[number]>('all')
   return (
     <fieldset>
       <legend>{texts.rights}</legend>
-      <p className="muted">{texts.rightsHelp}</p>
-      <label className="check">
-        <input type="checkbox" name="read_only" /> {texts.readOnly}
-      </label>
-      <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <td />
+      {RIGHTS.map((one) => (
+        <label key={one} className="check">
+          <input
+            type="radio"
+            name="rights"
+            value={one}
+            checked={rights === one}
+            onChange={() => setRights(one)}
+          />
+          {texts.rightsOf[one]}
+        </label>
+      ))}
+      {rights === 'some' && <ChosenRights />}
+    </fieldset>
+  )
+}
+
+function ChosenRights() {
+  const texts = useTexts().keys
+  const { entities } = useModel()
+  return (
+    <div className="scroll-x">
+      <table className="plain">
+        <thead>
+          <tr>
+            <td />
+            {ACTIONS.map((action) => (
+              <th key={action}>{texts.actions[action]}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {entities.map((type) => (
+            <tr key={type.name}>
+              <th scope="row">{labelOf(type)}</th>
               {ACTIONS.map((action) => (
-                <th key={action}>{texts.actions[action]}</th>
+                <td key={action}>
+                  <input
+                    type="checkbox"
+                    name={`can ${type.name} ${action}`}
+                    aria-label={`${labelOf(type)}: ${texts.actions[action]}`}
+                  />
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {entities.map((type) => (
-              <tr key={type.name}>
-                <th scope="row">{labelOf(type)}</th>
-                {ACTIONS.map((action) => (
-                  <td key={action}>
-                    <input
-                      type="checkbox"
-                      name={`can ${type.name} ${action}`}
-                      aria-label={`${labelOf(type)}: ${texts.actions[action]}`}
-                    />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </fieldset>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -128,6 +173,7 @@ function Limits({ wrong }: { wrong(path: string): readonly string[] | undefined 
             name={`limits.${name}`}
             type="number"
             min={1}
+            placeholder={texts.noLimit}
             wrong={wrong(`limits.${name}`)}
           />
         ))}
@@ -148,8 +194,9 @@ function termsOf(values: Record<string, string>) {
     return value ? [[name, Number(value)] as const] : []
   })
   const can = {
-    ...(values.read_only && { read_only: true }),
-    ...(Object.keys(entities).length > 0 && { entities }),
+    ...(values.rights === 'read' && { read_only: true }),
+    // Even if it is empty: a key for nothing is not a key for everything.
+    ...(values.rights === 'some' && { entities }),
   }
   return {
     name: values.name ?? '',

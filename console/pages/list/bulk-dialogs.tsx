@@ -62,6 +62,7 @@ function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
   const texts = useTexts()
   const words = texts.list.bulk
   const [bulk, setBulk] = useState<Bulk>()
+  const isMany = chosen.selection.isAll || chosen.selection.ids.size > 1
   const doing = useBulk(chosen, bulk, (total) => words.done.update(formatNumber(total)))
   return (
     <Dialog
@@ -70,7 +71,7 @@ function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
       onClose={onClose}
       actions={<BulkButtons doing={doing} text={words.do.update} onClose={onClose} onDone={onDone} />}
     >
-      <OneField type={type} onChange={() => setBulk(undefined)} onShow={setBulk} />
+      <OneField type={type} isMany={isMany} onChange={() => setBulk(undefined)} onShow={setBulk} />
       {bulk !== undefined && <BulkOutcome doing={doing} />}
     </Dialog>
   )
@@ -78,17 +79,23 @@ function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
 
 interface OneFieldProps {
   readonly type: EntityType
+  /** A value that is unique cannot be given to several. */
+  readonly isMany: boolean
   /** What was shown is out of date. */
   onChange(): void
   onShow(bulk: Bulk): void
 }
 
-function OneField({ type, onChange, onShow }: OneFieldProps) {
+function OneField({ type, isMany, onChange, onShow }: OneFieldProps) {
   const texts = useTexts()
   const words = texts.list.bulk
   const id = useId()
   const fields = type.fields.filter(
-    (field) => isOffered(field, 'edit') && field.type !== 'password' && field.type !== 'secret',
+    (field) =>
+      isOffered(field, 'edit') &&
+      field.type !== 'password' &&
+      field.type !== 'secret' &&
+      !(isMany && field.unique),
   )
   const [field, setField] = useState<Field | undefined>(fields[0])
   const [draft, setDraft] = useState<DraftObject>(() => emptyObject(fields))

@@ -4,10 +4,8 @@ import { ApiError, PlanChanged } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import { formatNumber } from '../../format.ts'
 import { labelOf, useModel } from '../../model.ts'
-import { kindOf } from '../../operations.ts'
 import { Button } from '../../parts/button.tsx'
-import { ChangedValues } from '../../parts/changed-values.tsx'
-import { EntityName } from '../../parts/entity-name.tsx'
+import { ChangeList, countable } from '../../parts/change-list.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
@@ -75,19 +73,7 @@ export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode
       {doing.hasMoved && <p className="wrong">{texts.list.bulk.moved}</p>}
       {preview.total === 0 && <p>{texts.list.bulk.nothing}</p>}
       <Counts preview={preview} />
-      <ul>
-        {shown.map((change) => (
-          <li key={`${change.entity}/${change.id}`}>
-            <span className={`badge ${TONES[countable(change.kind)]}`}>
-              {texts.list.bulk.kinds[countable(change.kind)]}
-            </span>{' '}
-            <EntityName entity={change.entity} id={change.id} />
-            {change.kind === 'update' && (
-              <ChangedValues entity={change.entity} changed={change.changed} most={4} />
-            )}
-          </li>
-        ))}
-      </ul>
+      <ChangeList changes={shown} />
       {preview.total > shown.length && (
         <p className="muted">{texts.list.bulk.more(formatNumber(preview.total - shown.length))}</p>
       )}
@@ -96,7 +82,6 @@ export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode
 }
 
 const MOST_SHOWN = 12
-const TONES = { update: 'warn', delete: 'bad', restore: 'good' } as const
 
 /** "12 Orders are deleted". Of more than a page of changes, only the sum is known. */
 function Counts({ preview }: { readonly preview: BulkPreview }) {
@@ -119,11 +104,6 @@ function Counts({ preview }: { readonly preview: BulkPreview }) {
       })}
     </ul>
   )
-}
-
-function countable(kind: string): 'update' | 'delete' | 'restore' {
-  const known = kindOf(kind)
-  return known === 'delete' || known === 'restore' ? known : 'update'
 }
 
 function Refused({ failure }: { readonly failure: unknown }) {

@@ -1,3 +1,4 @@
+import { useId } from 'react'
 import { send } from '../../api.ts'
 import { type EntityType, labelOf } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
@@ -11,6 +12,7 @@ import { useWrite } from '../../writes.ts'
 /** Creates somebody without a password: a mail has the link that sets it. */
 export function Invite({ type, onClose }: { readonly type: EntityType; onClose(): void }) {
   const texts = useTexts()
+  const id = useId()
   const write = useWrite()
   const wanted = type.fields.filter(
     ({ required, type: kind, name }) => required && kind !== 'password' && name !== 'email',
@@ -23,9 +25,22 @@ export function Invite({ type, onClose }: { readonly type: EntityType; onClose()
     onClose()
   })
   return (
-    <Dialog title={texts.people.invite} onClose={onClose}>
+    <Dialog
+      title={texts.people.inviteTo(labelOf(type))}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.cancel}</Button>
+          {isSimple && (
+            <Button type="submit" form={id} tone="main" disabled={isBusy}>
+              {texts.people.inviteDo}
+            </Button>
+          )}
+        </>
+      }
+    >
       {isSimple ? (
-        <form className="stack" onSubmit={submit}>
+        <form id={id} className="stack" onSubmit={submit}>
           <p className="muted">{texts.people.inviteHelp}</p>
           <EmailField form={{ wrong }} autoFocus autoComplete="off" />
           {wanted.map((field) => (
@@ -39,9 +54,6 @@ export function Invite({ type, onClose }: { readonly type: EntityType; onClose()
             />
           ))}
           {failure !== undefined && <p role="alert">{failure}</p>}
-          <Button type="submit" tone="main" disabled={isBusy}>
-            {texts.people.invite}
-          </Button>
         </form>
       ) : (
         <p>{texts.people.tooMany(labelOf(type))}</p>

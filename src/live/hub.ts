@@ -23,6 +23,14 @@ export interface Listener {
   end(): void
 }
 
+/** How a listener is told what it has missed. */
+export interface Missed {
+  /** Tells it one page; returns whether there is more. */
+  page(): Promise<boolean>
+  /** Until it has read most of that. Nobody else waits for it. */
+  read(): Promise<void>
+}
+
 /** Those who follow the same, by whose eyes they see it. */
 interface Group {
   readonly subscription: Subscription
@@ -32,7 +40,7 @@ interface Group {
 /** Operations that are looked at together. */
 const OPERATIONS = 100
 const TICK_MS = 1000
-/** After so many attempts, a listener catches up while the others wait. */
+/** After so many attempts, a listener is told a page while the others wait. */
 const ATTEMPTS = 3
 
 /**
@@ -70,17 +78,25 @@ export class Hub {
     })
   }
 
-  /** Takes in a listener that has been told everything up to its position; `catchUp` moves it on to the end of the journal. */
-  async join(listener: Listener, catchUp: () => Promise<void>): Promise<void> {
+  /** Takes in a listener that has been told everything up to its position, once it has caught up. */
+  async join(listener: Listener, missed: Missed): Promise<void> {
     for (let attempt = 0, isIn = false; !isIn && !listener.isOver; attempt++) {
-      if (attempt > 0) await this.#gate.pass(catchUp)
+      if (attempt > 0) await this.#catchUp(listener, missed)
       isIn = await this.#exclusively(async () => {
-        if (this.#isBehind(listener) && attempt >= ATTEMPTS) await catchUp()
+        if (this.#isBehind(listener) && attempt >= ATTEMPTS) await missed.page()
         const isFirst = this.#head === undefined && attempt === 0
         const isReady = !listener.isOver && !isFirst && !this.#isBehind(listener)
         if (isReady) this.#add(listener)
         return isReady
       })
+    }
+  }
+
+  /** A slow listener reads outside of the gate: otherwise a few of them would keep all others from catching up. */
+  async #catchUp(listener: Listener, { page, read }: Missed): Promise<void> {
+    for (let more = true; more && !listener.isOver; ) {
+      more = await this.#gate.pass(page)
+      await read()
     }
   }
 

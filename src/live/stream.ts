@@ -89,32 +89,30 @@ export class EventStream implements Listener {
     if (from === undefined) await hub.joinNow(this)
     this.#send(`retry: ${RETRY_MS}\nid: ${this.#at}\n\n`)
     this.#begun.resolve()
-    if (from !== undefined) await hub.join(this, () => this.#catchUp())
+    if (from !== undefined) await hub.join(this, { page: () => this.#page(), read: () => this.#read() })
   }
 
-  async #catchUp(): Promise<void> {
-    for (let more = true; more && !this.#isOver; ) {
-      const page = await this.#streaming.pageAfter(this.position)
-      this.position = page.next
-      if (page.delivery !== undefined) this.#send(frameOf(page.delivery, this.#streaming.textOf))
-      more = page.more
-      if (more) await this.#read()
-    }
+  async #page(): Promise<boolean> {
+    const { delivery, next, more } = await this.#streaming.pageAfter(this.position)
+    // A client may take its time to catch up, and the token may have ended meanwhile.
+    if (!(await this.#streaming.isAlive())) this.end()
+    this.position = next
+    if (delivery !== undefined) this.#send(frameOf(delivery, this.#streaming.textOf))
+    return more
   }
 
   /** Until the client has read most of what was sent. */
-  #read(): Promise<void> | undefined {
-    if ((this.#controller?.desiredSize ?? 0) > 0) return undefined
-    return new Promise<void>((resolve) => {
-      const late = AbortSignal.timeout(budget.streamStallMs)
-      this.#drained = resolve
-      late.addEventListener('abort', () => {
-        if (this.#drained === resolve) this.#giveUp()
-        resolve()
-      })
-    }).then(() => {
-      this.#drained = undefined
+  async #read(): Promise<void> {
+    if (this.#isOver || (this.#controller?.desiredSize ?? 0) > 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const late = AbortSignal.timeout(budget.streamStallMs)
+    this.#drained = resolve
+    late.addEventListener('abort', () => {
+      if (this.#drained === resolve) this.#giveUp()
+      resolve()
     })
+    await promise
+    this.#drained = undefined
   }
 
   deliver(delivery: Delivery): void {

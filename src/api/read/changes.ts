@@ -191,13 +191,14 @@ function untilTold(
       tick() {},
       end: done,
     }
-    const catchUp = async () => {
-      const { delivery, next } = await pageAfter(context, following, listener.position, following.limit)
-      listener.position = next
-      if (delivery !== undefined) done()
+    const page = async () => {
+      const found = await pageAfter(context, following, listener.position, following.limit)
+      listener.position = found.next
+      if (found.delivery !== undefined) done()
+      return found.more
     }
     over.addEventListener('abort', done)
-    hub.join(listener, catchUp).catch(done)
+    hub.join(listener, { page, read: async () => {} }).catch(done)
   })
 }
 

@@ -5,41 +5,7 @@ import { readConfig } from '../src/config.ts'
 import { openPostgresLimit } from './postgres/limit.ts'
 import { openSqliteLimit } from './sqlite/limit.ts'
 import { BLIND } from './store.ts'
-
-/** A booking as the load sends it; nothing checks that it is one. */
-export interface Booking {
-  readonly room: { readonly id: number }
-  readonly starts_at: string
-  readonly guests: number
-  readonly status: string
-  readonly address?: { readonly city: string; readonly zip: string }
-}
-
-export interface Member {
-  readonly id: number
-  readonly hash: string
-  readonly json: string
-}
-
-/** At once, or once the database has answered; undefined where there is nothing of that id. */
-type Found<T> = T | undefined | Promise<T | undefined>
-type ById = (id: number) => Found<string>
-
-/** What a database can do without Takeback; all that it finds is JSON. */
-export interface Limit {
-  readonly read: ById
-  list(): Found<string>
-  create(booking: Booking): Found<string>
-  /** The same with the JSON made here: nothing is read back. Not every database can. */
-  createBlind?(booking: Booking): Found<string>
-  readonly remove: ById
-  readonly restore: ById
-  /** With all of its orders. */
-  readonly removeCustomer: ById
-  readonly restoreCustomer: ById
-  memberOf(email: string): Found<Member>
-  close(): void | Promise<void>
-}
+import type { Booking, Found } from './yardstick.ts'
 
 const database = process.argv[2] ?? ''
 if (database === '') throw new Error('Say which database: bun bench/limit.ts sqlite:<path> or postgres://….')

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { readConfig } from '../src/config.ts'
 import { openPostgresQuery } from './postgres/limit.ts'
 import { openSqliteQuery } from './sqlite/limit.ts'
+import type { Values } from './yardstick.ts'
 
 /** A text of SQL, and what is bound to it, by number. */
 export interface Page {
@@ -13,14 +14,6 @@ export interface Page {
   readonly limit: number
   /** What stands in a cursor before the place. */
   readonly signature: string
-}
-
-export type Values = readonly (string | number | null)[]
-
-/** Runs one query; rows of JSON and place, at once or once the database has answered. */
-export interface PageQuery {
-  run(values: Values): unknown[][] | Promise<unknown[][]>
-  close(): void | Promise<void>
 }
 
 const [database = '', file = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import type { Page } from '../src/declare/api-types.ts'
 import type { Login, SignedIn } from './answers.ts'
-import { pagesOf } from './entities.ts'
+import { pagesOf } from './listing.ts'
 import type { CallOptions, Received, Sent, Transport } from './transport.ts'
 
 /** A session of the user who asks. */

@@ -1,4 +1,5 @@
-import { type AnyHandle, type Asked, type EntityCalls, type Json, sentBy } from './entities.ts'
+import { type Asked, type Json, sentBy } from './asked.ts'
+import type { AnyHandle, EntityCalls } from './entities.ts'
 import type { CallOptions, Transport } from './transport.ts'
 import type { Part } from './types.ts'
 

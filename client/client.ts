@@ -13,9 +13,11 @@ import type {
   Preview,
   SignedIn,
 } from './answers.ts'
+import { type Asked, sentBy } from './asked.ts'
 import { ALWAYS, type AuthClient, authOf, keepSession, NEVER } from './auth.ts'
 import { BatchParts } from './batch.ts'
-import { type Asked, EntityCalls, pagesOf, sentBy } from './entities.ts'
+import { EntityCalls } from './entities.ts'
+import { pagesOf } from './listing.ts'
 import type { ApiModel } from './model.ts'
 import type { SignedInUser } from './shapes.ts'
 import type { SystemCalls } from './system.ts'

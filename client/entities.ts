@@ -1,55 +1,12 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
-import { Pages } from './listing.ts'
+import { type Asked, type Json, sentBy } from './asked.ts'
+import { type Pages, pagesOf } from './listing.ts'
 import { byPaths, type Following, followList } from './live.ts'
-import type { CallOptions, Received, Sent, Transport } from './transport.ts'
-import type { Handle, ListPage, LiveOptions, LiveQuery } from './types.ts'
+import type { Received, Sent, Transport } from './transport.ts'
+import type { Handle, LiveOptions, LiveQuery } from './types.ts'
 
-// Here the types of the app are not known: `types.ts` says what each call takes and gives.
-export type Json = Record<string, unknown>
 export type AnyHandle = Handle<Record<string, object>, string>
-
-/** What a call is given besides its body: parameters of the query, and what all calls take. */
-export interface Asked extends CallOptions {
-  readonly version?: number
-  readonly where?: object
-  readonly [parameter: string]: unknown
-}
-
-/** `dryRun` is `dry_run` in a URL. */
-const NAMES: Record<string, string> = {
-  dryRun: 'dry_run',
-  skipConflicts: 'skip_conflicts',
-  withEffects: 'with_effects',
-}
-
-/** The options of a call as a request. */
-export function sentBy(asked: Asked = {}, body?: unknown): Sent {
-  const { signal, key, run, reason, version, where, ...query } = asked
-  const options = { signal, key, run, reason } as CallOptions
-  const named = Object.entries(query).map(([name, value]) => [NAMES[name] ?? name, value])
-  return {
-    query: { ...where, ...Object.fromEntries(named) },
-    options,
-    ...(version !== undefined && { headers: { 'If-Match': `"${version}"` } }),
-    ...(body !== undefined && { body }),
-  }
-}
-
-/** A list at a path, of whatever `made` makes of its items. */
-export function pagesOf<T>(
-  transport: Transport,
-  path: string,
-  asked: Asked = {},
-  made: (one: Json) => T = (one) => one as T,
-): Pages<T> {
-  return new Pages(async (cursor) => {
-    const sent = sentBy(cursor === undefined ? asked : { ...asked, cursor })
-    const { body, headers } = await transport.send('GET', path, sent)
-    const page = body as ListPage<Json>
-    return { ...page, data: page.data.map(made), position: headers.get('takeback-position') }
-  })
-}
 
 /** With `id`, which the calls of an Entity need. */
 function chosen({ fields, ...asked }: Asked): Asked {

@@ -1,3 +1,5 @@
+import { type Asked, type Json, sentBy } from './asked.ts'
+import type { Transport } from './transport.ts'
 import type { Listing, ListPage } from './types.ts'
 
 type ReadPage<T> = (cursor: string | undefined) => Promise<ListPage<T>>
@@ -32,4 +34,19 @@ export class Pages<T> implements Listing<T> {
     for await (const one of this) all.push(one)
     return all
   }
+}
+
+/** A list at a path, of whatever `made` makes of its items. */
+export function pagesOf<T>(
+  transport: Transport,
+  path: string,
+  asked: Asked = {},
+  made: (one: Json) => T = (one) => one as T,
+): Pages<T> {
+  return new Pages(async (cursor) => {
+    const sent = sentBy(cursor === undefined ? asked : { ...asked, cursor })
+    const { body, headers } = await transport.send('GET', path, sent)
+    const page = body as ListPage<Json>
+    return { ...page, data: page.data.map(made), position: headers.get('takeback-position') }
+  })
 }

@@ -1,8 +1,8 @@
 import type { Change } from './answers.ts'
-import type { Asked, Json } from './entities.ts'
-import { pagesOf } from './entities.ts'
+import type { Asked, Json } from './asked.ts'
 import { ApiError } from './errors.ts'
 import { followFeed } from './feed.ts'
+import { pagesOf } from './listing.ts'
 import { growing, pause, type Transport } from './transport.ts'
 import type { ListPage, LiveOptions } from './types.ts'
 

@@ -1,5 +1,6 @@
 import type { ChangesPage, ChangesQuery } from '../client/answers.ts'
-import type { AnyHandle, Asked, EntityCalls, Json } from '../client/entities.ts'
+import type { Asked, Json } from '../client/asked.ts'
+import type { AnyHandle, EntityCalls } from '../client/entities.ts'
 import { ApiError, NetworkError } from '../client/errors.ts'
 import { growing, pause } from '../client/transport.ts'
 import { inLocalStorage, inMemory, type QueueStore } from './queue-store.ts'

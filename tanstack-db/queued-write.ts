@@ -1,4 +1,4 @@
-import type { Json } from '../client/entities.ts'
+import type { Json } from '../client/asked.ts'
 
 /** One row of a write. */
 export interface QueuedPart {

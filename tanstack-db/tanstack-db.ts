@@ -1,6 +1,6 @@
 import type { CollectionConfig, PendingMutation } from '@tanstack/db'
+import type { Json } from '../client/asked.ts'
 import type { Client } from '../client/client.ts'
-import type { Json } from '../client/entities.ts'
 import type { Row } from '../client/live.ts'
 import type { NewEntity, SeenEntity } from '../src/declare/infer.ts'
 import { Follower, QUEUED } from './follower.ts'

@@ -1,6 +1,5 @@
 import { SQL } from 'bun'
-import type { Booking, Limit, Member } from '../limit.ts'
-import type { PageQuery } from '../page.ts'
+import type { Booking, Limit, Member, PageQuery } from '../yardstick.ts'
 
 /**
  * The fewest statements that do what Takeback does to a database of the same tables and indexes, with the same

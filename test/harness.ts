@@ -114,6 +114,7 @@ export class TestServer {
   #declaration: AppDeclaration
   readonly #flags: Record<string, string>
   #running: Running | undefined
+  #stopped: Running | undefined
   adminToken = ''
 
   /** On a database that is there already, if it is given. */
@@ -181,7 +182,10 @@ export class TestServer {
     this.adminToken = body.token
   }
 
+  /** A second time would take as long as the first. */
   async stop(): Promise<void> {
+    if (this.#stopped === this.#running) return
+    this.#stopped = this.#running
     await this.#running?.close()
   }
 

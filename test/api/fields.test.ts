@@ -129,9 +129,9 @@ onEveryStore('fields', everything, (server) => {
   })
 
   test('generated values come back equal', async () => {
-    const text = fc
-      .string({ unit: 'binary', maxLength: 40 })
-      .filter((one) => one.isWellFormed() && !one.includes('\0'))
+    // Any character but one. `unit: 'binary'` would say the same, and take most of a second to make.
+    const unit = fc.integer({ min: 1, max: 0x10ffff }).map((code) => String.fromCodePoint(code))
+    const text = fc.string({ unit, maxLength: 40 }).filter((one) => one.isWellFormed())
     const clean = (value: unknown): boolean =>
       JSON.stringify(value) === JSON.stringify(JSON.parse(JSON.stringify(value)))
     const record = fc.record({

@@ -4,6 +4,7 @@ import { resolve } from '../../src/declare/resolve.ts'
 import { tablesOf } from '../../src/plan/tables/schema.ts'
 import { migrate } from '../../src/store/migration/migrate.ts'
 import { mutexKey } from '../../src/store/mutex.ts'
+import { Pool } from '../../src/store/postgres/pool.ts'
 import { graph } from '../declarations.ts'
 import { eventually, newDatabase, onStoreByHand, type TestDatabase, TestServer } from '../harness.ts'
 import { newFolder } from '../process/process.ts'
@@ -311,6 +312,17 @@ onStoreByHand('postgres', 'beside others', () => {
     expect((await server.expect(200, 'GET', `/api/people/${id}/`)).name).toBe("it's \\ so")
     await each((key) => `RESET ${key}`)
     await server.restart()
+  })
+
+  test('whoever asks one thing after the other has one connection', async () => {
+    const limits = { pool: 4, statementMs: 60_000, connectMs: 60_000 }
+    const pool = new Pool(database.url, limits, { application_name: 'one by one' })
+    const ask = (text: string) => pool.query({ text, paramNames: [] }, {})
+    await ask('SELECT 1')
+    await ask('SELECT pg_sleep(0.1)')
+    const mine = "SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'one by one'"
+    expect(await database.query(mine)).toEqual([{ n: 1 }])
+    await pool.close()
   })
 
   test('where all connections are taken for too long, the answer is 503', async () => {

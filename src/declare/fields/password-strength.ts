@@ -6,7 +6,7 @@
  */
 export function strengthOf(password: string, own: readonly string[] = []): number {
   const text = fold(password).slice(0, LOOKED_AT)
-  const words = wordsFor(own)
+  const looked = lookAt(text, wordsFor(own))
   const best = [0]
   for (let end = 1; end <= text.length; end++) best.push(Number.POSITIVE_INFINITY)
   for (let start = 0; start < text.length; start++) {
@@ -19,9 +19,23 @@ export function strengthOf(password: string, own: readonly string[] = []): numbe
     const again = againAt(text, start)
     for (let end = start + PIECE_MIN; end <= again; end++) reach(end, REPEATED)
     for (let end = start + PIECE_MIN; end <= Math.min(text.length, start + PIECE_MAX); end++)
-      reach(end, costOfPiece(text, start, end, { run, words }))
+      reach(end, costOfPiece(looked, start, end, run))
   }
   return best.at(-1) ?? 0
+}
+
+/** A text and the ways to read it. Made once for all of its pieces: there are hundreds of them. */
+interface Looked {
+  readonly text: string
+  readonly spelt: string
+  readonly back: string
+  readonly speltBack: string
+  readonly words: Words
+}
+
+function lookAt(text: string, words: Words): Looked {
+  const back = [...text].reverse().join('')
+  return { text, spelt: spell(text), back, speltBack: spell(back), words }
 }
 
 /** How soon guessers try a word, as it is or in the one spelling of `spell`. */
@@ -37,6 +51,7 @@ const PIECE_MAX = 32
 const WORD_MIN = 4
 const REPEATED = 2
 const RUN = 4
+const RUN_MIN = 3
 const YEAR = 6
 const CHANGED = 1
 
@@ -55,29 +70,28 @@ function wordsFor(own: readonly string[]): Words {
   }
 }
 
-function costOfPiece(
-  text: string,
-  start: number,
-  end: number,
-  { run, words }: { run: number; words: Words },
-): number {
-  const piece = text.slice(start, end)
+function costOfPiece(looked: Looked, start: number, end: number, run: number): number {
+  const piece = looked.text.slice(start, end)
   const length = Math.log2(piece.length)
   let cost = Number.POSITIVE_INFINITY
-  if (text.indexOf(piece) + piece.length <= start) cost = REPEATED
+  if (looked.text.indexOf(piece) + piece.length <= start) cost = REPEATED
   if (end <= run) cost = Math.min(cost, RUN + length)
-  if (piece.length >= WORD_MIN) cost = Math.min(cost, costOfWord(piece, words))
+  if (piece.length >= WORD_MIN) cost = Math.min(cost, costOfWord(looked, start, end))
   return piece.length === 4 && /^(?:19|20)\d\d$/.test(piece) ? Math.min(cost, YEAR) : cost
 }
 
 /** Also backwards, and with letters written as digits or signs. */
-function costOfWord(piece: string, { rankOf, rankOfSpelt }: Words): number {
-  const back = [...piece].reverse().join('')
-  const changed = Math.min(rankOf(back), rankOfSpelt(spell(piece)), rankOfSpelt(spell(back)))
-  return Math.min(Math.log2(rankOf(piece) + 1), Math.log2(changed + 1) + CHANGED)
+function costOfWord({ text, spelt, back, speltBack, words }: Looked, start: number, end: number): number {
+  const [from, to] = [text.length - end, text.length - start]
+  const changed = Math.min(
+    words.rankOf(back.slice(from, to)),
+    words.rankOfSpelt(spelt.slice(start, end)),
+    words.rankOfSpelt(speltBack.slice(from, to)),
+  )
+  return Math.min(Math.log2(words.rankOf(text.slice(start, end)) + 1), Math.log2(changed + 1) + CHANGED)
 }
 
-/** One spelling for all that look alike: `P@ssw0rd` and `password`, `1` and `l`. */
+/** One spelling for all that look alike: `P@ssw0rd` and `password`, `1` and `l`. One character for one. */
 function spell(word: string): string {
   return word.replace(/[^a-hj-km-z]/g, (sign) => letters[sign] ?? sign)
 }
@@ -109,8 +123,9 @@ function runAt(text: string, start: number): number {
   let end = start + 1
   if (Math.abs(step) <= 1)
     while (end < text.length && text.charCodeAt(end) - text.charCodeAt(end - 1) === step) end++
-  while (end < text.length && walks.some((walk) => walk.includes(text.slice(start, end + 1)))) end++
-  return end - start > 2 ? end : start
+  if (walked.has(text.slice(start, start + RUN_MIN)))
+    while (end < text.length && walks.some((walk) => walk.includes(text.slice(start, end + 1)))) end++
+  return end - start >= RUN_MIN ? end : start
 }
 
 /** How far what comes just before is said again from here, once or many times. */
@@ -146,6 +161,11 @@ const walks = [
   'qweasdzxc',
   'qwerasdfzxcv',
 ].flatMap((walk) => [walk, [...walk].reverse().join('')])
+
+/** Where every walk that is long enough begins: most texts walk nowhere, and need no look at all of them. */
+const walked: ReadonlySet<string> = new Set(
+  walks.flatMap((walk) => [...walk].map((_, at) => walk.slice(at, at + RUN_MIN))),
+)
 
 function costOf(character: string): number {
   if (/[0-9]/.test(character)) return 3.3

@@ -199,7 +199,10 @@ export class Pool {
       onError: (error) => {
         if (sqlStateOf(error) === READ_ONLY) this.renew()
       },
-      onIdle: () => this.#letGo(connection),
+      onIdle: () => {
+        // Not while it opens: whoever waits for it would be given one more.
+        if (this.#connections.has(connection)) this.#letGo(connection)
+      },
     })
     this.#opening.add(connection)
     try {

@@ -14,6 +14,7 @@ const fields = {
   extra: json({ optional: true }),
   margin: integer({ default: 7, read: 'me.type == "admin"', write: signedIn }),
 }
+const own = { optional: true, read: 'owner.id == me.id', write: signedIn } as const
 const declared = withAdmins(
   {
     users,
@@ -24,6 +25,21 @@ const declared = withAdmins(
       before: {
         update: ({ title, ...rest }) => (title === undefined ? rest : { ...rest, title: title.trim() }),
       },
+    }),
+    // Some see a field only in Entities of their own.
+    owned: entity({
+      fields: {
+        owner: ref('users'),
+        title: text(),
+        code: text(own),
+        count: integer(own),
+        next: ref('trips', own),
+        place: object({ city: text() }, own),
+        tags: list(text(), own),
+        extra: json(own),
+        around: object({ seen: text({ optional: true }), hidden: text({ ...own }) }),
+      },
+      access: { ...open, history: signedIn },
     }),
     locked: entity({ fields: { title: text() }, access: { read: signedIn } }),
   },
@@ -161,5 +177,56 @@ onEveryStore('a change that says what it is based on', declared, (server) => {
     const first = await patch(`${path}?base=1`, { guests: 2 }, { headers })
     const again = await patch(`${path}?base=1`, { guests: 2 }, { headers })
     expect([again.text, again.headers.get('idempotent-replay')]).toEqual([first.text, 'true'])
+  })
+
+  test('knows nothing of values that the caller does not see in this Entity', async () => {
+    const [ann, ben] = [
+      await server.user('users', { email: 'ann@example.com' }),
+      await server.user('users', { email: 'ben@example.com' }),
+    ]
+    const { id: next } = await server.expect(201, 'POST', '/api/trips/', { title: 'a' }, { token: ann.token })
+    const full = {
+      code: 'a',
+      count: 1,
+      next: { id: next },
+      place: { city: 'Bern' },
+      tags: ['a'],
+      extra: { a: 1 },
+      around: { seen: null, hidden: 'a' },
+    }
+    const others = {
+      code: 'b',
+      count: 2,
+      next: null,
+      place: { city: 'Chur' },
+      tags: ['b'],
+      extra: { a: 2 },
+      around: { hidden: 'b' },
+    }
+    const empty = { around: {} }
+
+    for (const [before, changed] of [
+      [full, {}],
+      [full, others],
+      [empty, others],
+      [full, { ...others, code: null, count: null, place: null, tags: null, extra: null }],
+    ] as const) {
+      const body = { title: 'a', owner: { id: ann.id }, ...before }
+      const { id } = await server.expect(201, 'POST', '/api/owned/', body)
+      await server.expect(200, 'PATCH', `/api/owned/${id}/`, { ...changed, title: 'b' })
+      const path = `owned/${id}/?base=1&dry_run=1`
+      for (const [name, value] of Object.entries({ ...full, ...others })) {
+        const sent = { token: ben.token }
+        expect([name, (await patch(path, { [name]: value }, sent)).status]).toEqual([name, 200])
+        expect([name, (await patch(path, { [name]: null }, sent)).status < 500]).toEqual([name, true])
+      }
+      const both = await patch(path, { code: 'c', title: 'c' }, { token: ben.token })
+      expect([both.status, Object.keys(both.body.conflicts)]).toEqual([409, ['title']])
+      // The owner is told.
+      if ('count' in changed)
+        expect(Object.keys((await patch(path, { count: 9 }, { token: ann.token })).body.conflicts)).toEqual([
+          'count',
+        ])
+    }
   })
 })

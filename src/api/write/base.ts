@@ -1,5 +1,6 @@
 import { budget } from '../../budget.ts'
 import { withoutOperators } from '../../declare/apply-operators.ts'
+import { walk } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalidAt, note } from '../../errors.ts'
 import { byAll, type VersionChange, versionChanges } from '../../journal/conflicts.ts'
@@ -11,6 +12,7 @@ import type { EntityState } from '../../plan/view/entity-row.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
 import { type Act, read } from '../../store/act.ts'
 import type { Context } from '../context.ts'
+import { knowledgeOf } from '../knowledge.ts'
 import { refuseUnchangeable } from '../live.ts'
 import type { Query } from '../query.ts'
 
@@ -48,10 +50,24 @@ export function* refuseChanged(context: Context, plan: Plan, actor: Actor, based
   const data = row === undefined ? null : versionColumns.read(row).data
   if (data === null) throw new Failure('version_gone')
   const upcaster = context.upcasterOf(plan.type.name)
-  const found = collisionsOf(plan, actor, based, new Snapshot(String(data), undefined, upcaster).state)
+  const former = new Snapshot(String(data), undefined, upcaster).state
+  const seen = yield* seenPaths(context, plan, actor, present.id)
+  const found = collisionsOf(plan, actor, based, former).filter(({ field }) => seen.has(field))
   if (found.length === 0) return
   const changes = present.may('history') ? yield* changesSince(context, plan, based) : []
   throw changedMeanwhile(based, found, changes)
+}
+
+/** The fields that the caller sees in this Entity. The state of then has all of them, that of now only these. */
+function* seenPaths(
+  context: Context,
+  plan: Plan,
+  actor: Actor,
+  id: number,
+): Act<Pick<ReadonlySet<string>, 'has'>> {
+  const { name } = plan.type
+  const known = (yield* knowledgeOf(context, actor, [[name, id]])).get(`${name}/${id}`)
+  return new Set([...walk(known?.fields ?? [])].map(({ path }) => path))
 }
 
 /** A value that both have changed. */
@@ -59,6 +75,8 @@ interface Collision {
   /** Of the value itself, which may be inside of a `json` field. */
   readonly path: string
   readonly column: string
+  /** The dot path of its field. */
+  readonly field: string
   readonly now: unknown
 }
 
@@ -71,15 +89,20 @@ function collisionsOf(plan: Plan, actor: Actor, { body, present }: Based, former
   const checked = check('partial', sent, errors) as State
   if (errors.size > 0) return []
   const current = JSON.parse(present.json) as State
-  return leavesOf(plan.type).flatMap(({ column, isSecret, read }) => {
+  return leavesOf(plan.type).flatMap(({ column, field, isSecret, read }) => {
     const [mine, was, now] = [read(checked), read(former), read(current)]
     if (isSecret || mine === undefined || was === undefined || now === undefined) return []
-    return collidingIn(column, mine, was, now).map((one) => ({ ...one, column }))
+    return collidingIn(column, mine, was, now).map((one) => ({ ...one, column, field: field.path }))
   })
 }
 
 /** Documents are merged key by key, so they are compared key by key. */
-function collidingIn(path: string, mine: unknown, was: unknown, now: unknown): Omit<Collision, 'column'>[] {
+function collidingIn(
+  path: string,
+  mine: unknown,
+  was: unknown,
+  now: unknown,
+): Pick<Collision, 'path' | 'now'>[] {
   if (isEqual(was, now) || isEqual(mine, now)) return []
   if (!isRecord(mine) || !isRecord(was) || !isRecord(now)) return [{ path, now: now ?? null }]
   return Object.keys(mine).flatMap((key) =>

@@ -1,4 +1,5 @@
 import { ApiError, InvalidData, NetworkError } from './api.ts'
+import { type EntityType, type Field, labelOf } from './model.ts'
 import type { Texts } from './texts/index.ts'
 
 /** An error in words for people. */
@@ -19,11 +20,35 @@ function listed(errors: Errors): string {
 
 type Errors = Readonly<Record<string, readonly string[]>>
 
-/** The messages for fields, by dot path; with texts, in their language. */
-export function fieldErrors(error: unknown, texts?: Texts): Errors {
+/** The messages for fields, by dot path; with texts, in their language; with a type, by the names of its fields. */
+export function fieldErrors(error: unknown, texts?: Texts, type?: EntityType): Errors {
   const errors = error instanceof ApiError ? (error.errors ?? {}) : {}
   if (texts === undefined) return errors
   return Object.fromEntries(
-    Object.entries(errors).map(([path, messages]) => [path, messages.map(texts.errors.sentence)]),
+    Object.entries(errors).map(([path, messages]) => [
+      path,
+      messages.map((message) => texts.errors.sentence(withOthers(message, path, type))),
+    ]),
   )
+}
+
+/** Of values that are taken together, the API tells each that there are others. A form names these. */
+function withOthers(message: string, path: string, type: EntityType | undefined): string {
+  const own = path.replace(/\.id$/, '')
+  const sets = type?.unique.map((set) => set.map((name) => name.replace(/\.id$/, ''))) ?? []
+  const others = sets.filter((set) => set.includes(own))
+  // In several sets: nobody knows which one it is.
+  if (others.length !== 1) return message
+  const labels = others[0]?.filter((name) => name !== own).map((name) => labelAt(type, name)) ?? []
+  return message.replace(/together with the other values?$/, () => `together with ${labels.join(', ')}`)
+}
+
+function labelAt(type: EntityType | undefined, path: string): string {
+  let fields: readonly Field[] = type?.fields ?? []
+  const labels = path.split('.').map((name) => {
+    const field = fields.find((one) => one.name === name)
+    fields = field?.fields ?? []
+    return field === undefined ? name : labelOf(field)
+  })
+  return labels.join(' ')
 }

@@ -33,13 +33,18 @@ export function valueAt(data: unknown, path: string): unknown {
     )
 }
 
-/** The name of an Entity for people: the value of its title field, or `bookings/7`. */
+/** The name of an Entity for people: the value of its title field, or `Bookings #7`. */
 export function nameOf(type: ModelEntity | undefined, data: Json): string {
   const title = type?.title ? valueAt(data, type.title) : undefined
   if (typeof title === 'string' && title.trim() !== '') return title
   if (typeof title === 'number') return String(title)
   if (typeof data.email === 'string' && type?.login) return data.email
-  return `${type?.name ?? ''}/${data.id}`
+  return untitled(type, data.id)
+}
+
+/** The name of an Entity that has no title, or whose title is not known. `isBeside`: the type is named beside it. */
+export function untitled(type: ModelEntity | undefined, id: unknown, isBeside = false): string {
+  return isBeside || type === undefined ? `#${id}` : `${labelOf(type)} #${id}`
 }
 
 /** What a type or a field is called for people: as declared, or its name in words. */

@@ -1,11 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from './api.ts'
-import { type EntityType, nameOf, useModel } from './model.ts'
+import { type EntityType, nameOf, untitled, useModel } from './model.ts'
 
 /** What an Entity is called, and whether it is in the trash. */
 export interface EntityName {
   readonly name: string
   readonly isDeleted: boolean
+}
+
+interface NameOptions {
+  /** The type is named beside it. */
+  readonly isBeside?: boolean
 }
 
 interface Asked {
@@ -57,8 +62,8 @@ function namingFields({ title, login, fields }: EntityType): readonly string[] {
   return hasEmail ? [...named, 'email'] : named
 }
 
-/** The name of an Entity; until it is known, or if nobody may know it, `rooms/5`. */
-export function useName(entity: string, id: number | null): EntityName {
+/** The name of an Entity; until it is known, or if nobody may know it, `Rooms #5`. */
+export function useName(entity: string, id: number | null, { isBeside }: NameOptions = {}): EntityName {
   const type = useModel().entities.find(({ name }) => name === entity)
   const { data } = useQuery({
     queryKey: ['entity', entity, id, 'title'],
@@ -66,5 +71,8 @@ export function useName(entity: string, id: number | null): EntityName {
     enabled: type !== undefined && id !== null,
     staleTime: 60_000,
   })
-  return data ?? { name: id === null ? entity : `${entity}/${id}`, isDeleted: false }
+  if (id === null) return { name: entity, isDeleted: false }
+  const number = untitled(type, id)
+  const { name, isDeleted } = data ?? { name: number, isDeleted: false }
+  return { name: isBeside && name === number ? untitled(type, id, true) : name, isDeleted }
 }

@@ -66,12 +66,12 @@ export function CreateForm({ type, like, onCreated, onCancel, keep }: CreateForm
         <Button type="submit" tone="main" keys="mod+enter" disabled={isSaving}>
           {texts.entity.create}
         </Button>
-        <ApiCode
-          call={createCall(type.name, bodyOf(state.fields, withoutSecrets(state.fields, state.draft)))}
-        />
         <Button tone="plain" onClick={onCancel}>
           {texts.cancel}
         </Button>
+        <ApiCode
+          call={createCall(type.name, bodyOf(state.fields, withoutSecrets(state.fields, state.draft)))}
+        />
       </div>
     </Form>
   )
@@ -106,7 +106,7 @@ function useCreate(type: EntityType, state: FormState, wrong: (errors: FormState
       )
       return made as EntityData
     } catch (error) {
-      wrong(fieldErrors(error, texts))
+      wrong(fieldErrors(error, texts, type))
       if (Object.keys(fieldErrors(error)).length === 0) setFailure(explain(error, texts))
       return undefined
     } finally {

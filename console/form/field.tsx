@@ -1,8 +1,9 @@
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { type Field, type Item, labelOf } from '../model.ts'
+import { Sentence } from '../parts/sentence.tsx'
 import { useTexts } from '../texts/index.ts'
 import { useForm } from './form-context.ts'
-import { hintsOf } from './hints.ts'
+import { hintsOf, inWords, isPatternShown } from './hints.ts'
 import { BooleanInput, ChoiceInput, MomentInput, SecretInput, TextInput } from './inputs.tsx'
 import { JsonInput } from './json-input.tsx'
 import { ListInput } from './list-input.tsx'
@@ -75,8 +76,10 @@ function RowBody({ field, path, label }: FieldRowProps & { readonly label: strin
   const form = useForm()
   const id = `${form.id}-${path}`
   const hints = [...(field.description ? [field.description] : []), ...hintsOf(field, texts)]
-  const wrong = form.errors[path] ?? []
-  const described = [hints.length > 0 && `${id}-hint`, wrong.length > 0 && `${id}-wrong`]
+  const pattern = isPatternShown(field) ? field.pattern : undefined
+  const hasHint = hints.length > 0 || pattern !== undefined
+  const wrong = (form.errors[path] ?? []).map((message) => inWords(message, field, texts))
+  const described = [hasHint && `${id}-hint`, wrong.length > 0 && `${id}-wrong`]
   return (
     <>
       <Control
@@ -88,9 +91,15 @@ function RowBody({ field, path, label }: FieldRowProps & { readonly label: strin
         isWrong={wrong.length > 0}
         placeholder={placeholderOf(field, texts.entity, form.mode)}
       />
-      {hints.length > 0 && (
+      {hasHint && (
         <p className="hint" id={`${id}-hint`}>
           {hints.join(' · ')}
+          {pattern !== undefined && (
+            <>
+              {hints.length > 0 && ' · '}
+              {texts.entity.limits.pattern} <code>{pattern}</code>
+            </>
+          )}
         </p>
       )}
       <Messages id={`${id}-wrong`} messages={wrong} />
@@ -109,7 +118,12 @@ export function Messages({
   if (messages.length === 0) return null
   return (
     <p className="wrong" id={id}>
-      {messages.join('; ')}
+      {messages.map((message, at) => (
+        <Fragment key={message}>
+          {at > 0 && '; '}
+          <Sentence text={message} />
+        </Fragment>
+      ))}
     </p>
   )
 }
@@ -127,7 +141,7 @@ function placeholderOf(
   if (field.provided !== undefined) return words.provided[field.provided]
   if (field.default !== undefined && !Array.isArray(field.default))
     return words.byDefault(typeof field.default === 'string' ? field.default : JSON.stringify(field.default))
-  return typeof field.example === 'string' ? field.example : undefined
+  return ['string', 'number'].includes(typeof field.example) ? String(field.example) : undefined
 }
 
 /** The input for a kind of value. */

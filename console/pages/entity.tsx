@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type EntityData, get, type Page as ListPage, NotFound } from '../api.ts'
-import { type EntityType, labelOf, nameOf, useEntityType } from '../model.ts'
+import { type EntityType, labelOf, nameOf, untitled, useEntityType } from '../model.ts'
 import { useMoment } from '../moment.ts'
 import { Button } from '../parts/button.tsx'
 import { short } from '../parts/entity-name.tsx'
@@ -33,7 +33,7 @@ export default function EntityPage({ entity, id }: { readonly entity: string; re
   // One page for all times: the bar with the slider stays while one goes through them.
   return (
     <Page
-      title={data === undefined || error instanceof NotFound ? `${entity}/${id}` : short(nameOf(type, data))}
+      title={data === undefined || error instanceof NotFound ? untitled(type, id) : short(nameOf(type, data))}
       above={<Link href={`/${type.name}`}>{labelOf(type)}</Link>}
       actions={<div className="buttons" ref={setSlot} />}
       bar={<TimeBar entity={entity} id={id} />}

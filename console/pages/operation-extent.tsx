@@ -52,7 +52,7 @@ function ChangeLine({ branch: { change, data } }: { readonly branch: Branch }) {
   return (
     <div className={`change ${kind}`}>
       <span className={`badge ${TONES[kind]}`}>{texts.operations.kinds[kind]}</span>{' '}
-      <EntityName entity={change.entity} id={change.id} />{' '}
+      <EntityName entity={change.entity} id={change.id} isBeside />{' '}
       <span className="muted">{type === undefined ? change.entity : labelOf(type)}</span>
       {!hasValues && <Brief type={type} data={data} />}
       {(hasValues || change.changed === null) && kind !== 'migrate' && (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { get, type Json } from '../api.ts'
-import { nameOf, useModel } from '../model.ts'
+import { nameOf, untitled, useModel } from '../model.ts'
 import { useTexts } from '../texts/index.ts'
 import { Icon } from './icon.tsx'
 
@@ -59,11 +59,9 @@ function OneActor({ actor }: { readonly actor: string }) {
       </Link>
     )
   if (type === undefined) return <code>{actor}</code>
-  const email = typeof data?.email === 'string' ? data.email : actor
-  const name = data === undefined ? actor : nameOf(type, data)
   return (
     <Link href={`/${entity}/${id}`} title={actor}>
-      {name === actor ? email : name}
+      {data === undefined ? untitled(type, id) : nameOf(type, data)}
     </Link>
   )
 }

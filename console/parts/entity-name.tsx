@@ -5,11 +5,13 @@ import { useName } from '../names.ts'
 interface EntityNameProps {
   readonly entity: string
   readonly id: number | null
+  /** The type is named beside it. */
+  readonly isBeside?: boolean
 }
 
 /** An Entity by its name, as a link to its page. Whatever its name is, it changes no other text. */
-export function EntityName({ entity, id }: EntityNameProps) {
-  const { name, isDeleted } = useName(entity, id)
+export function EntityName({ entity, id, isBeside = false }: EntityNameProps) {
+  const { name, isDeleted } = useName(entity, id, { isBeside })
   const isKnown = useModel().entities.some((type) => type.name === entity)
   const shown = <bdi>{short(name)}</bdi>
   if (id === null || !isKnown) return <span className="entity-name">{shown}</span>

@@ -26,7 +26,7 @@ export function OperationSentence({ operation, isEnabled = true, isStandalone = 
   return (
     <span className={isStandalone ? 'sentence standalone' : 'sentence'}>
       {before}
-      {root !== undefined && <EntityName entity={root.entity} id={root.id} />}
+      {root !== undefined && <EntityName entity={root.entity} id={root.id} isBeside={!isStandalone} />}
       {after}
     </span>
   )

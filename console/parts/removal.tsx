@@ -128,7 +128,7 @@ function Groups({ title, changes, withFields = false }: GroupsProps) {
             <ul>
               {some.slice(0, LISTED).map((one) => (
                 <li key={one.id}>
-                  <EntityName entity={entity} id={one.id} />
+                  <EntityName entity={entity} id={one.id} isBeside />
                   {withFields && <span className="muted"> {fieldsOf(one)}</span>}
                 </li>
               ))}

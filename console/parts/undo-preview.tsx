@@ -146,7 +146,7 @@ function OutcomeOfTypes({ kind, changes }: { readonly kind: string; readonly cha
         <ul className={kind === 'update' ? '' : 'inline'}>
           {some.map((one) => (
             <li key={one.id}>
-              <EntityName entity={one.entity} id={one.id} />
+              <EntityName entity={one.entity} id={one.id} isBeside />
               {kind === 'update' && <ChangedValues entity={one.entity} changed={one.changed} most={8} />}
               {one.secrets !== undefined && (
                 <p className="muted">{texts.operations.undo.secrets(one.secrets.join(', '))}</p>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Json } from '../api.ts'
 import { formatDate, formatExactTime, formatNumber, formatTime } from '../format.ts'
-import { type Field, type Item, labelOf, nameOf, useModel } from '../model.ts'
+import { type Field, type Item, labelOf, nameOf, untitled, useModel } from '../model.ts'
 import { currentSettings } from '../settings.ts'
 import { useTexts } from '../texts/index.ts'
 import { Icon } from './icon.tsx'
@@ -112,7 +112,7 @@ export function Reference({ to, value }: { readonly to: string | null; readonly 
   const type = useModel().entities.find(({ name }) => name === to)
   const id = typeof value === 'object' && value !== null ? (value as Json).id : value
   if (to === null || type === undefined) return <span className="value">{String(id)}</span>
-  const name = typeof value === 'object' ? nameOf(type, value as Json) : `${to}/${id}`
+  const name = typeof value === 'object' ? nameOf(type, value as Json) : untitled(type, id)
   return (
     <Link className="value" dir="auto" href={`/${to}/${id}`} tabIndex={-1}>
       {cut(name)}

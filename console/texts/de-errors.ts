@@ -54,6 +54,8 @@ const SENTENCES: readonly [pattern: RegExp, german: string][] = [
     /^is taken by (\S+), together with the other values?$/,
     'ist zusammen mit den anderen Werten vergeben an $1',
   ],
+  [/^is taken, together with (.+)$/, 'ist zusammen mit $1 schon vergeben'],
+  [/^is taken by (\S+), together with (.+)$/, 'ist zusammen mit $2 schon vergeben an $1'],
   [/^is taken$/, 'ist schon vergeben'],
   [/^is taken by ([^\s,]+)$/, 'ist schon vergeben an $1'],
   [/^refers to nothing$/, 'verweist auf nichts'],

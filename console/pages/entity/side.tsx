@@ -127,7 +127,7 @@ function ReferrerRow({ referrer, from, id }: ReferrerRowProps) {
         <ul>
           {data.data.map((one) => (
             <li key={one.id}>
-              <EntityName entity={from.name} id={one.id} />
+              <EntityName entity={from.name} id={one.id} isBeside />
             </li>
           ))}
         </ul>

@@ -47,7 +47,7 @@ export function useEditor(type: EntityType, data: EntityData) {
       setDeciding(error instanceof ChangedMeanwhile)
       return
     }
-    dispatch({ act: 'wrong', errors: fieldErrors(error, texts) })
+    dispatch({ act: 'wrong', errors: fieldErrors(error, texts, type) })
     if (Object.keys(fieldErrors(error)).length === 0) setFailure(explain(error, texts))
   }
   const save = async (current: FormState = state): Promise<boolean> => {

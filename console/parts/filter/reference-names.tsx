@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from '../../api.ts'
-import { nameOf, useEntityType } from '../../model.ts'
+import { nameOf, untitled, useEntityType } from '../../model.ts'
 
 /** The names of some Entities, one after the other. */
 export function ReferenceNames({ to, ids }: { readonly to: string | null; readonly ids: readonly number[] }) {
@@ -18,7 +18,7 @@ export function ReferenceNames({ to, ids }: { readonly to: string | null; readon
   })
   const names = few.map((id) => {
     const found = data?.data.find((one) => one.id === id)
-    return found === undefined ? `${to}/${id}` : nameOf(type, found).slice(0, 40)
+    return found === undefined ? untitled(type, id) : nameOf(type, found).slice(0, 40)
   })
   return <span dir="auto">{names.join(', ') + (ids.length > few.length ? ' …' : '')}</span>
 }

@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
 import { aroundNavigation } from './leaving.ts'
+import { useOtherTabs } from './other-tabs.ts'
 import { List } from './pages/list.tsx'
 import { Failures } from './parts/failures.tsx'
 import { Failed, Loading } from './parts/states.tsx'
@@ -84,6 +85,7 @@ function Pages() {
 /** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
 function Gate({ children }: { readonly children: ReactNode }) {
   const { data: me, error, refetch } = useMeQuery()
+  useOtherTabs()
   if (isUnsettled(error)) return <Unsettled code={error.code} />
   if (error !== null && me === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (me === undefined) return <Loading />

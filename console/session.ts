@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError, actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
+import { tellOtherTabs } from './other-tabs.ts'
 import { goOn, isSessionOver, noteSignedIn } from './session-end.ts'
 
 /** Who is signed in. */
@@ -33,6 +34,9 @@ export function useMeQuery() {
   return useQuery({
     queryKey: ME,
     queryFn: async ({ signal }): Promise<Me | null> => {
+      // Without a session there is nobody to ask about.
+      if (actingAs() === undefined && (await own.session.token()) === undefined)
+        return queries.getQueryData<Me>(ME) ?? null
       try {
         const me = await get<Me>('auth/me', {}, signal)
         noteSignedIn(true)
@@ -79,6 +83,7 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
     })
     const session = answer.body as { token: string; expires_at: string; user: Me }
     await own.session.keep(session, answer.headers.get('takeback-device'))
+    tellOtherTabs({ user: `${session.user.user_type} ${session.user.id}` })
     if (!isSessionOver()) return changed()
     // Somebody else must not see what the first one was doing.
     const before = queries.getQueryData<Me>(ME)
@@ -98,6 +103,7 @@ export function useSignOut(): () => Promise<void> {
     noteSignedIn(false)
     forgetDrafts()
     await auth.logout().catch(() => {})
+    tellOtherTabs('out')
     // The next one must not act as somebody.
     if (actingAs() !== undefined) return actAs(undefined)
     // In one go: the form to sign in must not go away again under the hands of who types in it.

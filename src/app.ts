@@ -312,7 +312,7 @@ function servedOf({ docs }: Config, model: Model, more: readonly Part[]): Endpoi
 }
 
 function settingsOf(
-  { previousSecret, rates, explainDenials, mail, port, providers, allowedOrigins }: Config,
+  { previousSecret, rates, explainDenials, mail, port, providers, allowedOrigins, console }: Config,
   signing: string,
   bound = `http://localhost:${port}`,
 ): ServerSettings {
@@ -323,7 +323,8 @@ function settingsOf(
   // Any origin may read the API if so configured, but codes are sent only to those that are named.
   const named = allowedOrigins.filter((one) => one !== '*')
   const returnOrigins = new Set([...addresses.map((one) => new URL(one).origin), ...named])
-  return { version, secrets, rates, explainDenials, mail: { ...mail, url }, providers, returnOrigins }
+  const signIn = mail.appUrl ?? (console ? `${url}/console/` : undefined)
+  return { version, secrets, rates, explainDenials, mail: { ...mail, url, signIn }, providers, returnOrigins }
 }
 
 /** A browser that opens the address of the server is led to the console, or to the reference. */

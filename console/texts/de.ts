@@ -108,7 +108,7 @@ export const de: Texts = {
     or: 'oder',
     passkey: 'Mit Passkey anmelden',
     provider: (name: string) => `Mit ${name} anmelden`,
-    providerFailed: (error: string) => `Der Anbieter hat Sie nicht angemeldet: ${error}`,
+    providerFailed: (code: string) => codes[code] ?? `Der Anbieter hat Sie nicht angemeldet: ${code}`,
     firstTitle: 'Willkommen',
     firstHelp: 'Legen Sie das erste Konto an. Es darf alles sehen und ändern.',
     firstToken: 'Token',

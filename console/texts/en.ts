@@ -2,6 +2,17 @@ import { entity, history, remove } from './en-entity.ts'
 import { list, tryApi } from './en-list.ts'
 import { home, operations, time, trash } from './en-time.ts'
 
+const providerFailures: Readonly<Record<string, string>> = {
+  provider_denied: 'The sign-in was cancelled at the provider.',
+  provider_failed: 'The provider refused the sign-in, or its answer cannot be trusted.',
+  provider_unavailable: 'The provider does not answer. Try again later.',
+  provider_email_unverified: 'The provider has not verified your e-mail address. Verify it there first.',
+  account_exists:
+    'There is already an account with your e-mail. Sign in to it with your password, then link the provider.',
+  sign_up_closed: 'There is no account for you here. Ask an admin to invite you.',
+  sign_up_incomplete: 'The provider did not tell all that a new account needs. Ask an admin to invite you.',
+}
+
 /** The words of the console in English. `de.ts` has the same ones in German. */
 export const en = {
   needsScript: 'The console of Takeback needs JavaScript.',
@@ -107,7 +118,7 @@ export const en = {
     or: 'or',
     passkey: 'Sign in with a passkey',
     provider: (name: string) => `Sign in with ${name}`,
-    providerFailed: (error: string) => `The provider did not sign you in: ${error}`,
+    providerFailed: (code: string) => providerFailures[code] ?? `The provider did not sign you in: ${code}`,
     firstTitle: 'Welcome',
     firstHelp: 'Make the first account. It may see and change everything.',
     firstToken: 'Token',

@@ -24,6 +24,8 @@ export interface Call<Name extends string = string> {
   readonly device: string | null
   /** `User-Agent`, or `null`. */
   readonly agent: string | null
+  /** `Accept-Language`, or `null`. */
+  readonly languages: string | null
   /** For a login: the digest of the account for the log. */
   noteAccount(digest: string): void
   /** `Takeback-Run` and `Takeback-Reason`; `null` if there is neither. Throws if one of them is malformed. */

@@ -93,6 +93,8 @@ interface LinkSettings {
   readonly url: string
   /** Where the pages of the app are. */
   readonly appUrl: string | undefined
+  /** Where people sign in: in the app, or in the console. */
+  readonly signIn: string | undefined
 }
 
 /** Who calls, and how they prove it. */

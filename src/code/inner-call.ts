@@ -37,6 +37,7 @@ export class InnerCall implements Call {
   readonly address = ''
   readonly device = null
   readonly agent = null
+  readonly languages = null
   readonly note = null
   readonly key = null
   readonly target = ''

@@ -69,9 +69,10 @@ export function ProviderReturn({ back, onBack }: { readonly back: Returned; onBa
   const isBegun = useRef(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a code works once.
   useEffect(() => {
-    if (isBegun.current || back.code === undefined) return
+    if (isBegun.current) return
     isBegun.current = true
     history.replaceState(null, '', location.pathname)
+    if (back.code === undefined) return
     exchange().catch((error) => {
       if (error instanceof ApiError && error.code === 'second_factor_required') setWantsCode(true)
       else setFailure(explain(error, texts))

@@ -135,7 +135,7 @@ export const finishProviderLogin = serverEndpoint({
     } catch (error) {
       if (call.type !== 'text/html' || !(error instanceof Failure) || catalogue[error.code].status >= 500)
         throw error
-      return messagePage(error)
+      return messagePage(context, call, error)
     }
   },
 })

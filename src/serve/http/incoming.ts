@@ -104,6 +104,10 @@ export class Incoming implements Call {
     return this.#request.headers.get('takeback-device')
   }
 
+  get languages(): string | null {
+    return this.#request.headers.get('accept-language')
+  }
+
   get agent(): string | null {
     return this.#request.headers.get('user-agent')
   }

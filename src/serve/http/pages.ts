@@ -29,7 +29,7 @@ export function formPage(context: Context, { path, show, submit }: AccountPage):
   return {
     path,
     methods: {
-      GET: { ...page, run: show },
+      GET: { ...page, run: (call) => show(context, call) },
       POST: { ...page, run: (call) => submit(context, call) },
     },
   }

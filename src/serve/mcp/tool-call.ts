@@ -63,6 +63,10 @@ class ToolCall implements Call {
     return this.#outer.address
   }
 
+  get languages(): string | null {
+    return this.#outer.languages
+  }
+
   get agent(): string | null {
     return this.#outer.agent
   }

@@ -25,6 +25,8 @@ export interface TestDatabase {
    * `$1` is the first of the values. All databases answer alike: numbers, texts and null.
    */
   query(text: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>
+  /** While a server runs on it, a file need not be opened anew for every look at it. Without one, nobody may hold it. */
+  keepOpen?(keep: boolean): void
   remove(): Promise<void>
 }
 
@@ -166,7 +168,8 @@ export class TestServer {
   /** Tests go back and forth between declarations; who starts a real server is asked to mean it. */
   async start({ back = true } = {}): Promise<void> {
     this.#database ??= stores[this.store]?.makePrepared?.()
-    const { url: database } = await this.#open()
+    const opened = await this.#open()
+    const { url: database } = opened
     const { flags, environment } = settingsIn(this.#flags)
     const config = readConfig({ port: '0', log: 'json', database, ...PATIENT, ...flags }, environment)
     const observer = new Observer()
@@ -175,6 +178,7 @@ export class TestServer {
       done?.()
     })
     this.#running = await startApp(config, resolve(this.#declaration), observer, { back })
+    opened.keepOpen?.(true)
     const { admins } = this.#declaration
     if (admins === undefined || this.adminToken !== '') return
     await addMember(this.#running, admins, { body: ADMIN, actor: system })
@@ -186,6 +190,7 @@ export class TestServer {
   async stop(): Promise<void> {
     if (this.#stopped === this.#running) return
     this.#stopped = this.#running
+    ;(await this.#database)?.keepOpen?.(false)
     await this.#running?.close()
   }
 

@@ -9,7 +9,10 @@ import { Failures } from './parts/failures.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { isUnsettled, useMeQuery } from './session.ts'
+import { useSettings } from './settings.ts'
 import { Shell } from './shell.tsx'
+import { TextsProvider } from './texts/index.ts'
+import { textsIn } from './texts/loaded.ts'
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -37,25 +40,28 @@ const Account = lazy(() => import('./pages/account/account.tsx'))
 const System = lazy(() => import('./pages/system/system.tsx'))
 
 export function App() {
+  const { language } = useSettings()
   return (
-    <QueryClientProvider client={queries}>
-      <Router base="/console" aroundNav={aroundNavigation}>
-        <Failures>
-          <Suspense fallback={<Loading />}>
-            <Gate>
-              <Shell>
-                <Failures>
-                  <Suspense fallback={<Loading />}>
-                    <Pages />
-                  </Suspense>
-                </Failures>
-              </Shell>
-            </Gate>
-          </Suspense>
-        </Failures>
-        <Toasts />
-      </Router>
-    </QueryClientProvider>
+    <TextsProvider value={textsIn(language)}>
+      <QueryClientProvider client={queries}>
+        <Router base="/console" aroundNav={aroundNavigation}>
+          <Failures>
+            <Suspense fallback={<Loading />}>
+              <Gate>
+                <Shell>
+                  <Failures>
+                    <Suspense fallback={<Loading />}>
+                      <Pages />
+                    </Suspense>
+                  </Failures>
+                </Shell>
+              </Gate>
+            </Suspense>
+          </Failures>
+          <Toasts />
+        </Router>
+      </QueryClientProvider>
+    </TextsProvider>
   )
 }
 

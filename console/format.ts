@@ -1,35 +1,39 @@
 import { currentSettings } from './settings.ts'
 import { textsIn } from './texts/loaded.ts'
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-function format(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const { language } = currentSettings()
-  const key = `${language} ${name}`
-  const made = formats.get(key) ?? new Intl.DateTimeFormat(language, options)
-  formats.set(key, made)
-  return made
+/** One for each language: to make one takes a hundred times as long as to use it. */
+function perLanguage<Format>(make: (language: string) => Format): () => Format {
+  const made = new Map<string, Format>()
+  return () => {
+    const { language } = currentSettings()
+    const format = made.get(language) ?? make(language)
+    made.set(language, format)
+    return format
+  }
 }
+
+const time = perLanguage((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium', timeStyle: 'short' }))
+const exact = perLanguage((one) => new Intl.DateTimeFormat(one, { dateStyle: 'full', timeStyle: 'long' }))
+const day = perLanguage((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium', timeZone: 'UTC' }))
+const ago = perLanguage((one) => new Intl.RelativeTimeFormat(one, { numeric: 'auto', style: 'short' }))
+const number = perLanguage((one) => new Intl.NumberFormat(one, { maximumFractionDigits: 20 }))
 
 /** Date and time in the time zone of the browser. */
 export function formatTime(iso: string): string {
-  const time = new Date(iso)
-  if (Number.isNaN(time.getTime())) return iso
-  return format('time', { dateStyle: 'medium', timeStyle: 'short' }).format(time)
+  const moment = new Date(iso)
+  return Number.isNaN(moment.getTime()) ? iso : time().format(moment)
 }
 
 /** With seconds, for those who look closely. */
 export function formatExactTime(iso: string): string {
-  const time = new Date(iso)
-  if (Number.isNaN(time.getTime())) return iso
-  return format('exact', { dateStyle: 'full', timeStyle: 'long' }).format(time)
+  const moment = new Date(iso)
+  return Number.isNaN(moment.getTime()) ? iso : exact().format(moment)
 }
 
 /** `2026-05-01` as a date, wherever one is. */
 export function formatDate(date: string): string {
-  const day = new Date(`${date}T00:00:00Z`)
-  if (Number.isNaN(day.getTime())) return date
-  return format('date', { dateStyle: 'medium', timeZone: 'UTC' }).format(day)
+  const midnight = new Date(`${date}T00:00:00Z`)
+  return Number.isNaN(midnight.getTime()) ? date : day().format(midnight)
 }
 
 const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
@@ -42,15 +46,13 @@ const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
 export function formatAgo(iso: string, now: number): string {
   const seconds = (Date.parse(iso) - now) / 1000
   if (Number.isNaN(seconds)) return iso
-  const { language } = currentSettings()
   if (Math.abs(seconds) > 7 * 86_400) return formatTime(iso)
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
   for (const [unit, size] of STEPS)
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
+    if (Math.abs(seconds) >= size) return ago().format(Math.trunc(seconds / size), unit)
   // Seconds would be out of date at once.
-  return textsIn(language).time.justNow
+  return textsIn(currentSettings().language).time.justNow
 }
 
 export function formatNumber(value: number): string {
-  return new Intl.NumberFormat(currentSettings().language, { maximumFractionDigits: 20 }).format(value)
+  return number().format(value)
 }

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { createContext, useContext } from 'react'
 import type { ApiModel, ModelEntity, ModelField, ModelItem, Possible } from '../client/model.ts'
 import { get, type Json } from './api.ts'
 
@@ -12,11 +12,14 @@ export const modelQuery = {
   staleTime: 5 * 60_000,
 }
 
-/** Only below `<Shell>`, which waits for it. */
+const Known = createContext<Model | undefined>(undefined)
+export const ModelProvider = Known.Provider
+
+/** Only below `<Shell>`, which waits for it. Every cell of a list asks, so this must cost nothing. */
 export function useModel(): Model {
-  const { data } = useQuery(modelQuery)
-  if (data === undefined) throw new Error('The model is not loaded yet.')
-  return data
+  const model = useContext(Known)
+  if (model === undefined) throw new Error('The model is not loaded yet.')
+  return model
 }
 
 export function useEntityType(name: string): ModelEntity | undefined {

@@ -3,7 +3,7 @@ import { lazy, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { actAs, actingAs } from './api.ts'
 import { useFeed, useIsLive } from './live.ts'
-import { type EntityType, labelOf, modelQuery, useModel } from './model.ts'
+import { type EntityType, labelOf, ModelProvider, modelQuery, useModel } from './model.ts'
 import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { KeyHelp } from './parts/key-help.tsx'
@@ -25,7 +25,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   if (isUnsettled(error)) return <Unsettled code={error.code} />
   if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
   if (data === undefined) return <Loading />
-  return <Frame>{children}</Frame>
+  return (
+    <ModelProvider value={data}>
+      <Frame>{children}</Frame>
+    </ModelProvider>
+  )
 }
 
 function Frame({ children }: { readonly children: ReactNode }) {

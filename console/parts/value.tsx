@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import type { Json } from '../api.ts'
 import { formatDate, formatExactTime, formatNumber, formatTime } from '../format.ts'
 import { type Field, type Item, labelOf, nameOf, untitled, useModel } from '../model.ts'
@@ -20,14 +19,7 @@ export function isNumeric({ type }: Shown): boolean {
 
 /** A value of any field in one line. Values are hostile: they are only ever text. */
 export function Value({ field, value }: { readonly field: Shown; readonly value: unknown }): ReactNode {
-  const texts = useTexts()
-  if (value === null || value === undefined || value === '')
-    return (
-      <span className="value none">
-        <span aria-hidden="true">–</span>
-        <span className="visually-hidden">{texts.list.noValue}</span>
-      </span>
-    )
+  if (value === null || value === undefined || value === '') return <None />
   switch (field.type) {
     case 'boolean':
       return <Yes value={value === true} />
@@ -56,6 +48,16 @@ export function Value({ field, value }: { readonly field: Shown; readonly value:
         </span>
       )
   }
+}
+
+function None() {
+  const texts = useTexts()
+  return (
+    <span className="value none">
+      <span aria-hidden="true">–</span>
+      <span className="visually-hidden">{texts.list.noValue}</span>
+    </span>
+  )
 }
 
 /** A value in words, without marks and links: for exports, titles and the names of things. */
@@ -113,10 +115,26 @@ export function Reference({ to, value }: { readonly to: string | null; readonly 
   const id = typeof value === 'object' && value !== null ? (value as Json).id : value
   if (to === null || type === undefined) return <span className="value">{String(id)}</span>
   const name = typeof value === 'object' ? nameOf(type, value as Json) : untitled(type, id)
+  return <CellLink to={`/${to}/${id}`}>{cut(name)}</CellLink>
+}
+
+/**
+ * A link to a page of the console, in a cell. `Link` would listen to the address, and hundreds of cells pass by while
+ * somebody scrolls: here the table follows it, see `data-to`.
+ */
+export function CellLink({
+  to,
+  className = 'value',
+  children,
+}: {
+  readonly to: string
+  readonly className?: string
+  readonly children: ReactNode
+}) {
   return (
-    <Link className="value" dir="auto" href={`/${to}/${id}`} tabIndex={-1}>
-      {cut(name)}
-    </Link>
+    <a className={className} dir="auto" href={`/console${to}`} data-to={to} tabIndex={-1}>
+      {children}
+    </a>
   )
 }
 

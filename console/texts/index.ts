@@ -1,10 +1,15 @@
-import { useSettings } from '../settings.ts'
+import { createContext, useContext } from 'react'
 import type { Texts } from './en.ts'
-import { textsIn } from './loaded.ts'
 
 export type { Texts }
 
+const Words = createContext<Texts | undefined>(undefined)
+/** Around the whole console. */
+export const TextsProvider = Words.Provider
+
 /** The words of the console in the language of the person. */
 export function useTexts(): Texts {
-  return textsIn(useSettings().language)
+  const texts = useContext(Words)
+  if (texts === undefined) throw new Error('There is no <TextsProvider> around this.')
+  return texts
 }

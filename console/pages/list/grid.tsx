@@ -210,13 +210,24 @@ function Waiting({ columns }: { readonly columns: number }) {
 function useOpening({ selecting, hrefOf }: GridProps): (event: MouseEvent) => void {
   const [, navigate] = useLocation()
   return (event) => {
-    if (!(event.target instanceof Element) || event.target.closest('a, button, input, thead') !== null) return
+    if (!(event.target instanceof Element)) return
+    const to = event.target.closest<HTMLElement>('a[data-to]')?.dataset.to
+    if (to !== undefined && isPlainClick(event)) {
+      event.preventDefault()
+      return navigate(to)
+    }
+    if (event.target.closest('a, button, input, thead') !== null) return
     const id = Number(event.target.closest('tr')?.dataset.id)
     if (Number.isNaN(id) || getSelection()?.isCollapsed === false) return
     if (event.shiftKey) selecting.toggle(id, true)
     else if (event.metaKey || event.ctrlKey) selecting.toggle(id)
     else navigate(hrefOf(id))
   }
+}
+
+/** Others open a link in a tab or a window of its own. */
+function isPlainClick({ button, metaKey, ctrlKey, shiftKey, altKey }: MouseEvent): boolean {
+  return button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey
 }
 
 /** In pixels: the same as `--row` in the styles, and `--card` on a phone. */

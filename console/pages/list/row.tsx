@@ -1,8 +1,7 @@
 import { memo } from 'react'
-import { Link } from 'wouter'
 import type { EntityData } from '../../api.ts'
 import { type EntityType, nameOf, valueAt } from '../../model.ts'
-import { isNumeric, Value } from '../../parts/value.tsx'
+import { CellLink, isNumeric, Value } from '../../parts/value.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { Column } from './columns.ts'
 
@@ -60,13 +59,13 @@ function Cells({ type, row, columns, href }: RowProps) {
       {columns.map(({ path, field }, at) => (
         <td key={path} className={isNumeric(field) ? 'number' : undefined}>
           {at === 0 ? (
-            <Link className="value title" dir="auto" href={href} tabIndex={-1}>
+            <CellLink className="value title" to={href}>
               {path === type.title ? (
                 nameOf(type, row)
               ) : (
                 <First field={field} value={valueAt(row, path)} row={row} />
               )}
-            </Link>
+            </CellLink>
           ) : (
             <Value field={field} value={valueAt(row, path)} />
           )}
@@ -103,9 +102,9 @@ function Card({ type, row, columns, href }: RowProps) {
   const shown = columns.filter(({ path }) => path !== type.title && path !== 'updated_at').slice(0, 3)
   return (
     <td className="as-card">
-      <Link className="value title" dir="auto" href={href} tabIndex={-1}>
+      <CellLink className="value title" to={href}>
         {nameOf(type, row)}
-      </Link>
+      </CellLink>
       <div className="below">
         {shown.map(({ path, field }) => (
           <Value key={path} field={field} value={valueAt(row, path)} />

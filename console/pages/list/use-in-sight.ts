@@ -16,7 +16,7 @@ interface Sized {
 }
 
 /** So many rows more than can be seen, above and below. */
-const MORE = 6
+const MORE = 4
 /** Rows come and go so many at once: while somebody scrolls slowly, most frames have nothing to do. */
 const AT_ONCE = 4
 

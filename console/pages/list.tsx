@@ -1,6 +1,5 @@
 import { useCallback, useSyncExternalStore } from 'react'
 import { explain, fieldErrors } from '../explain.ts'
-import { formatTime } from '../format.ts'
 import { type EntityType, labelOf, useEntityType } from '../model.ts'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -18,7 +17,7 @@ import { SelectionBar } from './list/selection-bar.tsx'
 import { useColumns } from './list/use-columns.ts'
 import { useListKeys } from './list/use-list-keys.ts'
 import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
-import { sortBy, useView, type View } from './list/view.ts'
+import { sortBy, useView } from './list/view.ts'
 
 /** All Entities of a type. */
 export function List({ entity }: { readonly entity: string }) {
@@ -46,7 +45,6 @@ function ListOf({ type }: { readonly type: EntityType }) {
       actions={<ListActions {...part} />}
       bar={<ListBar {...part} isWrong={isFilterWrong(rows)} />}
     >
-      <Past view={view} />
       <Content {...part} rows={rows} />
       <SelectionBar {...part} />
     </Page>
@@ -56,18 +54,6 @@ function ListOf({ type }: { readonly type: EntityType }) {
 /** What is wrong with it stands at the filter itself. */
 function isFilterWrong({ failure }: LiveRows): boolean {
   return fieldErrors(failure).filter !== undefined
-}
-
-/** Says clearly that this is not now. The way back is in the bar of time. */
-function Past({ view: { at } }: { readonly view: View }) {
-  const texts = useTexts()
-  if (at === undefined) return null
-  return (
-    <div className="banner" role="status">
-      <Icon name="clock" />
-      <p>{texts.list.past(formatTime(at))}</p>
-    </div>
-  )
 }
 
 function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {

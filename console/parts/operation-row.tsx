@@ -1,7 +1,7 @@
 import { memo, useId } from 'react'
 import { Link } from 'wouter'
 import { labelOf, useModel } from '../model.ts'
-import { countsOf, type Operation, undoingOf, useFirstChanges } from '../operations.ts'
+import { countsOf, type Operation, rootType, undoingOf, useFirstChanges } from '../operations.ts'
 import { useTexts } from '../texts/index.ts'
 import { Actor } from './actor.tsx'
 import { Button } from './button.tsx'
@@ -70,16 +70,18 @@ export const OperationRow = memo(function OperationRow({
 /** Of which types, and what became of it. */
 function Marks({ operation, isTakenBack }: { readonly operation: Operation; readonly isTakenBack: boolean }) {
   const texts = useTexts()
-  const { entities } = useModel()
+  const model = useModel()
   const counts = countsOf(operation)
+  // "changed 4 rooms" names the type itself.
+  const types = rootType(counts, model) === undefined ? [] : new Set(counts.map(({ entity }) => entity))
   const label = (name: string) => {
-    const type = entities.find((one) => one.name === name)
+    const type = model.entities.find((one) => one.name === name)
     return type === undefined ? name : labelOf(type)
   }
   const { undoes = [], undone_by = [], cause } = operation
   return (
     <span className="marks">
-      {[...new Set(counts.map(({ entity }) => entity))].slice(0, 5).map((entity) => (
+      {[...types].slice(0, 5).map((entity) => (
         <span key={entity} className="badge">
           {label(entity)}
           {operation.changes > 1 && ` ${countOf(counts, entity)}`}

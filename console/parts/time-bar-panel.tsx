@@ -20,6 +20,12 @@ interface TimePanelProps {
   close(): void
 }
 
+const HOUR_MS = 3_600_000
+const AGO = [
+  ['hour', HOUR_MS],
+  ['day', 24 * HOUR_MS],
+] as const
+
 /** The slider over all that is known, and the ways to move on it. */
 export default function TimePanel({ looked, steps, stepped, close }: TimePanelProps) {
   const texts = useTexts()
@@ -66,6 +72,11 @@ export default function TimePanel({ looked, steps, stepped, close }: TimePanelPr
           onClick={() => step(1)}
           disabled={at === undefined}
         />
+        {AGO.map(([name, ms]) => (
+          <Button key={name} onClick={() => setAt(new Date(Date.now() - ms).toISOString())}>
+            {texts.time.ago[name]}
+          </Button>
+        ))}
         <Typed at={at} setAt={setAt} />
         <Button
           aria-pressed={isComparing}

@@ -1,5 +1,4 @@
 import { lazy, Suspense, useMemo, useState } from 'react'
-import { formatTime } from '../format.ts'
 import { useEntityType } from '../model.ts'
 import { useMoment } from '../moment.ts'
 import { useTexts } from '../texts/index.ts'
@@ -66,7 +65,7 @@ export function TimeBar({ entity, id }: Looked) {
         title={texts.time.open}
         onClick={() => (isOpen ? close() : open())}
       >
-        {at === undefined ? texts.time.now : formatTime(at)}
+        {texts.time.look}
       </Button>
       {isOpen && (
         <Suspense fallback={null}>

@@ -70,7 +70,6 @@ export const list: ListTexts = {
     filled: 'ist nicht leer',
   },
   wrongFilter: 'Der Filter hat einen Fehler',
-  past: (time: string) => `Sie sehen den Stand vom ${time}. Hier kann nichts geändert werden.`,
   selected: (count: string) => `${count} ausgewählt`,
   selectAll: (count: string) => `Alle ${count} passenden auswählen`,
   export: 'Exportieren',

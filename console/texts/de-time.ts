@@ -29,6 +29,8 @@ export const time: typeof en.time = {
   today: 'Heute',
   yesterday: 'Gestern',
   now: 'Jetzt',
+  look: 'Rückblick',
+  ago: { hour: 'Vor einer Stunde', day: 'Vor einem Tag' },
   justNow: 'gerade eben',
   title: 'Zeit',
   open: 'Sehen, wie es zu irgendeinem Zeitpunkt war ( [ geht zurück )',

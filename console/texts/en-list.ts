@@ -68,7 +68,6 @@ export const list = {
     filled: 'is not empty',
   },
   wrongFilter: 'The filter has an error',
-  past: (time: string) => `You see these as they were on ${time}. Nothing can be changed here.`,
   selected: (count: string) => `${count} selected`,
   selectAll: (count: string) => `Select all ${count} that match`,
   export: 'Export',

@@ -33,6 +33,8 @@ export const time = {
   today: 'Today',
   yesterday: 'Yesterday',
   now: 'Now',
+  look: 'Look back',
+  ago: { hour: 'An hour ago', day: 'A day ago' },
   justNow: 'just now',
   title: 'Time',
   open: 'See it as it was at any moment ( [ goes back )',

@@ -233,7 +233,7 @@ onEveryStore('lists', shop, (server) => {
     await rowOf(page, 'Order 8')
       .getByRole('link', { name: /Grace|Ada/ })
       .waitFor()
-    await page.getByText(/You see these as they were on/).waitFor()
+    await page.getByText(/As it was on/).waitFor()
     expect(await page.getByRole('link', { name: 'New' }).count()).toBe(0)
     await expectAccessible()
     await page.getByRole('button', { name: 'Back to now' }).click()

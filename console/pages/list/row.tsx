@@ -2,6 +2,7 @@ import { memo } from 'react'
 import type { EntityData } from '../../api.ts'
 import { type EntityType, nameOf, valueAt } from '../../model.ts'
 import { CellLink, isNumeric, Value } from '../../parts/value.tsx'
+import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { Column } from './columns.ts'
 
@@ -97,17 +98,30 @@ function First({
   return <Value field={field} value={value} />
 }
 
-/** On a phone: the name, and the first values below it. */
+function isTime(path: string): boolean {
+  return path === 'updated_at' || path === 'deleted_at'
+}
+
+/** On a phone: the name and when it was changed, and the first values below. */
 function Card({ type, row, columns, href }: RowProps) {
-  const shown = columns.filter(({ path }) => path !== type.title && path !== 'updated_at').slice(0, 3)
+  const shown = columns
+    .filter(({ path }) => path !== type.title && path !== 'id' && !isTime(path))
+    .slice(0, 3)
+  // Of what is deleted, when that was.
+  const at = row.deleted_at ?? row.updated_at
   return (
     <td className="as-card">
-      <CellLink className="value title" to={href}>
-        {nameOf(type, row)}
-      </CellLink>
+      <div className="first-line">
+        <CellLink className="value title" to={href}>
+          {nameOf(type, row)}
+        </CellLink>
+        {typeof at === 'string' && <When at={at} />}
+      </div>
       <div className="below">
-        {shown.map(({ path, field }) => (
-          <Value key={path} field={field} value={valueAt(row, path)} />
+        {shown.map(({ path, label, field }) => (
+          <span key={path}>
+            {label} <Value field={field} value={valueAt(row, path)} />
+          </span>
         ))}
       </div>
     </td>

@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { get, type Page, send } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import { Button } from '../../parts/button.tsx'
+import { Sentence } from '../../parts/sentence.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
@@ -84,6 +85,43 @@ function useSystem<T>(name: string) {
 
 const TONES = { waiting: 'badge warn', running: 'badge accent', aside: 'badge bad' }
 
+interface WorkTableProps {
+  readonly title: string
+  /** What its rows are. */
+  readonly what: string
+  /** What is in the third column. */
+  readonly third: string
+  /** What the button of a row does. */
+  readonly action: string
+  readonly children: ReactNode
+}
+
+/** Work, row by row: its status, when it is done next, and a button. */
+function WorkTable({ title, what, third, action, children }: WorkTableProps) {
+  const texts = useTexts().system
+  return (
+    <section>
+      <h2>{title}</h2>
+      <div className="scroll-x">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th>{what}</th>
+              <th>{texts.status}</th>
+              <th>{third}</th>
+              <th>{texts.next}</th>
+              <th>
+                <span className="visually-hidden">{action}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>{children}</tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
 function Tasks() {
   const texts = useTexts().system
   const setOff = useSetOff()
@@ -97,48 +135,26 @@ function Tasks() {
       </Empty>
     )
   return (
-    <section>
-      <h2>{texts.tasks}</h2>
-      <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th>{texts.task}</th>
-              <th>{texts.status}</th>
-              <th>{texts.tries}</th>
-              <th>{texts.next}</th>
-              <th>
-                <span className="visually-hidden">{texts.retry}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.data.map((task) => (
-              <tr key={task.id}>
-                <td>
-                  {task.name} {task.entity !== null && <Link href={`/${task.entity}`}>{task.entity}</Link>}{' '}
-                  {task.operation !== null && (
-                    <Link href={`/operations/${task.operation}`}>{texts.operation}</Link>
-                  )}
-                </td>
-                <td>
-                  <span className={TONES[task.state]}>{texts.states[task.state]}</span> {task.error}
-                </td>
-                <td className="number">{task.attempts}</td>
-                <td>{task.next_at !== null && <When at={task.next_at} />}</td>
-                <td className="number">
-                  {task.state !== 'running' && (
-                    <Button onClick={() => void setOff(`system/tasks/${task.id}/retry/`)}>
-                      {texts.retry}
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <WorkTable title={texts.tasks} what={texts.task} third={texts.tries} action={texts.retry}>
+      {data.data.map((task) => (
+        <tr key={task.id}>
+          <td>
+            {task.name} {task.entity !== null && <Sentence text={task.entity} />}{' '}
+            {task.operation !== null && <Link href={`/operations/${task.operation}`}>{texts.operation}</Link>}
+          </td>
+          <td>
+            <span className={TONES[task.state]}>{texts.states[task.state]}</span> {task.error}
+          </td>
+          <td className="number">{task.attempts}</td>
+          <td>{task.next_at !== null && <When at={task.next_at} />}</td>
+          <td className="number">
+            {task.state !== 'running' && (
+              <Button onClick={() => void setOff(`system/tasks/${task.id}/retry/`)}>{texts.retry}</Button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </WorkTable>
   )
 }
 
@@ -148,47 +164,28 @@ function Jobs() {
   const { data } = useSystem<Page<Job>>('jobs')
   if (data === undefined || data.data.length === 0) return null
   return (
-    <section>
-      <h2>{texts.jobs}</h2>
-      <div className="scroll-x">
-        <table className="plain">
-          <thead>
-            <tr>
-              <th>{texts.job}</th>
-              <th>{texts.status}</th>
-              <th>{texts.last}</th>
-              <th>{texts.next}</th>
-              <th>
-                <span className="visually-hidden">{texts.runNow}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.data.map((job) => (
-              <tr key={job.name}>
-                <td>
-                  {job.name} <code className="muted">{[job.every, job.zone].filter(Boolean).join(' ')}</code>
-                </td>
-                <td>
-                  <span className={job.status === 'failed' ? 'badge bad' : 'badge'}>{job.status}</span>{' '}
-                  {job.error}
-                </td>
-                <td>{job.last !== null && <When at={job.last} />}</td>
-                <td>{job.next !== null && <When at={job.next} />}</td>
-                <td className="number">
-                  <Button
-                    icon="play"
-                    onClick={() => void setOff(`system/jobs/${encodeURIComponent(job.name)}/run/`)}
-                  >
-                    {texts.runNow}
-                  </Button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <WorkTable title={texts.jobs} what={texts.job} third={texts.last} action={texts.runNow}>
+      {data.data.map((job) => (
+        <tr key={job.name}>
+          <td>
+            {job.name} <code className="muted">{[job.every, job.zone].filter(Boolean).join(' ')}</code>
+          </td>
+          <td>
+            <span className={job.status === 'failed' ? 'badge bad' : 'badge'}>{job.status}</span> {job.error}
+          </td>
+          <td>{job.last !== null && <When at={job.last} />}</td>
+          <td>{job.next !== null && <When at={job.next} />}</td>
+          <td className="number">
+            <Button
+              icon="play"
+              onClick={() => void setOff(`system/jobs/${encodeURIComponent(job.name)}/run/`)}
+            >
+              {texts.runNow}
+            </Button>
+          </td>
+        </tr>
+      ))}
+    </WorkTable>
   )
 }
 

@@ -141,7 +141,7 @@ function Facts({ operation, linked, isTakenBack: isBack }: FactsProps) {
       </dd>
       <dt>{texts.operations.when}</dt>
       <dd>
-        <When at={at} /> <span className="muted">{formatExactTime(at)}</span>
+        <When at={at} /> <span className="muted">· {formatExactTime(at)}</span>
       </dd>
       {reason !== undefined && <dt>{texts.operations.reason}</dt>}
       {reason !== undefined && (

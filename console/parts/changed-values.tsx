@@ -5,6 +5,7 @@ import type { OperationChange } from '../operations.ts'
 import { type Texts, useTexts } from '../texts/index.ts'
 import { canDiff, ValueDiff } from './diff-view.tsx'
 import { EntityName } from './entity-name.tsx'
+import { formatDecimal } from './value.tsx'
 
 interface ChangedValuesProps {
   readonly entity: string
@@ -102,6 +103,7 @@ function textOf(field: Field | undefined, value: unknown, texts: Texts): string 
   if (value === '') return '""'
   if (typeof value === 'boolean') return value ? texts.operations.yes : texts.operations.no
   if (typeof value === 'number') return formatNumber(value)
+  if (typeof value === 'string' && field?.type === 'decimal') return formatDecimal(value)
   if (typeof value === 'string') return field?.type === 'datetime' ? formatTime(value) : value
   return JSON.stringify(value)
 }

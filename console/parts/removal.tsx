@@ -8,6 +8,7 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { EntityName } from './entity-name.tsx'
 import { Icon } from './icon.tsx'
+import { filterFor } from './referrers.ts'
 import { type RemovalChange, type RemovalPreview, type RemovalTarget, useRemoval } from './removal-call.ts'
 import { Loading } from './states.tsx'
 
@@ -65,7 +66,7 @@ export function Removal({ target, name, onClose, onDone }: RemovalProps) {
           </p>
         )}
         {preview !== undefined && <Extent target={target} preview={preview} />}
-        {failure !== undefined && <Against failure={failure} title={words.against} />}
+        {failure !== undefined && <Against failure={failure} title={words.against} target={target} />}
         {(needsTargets || withTargets) && (
           <label className="with-targets">
             <input
@@ -147,11 +148,23 @@ function fieldsOf({ changed }: RemovalChange): string {
     .join(', ')
 }
 
-/** `invoices.order`: a type and its field. Each leads to the list where it can be mended. */
-function Against({ failure, title }: { readonly failure: unknown; readonly title: string }) {
+interface AgainstProps {
+  readonly failure: unknown
+  readonly title: string
+  readonly target: RemovalTarget
+}
+
+/** `invoices.order`: a type and its field. Each leads to those that stand in the way, where it can be mended. */
+function Against({ failure, title, target }: AgainstProps) {
   const texts = useTexts()
   const { entities } = useModel()
   const errors = failure instanceof ApiError ? Object.entries(failure.errors ?? {}) : []
+  const own = entities.find(({ name }) => name === target.entity)
+  const queryOf = (at: string) => {
+    const referrer = own?.referrers.find(({ entity, path }) => `${entity}.${path}` === at)
+    if (referrer === undefined || target.id === undefined) return ''
+    return `?filter=${encodeURIComponent(filterFor(referrer, target.id))}`
+  }
   if (errors.length === 0)
     return (
       <p className="against" role="alert">
@@ -168,8 +181,13 @@ function Against({ failure, title }: { readonly failure: unknown; readonly title
           const type = entities.find(({ name }) => path.split('.')[0] === name)
           return (
             <li key={path}>
-              {type === undefined ? <code>{path}</code> : <Link href={`/${type.name}`}>{labelOf(type)}</Link>}{' '}
-              {messages.join('; ')}
+              {type === undefined ? (
+                <code>{path}</code>
+              ) : (
+                <Link href={`/${type.name}${queryOf(path)}`}>{labelOf(type)}</Link>
+              )}
+              {': '}
+              {messages.map(texts.errors.sentence).join('; ')}
             </li>
           )
         })}

@@ -111,10 +111,11 @@ export const de: Texts = {
     providerFailed: (code: string) => codes[code] ?? `Der Anbieter hat Sie nicht angemeldet: ${code}`,
     firstTitle: 'Willkommen',
     firstHelp: 'Legen Sie das erste Konto an. Es darf alles sehen und ändern.',
-    firstToken: 'Token',
+    firstToken: 'Link aus dem Terminal',
     firstTokenHint:
-      'Das Terminal, in dem der Server gestartet wurde, zeigt einen Link. Das Token steht nach first-admin=.',
+      'Das Terminal, in dem der Server gestartet wurde, zeigt einen Link. Öffnen Sie ihn, oder fügen Sie ihn hier ein.',
     firstSubmit: 'Anlegen und anmelden',
+    firstSignIn: 'Mit dem Konto anmelden, das im Terminal steht',
     changeTitle: 'Wählen Sie Ihr eigenes Passwort',
     changeHelp: 'Das Passwort, das Sie bekommen haben, gilt nur kurze Zeit.',
     changeSubmit: 'Passwort setzen',
@@ -134,7 +135,8 @@ export const de: Texts = {
     invite: 'Jemanden einladen',
     inviteTo: (type: string) => `Jemanden zu ${type} einladen`,
     inviteDo: 'Einladung senden',
-    inviteHelp: 'Die Person bekommt eine Mail mit einem Link, setzt ihr Passwort und kann sich anmelden.',
+    inviteHelp:
+      'Die Person bekommt eine Mail mit einem Link, setzt ihr Passwort und kann sich anmelden. Ohne Mailserver ist die Mail eine Datei im Ordner outbox, neben den Daten.',
     invited: (email: string) => `${email} ist eingeladen.`,
     tooMany: (type: string) =>
       `${type} haben Pflichtfelder, die hier nicht hineinpassen. Legen Sie die Person in der Liste an.`,

@@ -121,10 +121,10 @@ export const en = {
     providerFailed: (code: string) => providerFailures[code] ?? `The provider did not sign you in: ${code}`,
     firstTitle: 'Welcome',
     firstHelp: 'Make the first account. It may see and change everything.',
-    firstToken: 'Token',
-    firstTokenHint:
-      'The terminal in which the server was started shows a link. The token is the part after first-admin=.',
+    firstToken: 'Link from the terminal',
+    firstTokenHint: 'The terminal in which the server was started shows a link. Open it, or paste it here.',
     firstSubmit: 'Create and sign in',
+    firstSignIn: 'Sign in with the account that the terminal shows',
     changeTitle: 'Choose your own password',
     changeHelp: 'The password that you were given works for a short time only.',
     changeSubmit: 'Set the password',
@@ -144,7 +144,8 @@ export const en = {
     invite: 'Invite somebody',
     inviteTo: (type: string) => `Invite somebody to ${type}`,
     inviteDo: 'Send the invitation',
-    inviteHelp: 'They get a mail with a link, set their password, and can sign in.',
+    inviteHelp:
+      'They get a mail with a link, set their password, and can sign in. Without a mail server, the mail is a file in the folder outbox, beside the data.',
     invited: (email: string) => `${email} is invited.`,
     tooMany: (type: string) =>
       `${type} have required fields that do not fit here. Create the person in its list.`,

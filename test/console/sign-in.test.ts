@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { offerToken, openOffer } from '../../src/api/account/first-admin.ts'
+import { addUser } from '../../src/cli/user.ts'
 import { app, datetime, entity, everyone, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { ADMIN, TestServer } from '../harness.ts'
 import { mailAfter, mailsIn, tokenIn } from '../mailbox.ts'
@@ -125,6 +127,31 @@ describe('ways into the console', () => {
     await other.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('E-mail').waitFor()
     await close()
+  })
+
+  test('the first admin pastes the link that the terminal shows', async () => {
+    const fresh = new TestServer('sqlite', declaration)
+    fresh.adminToken = 'none'
+    await fresh.start()
+    try {
+      const printed = await addUser(fresh, 'admins', { email: 'admin@example.com', password: PASSWORD })
+      await fresh.context.firstAdmin.make(Number(printed.split('/')[1]))
+      const offer = await openOffer(fresh.context)
+      const { page, close, expectAccessible } = await openConsole(fresh, { token: null })
+      await page.getByRole('button', { name: 'Sign in with the account that the terminal shows' }).click()
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+      await page.reload()
+      await page.getByLabel('E-mail').fill('ada@example.com')
+      await page.getByLabel('New password').fill('correct horse battery')
+      const link = `${fresh.url}/console/#first-admin=${offer && offerToken(fresh.context, offer)}`
+      await page.getByLabel('Link from the terminal').fill(link)
+      await expectAccessible()
+      await page.getByRole('button', { name: 'Create and sign in' }).click()
+      await page.getByRole('link', { name: 'ada@example.com' }).first().waitFor()
+      await close()
+    } finally {
+      await fresh.remove()
+    }
   })
 
   test('a form says what is taken by what, and shows no pattern to people', async () => {

@@ -77,7 +77,7 @@ interface EntryProps {
 
 function Entry({ type, entry, isShown, revert }: EntryProps) {
   const texts = useTexts()
-  const { kind, at, actor, operation, changed, run, reason, version } = entry
+  const { kind, at, actor, operation, changed, run, reason } = entry
   const words: Record<string, string> = texts.history.kinds
   return (
     <li className={isShown ? 'entry shown' : 'entry'}>
@@ -101,7 +101,7 @@ function Entry({ type, entry, isShown, revert }: EntryProps) {
       ) : (
         <ChangedValues entity={type.name} changed={changed} most={12} />
       )}
-      {kind !== 'purge' && <EntryActions at={at} version={version} isShown={isShown} revert={revert} />}
+      {kind !== 'purge' && <EntryActions entry={entry} isShown={isShown} revert={revert} />}
     </li>
   )
 }
@@ -120,16 +120,25 @@ function FirstValues({ type, entry }: { readonly type: EntityType; readonly entr
 }
 
 interface EntryActionsProps {
-  readonly at: string
-  readonly version: number
+  readonly entry: HistoryEntry
   readonly isShown: boolean
   readonly revert: (() => void) | undefined
 }
 
-function EntryActions({ at, version, isShown, revert }: EntryActionsProps) {
+function EntryActions({ entry: { at, version, kind, operation }, isShown, revert }: EntryActionsProps) {
   const texts = useTexts()
-  const [, setMoment] = useMoment()
-  if (isShown) return null
+  const [moment, setMoment] = useMoment()
+  if (isShown && (moment !== undefined || kind !== 'update')) return null
+  // What is there now is reverted by nobody, but what made it so can be undone.
+  if (isShown)
+    return (
+      <div className="entry-actions">
+        <Link className="button plain" href={`/operations/${operation}?undo=1`}>
+          <Icon name="undo" />
+          {texts.operations.undoThis}
+        </Link>
+      </div>
+    )
   return (
     <div className="entry-actions">
       <Button tone="plain" icon="eye" onClick={() => setMoment(at)}>

@@ -5,6 +5,7 @@ import { type EntityData, get, type Page } from '../../api.ts'
 import { type EntityType, labelOf, useModel } from '../../model.ts'
 import { Actor } from '../../parts/actor.tsx'
 import { EntityName } from '../../parts/entity-name.tsx'
+import { filterFor, type Referrer } from '../../parts/referrers.ts'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { History } from './history.tsx'
@@ -70,14 +71,6 @@ function Stamp({ at, actor }: { readonly at: string; readonly actor: string | nu
       )}
     </>
   )
-}
-
-type Referrer = EntityType['referrers'][number]
-
-/** The condition that finds what refers to an Entity through a field. */
-function filterFor({ path, list, member }: Referrer, id: number): string {
-  if (!list) return `${path}.id == ${id}`
-  return `${path}.exists(one, one${member === undefined ? '' : `.${member}`}.id == ${id})`
 }
 
 function Referrers({ type, id }: { readonly type: EntityType; readonly id: number }) {

@@ -11,17 +11,28 @@ import { useTexts } from '../../texts/index.ts'
 type Wanted = NonNullable<Model['sign_in']['first_admin']>
 
 /** The terminal shows a link with the token in it. It stays out of requests, since it is behind the `#`. */
-const TOKEN = /^#first-admin=(.+)$/
+const TOKEN = /#first-admin=(.+)$/
+
+interface FirstAdminProps {
+  readonly wanted: Wanted
+  /** They rather sign in with the account that the terminal shows. */
+  onSignIn(): void
+}
 
 /** On the first start: whoever knows the token that the terminal shows becomes the first admin. */
-export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
+export function FirstAdmin({ wanted, onSignIn }: FirstAdminProps) {
   const allTexts = useTexts()
   const texts = allTexts.signIn
   const signIn = useSignIn()
   const [token, setToken] = useState(() => TOKEN.exec(location.hash)?.[1])
   const { submit, isBusy, failure, wrong } = useSubmit(async (values) => {
     try {
-      await signIn('first-admin/', { ...values, ...(token && { token }) })
+      const typed = values.token?.trim()
+      await signIn('first-admin/', {
+        ...values,
+        // Whoever pastes the whole link means what is behind its end.
+        token: token ?? (typed && (TOKEN.exec(typed)?.[1] ?? typed)),
+      })
     } catch (error) {
       // The link is an old one: ask for the token.
       if (fieldErrors(error, allTexts).token !== undefined) setToken(undefined)
@@ -69,6 +80,9 @@ export function FirstAdmin({ wanted }: { readonly wanted: Wanted }) {
       <Button type="submit" tone="main" disabled={isBusy}>
         {texts.firstSubmit}
       </Button>
+      <button type="button" className="link" onClick={onSignIn}>
+        {texts.firstSignIn}
+      </button>
     </form>
   )
 }

@@ -28,8 +28,10 @@ function Way({ model }: { readonly model: Model }) {
   const { first_admin, providers, passkeys } = model.sign_in
   const texts = useTexts().signIn
   const [isForgotten, setForgotten] = useState(false)
+  const [hasAccount, setHasAccount] = useState(false)
   const [back, setBack] = useState(returnedFromProvider)
-  if (first_admin !== null) return <FirstAdmin wanted={first_admin} />
+  if (first_admin !== null && !hasAccount)
+    return <FirstAdmin wanted={first_admin} onSignIn={() => setHasAccount(true)} />
   if (isForgotten) return <Forgot onBack={() => setForgotten(false)} />
   if (back !== undefined) return <ProviderReturn back={back} onBack={() => setBack(undefined)} />
   return (

@@ -70,7 +70,7 @@ export function FilterBar({ type, fields, filter, isWrong, onChange }: FilterBar
       </span>
       <Button
         tone="plain"
-        icon="code"
+        icon="edit"
         aria-label={texts.list.asText}
         onClick={() => {
           setText(true)

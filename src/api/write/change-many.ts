@@ -70,7 +70,8 @@ function* patchAll(
 ): Act<AmendmentGroup[]> {
   const { name } = plan.type
   const patched = new PatchedMany(name)
-  const hides = plan.view(actor).hides && (patch.hasOperators || hooked !== undefined)
+  const isAsked = patch.hasOperators || patch.setsHidden || hooked !== undefined
+  const hides = plan.view(actor).hides && isAsked
   for (let at = 0; at < found.length; at += budget.pageEntities) {
     const some = found.slice(at, at + budget.pageEntities)
     const entities = some.map(({ id }) => ({ entity: name, id }))

@@ -5,6 +5,7 @@ import {
   hasOperators,
   withoutOperators,
 } from '../../declare/apply-operators.ts'
+import { type Field, walk } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import type { Values } from '../../declare/values.ts'
 import { type Errors, note } from '../../errors.ts'
@@ -34,6 +35,8 @@ export interface PatchedEntity {
 export class ManyPatch {
   /** Whether what it sets depends on the Entity. */
   readonly hasOperators: boolean
+  /** Whether it sets something that the caller does not see in every Entity. */
+  readonly setsHidden: boolean
   readonly #plan: Plan
   readonly #actor: Actor
   readonly #body: Values
@@ -52,11 +55,16 @@ export class ManyPatch {
     this.hasOperators = hasOperators(fields, body)
     this.#values = check('partial', withoutOperators(fields, this.#body, errors), errors)
     this.#noteSecrets(this.#values, errors)
+    const seen = pathsOf(plan.view(actor).fields)
+    this.setsHidden = leavesOf(plan.type).some(
+      (leaf) => isSent(leaf, this.#values) && !seen.has(leaf.field.path),
+    )
     provideChange(plan, actor, { values: this.#provided, params: askedBy(actor), errors })
   }
 
   /**
-   * What it sets in an Entity; undefined if that has these values already. What does not fit goes into `errors`.
+   * What it sets in an Entity; undefined if the caller sees that it has these values already: of a hidden value nobody
+   * must learn whether it is the one that they send. What does not fit goes into `errors`.
    * `known`: what the caller sees of it, if that is not everything. `hooked`: what a hook has made of the body.
    */
   apply(now: Now, errors: Errors, { known, hooked }: Applying): PatchedEntity | undefined {
@@ -73,7 +81,11 @@ export class ManyPatch {
     const set = leaves.filter(
       (leaf) => [sent, own].some((one) => isSent(leaf, one)) || isMade(leaf, state, next),
     )
-    if (set.every((leaf) => isEqual(leaf.read(state) ?? null, leaf.read(next) ?? null))) return undefined
+    const seen = known && pathsOf(known.fields)
+    const isSame = (leaf: Leaf) =>
+      isEqual(leaf.read(state) ?? null, leaf.read(next) ?? null) &&
+      (seen === undefined || seen.has(leaf.field.path) || !isSent(leaf, sent))
+    if (set.every(isSame)) return undefined
     const provided = leaves.filter((leaf) => isSent(leaf, this.#provided))
     const { columns, values } = bindLeaves(this.#plan, [
       ...set.map((leaf) => [leaf, leaf.read(next) ?? null] as const),
@@ -169,6 +181,10 @@ export class PatchedMany {
   groups(plan: Plan): AmendmentGroup[] {
     return [...this.#groups.values()].map((group) => ({ type: plan.type, ...group }))
   }
+}
+
+function pathsOf(fields: readonly Field[]): ReadonlySet<string> {
+  return new Set([...walk(fields)].map(({ path }) => path))
 }
 
 /** Whether a body sets it, by itself or with an object around it. */

@@ -15,7 +15,10 @@ import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { addMember } from './members.ts'
 import { newPostgresDatabase, newPreparedDatabase, startPostgres } from './postgres.ts'
+import { isDeep, isFast } from './runs.ts'
 import { sqliteFile } from './sqlite.ts'
+
+export { isDeep, runs } from './runs.ts'
 
 /** A real, empty database. */
 export interface TestDatabase {
@@ -44,24 +47,13 @@ const stores: Record<string, TestStore> = {
   postgres: { prepare: startPostgres, make: () => newPostgresDatabase(), makePrepared: newPreparedDatabase },
 }
 
-/** `npm run test:fast`: on SQLite alone, without the giants. */
-const isFast = process.env.TAKEBACK_TEST_FAST === '1'
-
 /** Whether this run has databases of this kind. */
 export function isTested(store: string): boolean {
   return !isFast || store === 'sqlite'
 }
 
-/** `npm run test:deep`: ten times as many random cases, the giants in their full size, every combination. */
-export const isDeep = process.env.TAKEBACK_TEST_DEEP === '1'
-
 /** A test that takes seconds by its nature: many rows, a thousand types. */
 export const giant = test.skipIf(isFast)
-
-/** How many random cases to try: a third of the usual number, in a deep run ten times as many. `TAKEBACK_TEST_RUNS` says it for all tests. */
-export function runs(usual: number): number {
-  return Number(process.env.TAKEBACK_TEST_RUNS ?? (isDeep ? 10 * usual : Math.ceil(usual / 3)))
-}
 
 /** All of them in a deep run, otherwise every nth, from one of the first on; never none. */
 export function sample<T>(all: readonly T[], nth: number, from = 0): readonly T[] {

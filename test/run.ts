@@ -49,7 +49,7 @@ const tests = Bun.spawn(
       TAKEBACK_TEST_DATABASES: databases,
       ...(!isFast && { TAKEBACK_TEST_COMMAND_LINE: bundleCommandLine() }),
       ...(isDeep && { TAKEBACK_TEST_DEEP: '1' }),
-      ...(isFast && { TAKEBACK_TEST_FAST: '1', TAKEBACK_TEST_RUNS: process.env.TAKEBACK_TEST_RUNS ?? '10' }),
+      ...(isFast && { TAKEBACK_TEST_FAST: '1' }),
     },
     stdio: ['inherit', 'inherit', 'inherit'],
   },

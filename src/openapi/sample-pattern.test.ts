@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
+import { runs } from '../../test/runs.ts'
 import { parsePattern } from '../declare/cel/pattern.ts'
 import { app, entity, list, object, text } from '../declare/define.ts'
 import { resolve } from '../declare/resolve.ts'
@@ -8,7 +9,7 @@ import { objectCheck } from '../declare/values.ts'
 import { sampleOf } from './sample.ts'
 import { textsFor } from './sample-pattern.ts'
 
-const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 150)
+const RUNS = runs(300)
 
 describe('a sample that is made from a pattern', () => {
   test('looks as people would write it', () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { giant, onEveryStore, sample, type TestServer } from '../harness.ts'
+import { giant, isDeep, onEveryStore, sample, type TestServer } from '../harness.ts'
 
 const declaration = withAdmins({
   nodes: entity({
@@ -51,7 +51,7 @@ async function pages(
 const MOST = budget.pageBytes + budget.expandBytes + 1_200_000
 
 onEveryStore('a page of large Entities', declaration, (server) => {
-  const COUNT = 40
+  const COUNT = isDeep ? 40 : 24
   const all = Array.from({ length: COUNT }, (_, at) => at + 1)
 
   beforeAll(async () => {
@@ -92,7 +92,7 @@ onEveryStore('a page of large Entities', declaration, (server) => {
 })
 
 onEveryStore('what is told of large Entities', declaration, (server) => {
-  const VERSIONS = 30
+  const VERSIONS = isDeep ? 30 : 20
   let id = 0
 
   beforeAll(async () => {
@@ -235,7 +235,7 @@ onEveryStore('expansions of what links to each other', declaration, (server) => 
 })
 
 onEveryStore('expansions of large Entities', declaration, (server) => {
-  const COUNT = 40
+  const COUNT = isDeep ? 40 : 28
 
   beforeAll(async () => {
     for (let at = 1; at <= COUNT; at++)

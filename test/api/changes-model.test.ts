@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { boolean, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { onEveryStore, runs, type TestServer } from '../harness.ts'
 import { Replica, type ReplicaOptions } from '../replica.ts'
 
 const all = { create: 'me.type == "admin"' } as const
@@ -150,7 +150,7 @@ class Writer {
   }
 }
 
-const RUNS = Number(process.env.TAKEBACK_TEST_RUNS ?? 4)
+const RUNS = runs(15)
 const SEED = Number(process.env.TAKEBACK_TEST_SEED ?? Date.now() % 1_000_000)
 
 onEveryStore(

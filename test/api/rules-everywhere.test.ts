@@ -218,7 +218,7 @@ function typeOf(group: readonly string[], wide: boolean): EntityDeclaration {
 
 /** Some at a time: a type for each would take its time to start. */
 const all = [...ofStored, ...expressions]
-const GROUP = 8
+const GROUP = isDeep ? 8 : 10
 const groups = Array.from({ length: Math.ceil(all.length / GROUP) }, (_, at) =>
   all.slice(at * GROUP, (at + 1) * GROUP),
 )

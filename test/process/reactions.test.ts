@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
+import { eventually, newDatabase, onEveryStoreByHand, runs } from '../harness.ts'
 import { newFolder, run, serve } from './process.ts'
 
-const ROUNDS = Math.min(Number(process.env.TAKEBACK_TEST_RUNS ?? 3), 100)
+const ROUNDS = Math.min(runs(15), 100)
 
 const config = `import { app, entity, everyone, integer, text } from 'takeback'
 export default app({

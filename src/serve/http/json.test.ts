@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { runs } from '../../../test/runs.ts'
 import { Failure } from '../../errors.ts'
 import { parseJson } from './json.ts'
 import { inspectJson } from './json-inspect.ts'
 
-const runs = { numRuns: Number(process.env.TAKEBACK_TEST_RUNS ?? 1000) }
+const random = { numRuns: runs(5000) }
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 function failureOf(bytes: Uint8Array): Failure {
@@ -60,7 +61,7 @@ describe('where JSON is broken', () => {
       fc.property(nearly, (text) => {
         expect([text, inspectJson(text).fault === undefined]).toEqual([text, parses(text)])
       }),
-      { numRuns: runs.numRuns * 5 },
+      { numRuns: random.numRuns * 5 },
     )
   })
 
@@ -73,7 +74,7 @@ describe('where JSON is broken', () => {
         const broken = `${text.slice(0, at)}\0${text.slice(at)}`
         expect([broken, offsetOf(broken, inspectJson(broken).fault ?? '')]).toEqual([broken, at])
       }),
-      runs,
+      random,
     )
   })
 
@@ -89,7 +90,7 @@ describe('where JSON is broken', () => {
           cut.length,
         ])
       }),
-      runs,
+      random,
     )
   })
 
@@ -129,7 +130,7 @@ describe('keys that are there twice', () => {
         const { code, errors } = failureOf(bytesOf(json))
         expect([code, [...(errors?.keys() ?? [])]]).toEqual(['invalid_data', [...new Set(duplicates)]])
       }),
-      runs,
+      random,
     )
   })
 

@@ -1,11 +1,22 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { EntityDeclaration, Fields } from '../../src/declare/define.ts'
-import { choice, decimal, integer, list, object, ref, text } from '../../src/takeback.ts'
-import { things } from '../declarations.ts'
+import { choice, decimal, entity, integer, list, object, ref, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { onEveryStoreByHand, TestServer } from '../harness.ts'
 
-const declared = (fields: EntityDeclaration['fields']) =>
-  things({ other: integer({ default: 0 }), ...fields })
+/** Whatever a case says of `things` is said of a type of its own: one server has all cases, and starts as often as one. */
+const declared = (all: readonly Fields[]) =>
+  withAdmins(Object.fromEntries(all.map((fields, at) => [nameOf(at), typeOf(fields, nameOf(at))])))
+
+const nameOf = (at: number) => `t${at}`
+
+const typeOf = (fields: Fields, name: string): EntityDeclaration =>
+  JSON.parse(
+    JSON.stringify(entity({ fields: { other: integer({ default: 0 }), ...fields } })).replaceAll(
+      '"things"',
+      `"${name}"`,
+    ),
+  )
 
 interface Case {
   readonly before: Fields
@@ -168,42 +179,44 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
+const kindsOf = (changes: any[]) =>
+  changes.map(({ kind, actor, changed }) => [kind, actor?.split('/')[0] ?? null, changed])
+
 onEveryStoreByHand('what a migration did', (store) => {
-  const servers: TestServer[] = []
-  afterAll(() => Promise.all(servers.map((server) => server.remove())))
-
-  async function started(fields: Fields, body: object): Promise<TestServer> {
-    const server = new TestServer(store, declared(fields))
-    servers.push(server)
+  const all = Object.values(cases)
+  const server = new TestServer(store, declared(all.map(({ before }) => before)))
+  const made: any[] = []
+  /** Those in which it has changed something. */
+  const seen = all.flatMap(({ migrated }, at) => (Object.keys(migrated).length > 0 ? [nameOf(at)] : []))
+  const historyOf = async (type: string): Promise<any[]> =>
+    (await server.expect(200, 'GET', `/api/${type}/1/history/`)).data
+  beforeAll(async () => {
     await server.start()
-    await server.expect(201, 'POST', '/api/things/', body)
-    return server
-  }
-  const historyOf = async (server: TestServer, more = ''): Promise<any[]> =>
-    (await server.expect(200, 'GET', `/api/things/1/history/${more}`)).data
-  const kindsOf = (changes: any[]) =>
-    changes.map(({ kind, actor, changed }) => [kind, actor?.split('/')[0] ?? null, changed])
+    for (const [at, { body }] of all.entries())
+      made.push(await server.expect(201, 'POST', `/api/${nameOf(at)}/`, body))
+    await server.restart(declared(all.map(({ after }) => after)))
+  })
+  afterAll(() => server.remove())
 
-  for (const [name, { before, after, body, migrated, sent, sentAs }] of Object.entries(cases))
+  for (const [at, [name, { migrated, sent, sentAs }]] of Object.entries(cases).entries())
     test(`${name} is the system's, not of whoever changes the Entity next`, async () => {
-      const server = await started(before, body)
-      const made = await server.expect(200, 'GET', '/api/things/1/')
+      const [type, path] = [nameOf(at), `/api/${nameOf(at)}/1/`]
       const isSeen = Object.keys(migrated).length > 0
       const bySystem = isSeen ? [['migrate', 'system', migrated]] : []
-      await server.restart(declared(after))
-      const now = await server.expect(200, 'GET', '/api/things/1/')
-      expect(kindsOf(await historyOf(server)).slice(0, -1)).toEqual(bySystem)
+      const now = await server.expect(200, 'GET', path)
+      expect(kindsOf(await historyOf(type)).slice(0, -1)).toEqual(bySystem)
 
       // As it stood: after the migration as it is now, and before it without what was not there then.
-      const asOf = (at: string) => server.expect(200, 'GET', `/api/things/1/?at=${at}`)
+      const asOf = (at: string) => server.expect(200, 'GET', `${path}?at=${at}`)
       expect(await asOf('2100-01-01T00:00:00Z')).toEqual(now)
-      for (const [path, { from }] of Object.entries(migrated))
-        if (from === null) expect([path, valueAt(await asOf(made.updated_at), path)]).toEqual([path, null])
+      for (const [field, { from }] of Object.entries(migrated))
+        if (from === null)
+          expect([field, valueAt(await asOf(made[at].updated_at), field)]).toEqual([field, null])
 
-      const first = await server.call('PATCH', '/api/things/1/', { body: { other: 1 } })
-      const second = await server.call('PATCH', '/api/things/1/', { body: sent })
+      const first = await server.call('PATCH', path, { body: { other: 1 } })
+      const second = await server.call('PATCH', path, { body: sent })
       const other = ['update', 'admins', one('other', 0, 1)]
-      const changes = await historyOf(server)
+      const changes = await historyOf(type)
       expect(kindsOf(changes).slice(0, -1)).toEqual([['update', 'admins', sentAs], other, ...bySystem])
       expect(changes.map(({ at }) => at)).toEqual(
         changes
@@ -216,22 +229,26 @@ onEveryStoreByHand('what a migration did', (store) => {
         const page: any = await server.expect(
           200,
           'GET',
-          `/api/things/1/history/?limit=1${next && `&cursor=${next}`}`,
+          `${path}history/?limit=1${next && `&cursor=${next}`}`,
         )
         pages.push(...page.data)
         next = page.next
       }
       expect(pages).toEqual(changes)
 
-      // One operation of the system, which cannot be undone by itself.
-      const operations = (await server.expect(200, 'GET', '/api/operations/?actor=system&entity=things')).data
+      // One operation of the system for all types, which cannot be undone by itself.
+      const operations = (await server.expect(200, 'GET', `/api/operations/?actor=system&entity=${type}`))
+        .data
       expect(operations.map(({ actor, changes: n, summary }: any) => [actor, n, summary])).toEqual(
-        isSeen ? [['system', 1, { things: { migrate: 1 } }]] : [],
+        isSeen ? [['system', seen.length, Object.fromEntries(seen.map((one) => [one, { migrate: 1 }]))]] : [],
       )
       for (const { id } of operations) {
         expect(changes.map(({ operation }) => operation)).toContain(id)
         const { data } = await server.expect(200, 'GET', `/api/operations/${id}/`)
-        expect(data).toEqual([{ entity: 'things', id: null, version: null, kind: 'migrate', changed: null }])
+        expect(data.map(({ entity: of }: any) => of).sort()).toEqual([...seen].sort())
+        expect(data.find(({ entity: of }: any) => of === type)).toEqual({
+          ...{ entity: type, id: null, version: null, kind: 'migrate', changed: null },
+        })
         const refused = await server.expect(409, 'POST', `/api/operations/${id}/undo/`)
         expect(refused.code).toBe('cannot_undo')
       }
@@ -246,74 +263,92 @@ onEveryStoreByHand('what a migration did', (store) => {
       const values = ({ version: _, updated_at: __, ...rest }: any) => rest
       await server.expect(200, 'POST', `/api/operations/${operationOf(first)}/undo/`)
       await server.expect(200, 'POST', `/api/operations/${operationOf(second)}/undo/`)
-      expect(values(await server.expect(200, 'GET', '/api/things/1/'))).toEqual(values(now))
-      const sentAgain = await server.expect(200, 'PATCH', '/api/things/1/', sent)
-      const reverted = await server.call('POST', '/api/things/1/revert/', { body: { version: 1 } })
+      expect(values(await server.expect(200, 'GET', path))).toEqual(values(now))
+      const sentAgain = await server.expect(200, 'PATCH', path, sent)
+      const reverted = await server.call('POST', `${path}revert/`, { body: { version: 1 } })
       expect([reverted.status, reverted.headers.get('Takeback-Unmapped')]).toEqual([200, null])
       // Fields that came later stay as they are.
-      const isKnown = Object.keys(sentAs).every((path) => isKnownIn(made, path))
+      const isKnown = Object.keys(sentAs).every((field) => isKnownIn(made[at], field))
       expect(values(reverted.body)).toEqual({ ...values(isKnown ? now : sentAgain), other: 0 })
 
       // All of it: what a person did is undone, what the migration did is not.
-      await server.expect(200, 'PATCH', '/api/things/1/', { ...sent, other: 5 })
+      await server.expect(200, 'PATCH', path, { ...sent, other: 5 })
       const undone = await server.expect(200, 'POST', '/api/operations/undo/', {
-        since: new Date(Date.parse(made.updated_at) + 1).toISOString(),
-        entity: 'things',
+        since: new Date(Date.parse(made[at].updated_at) + 1).toISOString(),
+        entity: type,
         skip_conflicts: true,
       })
       expect(undone.skipped).toEqual({})
-      expect(values(await server.expect(200, 'GET', '/api/things/1/'))).toEqual(values(now))
+      expect(values(await server.expect(200, 'GET', path))).toEqual(values(now))
     })
+})
 
-  const asides: Readonly<
-    Record<string, { readonly field: Fields; readonly value: unknown; readonly next: unknown }>
-  > = {
-    'a value': { field: { f: integer({ default: 1 }) }, value: 3, next: 4 },
-    'a reference': { field: { f: ref('things', { optional: true }) }, value: { id: 1 }, next: null },
-    'a list of references': {
-      field: { f: list(ref('things'), { default: [] }) },
-      value: [{ id: 1 }],
-      next: [],
-    },
-    'an object': {
-      field: { f: object({ a: integer(), b: object({ c: text() }) }) },
-      value: { a: 1, b: { c: 'x' } },
-      next: { a: 2 },
-    },
-    'an optional object': {
-      field: { f: object({ a: integer() }, { optional: true }) },
-      value: { a: 1 },
-      next: null,
-    },
-    'an optional object that is not there': {
-      field: { f: object({ a: integer() }, { optional: true }) },
-      value: null,
-      next: { a: 1 },
-    },
-  }
-  for (const [name, { field, value, next }] of Object.entries(asides))
-    test(`${name} that was kept aside was changed by nobody meanwhile`, async () => {
-      const isSelf = name.includes('reference')
-      const filled = isSelf ? { g: 5 } : { f: value, g: 5 }
-      const server = await started({ ...field, g: integer({ default: 1 }) }, filled)
-      if (isSelf) await server.expect(200, 'PATCH', '/api/things/1/', { f: value })
-      await server.restart(declared(field))
-      const { updated_at } = await server.expect(200, 'PATCH', '/api/things/1/', { other: 1 })
-      await server.restart(declared({}))
-      const { updated_at: meanwhile } = await server.expect(200, 'PATCH', '/api/things/1/', { other: 2 })
-      await server.restart(declared({ ...field, g: integer({ default: 1 }) }))
-      const last = await server.call('PATCH', '/api/things/1/', { body: { f: next, other: 3 } })
-      const changes = (await historyOf(server)).map(({ changed }) =>
-        Object.keys(changed).filter((path) => path !== 'other'),
-      )
+const asides: Readonly<
+  Record<string, { readonly field: Fields; readonly value: unknown; readonly next: unknown }>
+> = {
+  'a value': { field: { f: integer({ default: 1 }) }, value: 3, next: 4 },
+  'a reference': { field: { f: ref('things', { optional: true }) }, value: { id: 1 }, next: null },
+  'a list of references': {
+    field: { f: list(ref('things'), { default: [] }) },
+    value: [{ id: 1 }],
+    next: [],
+  },
+  'an object': {
+    field: { f: object({ a: integer(), b: object({ c: text() }) }) },
+    value: { a: 1, b: { c: 'x' } },
+    next: { a: 2 },
+  },
+  'an optional object': {
+    field: { f: object({ a: integer() }, { optional: true }) },
+    value: { a: 1 },
+    next: null,
+  },
+  'an optional object that is not there': {
+    field: { f: object({ a: integer() }, { optional: true }) },
+    value: null,
+    next: { a: 1 },
+  },
+}
+
+onEveryStoreByHand('what was kept aside', (store) => {
+  const all = Object.values(asides)
+  const whole = declared(all.map(({ field }) => ({ ...field, g: integer({ default: 1 }) })))
+  const server = new TestServer(store, whole)
+  const each = async (call: (path: string, at: number) => Promise<any>) =>
+    Promise.all(all.map((_, at) => call(`/api/${nameOf(at)}/1/`, at)))
+  const changeOther = (other: number) => each((path) => server.expect(200, 'PATCH', path, { other }))
+  let times: string[][] = []
+  beforeAll(async () => {
+    await server.start()
+    const isSelf = ({ field }: { field: Fields }) => JSON.stringify(field).includes('"things"')
+    for (const [at, one] of all.entries()) {
+      const list = `/api/${nameOf(at)}/`
+      await server.expect(201, 'POST', list, isSelf(one) ? { g: 5 } : { f: one.value, g: 5 })
+      if (isSelf(one)) await server.expect(200, 'PATCH', `${list}1/`, { f: one.value })
+    }
+    await server.restart(declared(all.map(({ field }) => field)))
+    const without = await changeOther(1)
+    await server.restart(declared(all.map(() => ({}))))
+    const meanwhile = await changeOther(2)
+    times = all.map((_, at) => [without[at].updated_at, meanwhile[at].updated_at])
+    await server.restart(whole)
+  })
+  afterAll(() => server.remove())
+
+  for (const [at, [name, { value, next }]] of Object.entries(asides).entries())
+    test(`${name} was changed by nobody meanwhile`, async () => {
+      const path = `/api/${nameOf(at)}/1/`
+      const last = await server.call('PATCH', path, { body: { f: next, other: 3 } })
+      const { data } = await server.expect(200, 'GET', `${path}history/`)
+      const changes = data.map(({ changed }: any) => Object.keys(changed).filter((one) => one !== 'other'))
       expect(changes.slice(1, 3)).toEqual([[], []])
-      expect(changes[0]?.every((path: string) => path.startsWith('f'))).toBe(true)
-      for (const at of [updated_at, meanwhile]) {
-        const then = await server.expect(200, 'GET', `/api/things/1/?at=${at}`)
+      expect(changes[0]?.every((one: string) => one.startsWith('f'))).toBe(true)
+      for (const time of times[at] ?? []) {
+        const then = await server.expect(200, 'GET', `${path}?at=${time}`)
         expect(then.f).toEqual(value)
       }
       await server.expect(200, 'POST', `/api/operations/${last.headers.get('Takeback-Operation')}/undo/`)
-      expect(await server.expect(200, 'GET', '/api/things/1/')).toMatchObject({ f: value, g: 5, other: 2 })
+      expect(await server.expect(200, 'GET', path)).toMatchObject({ f: value, g: 5, other: 2 })
     })
 })
 

@@ -4,6 +4,16 @@ import type { TestServer } from './harness.ts'
 
 /** Everything that the tables of a database hold, as one text, those of its full text search included. */
 export async function dumpOf(server: TestServer, store: string): Promise<string> {
+  const database = await server.database()
+  database.keepOpen?.(true)
+  try {
+    return await dumpTables(server, store)
+  } finally {
+    database.keepOpen?.(false)
+  }
+}
+
+async function dumpTables(server: TestServer, store: string): Promise<string> {
   const tables = await server.query(
     store === 'sqlite'
       ? "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'"

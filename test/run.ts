@@ -5,14 +5,18 @@ import { memoryFolder } from './memory.ts'
 import { endPostgres, makeTemplate, startPostgres } from './postgres.ts'
 
 /*
- * `npm test`: all test files in processes side by side, which share one PostgreSQL. `npm run test:fast`: units and
- * SQLite, without processes and giants. `npm run test:deep`: more random cases, larger giants. Other arguments go on to
- * `bun test`.
+ * `npm test` (`--all`): types, lint, and all test files in processes side by side, which share one PostgreSQL.
+ * `npm run test:fast`: units and SQLite, without processes and giants. `npm run test:deep`: more random cases, larger
+ * giants. Other arguments go on to `bun test`.
  */
 
 const given = process.argv.slice(2)
 const isFast = given.includes('--fast')
 const isDeep = given.includes('--deep')
+const ours = ['--all', '--fast', '--deep']
+
+// Beside the tests, which often wait for a process or a socket. What they find is shown as soon as it is found.
+const checks = given.includes('--all') ? ['types', 'lint'].map(runScript) : []
 
 const shared = isFast ? {} : await preparePostgres()
 
@@ -32,13 +36,13 @@ const tests = Bun.spawn(
     'test',
     // A hundred times what most need: it is there for a test that hangs, not for a machine that is busy.
     '--timeout=300000',
-    // Tests often wait for a process or a socket, so one more than there are cores keeps all of them busy.
-    `--parallel=${availableParallelism() + 1}`,
+    // Some files do little but wait, so two more than there are cores keep all of these busy.
+    `--parallel=${availableParallelism() + 2}`,
     '--no-isolate',
     // The slowest begin first, so that none of them is left over for the end. `--update-timings` measures anew.
     `--timings=${join(import.meta.dir, 'timings.json')}`,
     ...(isFast ? ['--path-ignore-patterns=test/process/**'] : []),
-    ...given.filter((one) => one !== '--fast' && one !== '--deep'),
+    ...given.filter((one) => !ours.includes(one)),
   ],
   {
     env: {
@@ -55,10 +59,23 @@ const tests = Bun.spawn(
   },
 )
 process.exitCode = await tests.exited
+for (const { name, code } of await Promise.all(checks)) {
+  if (code === 0) continue
+  console.error(`npm run ${name} has failed: what it says is above.`)
+  process.exitCode = 1
+}
 await endPostgres()
 for (const made of [folder, databases]) rmSync(made, { recursive: true, force: true })
 if (isFast)
   console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
+
+/** A script of the package; if it fails, all that it says in one piece. */
+async function runScript(name: string): Promise<{ readonly name: string; readonly code: number }> {
+  const child = Bun.spawn(['npm', 'run', '--silent', name], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  if (code !== 0) console.error(`\nnpm run ${name}:\n${out}${err}`)
+  return { name, code }
+}
 
 /** Without one, all tests that need it would fail, each in its own words. */
 async function preparePostgres(): Promise<Record<string, string>> {

@@ -102,7 +102,7 @@ function isTime(path: string): boolean {
   return path === 'updated_at' || path === 'deleted_at'
 }
 
-/** On a phone: the name and when it was changed, and the first values below. */
+/** On a phone: the name and when it was changed, and the first values below. A number alone says nothing. */
 function Card({ type, row, columns, href }: RowProps) {
   const shown = columns
     .filter(({ path }) => path !== type.title && path !== 'id' && !isTime(path))
@@ -120,7 +120,8 @@ function Card({ type, row, columns, href }: RowProps) {
       <div className="below">
         {shown.map(({ path, label, field }) => (
           <span key={path}>
-            {label} <Value field={field} value={valueAt(row, path)} />
+            {(isNumeric(field) || field.type === 'boolean') && `${label} `}
+            <Value field={field} value={valueAt(row, path)} />
           </span>
         ))}
       </div>

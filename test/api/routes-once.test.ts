@@ -130,6 +130,8 @@ onEveryStore(
         expect([again.status, again.text, replayed(again)]).toEqual([200, '', 'true'])
       }
       expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain('secret')
+      // The next purge does not look at them again: strangers could make as many as they like.
+      expect(await server.query("SELECT 1 FROM takeback_shown WHERE entity = ''")).toEqual([])
       expect((await check(await server.location())).findings).toEqual([])
     })
 

@@ -86,12 +86,10 @@ function compileCode(
           "body" = CASE WHEN "operation" IS NULL THEN ${param('$body')} END, "operation" = NULL WHERE ${isMine}`,
       ),
     ],
+    // In the order in which a purge locks them.
     release: [
-      any(
-        'release',
-        sql`DELETE FROM ${SHOWN} WHERE "key" IN (SELECT a."key" FROM ${ANSWERS} a WHERE ${isMine})`,
-      ),
-      any('release', sql`DELETE FROM ${ANSWERS} WHERE ${isMine}`),
+      step(dialect, 'release', 'some', sql`DELETE FROM ${ANSWERS} WHERE ${isMine}`),
+      any('release', sql`DELETE FROM ${SHOWN} WHERE "key" = ${param('$key')}`),
     ],
   }
 }
@@ -141,9 +139,15 @@ function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
 
 /**
  * Blanks the kept answers that show erased Entities, or that may. That they were answered is kept: they must not run
- * again.
+ * again. Those of code then show nothing any more, and code that still runs is marked: the next purge has nothing to do
+ * with either.
  */
-export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql {
-  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese} UNION SELECT s."key" FROM ${SHOWN} s WHERE s."entity" = ${ANYTHING}`
-  return sql`UPDATE ${ANSWERS} SET "body" = NULL, "operation" = CASE WHEN "status" = 0 THEN 'purged' ELSE "operation" END WHERE ${isAmong(id('key'), keys)}`
+export function eraseAnswers(ofThese: Sql, { isAmong }: Dialect): Sql[] {
+  const isAnything = sql`"entity" = ${ANYTHING}`
+  const keys = sql`SELECT s."key" FROM ${SHOWN} s WHERE ${ofThese} UNION SELECT s."key" FROM ${SHOWN} s WHERE s.${isAnything}`
+  return [
+    sql`UPDATE ${ANSWERS} SET "body" = NULL, "operation" = CASE WHEN "status" = 0 THEN 'purged' ELSE "operation" END WHERE ${isAmong(id('key'), keys)}`,
+    sql`DELETE FROM ${SHOWN} WHERE ${isAnything} AND EXISTS (SELECT 1 FROM ${ANSWERS} a WHERE a."key" = ${SHOWN}."key"
+      AND (a."body" IS NULL AND a."status" <> 0 OR a."operation" = 'purged'))`,
+  ]
 }

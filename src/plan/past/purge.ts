@@ -86,7 +86,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       ...[
         // An undo may have made another version of a deleted Entity since the last one was blanked.
         sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${ofThese} AND "version" > ${param('$after', 'integer')} AND "data" IS NOT NULL`,
-        eraseAnswers(ofThese, dialect),
+        ...eraseAnswers(ofThese, dialect),
         ...besidesJournal.map(({ name }) => sql`DELETE FROM ${id(name)} WHERE ${ofThese}`),
         ...into.map((edge) => unlink(edge, isOne)),
         sql`DELETE FROM ${table} WHERE ${isOne(id('id'))} AND "deletion" = ${param('$purge')}`,

@@ -8,6 +8,7 @@ import { List } from './pages/list.tsx'
 import { Failures } from './parts/failures.tsx'
 import { Failed, Loading } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
+import { boundQueries } from './query-cache.ts'
 import { isUnsettled, useMeQuery } from './session.ts'
 import { useSettings } from './settings.ts'
 import { Shell } from './shell.tsx'
@@ -24,6 +25,8 @@ const queries = new QueryClient({
     },
   },
 })
+
+boundQueries(queries)
 
 // What the first list does not need comes later.
 const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { Operation, OperationChange, OperationFilter, OperationInFull } from '../client/answers.ts'
 import { get, type Page } from './api.ts'
 import { type Model, useModel } from './model.ts'
+import { paged } from './query-cache.ts'
 
 export type { Operation, OperationChange, OperationFilter, OperationInFull }
 
@@ -22,10 +23,7 @@ export function useOperations(
 ) {
   return useInfiniteQuery({
     queryKey: ['operations', filter, kind, limit],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<Operation>>('operations/', { ...filter, kind, limit, cursor: pageParam }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    ...paged((cursor) => get<Page<Operation>>('operations/', { ...filter, kind, limit, cursor })),
   })
 }
 

@@ -14,6 +14,7 @@ import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { UndoPreview } from '../parts/undo-preview.tsx'
 import { When } from '../parts/when.tsx'
+import { paged } from '../query-cache.ts'
 import { useTexts } from '../texts/index.ts'
 import { Tree } from './operation-extent.tsx'
 import { treeOf, useChangedData } from './operation-tree.ts'
@@ -24,10 +25,7 @@ export default function OperationPage({ id }: { readonly id: string }) {
   const texts = useTexts()
   const query = useInfiniteQuery({
     queryKey: ['operations', 'full', id],
-    queryFn: ({ pageParam, signal }) =>
-      get<OperationInFull>(`operations/${id}/`, { limit: PAGE, cursor: pageParam }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    ...paged((cursor) => get<OperationInFull>(`operations/${id}/`, { limit: PAGE, cursor })),
   })
   const [operation] = query.data?.pages ?? []
   if (query.error instanceof NotFound)

@@ -53,11 +53,12 @@ export function useTrash(types: readonly EntityType[], words: string) {
   const first: Before = Object.fromEntries(types.map(({ name }) => [name, '']))
   return useInfiniteQuery({
     queryKey: ['trash', types.map(({ name }) => name), words],
-    queryFn: async ({ pageParam, signal }) => {
+    // Without `signal`: see `paged`.
+    queryFn: async ({ pageParam }) => {
       const pages = await Promise.all(
         types
           .filter(({ name }) => typeof pageParam[name] === 'string')
-          .map((type) => readDeleted(type, { words, before: pageParam[type.name] ?? '' }, signal)),
+          .map((type) => readDeleted(type, { words, before: pageParam[type.name] ?? '' })),
       )
       return joined(pages, first)
     },
@@ -80,14 +81,15 @@ interface Asked {
   readonly before: string
 }
 
-async function readDeleted(type: EntityType, asked: Asked, signal: AbortSignal): Promise<TrashPage> {
+async function readDeleted(type: EntityType, asked: Asked): Promise<TrashPage> {
   const filter = filterOf(type, asked)
   if (filter === undefined) return { all: [], next: { [type.name]: null }, partial: [] }
-  const page = await get<Page<DeletedData>>(
-    `${type.name}/`,
-    { trashed: 'only', sort: '-deleted_at', limit: PAGE, ...(filter !== '' && { filter }) },
-    signal,
-  )
+  const page = await get<Page<DeletedData>>(`${type.name}/`, {
+    trashed: 'only',
+    sort: '-deleted_at',
+    limit: PAGE,
+    ...(filter !== '' && { filter }),
+  })
   const all = page.data.map((one) => ({
     entity: type.name,
     id: one.id,

@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { get, type Page } from '../api.ts'
 import { useEntityType } from '../model.ts'
 import type { Operation, OperationChange } from '../operations.ts'
+import { paged } from '../query-cache.ts'
 import type { Looked } from './time-bar.tsx'
 
 /** A moment at which something changed. */
@@ -29,17 +30,15 @@ const PAGE = 200
 export function useMarks({ entity, id }: Looked) {
   const query = useInfiniteQuery({
     queryKey: id === undefined ? ['operations', 'marks', entity] : ['history', entity, id, 'marks'],
-    queryFn: async ({ pageParam, signal }): Promise<Page<Mark>> => {
-      const more = { limit: PAGE, cursor: pageParam }
+    ...paged(async (cursor): Promise<Page<Mark>> => {
+      const more = { limit: PAGE, cursor }
       if (id === undefined) {
-        const page = await get<Page<Operation>>('operations/', { entity, ...more }, signal)
+        const page = await get<Page<Operation>>('operations/', { entity, ...more })
         return { data: page.data.map(markOfOperation), next: page.next }
       }
-      const page = await get<Page<HistoryEntry>>(`${entity}/${id}/history/`, more, signal)
+      const page = await get<Page<HistoryEntry>>(`${entity}/${id}/history/`, more)
       return { data: page.data.map(markOfChange), next: page.next }
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    }),
   })
   const marks = useMemo(() => inOrder(query.data?.pages.flatMap(({ data }) => data) ?? []), [query.data])
   return { marks, query }

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { entity, integer } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onStore, type TestServer } from '../harness.ts'
+import { eventually, onStore, type TestServer } from '../harness.ts'
 import { openConsole } from './console.ts'
 
 const COUNT = 3000
@@ -46,6 +46,14 @@ async function walk(page: Page, step: number): Promise<Record<number, number>> {
   })()`)
   return seen as Record<number, number>
 }
+
+/** How many answers of the API are in memory: React knows where. */
+const KEPT_ANSWERS = `(() => {
+  const root = document.getElementById('root')
+  let at = root[Object.keys(root).find((name) => name.startsWith('__reactContainer'))]
+  while (at.memoizedProps?.client === undefined) at = at.child
+  return at.memoizedProps.client.getQueryCache().getAll().length
+})()`
 
 const lines = withAdmins({ lines: entity({ fields: { number: integer() } }) })
 
@@ -118,6 +126,43 @@ onStore('sqlite', 'long lists', lines, (server) => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Home')
     await row(1).waitFor()
+    await close()
+  })
+
+  test('leave nothing behind when somebody goes from page to page', async () => {
+    const { page, open, close } = await openConsole(server)
+    const feeds = new Set<Request>()
+    page.on('request', (one) => new URL(one.url()).pathname === '/api/changes/' && feeds.add(one))
+    page.on('requestfailed', (one) => feeds.delete(one))
+    page.on('requestfinished', (one) => feeds.delete(one))
+    await open('/lines')
+    const go = async (path: string, name: string) => {
+      await page.evaluate(`history.pushState(null, '', '/console${path}')`)
+      await page.getByRole('heading', { level: 1, name }).waitFor()
+    }
+    const walk = async (ids: readonly number[]) => {
+      for (const id of ids) {
+        await go(`/lines/${id}`, `${id}`)
+        await go('/operations', 'Operations')
+        await go('/system', 'System')
+        await go(`/lines?filter=id<${id}`, 'Lines')
+        await page.getByRole('row').nth(1).waitFor()
+      }
+    }
+    const inspector = await page.context().newCDPSession(page)
+    await inspector.send('Performance.enable')
+    const listeners = async () => {
+      await inspector.send('HeapProfiler.collectGarbage')
+      const { metrics } = await inspector.send('Performance.getMetrics')
+      return metrics.find(({ name }) => name === 'JSEventListeners')?.value ?? Number.NaN
+    }
+    const answers = async () => Number(await page.evaluate(KEPT_ANSWERS))
+    await walk([100, 101])
+    const before = await listeners()
+    await walk([102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113])
+    await eventually(async () => (await listeners()) < before + 5)
+    await eventually(async () => (await answers()) < 60)
+    expect(feeds.size).toBe(1)
     await close()
   })
 })

@@ -1,5 +1,6 @@
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query'
 import { get, type Page } from '../../api.ts'
+import { paged } from '../../query-cache.ts'
 
 /** One change of an Entity, as its history tells it. */
 export interface HistoryEntry {
@@ -19,10 +20,7 @@ const PAGE = 20
 export function useHistory(entity: string, id: number, isEnabled = true) {
   return useInfiniteQuery({
     queryKey: ['history', entity, id],
-    queryFn: ({ pageParam, signal }) =>
-      get<Page<HistoryEntry>>(`${entity}/${id}/history/`, { limit: PAGE, cursor: pageParam }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    ...paged((cursor) => get<Page<HistoryEntry>>(`${entity}/${id}/history/`, { limit: PAGE, cursor })),
     enabled: isEnabled,
   })
 }

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
+import { paged } from '../../query-cache.ts'
 import { useTexts } from '../../texts/index.ts'
 import { EndKey } from './end-key.tsx'
 import { type Key, rightsOf } from './key.ts'
@@ -25,10 +26,7 @@ export default function Keys() {
   const [ending, setEnding] = useState<Key>()
   const { data, error, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
     queryKey: ['auth', 'keys', user, everybody],
-    queryFn: ({ pageParam, signal }) =>
-      get<ListPage<Key>>('auth/keys/', { user, everybody, limit: PAGE, cursor: pageParam }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    ...paged((cursor) => get<ListPage<Key>>('auth/keys/', { user, everybody, limit: PAGE, cursor })),
   })
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading />

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Empty, Failed, Loading } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
+import { paged } from '../../query-cache.ts'
 import { useTexts } from '../../texts/index.ts'
 import { Invite } from './invite.tsx'
 import { Person } from './person.tsx'
@@ -60,14 +61,9 @@ function Accounts({ type }: { readonly type: EntityType }) {
   const filter = asked === '' ? undefined : `email.startsWith(${JSON.stringify(asked)})`
   const { data, error, fetchNextPage, hasNextPage } = useInfiniteQuery({
     queryKey: ['list', type.name, 'people', filter],
-    queryFn: ({ signal, pageParam }) =>
-      get<ListPage<EntityData>>(
-        `${type.name}/`,
-        { limit: 50, sort: '-id', filter, cursor: pageParam ?? undefined },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
+    ...paged((cursor) =>
+      get<ListPage<EntityData>>(`${type.name}/`, { limit: 50, sort: '-id', filter, cursor }),
+    ),
     placeholderData: (before) => before,
   })
   if (error !== null) return <Failed error={error} />

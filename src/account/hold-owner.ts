@@ -8,13 +8,13 @@ export const OWNER = 'owner'
 /**
  * The first step of every transaction that stores something for a user: it is refused if the user is gone, and a purge of
  * the user waits until the transaction has ended, and erases what it has stored. `idParam` has the id of the user; steps
- * are compiled once for each Entity type.
+ * are compiled once for each Entity type. `alone`: others that store the same wait too, so that none is one too many.
  */
-export function ownerHold(dialect: Dialect, idParam: string): (entity: string) => Step {
+export function ownerHold(dialect: Dialect, idParam: string, alone = false): (entity: string) => Step {
   const known = new Map<string, Step>()
   const make = (entity: string): Step => {
     const isUser = sql`h."id" = ${param(idParam, 'integer')} AND h."deleted_at" IS NULL`
-    const lock = dialect.lock?.toExist ?? sql``
+    const lock = dialect.lock?.[alone ? 'toChange' : 'toExist'] ?? sql``
     return step(dialect, OWNER, 'some', sql`SELECT 1 FROM ${id(entity)} h WHERE ${isUser}${lock}`)
   }
   return (entity) => {

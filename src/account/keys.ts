@@ -47,7 +47,7 @@ export class AccessKeys {
   constructor(store: Store) {
     this.#store = store
     this.#statements = compileKeys(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$owner')
+    this.#hold = ownerHold(store.dialect, '$owner', true)
   }
 
   /** A new key: its id, and the text that is shown once. Or why there is none: its owner is gone, or has too many. */

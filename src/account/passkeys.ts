@@ -44,7 +44,7 @@ export class Passkeys {
     this.#store = store
     this.#sessions = sessions
     this.#statements = compilePasskeys(store.dialect)
-    this.#hold = ownerHold(store.dialect, '$id')
+    this.#hold = ownerHold(store.dialect, '$id', true)
   }
 
   async list(owner: FactorOwner): Promise<(ListedPasskey & { readonly credential: string })[]> {

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import { newSession } from '../../src/account/tokens.ts'
 import type { Context } from '../../src/api/context.ts'
+import { budget } from '../../src/budget.ts'
 import { besidesJournal } from '../../src/store/own.ts'
 import { accountTables } from '../../src/store/own-accounts.ts'
 import { app, entity } from '../../src/takeback.ts'
-import { onEveryStore } from '../harness.ts'
+import { FULL_POOL, onEveryStore } from '../harness.ts'
 
 const declaration = app({
   admins: 'admins',
@@ -59,31 +60,50 @@ const writers: Record<string, (context: Context, owner: Owner) => Promise<unknow
   },
 }
 
-onEveryStore('what is stored for users', declaration, (server) => {
-  const left = async (table: string, id: number) =>
-    (await server.query(`SELECT 1 FROM ${table} WHERE entity = 'users' AND entity_id = $1`, id)).length
+onEveryStore(
+  'what is stored for users',
+  declaration,
+  (server) => {
+    const left = async (table: string, id: number) =>
+      (await server.query(`SELECT 1 FROM ${table} WHERE entity = 'users' AND entity_id = $1`, id)).length
 
-  test('every table of accounts is tried here', () => {
-    const tables = besidesJournal.map(({ name }) => name)
-    const others = accountTables.map(({ name }) => name).filter((name) => tables.includes(name))
-    expect(Object.keys(writers).sort()).toEqual([...new Set([...others, 'takeback_keys'])].sort())
-  })
+    test('every table of accounts is tried here', () => {
+      const tables = besidesJournal.map(({ name }) => name)
+      const others = accountTables.map(({ name }) => name).filter((name) => tables.includes(name))
+      expect(Object.keys(writers).sort()).toEqual([...new Set([...others, 'takeback_keys'])].sort())
+    })
 
-  test('is refused once they are purged, and goes with a purge', async () => {
-    for (const when of ['after', 'before'] as const) {
-      const id = await server.member('users', { email: `${when}@example.com` })
-      const owner = { entity: 'users', id }
-      const writeAll = async () => {
-        for (const write of Object.values(writers)) await write(server.context, owner)
+    test('is never one too many, however many come at once', async () => {
+      const { keys, passkeys } = server.context
+      const owner = { entity: 'users', id: await server.member('users', { email: 'many@example.com' }) }
+      const passkey = (at: number) => ({ name: '', credential: `many ${at}`, publicKey: 'key', counter: 0 })
+      const many = <T>(count: number, make: (at: number) => Promise<T>) =>
+        Promise.all(Array.from({ length: count }, (_, at) => make(at)))
+      await many(budget.keysPerUser + 10, () => keys.make(owner, terms, signal))
+      await many(budget.passkeys + 10, (at) => passkeys.add(owner, `many ${at}`, passkey(at)))
+      expect([await left('takeback_keys', owner.id), await left('takeback_passkeys', owner.id)]).toEqual([
+        budget.keysPerUser,
+        budget.passkeys,
+      ])
+    })
+
+    test('is refused once they are purged, and goes with a purge', async () => {
+      for (const when of ['after', 'before'] as const) {
+        const id = await server.member('users', { email: `${when}@example.com` })
+        const owner = { entity: 'users', id }
+        const writeAll = async () => {
+          for (const write of Object.values(writers)) await write(server.context, owner)
+        }
+        if (when === 'before') await writeAll()
+        const stored = await Promise.all(Object.keys(writers).map((table) => left(table, id)))
+        // A second factor that was never confirmed has no codes.
+        if (when === 'before') expect(stored.filter((count) => count > 0)).toHaveLength(stored.length - 1)
+        await server.expect(200, 'DELETE', `/api/users/${id}/`)
+        await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
+        if (when === 'after') await writeAll()
+        for (const table of Object.keys(writers)) expect([table, await left(table, id)]).toEqual([table, 0])
       }
-      if (when === 'before') await writeAll()
-      const stored = await Promise.all(Object.keys(writers).map((table) => left(table, id)))
-      // A second factor that was never confirmed has no codes.
-      if (when === 'before') expect(stored.filter((count) => count > 0)).toHaveLength(stored.length - 1)
-      await server.expect(200, 'DELETE', `/api/users/${id}/`)
-      await server.expect(204, 'DELETE', `/api/users/${id}/?purge=1`)
-      if (when === 'after') await writeAll()
-      for (const table of Object.keys(writers)) expect([table, await left(table, id)]).toEqual([table, 0])
-    }
-  })
-})
+    })
+  },
+  FULL_POOL,
+)

@@ -59,7 +59,7 @@ export function CelInput({ type, value, error, autoFocus, onChange, onApply }: C
         role="listbox"
         id={`${id}-options`}
         aria-label={texts.list.completions}
-        className="completions"
+        className="options completions"
         hidden={options.length === 0}
       >
         {options.map((option, place) => (

@@ -1,7 +1,6 @@
-import { useState } from 'react'
 import { useTexts } from '../texts/index.ts'
 import { type ApiCall, clientCodeOf, curlOf } from './api-call.ts'
-import { Button } from './button.tsx'
+import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
 
 /** A call, ready to be copied. */
@@ -24,24 +23,14 @@ export default function ApiDialog({ call, onClose }: { readonly call: ApiCall; o
   )
 }
 
-const SAYS_MS = 2000
-
 /** A text to be copied. */
 export function Code({ title, text }: { readonly title: string; readonly text: string }) {
   const texts = useTexts()
-  const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
-    setTimeout(() => setCopied(false), SAYS_MS)
-  }
   return (
     <section className="code">
       <header>
         <h3>{title}</h3>
-        <Button tone="plain" icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>
-          {isCopied ? texts.tryApi.copied : texts.tryApi.copy}
-        </Button>
+        <CopyButton text={text} label={texts.tryApi.copy} tone="plain" />
       </header>
       <pre>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard. */}

@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { auth } from '../../api.ts'
 import { labelOf, useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormField } from '../../parts/form-field.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
@@ -21,11 +22,6 @@ export function NewKey({ user, onClose }: NewKeyProps) {
   const queries = useQueryClient()
   const id = useId()
   const [made, setMade] = useState<string>()
-  const [isCopied, setCopied] = useState(false)
-  const copy = async (key: string) => {
-    await navigator.clipboard.writeText(key)
-    setCopied(true)
-  }
   const form = useSubmit(async (values) => {
     const { key } = await auth.keys.create({ ...termsOf(values), ...(user && { user }) })
     setMade(key)
@@ -38,9 +34,7 @@ export function NewKey({ user, onClose }: NewKeyProps) {
         onClose={onClose}
         actions={
           <>
-            <Button icon="copy" onClick={() => void copy(made)}>
-              {isCopied ? texts.tryApi.copied : texts.keys.copy}
-            </Button>
+            <CopyButton text={made} label={texts.keys.copy} />
             <Button tone="main" onClick={onClose}>
               {texts.keys.madeDone}
             </Button>

@@ -1,0 +1,29 @@
+import { useState } from 'react'
+import { useTexts } from '../texts/index.ts'
+import { Button } from './button.tsx'
+
+const SAYS_MS = 2000
+
+interface CopyButtonProps {
+  readonly text: string
+  /** What it says before. */
+  readonly label: string
+  readonly tone?: 'plain'
+}
+
+/** Copies a text. Browsers let pages copy only over https and on localhost: elsewhere there is no button. */
+export function CopyButton({ text, label, tone }: CopyButtonProps) {
+  const texts = useTexts()
+  const [isCopied, setCopied] = useState(false)
+  if (navigator.clipboard === undefined) return null
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), SAYS_MS)
+  }
+  return (
+    <Button {...(tone && { tone })} icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>
+      {isCopied ? texts.tryApi.copied : label}
+    </Button>
+  )
+}

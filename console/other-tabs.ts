@@ -10,10 +10,11 @@ type Told = { readonly user: string } | 'out'
 const NAME = 'takeback session'
 const ME = ['me']
 
+/** One for both directions: a second one would hear what this tab says. */
+const channel = new BroadcastChannel(NAME)
+
 export function tellOtherTabs(told: Told): void {
-  const channel = new BroadcastChannel(NAME)
   channel.postMessage(told)
-  channel.close()
 }
 
 /** All tabs have one session: what one does about it, the others show. */
@@ -42,8 +43,9 @@ export function useOtherTabs(): void {
       forgetDrafts()
       actAs(undefined)
     }
-    const channel = new BroadcastChannel(NAME)
     channel.onmessage = ({ data }: MessageEvent<Told>) => (data === 'out' ? signedOut() : signedIn(data.user))
-    return () => channel.close()
+    return () => {
+      channel.onmessage = null
+    }
   }, [queries])
 }

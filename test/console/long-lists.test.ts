@@ -165,4 +165,25 @@ onStore('sqlite', 'long lists', lines, (server) => {
     expect(feeds.size).toBe(1)
     await close()
   })
+
+  test('are summed up, exported as JSON, and fit on a phone', async () => {
+    const { page, open, close } = await openConsole(server, { viewport: { width: 360, height: 640 } })
+    await open('/lines?filter=id>=200+%26%26+id<210&sort=id')
+    await page.getByText('10 of', { exact: false }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    await page.getByRole('button', { name: 'Summary' }).click()
+    await page.getByRole('row', { name: 'Number' }).getByText('2,045').waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'As JSON' }).click(),
+    ])
+    const rows: any[] = await Bun.file(await file.path()).json()
+    expect(rows.map(({ id, number }) => [id, number])).toEqual(
+      Array.from({ length: 10 }, (_, at) => [200 + at, 200 + at]),
+    )
+    await close()
+  })
 })

@@ -20,7 +20,7 @@ const built = await Bun.build({
   target: 'browser',
   splitting: true,
   minify: true,
-  publicPath: '/console/assets/',
+  publicPath: '/console/-/',
   naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
   define: { 'process.env.NODE_ENV': '"production"' },
 })
@@ -38,10 +38,10 @@ const page = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Takeback</title>
-<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
-${styles.map((name) => `<link rel="stylesheet" href="/console/assets/${name}">`).join('\n')}
-${first.map((name) => `<link rel="modulepreload" href="/console/assets/${name}">`).join('\n')}
-<script type="module" src="/console/assets/${names[entry]}"></script>
+<link rel="icon" href="/console/-/icon.svg" type="image/svg+xml">
+${styles.map((name) => `<link rel="stylesheet" href="/console/-/${name}">`).join('\n')}
+${first.map((name) => `<link rel="modulepreload" href="/console/-/${name}">`).join('\n')}
+<script type="module" src="/console/-/${names[entry]}"></script>
 </head>
 <body>
 <div id="root"></div>

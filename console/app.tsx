@@ -68,16 +68,17 @@ export function App() {
   )
 }
 
+/** Pages stand where no list can: their first word is a name that no type may have. */
 function Pages() {
   return (
     <Switch>
       <Route path="/" component={Home} />
       <Route path="/operations" component={Operations} />
+      <Route path="/operations/trash" component={Trash} />
       <Route path="/operations/:id">{({ id }) => <OperationPage key={id} id={id} />}</Route>
-      <Route path="/trash" component={Trash} />
-      <Route path="/people" component={People} />
-      <Route path="/keys" component={Keys} />
-      <Route path="/account" component={Account} />
+      <Route path="/auth/people" component={People} />
+      <Route path="/auth/keys" component={Keys} />
+      <Route path="/auth/account" component={Account} />
       <Route path="/system/*?" component={System} />
       <Route path="/:entity">{({ entity }) => <List key={entity} entity={entity} />}</Route>
       <Route path="/:entity/new">{({ entity }) => <NewEntity key={entity} entity={entity} />}</Route>

@@ -91,21 +91,21 @@ function Sidebar({ isOpen, find }: { readonly isOpen: boolean; find(): void }) {
       </section>
       <section>
         <h2>{texts.nav.time}</h2>
-        <NavLink to="/operations" icon="history">
+        <NavLink to="/operations" except="/operations/trash" icon="history">
           {texts.nav.operations}
         </NavLink>
-        <NavLink to="/trash" icon="trash">
+        <NavLink to="/operations/trash" icon="trash">
           {texts.nav.trash}
         </NavLink>
       </section>
       <section>
         <h2>{texts.nav.manage}</h2>
         {isAdmin && (
-          <NavLink to="/people" icon="people">
+          <NavLink to="/auth/people" icon="people">
             {texts.nav.people}
           </NavLink>
         )}
-        <NavLink to="/keys" icon="key">
+        <NavLink to="/auth/keys" icon="key">
           {texts.nav.keys}
         </NavLink>
         {isAdmin && (
@@ -126,15 +126,18 @@ export function useIsAdmin(): boolean {
 
 function NavLink({
   to,
+  except,
   icon,
   children,
 }: {
   readonly to: string
+  /** A page below it that has a link of its own. */
+  readonly except?: string
   readonly icon: IconName
   readonly children: ReactNode
 }) {
   const [path] = useLocation()
-  const isCurrent = path === to || path.startsWith(`${to}/`)
+  const isCurrent = path === to || (path.startsWith(`${to}/`) && path !== except)
   return (
     <Link href={to} className="nav" aria-current={isCurrent ? 'page' : undefined}>
       <Icon name={icon} />
@@ -151,7 +154,7 @@ function AccountCorner() {
   const isLive = useIsLive()
   return (
     <footer className="account">
-      <Link href="/account" className="me" title={String(me.email ?? '')}>
+      <Link href="/auth/account" className="me" title={String(me.email ?? '')}>
         {String(me.name || me.email || `${me.user_type} ${me.id}`)}
       </Link>
       <span className={isLive ? 'live on' : 'live'} title={isLive ? texts.live.on : texts.live.off}>
@@ -219,12 +222,12 @@ function useGlobalCommands(help: (isOpen: boolean) => void): void {
       go('/', texts.nav.home, 'undo'),
       ...entities.map((type) => go(`/${type.name}`, labelOf(type), 'table')),
       go('/operations', texts.nav.operations, 'history'),
-      go('/trash', texts.nav.trash, 'trash'),
+      go('/operations/trash', texts.nav.trash, 'trash'),
       ...(isAdmin
-        ? [go('/people', texts.nav.people, 'people'), go('/system', texts.nav.system, 'system')]
+        ? [go('/auth/people', texts.nav.people, 'people'), go('/system', texts.nav.system, 'system')]
         : []),
-      go('/keys', texts.nav.keys, 'key'),
-      go('/account', texts.nav.account, 'lock'),
+      go('/auth/keys', texts.nav.keys, 'key'),
+      go('/auth/account', texts.nav.account, 'lock'),
       ...entities.flatMap(create),
       ...(['system', 'light', 'dark'] as const).map((theme) => ({
         id: `theme ${theme}`,

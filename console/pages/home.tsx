@@ -179,7 +179,7 @@ function CanDo({ latest }: { readonly latest: readonly Operation[] }) {
           </button>
         </Way>
         <Way icon="trash" help={texts.home.deletedHelp}>
-          <Link href="/trash">{texts.home.deleted}</Link>
+          <Link href="/operations/trash">{texts.home.deleted}</Link>
         </Way>
         <Way icon="code" help={texts.home.apiHelp}>
           <a href="/docs">{texts.home.api}</a>

@@ -38,7 +38,7 @@ onEveryStore('the console', bookings, (server) => {
     })
     expect(again.status).toBe(304)
     for (const name of ['nothing.js', 'constructor', '..%2fpackage.json'])
-      expect((await fetch(`${server.url}/console/assets/${name}`)).status).toBe(404)
+      expect((await fetch(`${server.url}/console/-/${name}`)).status).toBe(404)
   })
 
   test('shows the way to everything, and is usable by everybody', async () => {
@@ -90,7 +90,7 @@ onEveryStore(
 test('what the first list needs is at most 150 KB', async () => {
   const { assets } = await import('../../console/dist/assets.js')
   const html = Bun.gunzipSync(Buffer.from(assets['index.html']?.gzip ?? '', 'base64'))
-  const first = [...new TextDecoder().decode(html).matchAll(/\/console\/assets\/([^"]+)/g)].map(
+  const first = [...new TextDecoder().decode(html).matchAll(/\/console\/-\/([^"]+)/g)].map(
     ([, name = '']) => name,
   )
   expect(first.length).toBeGreaterThan(2)

@@ -127,7 +127,7 @@ onEveryStore(
     test('are invited, seen, and acted for', async () => {
       const { token } = await server.user('users', { email: 'ann@example.com', name: HOSTILE })
       const { page, open, close, expectAccessible } = await openConsole(server)
-      await open('/people?type=users')
+      await open('/auth/people?type=users')
       await page.getByRole('button', { name: 'Invite somebody' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('E-mail').fill('ann@example.com')
@@ -154,7 +154,7 @@ onEveryStore(
 
     test('give keys to programs, end them, and take back what these did', async () => {
       const { page, open, close, expectAccessible } = await openConsole(server)
-      await open('/keys')
+      await open('/auth/keys')
       await page.getByText('No keys yet').waitFor()
       await page.getByRole('button', { name: 'New key' }).first().click()
       const dialog = page.getByRole('dialog')

@@ -216,7 +216,7 @@ onEveryStore('overview and trash in the console', hotel, (server) => {
     await server.expect(200, 'DELETE', `/api/customers/${id}/`)
     const console = await openConsole(server)
     const { page } = console
-    await console.open('/trash?q=bo')
+    await console.open('/operations/trash?q=bo')
     const row = page.getByRole('listitem').filter({ hasText: 'Customers' }).first()
     await row.getByText('Bo', { exact: true }).waitFor()
     await page.getByLabel('Find by name').fill(`stay ${id}-2`)

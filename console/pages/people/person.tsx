@@ -51,7 +51,7 @@ export function Person({ type, data, onClose }: PersonProps) {
           <Link className="button" href={`/operations?actor=${encodeURIComponent(user)}`}>
             {texts.people.done}
           </Link>
-          <Link className="button" href={`/keys?user=${encodeURIComponent(user)}`}>
+          <Link className="button" href={`/auth/keys?user=${encodeURIComponent(user)}`}>
             {texts.nav.keys}
           </Link>
           <Link className="button" href={`/${user}`}>

@@ -20,7 +20,7 @@ export function consoleRoutes(): Route[] {
   return [
     { path: '/console', methods: { GET: handler(showPage) } },
     { path: '/console/*', methods: { GET: handler(showPage) } },
-    { path: '/console/assets/:name', methods: { GET: handler(showAsset) } },
+    { path: '/console/-/:name', methods: { GET: handler(showAsset) } },
   ]
 }
 

@@ -11,17 +11,13 @@ export interface Asked extends CallOptions {
 }
 
 /** `dryRun` is `dry_run` in a URL. */
-const NAMES: Record<string, string> = {
-  dryRun: 'dry_run',
-  skipConflicts: 'skip_conflicts',
-  withEffects: 'with_effects',
-}
+const parameterOf = (name: string) => name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`)
 
 /** The options of a call as a request. */
 export function sentBy(asked: Asked = {}, body?: unknown): Sent {
   const { signal, key, run, reason, version, where, ...query } = asked
   const options = { signal, key, run, reason } as CallOptions
-  const named = Object.entries(query).map(([name, value]) => [NAMES[name] ?? name, value])
+  const named = Object.entries(query).map(([name, value]) => [parameterOf(name), value])
   return {
     query: { ...where, ...Object.fromEntries(named) },
     options,

@@ -101,7 +101,10 @@ test('the rooms of plan/ build on each other in order', () => {
 
 test('no file imports itself in a circle', () => {
   const root = join(src, '..')
-  const others = [...new Glob('{bench,client,tanstack-db,testing}/**/*.ts').scanSync(root)]
+  // A form has fields, and a field may have a form in it.
+  const others = [
+    ...new Glob('{bench,client,console,tanstack-db,testing}/**/*.{ts,tsx}').scanSync(root),
+  ].filter((file) => !file.startsWith('console/form/'))
   expect(others.length).toBeGreaterThan(50)
   expect([...circlesAmong(files, src), ...circlesAmong(others, root)]).toEqual([])
 })

@@ -1,7 +1,8 @@
 import { Fragment, type ReactNode } from 'react'
-import { type Field, type Item, labelOf } from '../model.ts'
+import { type Field, labelOf } from '../model.ts'
 import { Sentence } from '../parts/sentence.tsx'
 import { useTexts } from '../texts/index.ts'
+import type { ControlProps } from './control-props.ts'
 import { useForm } from './form-context.ts'
 import { hintsOf, inWords, isPatternShown } from './hints.ts'
 import { BooleanInput, ChoiceInput, MomentInput, SecretInput, TextInput } from './inputs.tsx'
@@ -10,18 +11,6 @@ import { ListInput } from './list-input.tsx'
 import { ObjectInput } from './object-input.tsx'
 import { RefInput } from './ref-input.tsx'
 import { RefListInput } from './ref-list-input.tsx'
-
-/** What a control is told by the row that it stands in. */
-export interface ControlProps {
-  readonly kind: Item
-  readonly path: string
-  readonly id: string
-  readonly label: string
-  /** For `aria-describedby`: hints and errors. */
-  readonly describedBy: string | undefined
-  readonly isWrong: boolean
-  readonly placeholder?: string | undefined
-}
 
 interface FieldRowProps {
   readonly field: Field

@@ -1,5 +1,5 @@
 import { useTexts } from '../texts/index.ts'
-import type { ControlProps } from './field.tsx'
+import type { ControlProps } from './control-props.ts'
 import { useDraft, useForm } from './form-context.ts'
 
 function commonOf({ id, describedBy, isWrong, placeholder }: ControlProps) {

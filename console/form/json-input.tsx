@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
-import type { ControlProps } from './field.tsx'
+import type { ControlProps } from './control-props.ts'
 import { useDraft } from './form-context.ts'
 import { jsonParts, parseJson } from './json-text.ts'
 

@@ -1,8 +1,9 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
+import type { ControlProps } from './control-props.ts'
 import { type DraftItem, emptyOf, isList, itemOf } from './draft.ts'
-import { Control, type ControlProps, Messages } from './field.tsx'
+import { Control, Messages } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
 
 /** The items of a list, and what can be done to them. */

@@ -1,7 +1,8 @@
 import { Button } from '../parts/button.tsx'
 import { useTexts } from '../texts/index.ts'
+import type { ControlProps } from './control-props.ts'
 import { emptyObject, isObject } from './draft.ts'
-import { type ControlProps, FieldRow } from './field.tsx'
+import { FieldRow } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
 import { isOffered } from './offered.ts'
 

@@ -5,9 +5,9 @@ import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/index.ts'
 import { Combobox } from './combobox.tsx'
+import type { ControlProps } from './control-props.ts'
 import { CreateInPlace } from './create-in-place.tsx'
 import { isRef } from './draft.ts'
-import type { ControlProps } from './field.tsx'
 import { useDraft, useForm } from './form-context.ts'
 
 /** A reference: what it refers to, by its name, or a search for it. */

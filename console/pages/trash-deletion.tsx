@@ -8,8 +8,12 @@ import { short } from '../parts/entity-name.tsx'
 import type { Undoing } from '../parts/undo-preview.tsx'
 import { When } from '../parts/when.tsx'
 import { useTexts } from '../texts/index.ts'
-import type { Purging } from './trash.tsx'
 import { type Deleted, type Deletion, restoringOf, rootOf } from './trash-groups.ts'
+
+export interface Purging {
+  readonly deleted: Deleted
+  readonly along: number
+}
 
 interface DeletionRowProps {
   readonly deletion: Deletion

@@ -10,21 +10,9 @@ import { useReached } from '../parts/seen.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { type Undoing, UndoPreview } from '../parts/undo-preview.tsx'
 import { useTexts } from '../texts/index.ts'
-import { DeletionRow } from './trash-deletion.tsx'
-import {
-  type Deleted,
-  type Deletion,
-  deletionsOf,
-  restoringOf,
-  useTrash,
-  useTrashTypes,
-} from './trash-groups.ts'
+import { DeletionRow, type Purging } from './trash-deletion.tsx'
+import { type Deletion, deletionsOf, restoringOf, useTrash, useTrashTypes } from './trash-groups.ts'
 import { Purge } from './trash-purge.tsx'
-
-export interface Purging {
-  readonly deleted: Deleted
-  readonly along: number
-}
 
 export default function Trash() {
   const texts = useTexts()

@@ -6,8 +6,8 @@ import { useTexts } from '../texts/index.ts'
 import { ChangedValues } from './changed-values.tsx'
 import { EntityName } from './entity-name.tsx'
 import { Failed, Loading } from './states.tsx'
-import type { Looked } from './time-bar.tsx'
 import { type Became, differenceBetween } from './time-bar-difference.ts'
+import type { Looked } from './time-bar-marks.ts'
 
 /** What changed between the moment that is shown and another one, which is now unless told. */
 export function Compare({ looked, from }: { readonly looked: Looked; readonly from: string }) {

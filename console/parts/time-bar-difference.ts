@@ -1,6 +1,6 @@
 import { get, type Page } from '../api.ts'
 import type { Operation, OperationChange, OperationInFull } from '../operations.ts'
-import type { Looked } from './time-bar.tsx'
+import type { Looked } from './time-bar-marks.ts'
 
 /** What became of one Entity between two moments. */
 export interface Became {

@@ -4,7 +4,12 @@ import { get, type Page } from '../api.ts'
 import { useEntityType } from '../model.ts'
 import type { Operation, OperationChange } from '../operations.ts'
 import { paged } from '../query-cache.ts'
-import type { Looked } from './time-bar.tsx'
+
+/** The list or Entity whose past is looked at. */
+export interface Looked {
+  readonly entity: string
+  readonly id?: number
+}
 
 /** A moment at which something changed. */
 export interface Mark {

@@ -5,15 +5,10 @@ import { useTexts } from '../texts/index.ts'
 import { Button } from './button.tsx'
 import { useKeys } from './keys.tsx'
 import { useCommands } from './palette.tsx'
+import type { Looked } from './time-bar-marks.ts'
 
 // Most pages are looked at as they are now.
 const TimePanel = lazy(() => import('./time-bar-panel.tsx'))
-
-/** The list or Entity whose past is looked at. */
-export interface Looked {
-  readonly entity: string
-  readonly id?: number
-}
 
 /**
  * Goes back in time, for any list or Entity: a button that says "Now", and a slider once it is opened. It sets `?at=` of

@@ -268,10 +268,13 @@ export const routes = async () => [
 ]`
 
 test('the types that are printed for clients elsewhere say the same as the declaration', () => {
-  const [config = ''] = everything
-    .replace("o: t.ref('things') }", "o: t.ref('things', { as: 'others', optional: true }) }")
+  const changed = everything
+    .replace("o: t.ref('things')", "o: t.ref('things', { as: 'others', optional: true })")
     .replace('i: t.datetime()', 'i: t.datetime({ optional: true })')
-    .split('export const hooked')
+  expect(changed.match(/optional: true/g)?.length).toBe(
+    2 + (everything.match(/optional: true/g)?.length ?? 0),
+  )
+  const [config = ''] = changed.split('export const hooked')
   const printed = must(project(config), `node "${join(root, 'bin', 'takeback.js')}" types`)
   const flags = [...(settings[1] ?? []), '--allowImportingTsExtensions']
   expect(check(config, flags, { 'api.d.ts': printed, 'page.ts': compared })).toBe('')

@@ -206,8 +206,10 @@ onEveryStoreByHand('a wall clock that jumps', (store) => {
 
     giant('keeps answers for a day, and no longer', async () => {
       const key = `key-${++count}`
+      // A stranger is known by the address.
+      const address = newAddress()
       const send = async () =>
-        (await post('/api/notes/', { text: key }, newAddress(), { 'Idempotency-Key': key })).headers.get(
+        (await post('/api/notes/', { text: key }, address, { 'Idempotency-Key': key })).headers.get(
           'Idempotent-Replay',
         )
       const isKept = async () => (await one.rows('takeback_answers')) > 0

@@ -1,6 +1,7 @@
-import { expect, test } from 'bun:test'
+import { expect } from 'bun:test'
 import { join } from 'node:path'
 import { budget } from '../src/budget.ts'
+import { giant } from './harness.ts'
 
 const matches = join(import.meta.dir, '../src/store/sqlite/matches.ts')
 
@@ -20,7 +21,7 @@ const WORK = `
 /** Matches without end. */
 const TOO_MUCH = WORK.replace('process.threadCpuUsage(since).user < 500_000', 'true')
 
-test('whoever is kept waiting by others has not worked too long', async () => {
+giant('whoever is kept waiting by others has not worked too long', async () => {
   const child = Bun.spawn([process.execPath, '-e', WORK], { stdout: 'pipe', stderr: 'pipe' })
   const reader = child.stdout.getReader()
   const begun = new TextDecoder().decode((await reader.read()).value)
@@ -34,7 +35,7 @@ test('whoever is kept waiting by others has not worked too long', async () => {
   expect([await child.exited, rest, await new Response(child.stderr).text()]).toEqual([0, ' done', ''])
 })
 
-test('whoever works too long is ended', async () => {
+giant('whoever works too long is ended', async () => {
   const child = Bun.spawn([process.execPath, '-e', TOO_MUCH], { stdout: 'pipe', stderr: 'pipe' })
   expect(await child.exited).not.toBe(0)
   expect(await new Response(child.stderr).text()).toContain('of the processor')

@@ -6,7 +6,7 @@ import { endPostgres, makeTemplate, startPostgres } from './postgres.ts'
 
 /*
  * `npm test` (`--all`): types, lint, and all test files in processes side by side, which share one PostgreSQL.
- * `npm run test:fast`: units and SQLite, without processes and giants. `npm run test:deep`: more random cases, larger
+ * `npm run test:fast`: units and SQLite, without processes, browsers and giants. `npm run test:deep`: more random cases, larger
  * giants. Other arguments go on to `bun test`.
  */
 
@@ -41,7 +41,7 @@ const tests = Bun.spawn(
     '--no-isolate',
     // The slowest begin first, so that none of them is left over for the end. `--update-timings` measures anew.
     `--timings=${join(import.meta.dir, 'timings.json')}`,
-    ...(isFast ? ['--path-ignore-patterns=test/process/**'] : []),
+    ...(isFast ? ['--path-ignore-patterns=test/{process,console}/**'] : []),
     ...given.filter((one) => !ours.includes(one)),
   ],
   {
@@ -67,7 +67,9 @@ for (const { name, code } of await Promise.all(checks)) {
 await endPostgres()
 for (const made of [folder, databases]) rmSync(made, { recursive: true, force: true })
 if (isFast)
-  console.log('Left out: PostgreSQL, test/process/, and what says "skip". "npm test" runs all of it.')
+  console.log(
+    'Left out: PostgreSQL, test/process/, test/console/, and what says "skip". "npm test" runs all of it.',
+  )
 
 /** A script of the package; if it fails, all that it says in one piece. */
 async function runScript(name: string): Promise<{ readonly name: string; readonly code: number }> {

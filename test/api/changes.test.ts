@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { boolean, entity, everyone, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { eventually, onEveryStore, type TestServer } from '../harness.ts'
+import { eventually, giant, onEveryStore, type TestServer } from '../harness.ts'
 
 const declaration = withAdmins({
   users: entity({
@@ -296,7 +296,7 @@ onEveryStore('the feed of changes', declaration, (server) => {
     expect(server.logged.join('')).not.toContain(ticket)
   })
 
-  test('cuts off a client that does not read, and nobody else', async () => {
+  giant('cuts off a client that does not read, and nobody else', async () => {
     const { heard, cut } = await listen(server, '/api/changes/?entity=news&fields=id')
     const { hostname, port, host } = new URL(server.url)
     const deaf = connect({ host: hostname, port: Number(port) })

@@ -10,7 +10,7 @@ import { aboutEntities, ownTables } from '../../src/store/own.ts'
 import type { OwnColumn, OwnTable } from '../../src/store/own-table.ts'
 import { entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { newDatabase, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
+import { giant, newDatabase, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
 import { newFolder, run } from '../process/process.ts'
 
 const notes = {
@@ -173,7 +173,7 @@ async function fill(server: TestServer): Promise<void> {
 }
 
 onEveryStoreByHand('takeback check', (store) => {
-  test('names each kind of damage, and nothing else', async () => {
+  giant('names each kind of damage, and nothing else', async () => {
     const database = await newDatabase(store, newFolder())
     const server = new TestServer(store, declaration, {}, database)
     await server.start()

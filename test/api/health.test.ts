@@ -11,7 +11,7 @@ import { probeFile } from '../../src/store/sqlite/probe.ts'
 import type { Store } from '../../src/store/store.ts'
 import { taskParams } from '../../src/work/queues.ts'
 import { bookings } from '../declarations.ts'
-import { eventually, onEveryStore, onStore, type TestServer } from '../harness.ts'
+import { eventually, giant, onEveryStore, onStore, type TestServer } from '../harness.ts'
 
 const health = async (server: TestServer) => (await server.call('GET', '/api/health', { token: null })).status
 
@@ -57,7 +57,7 @@ onEveryStore('health', bookings, (server) => {
     expect((await server.call('GET', '/api/health/details', { token: null })).status).toBe(401)
   })
 
-  test('says of background work when it was done, what went wrong and when it comes next', async () => {
+  giant('says of background work when it was done, what went wrong and when it comes next', async () => {
     const { work } = server.context
     let fails = true
     work.add({

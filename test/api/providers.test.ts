@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHash, randomBytes } from 'node:crypto'
 import { generateKeyPair, SignJWT } from 'jose'
-import { eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { eventually, giant, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { CLIENT, TestBrowser } from '../oidc.ts'
 import { providerDeclaration, providerWorld } from '../provider-world.ts'
 
@@ -218,7 +218,7 @@ onEveryStoreByHand('a login through a provider', (store) => {
     }
   })
 
-  test('is 503 while the provider is away, and does not wait for long', async () => {
+  giant('is 503 while the provider is away, and does not wait for long', async () => {
     const browser = new TestBrowser()
     // The second takes seconds, and has nothing to do with the database.
     const away = store === 'sqlite' ? ['closed', 'silent'] : ['closed']

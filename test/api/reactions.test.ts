@@ -6,7 +6,7 @@ import type { Api } from '../../src/declare/api-types.ts'
 import { resolve } from '../../src/declare/resolve.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { app, choice, entity, integer, ref, signedIn, text } from '../../src/takeback.ts'
-import { eventually, onEveryStore, operationOf } from '../harness.ts'
+import { eventually, giant, onEveryStore, operationOf } from '../harness.ts'
 
 /** What reactions were given, in order. */
 let seen: {
@@ -178,7 +178,7 @@ onEveryStore('reactions', declaration, (server) => {
     await eventually(async () => (await queue())?.waiting === 0)
   })
 
-  test('one that is set aside can be listed and tried again', async () => {
+  giant('one that is set aside can be listed and tried again', async () => {
     seen = []
     refuse = () => new Error('never')
     const id = await order()

@@ -3,7 +3,7 @@ import { SQL } from 'bun'
 import { sql } from '../../src/store/sql.ts'
 import { type Step, step } from '../../src/store/step.ts'
 import { type Queue, taskParams } from '../../src/work/queues.ts'
-import { eventually } from '../harness.ts'
+import { eventually, giant } from '../harness.ts'
 import { enqueue, onInstances } from '../instances.ts'
 
 onInstances('background tasks', (all) => {
@@ -56,7 +56,7 @@ onInstances('background tasks', (all) => {
       await eventually(() => done === 3)
     })
 
-    test('that fails is tried again after growing pauses, by whoever comes first', async () => {
+    giant('that fails is tried again after growing pauses, by whoever comes first', async () => {
       const queue = all.newName('failing')
       const began: number[] = []
       const made = await all.several(2, ({ runner }) =>

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../../src/api/endpoints.ts'
-import { ADMIN, onEveryStore } from '../harness.ts'
+import { ADMIN, giant, onEveryStore } from '../harness.ts'
 import { hotel } from './app.ts'
 import { bundled } from './bundled.ts'
 import { inChromium } from './chromium.ts'
@@ -54,7 +54,7 @@ onEveryStore(
       expect([said.trim(), wrong]).toEqual(['done', ''])
     })
 
-    test('and in a page of another origin in Chromium', async () => {
+    giant('and in a page of another origin in Chromium', async () => {
       const script = `${await bundled('scenario.ts')}\nwindow.scenario = scenario`
       const done = await inChromium(script, (page) =>
         page.evaluate((given) => (globalThis as any).scenario(given), place('page')),

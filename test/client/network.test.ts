@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiError, connect, type KeptSession, NetworkError, TooMany } from '../../client/client.ts'
-import { ADMIN, eventually, onStore } from '../harness.ts'
+import { ADMIN, eventually, giant, onStore } from '../harness.ts'
 import { type Hotel, hotel } from './app.ts'
 import { scenario } from './scenario.ts'
 
@@ -41,7 +41,7 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     return api
   }
 
-  test('changes nothing: what is lost is asked for again, and written once', async () => {
+  giant('changes nothing: what is lost is asked for again, and written once', async () => {
     const network = losing()
     const place = { url: server.url, admin: ADMIN, run: 'lost', options: { fetch: network.fetch } }
     expect(await scenario(place)).toBe('done')

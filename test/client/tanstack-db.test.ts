@@ -8,7 +8,7 @@ import {
   takebackCollection,
   writeTogether,
 } from '../../tanstack-db/tanstack-db.ts'
-import { ADMIN, eventually, onEveryStore } from '../harness.ts'
+import { ADMIN, eventually, giant, onEveryStore } from '../harness.ts'
 import { type Hotel, hotel } from './app.ts'
 
 /** A network that can be cut: all of it, the feed, or the answer to the next write. */
@@ -164,7 +164,7 @@ onEveryStore('a collection of TanStack DB', hotel, (server) => {
     offline.close()
   })
 
-  test('keeps writes while the network is cut, over a reload, and sends each once', async () => {
+  giant('keeps writes while the network is cut, over a reload, and sends each once', async () => {
     const kept = new Map<string, QueuedWrite>()
     const refused: [string, string][] = []
     const open = async (network: Network) => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { connect } from '../../client/client.ts'
-import { ADMIN, eventually, onStoreByHand, TestServer } from '../harness.ts'
+import { ADMIN, eventually, giant, onStoreByHand, TestServer } from '../harness.ts'
 import { type Hotel, hotel } from './app.ts'
 import { bundled } from './bundled.ts'
 import { inChromium } from './chromium.ts'
@@ -35,7 +35,7 @@ onStoreByHand('sqlite', 'a page without a network', (store) => {
   beforeAll(() => server.start())
   afterAll(() => server.remove())
 
-  test('keeps what is written, over a reload, and sends it once', async () => {
+  giant('keeps what is written, over a reload, and sends it once', async () => {
     const other = connect<Hotel>(server.url)
     await other.login(ADMIN)
     await inChromium(await bundled('tanstack-page.ts'), async (page) => {

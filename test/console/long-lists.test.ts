@@ -86,8 +86,10 @@ onStore('sqlite', 'long lists', lines, (server) => {
         box.scrollTop = y
       }, place * 34)
     const row = (number: number) => page.locator(`tr[data-id="${number}"]`)
+    await row(1).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('x')
+    await page.getByText('1 selected').waitFor()
     while (!(await row(COUNT).isVisible())) await page.keyboard.press('End')
     await page.keyboard.press('x')
     await page.getByText('2 selected').waitFor()

@@ -7,7 +7,7 @@ import type { Call } from '../call.ts'
 import { type Answer, type Context, signInFirst } from '../context.ts'
 import { KEYS, refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { parseId } from '../id.ts'
+import { idPage, openIdCursor, parseId } from '../id.ts'
 import { parseFlag } from '../query.ts'
 import { limitOf } from '../read/list.ts'
 import { badToken } from './identify.ts'
@@ -86,16 +86,14 @@ async function listKeys(
   const errors: Errors = new Map()
   const { user, everybody, limit: most, cursor } = query.take(errors)
   const limit = limitOf(most, errors)
-  const after = cursor === undefined ? 0 : Number(/^[1-9]\d{0,15}$/.exec(cursor)?.[0])
-  if (Number.isNaN(after)) note(errors, 'cursor', 'is not a cursor of this list')
+  const after = openIdCursor(cursor, errors) ?? 0
   const all = parseFlag('everybody', everybody, errors)
   if (all && !passesRules(caller.actor)) throw new Failure('forbidden')
   if (all && user !== undefined) note(errors, 'everybody', 'cannot be combined with user')
   const owner = await keyOwnerFor(context, caller.actor, user, errors)
   if (errors.size > 0) throw invalid(errors)
   const found = await context.keys.list(all ? undefined : owner, { after, most: limit + 1 })
-  const shown = found.slice(0, limit)
-  const next = found.length > limit ? String(shown.at(-1)?.id) : null
+  const { shown, next } = idPage(found, limit)
   return { status: 200, body: JSON.stringify({ data: shown.map(shownKey), next }) }
 }
 

@@ -1,5 +1,6 @@
 import { budget, type Rates } from '../../budget.ts'
 import { invalidAt } from '../../errors.ts'
+import type { Outcome } from '../../store/step.ts'
 import type { Store } from '../../store/store.ts'
 import type { Recurring } from '../../work/recurring.ts'
 import { RateCounter } from './rate-counter.ts'
@@ -27,7 +28,7 @@ interface Counters {
 
 /**
  * The rate limits. Reads and writes are counted in memory; once a second the instances share large counts through the
- * database, and the sum counts. Sign-ups are counted in the database, one by one.
+ * database, and the sum counts. Sign-ups, and what is kept for somebody, are counted in the database, one by one.
  */
 export class RateLimits {
   readonly #store: Store
@@ -66,26 +67,24 @@ export class RateLimits {
     if (all > bucket.burst)
       throw invalidAt('', `has ${all} sign-ups: at most ${bucket.burst} are allowed at once`)
     const count = all - counted
-    const key = `${bucket.name} ${address}`
-    const cost = Math.round(count * bucket.cost)
-    const outcome = await this.#store.write(this.#plan.take, {
-      $key: key,
-      $cost: cost,
-      $most: Math.round(bucket.window),
-    })
+    const outcome = await this.#take(bucket, address, count)
     if (outcome.done) return bucket.standing(Number(outcome.rows[0]?.[0]), 0)
-    const [row] = await this.#store.read(this.#plan.find, { $key: key })
+    const [row] = await this.#store.read(this.#plan.find, { $key: keyIn(bucket, address) })
     throw bucket.refusal(Number(row?.[0] ?? 0), 0, count)
   }
 
   /** Counts bytes that are to be kept for somebody; false if that would be too much. */
   async keep(whose: string, bytes: number): Promise<boolean> {
-    const params = {
-      $key: `${KEPT.name} ${whose}`,
-      $cost: Math.round(bytes * KEPT.cost),
-      $most: Math.round(KEPT.window),
-    }
-    return (await this.#store.write(this.#plan.take, params)).done
+    return (await this.#take(KEPT, whose, bytes)).done
+  }
+
+  /** From a bucket in the database: all of it, or nothing. */
+  #take(bucket: TokenBucket, whose: string, count: number): Promise<Outcome> {
+    return this.#store.write(this.#plan.take, {
+      $key: keyIn(bucket, whose),
+      $cost: Math.round(count * bucket.cost),
+      $most: Math.round(bucket.window),
+    })
   }
 
   /** Buckets that are full again need no row. */
@@ -121,16 +120,20 @@ export class RateLimits {
 
   /** Shares what was taken here, and learns what was taken everywhere. */
   async #exchange(counter: RateCounter, ms: number): Promise<void> {
-    const { name, cost, window } = counter.bucket
+    const { cost, window } = counter.bucket
     // Instances may have given more than there was before they shared their counts. That is a debt, but a limited one.
     const most = Math.round(DEBT * window)
     const told = counter.exchange(ms).slice(0, EXCHANGED_MAX)
     await Promise.all(
       told.map(async ({ key, count }) => {
-        const params = { $key: `${name} ${key}`, $cost: Math.round(count * cost), $most: most }
+        const params = { $key: keyIn(counter.bucket, key), $cost: Math.round(count * cost), $most: most }
         const { rows } = await this.#store.write(this.#plan.add, params)
         counter.learn(key, performance.now() + Number(rows[0]?.[0]))
       }),
     )
   }
+}
+
+function keyIn({ name }: TokenBucket, whose: string): string {
+  return `${name} ${whose}`
 }

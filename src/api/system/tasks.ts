@@ -6,7 +6,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refTo, SYSTEM } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
-import { parseId } from '../id.ts'
+import { idPage, openIdCursor, parseId } from '../id.ts'
 import { limitOf } from '../read/list.ts'
 import { systemSchemas } from './system-schemas.ts'
 
@@ -24,15 +24,13 @@ async function listTasks(
   if (given.state !== undefined && state === undefined)
     note(errors, 'state', `must be one of ${STATES.join(', ')}`)
   if (given.queue !== undefined && !isStorable(given.queue)) note(errors, 'queue', 'is no name of a queue')
-  const before = given.cursor === undefined ? undefined : Number(/^[1-9]\d{0,15}$/.exec(given.cursor)?.[0])
-  if (Number.isNaN(before)) note(errors, 'cursor', 'is not a cursor of this list')
+  const before = openIdCursor(given.cursor, errors)
   if (errors.size > 0) throw invalid(errors)
   const [found, { queues }] = await Promise.all([
     work.tasks({ queue: given.queue, state, before, most: limit + 1 }),
     work.state(),
   ])
-  const shown = found.slice(0, limit)
-  const next = found.length > limit ? String(shown.at(-1)?.id) : null
+  const { shown, next } = idPage(found, limit)
   return { status: 200, body: JSON.stringify({ queues, data: shown.map(shownTask), next }) }
 }
 

@@ -364,3 +364,15 @@ export function* walk(fields: readonly Field[]): Generator<Field> {
     if (field.kind === 'object') yield* walk(field.fields)
   }
 }
+
+/** The dot paths of all of them, those inside of objects too. */
+export function pathsIn(fields: readonly Field[]): ReadonlySet<string> {
+  return new Set([...walk(fields)].map(({ path }) => path))
+}
+
+/** The fewest characters of the passwords of a login type. */
+export function passwordMin({ fields }: EntityType): number | undefined {
+  const password = fields.find(({ path }) => path === 'password')
+  const min = password?.kind === 'value' ? password.limits.min : undefined
+  return typeof min === 'number' ? min : undefined
+}

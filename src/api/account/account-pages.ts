@@ -1,4 +1,5 @@
 import type { LinkKind } from '../../declare/mail.ts'
+import { passwordMin } from '../../declare/model.ts'
 import { Failure } from '../../errors.ts'
 import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
@@ -43,13 +44,9 @@ function passwordForm(html: AccountHtml, { kind, token, min }: PasswordForm, ref
   return html.page(texts.titles[kind], `${alert}${form}`, refused)
 }
 
-function passwordMin({ model }: Context): number | undefined {
-  const all = model.logins.map(({ fields }) => {
-    const password = fields.find(({ path }) => path === 'password')
-    return password?.kind === 'value' ? password.limits.min : undefined
-  })
-  const [first] = all
-  return typeof first === 'number' && all.every((one) => one === first) ? first : undefined
+function commonMin({ model }: Context): number | undefined {
+  const [first, ...others] = new Set(model.logins.map(passwordMin))
+  return others.length === 0 ? first : undefined
 }
 
 /** What the form has sent, and the request that the API would get with it. */
@@ -68,7 +65,7 @@ function passwordPage(kind: LinkKind): AccountPage {
   return {
     path: `/account/${kind}`,
     show: (context, call) =>
-      passwordForm(new AccountHtml(context, call), { kind, token: tokenOf(call), min: passwordMin(context) }),
+      passwordForm(new AccountHtml(context, call), { kind, token: tokenOf(call), min: commonMin(context) }),
     async submit(context, call) {
       const html = new AccountHtml(context, call)
       const { form, request } = await formOf(call)
@@ -80,7 +77,7 @@ function passwordPage(kind: LinkKind): AccountPage {
         if (!(error instanceof Failure)) throw error
         // Another password does not make a wrong link right.
         if (error.code === 'invalid_link') return html.refused(html.texts.failed, error)
-        return passwordForm(html, { kind, token, min: passwordMin(context) }, error)
+        return passwordForm(html, { kind, token, min: commonMin(context) }, error)
       }
     },
   }

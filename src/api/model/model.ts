@@ -3,7 +3,7 @@ import { relyingPartyOf } from '../../account/relying-party.ts'
 import { budget } from '../../budget.ts'
 import { no } from '../../declare/cel/expression.ts'
 import { actions } from '../../declare/define.ts'
-import { type EntityType, type Field, walk } from '../../declare/model.ts'
+import { type EntityType, type Field, passwordMin, walk } from '../../declare/model.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Actor, passesRules, system } from '../../plan/viewer/actor.ts'
 import type { Viewer } from '../../plan/viewer/viewer.ts'
@@ -118,11 +118,6 @@ function loginOf(plan: Plan): object | null {
     sign_up: signsUp(plan),
     password_min: passwordMin(plan.type),
   }
-}
-
-function passwordMin({ fields }: EntityType): unknown {
-  const password = fields.find(({ path }) => path === 'password')
-  return password?.kind === 'value' ? password.limits.min : undefined
 }
 
 /** The rules of a type as they are declared: for those who pass all of them. */

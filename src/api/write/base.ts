@@ -1,6 +1,6 @@
 import { budget } from '../../budget.ts'
 import { withoutOperators } from '../../declare/apply-operators.ts'
-import { walk } from '../../declare/model.ts'
+import { pathsIn } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import { type Errors, Failure, invalidAt, note } from '../../errors.ts'
 import { byAll, type VersionChange, versionChanges } from '../../journal/conflicts.ts'
@@ -59,15 +59,10 @@ export function* refuseChanged(context: Context, plan: Plan, actor: Actor, based
 }
 
 /** The fields that the caller sees in this Entity. The state of then has all of them, that of now only these. */
-function* seenPaths(
-  context: Context,
-  plan: Plan,
-  actor: Actor,
-  id: number,
-): Act<Pick<ReadonlySet<string>, 'has'>> {
+function* seenPaths(context: Context, plan: Plan, actor: Actor, id: number): Act<ReadonlySet<string>> {
   const { name } = plan.type
   const known = (yield* knowledgeOf(context, actor, [[name, id]])).get(`${name}/${id}`)
-  return new Set([...walk(known?.fields ?? [])].map(({ path }) => path))
+  return pathsIn(known?.fields ?? [])
 }
 
 /** A value that both have changed. */

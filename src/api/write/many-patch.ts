@@ -5,7 +5,7 @@ import {
   hasOperators,
   withoutOperators,
 } from '../../declare/apply-operators.ts'
-import { type Field, walk } from '../../declare/model.ts'
+import { pathsIn } from '../../declare/model.ts'
 import { isRecord } from '../../declare/record.ts'
 import type { Values } from '../../declare/values.ts'
 import { type Errors, note } from '../../errors.ts'
@@ -55,7 +55,7 @@ export class ManyPatch {
     this.hasOperators = hasOperators(fields, body)
     this.#values = check('partial', withoutOperators(fields, this.#body, errors), errors)
     this.#noteSecrets(this.#values, errors)
-    const seen = pathsOf(plan.view(actor).fields)
+    const seen = pathsIn(plan.view(actor).fields)
     this.setsHidden = leavesOf(plan.type).some(
       (leaf) => isSent(leaf, this.#values) && !seen.has(leaf.field.path),
     )
@@ -81,7 +81,7 @@ export class ManyPatch {
     const set = leaves.filter(
       (leaf) => [sent, own].some((one) => isSent(leaf, one)) || isMade(leaf, state, next),
     )
-    const seen = known && pathsOf(known.fields)
+    const seen = known && pathsIn(known.fields)
     const isSame = (leaf: Leaf) =>
       isEqual(leaf.read(state) ?? null, leaf.read(next) ?? null) &&
       (seen === undefined || seen.has(leaf.field.path) || !isSent(leaf, sent))
@@ -181,10 +181,6 @@ export class PatchedMany {
   groups(plan: Plan): AmendmentGroup[] {
     return [...this.#groups.values()].map((group) => ({ type: plan.type, ...group }))
   }
-}
-
-function pathsOf(fields: readonly Field[]): ReadonlySet<string> {
-  return new Set([...walk(fields)].map(({ path }) => path))
 }
 
 /** Whether a body sets it, by itself or with an object around it. */

@@ -3,7 +3,7 @@ import { isSeenColumn, possible, referrersSeen, settable, showsDefault } from '.
 import { budget } from '../../budget.ts'
 import { type Action, actions } from '../../declare/define.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
-import { type EntityType, type Field, isPointing, walk } from '../../declare/model.ts'
+import { type EntityType, type Field, isPointing, pathsIn, walk } from '../../declare/model.ts'
 import { isSecret, objectSchema } from '../../declare/values.ts'
 import { withoutConcealed } from '../../openapi/concealed.ts'
 import type { Plan } from '../../plan/compile.ts'
@@ -111,7 +111,7 @@ function valuesSchema(viewer: Viewer, type: EntityType, sent: readonly Field[]):
 }
 
 function readOnly(seen: readonly Field[], sent: readonly Field[]): string[] {
-  const set = new Set([...walk(sent)].map(({ path }) => path))
+  const set = pathsIn(sent)
   return [...walk(seen)].filter((field) => !set.has(field.path) && !isSecret(field)).map(({ path }) => path)
 }
 

@@ -36,6 +36,15 @@ export function valueAt(data: unknown, path: string): unknown {
     )
 }
 
+/** The field at a dot path, which may be inside of objects. */
+export function fieldAt(fields: readonly ModelField[], path: string): ModelField | undefined {
+  for (const field of fields) {
+    const found = field.path === path ? field : fieldAt(field.fields ?? [], path)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 /** The name of an Entity for people: the value of its title field, or `Bookings #7`. */
 export function nameOf(type: ModelEntity | undefined, data: Json): string {
   const title = type?.title ? valueAt(data, type.title) : undefined

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { type EntityData, get, type Page } from '../api.ts'
-import { type EntityType, type Field, useEntityType } from '../model.ts'
+import { type EntityType, fieldAt, useEntityType } from '../model.ts'
+import { useCalm } from '../parts/use-calm.ts'
 
 const MOST = 8
 const PAUSE_MS = 150
@@ -9,7 +9,7 @@ const PAUSE_MS = 150
 /** Entities to refer to that fit a text, the newest first. Undefined until they are those for this very text. */
 export function useFound(to: string, text: string, isOpen: boolean): readonly EntityData[] | undefined {
   const type = useEntityType(to)
-  const wanted = useCalm(text.trim())
+  const wanted = useCalm(text.trim(), PAUSE_MS)
   const { data } = useQuery({
     queryKey: ['list', to, 'pick', wanted],
     queryFn: async ({ signal }) => {
@@ -21,15 +21,6 @@ export function useFound(to: string, text: string, isOpen: boolean): readonly En
   })
   // Whoever types and presses Enter at once must not get what fitted an earlier text.
   return wanted === text.trim() ? data : undefined
-}
-
-function useCalm(text: string): string {
-  const [calm, setCalm] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setCalm(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return calm
 }
 
 function queryFor(type: EntityType, text: string): object {
@@ -44,13 +35,4 @@ function queryFor(type: EntityType, text: string): object {
       ? `fold(${type.title}).contains(${JSON.stringify(text)})`
       : `${type.title}.lowerAscii().contains(${JSON.stringify(text.toLowerCase())})`
   return { ...shape, filter: condition, sort: '-id' }
-}
-
-function fieldAt(fields: readonly Field[], path: string): Field | undefined {
-  for (const field of fields) {
-    if (field.path === path) return field
-    const inner = fieldAt(field.fields ?? [], path)
-    if (inner !== undefined) return inner
-  }
-  return undefined
 }

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { formatNumber, formatTime } from '../format.ts'
-import { type EntityType, type Field, labelOf, useEntityType } from '../model.ts'
+import { type EntityType, type Field, fieldAt, labelOf, useEntityType } from '../model.ts'
 import type { OperationChange } from '../operations.ts'
 import { type Texts, useTexts } from '../texts/index.ts'
 import { canDiff, ValueDiff } from './diff-view.tsx'
@@ -38,7 +38,7 @@ interface ChangedValueProps {
 }
 
 function ChangedValue({ type, path, from, to }: ChangedValueProps) {
-  const field = useMemo(() => fieldAt(type?.fields ?? [], path), [type, path])
+  const field = useMemo(() => changedField(type?.fields ?? [], path), [type, path])
   return (
     <li>
       <span className="path" title={path}>
@@ -76,14 +76,9 @@ function FromTo({ field, from, to }: FromToProps) {
   )
 }
 
-/** The field at a dot path: `room.id` is the reference `room`. */
-function fieldAt(fields: readonly Field[], path: string): Field | undefined {
-  const own = path.endsWith('.id') ? path.slice(0, -3) : path
-  for (const field of fields) {
-    if (field.path === path || field.path === own) return field
-    if (field.fields !== undefined && path.startsWith(`${field.path}.`)) return fieldAt(field.fields, path)
-  }
-  return undefined
+/** `room.id` is the reference `room`. */
+function changedField(fields: readonly Field[], path: string): Field | undefined {
+  return fieldAt(fields, path) ?? fieldAt(fields, path.replace(/\.id$/, ''))
 }
 
 const LONGEST = 200

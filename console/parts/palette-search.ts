@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { type EntityData, get, type Page } from '../api.ts'
-import { type EntityType, type Field, useModel } from '../model.ts'
+import { type EntityType, fieldAt, useModel } from '../model.ts'
+import { useCalm } from './use-calm.ts'
 
 export interface Hit {
   readonly type: EntityType
@@ -19,12 +19,8 @@ const MOST_HITS = 5
  */
 export function useHits(typed: string): readonly Hit[] | undefined {
   const text = typed.trim()
-  const [wanted, setWanted] = useState('')
+  const wanted = useCalm(text, PAUSE_MS)
   const { entities } = useModel()
-  useEffect(() => {
-    const timer = setTimeout(() => setWanted(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
   const { data } = useQuery({
     queryKey: ['list', 'found by name', wanted],
     queryFn: ({ signal }) => hitsOf(entities, wanted, signal),
@@ -69,10 +65,4 @@ function queryFor(type: EntityType, text: string): object | undefined {
   const spellings = [...new Set([text, capital])]
   const conditions = spellings.map((one) => `${type.title}.startsWith(${JSON.stringify(one)})`)
   return { ...shape, filter: conditions.join(' || ') }
-}
-
-function fieldAt(fields: readonly Field[], path: string): Field | undefined {
-  return fields
-    .flatMap((field) => (field.path === path ? [field] : [fieldAt(field.fields ?? [], path)]))
-    .find((field) => field !== undefined)
 }

@@ -3,7 +3,7 @@ import { type Draft, draftAt } from '../../form/draft.ts'
 import { sentValue } from '../../form/send.ts'
 import { Shown } from '../../form/shown.tsx'
 import type { FormAction, FormState } from '../../form/state.ts'
-import { type EntityType, type Field, labelOf } from '../../model.ts'
+import { type EntityType, type Field, fieldAt, labelOf } from '../../model.ts'
 import { Actor } from '../../parts/actor.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -11,13 +11,6 @@ import { Icon } from '../../parts/icon.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { entriesOf, lastChange, useHistory } from './use-history.ts'
-
-/** The field at a dot path of the form. */
-function fieldAt(fields: readonly Field[], path: string): Field | undefined {
-  const [name = '', ...below] = path.split('.')
-  const field = fields.find((one) => one.name === name)
-  return below.length === 0 ? field : fieldAt(field?.fields ?? [], below.join('.'))
-}
 
 function DraftValue({ field, draft }: { readonly field: Field; readonly draft: Draft }) {
   return <Shown kind={field} value={sentValue(field, draft) ?? null} />

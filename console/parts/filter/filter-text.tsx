@@ -5,6 +5,7 @@ import { explain, fieldErrors } from '../../explain.ts'
 import type { EntityType } from '../../model.ts'
 import { useTexts } from '../../texts/index.ts'
 import { Button } from '../button.tsx'
+import { useCalm } from '../use-calm.ts'
 import { CelInput } from './cel-input.tsx'
 
 interface FilterTextProps {
@@ -20,12 +21,8 @@ const PAUSE_MS = 300
 export default function FilterText({ type, filter = '', autoFocus, onChange }: FilterTextProps) {
   const texts = useTexts()
   const [text, setText] = useState(filter)
-  const [asked, setAsked] = useState(filter)
+  const asked = useCalm(text, PAUSE_MS)
   useEffect(() => setText(filter), [filter])
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
   const { error } = useQuery({
     queryKey: ['list', type.name, 'check', asked],
     queryFn: ({ signal }) => get(`${type.name}/`, { filter: asked, limit: 1, fields: 'id' }, signal),

@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { type Query, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { ApiError } from './api.ts'
@@ -6,7 +6,8 @@ import { aroundNavigation } from './leaving.ts'
 import { useOtherTabs } from './other-tabs.ts'
 import { List } from './pages/list.tsx'
 import { Failures } from './parts/failures.tsx'
-import { Failed, Loading } from './parts/states.tsx'
+import { ShownOnce } from './parts/shown-once.tsx'
+import { Loading, QueryState } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { boundQueries } from './query-cache.ts'
 import { isUnsettled, useMeQuery } from './session.ts'
@@ -15,13 +16,17 @@ import { Shell } from './shell.tsx'
 import { TextsProvider } from './texts/index.ts'
 import { textsIn } from './texts/loaded.ts'
 
+/** Whoever sets up a second factor goes to the app for a code and comes back: the form must still be there. */
+const isSettled = ({ state }: Query) => !isUnsettled(state.error)
+
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       // The transport has tried it several times already; what the server refuses, it refuses again.
       retry: (count, error) => !(error instanceof ApiError) && count < 2,
       staleTime: 10_000,
-      refetchOnWindowFocus: true,
+      refetchOnWindowFocus: isSettled,
+      refetchOnReconnect: isSettled,
     },
   },
 })
@@ -61,6 +66,7 @@ export function App() {
               </Gate>
             </Suspense>
           </Failures>
+          <ShownOnce />
           <Toasts />
         </Router>
       </QueryClientProvider>
@@ -94,10 +100,9 @@ function Pages() {
 
 /** Whoever is not signed in sees the page to sign in, at any address, and goes on where they were. */
 function Gate({ children }: { readonly children: ReactNode }) {
-  const { data: me, error, refetch } = useMeQuery()
+  const query = useMeQuery()
   useOtherTabs()
-  if (isUnsettled(error)) return <Unsettled code={error.code} />
-  if (error !== null && me === undefined) return <Failed error={error} retry={() => void refetch()} />
-  if (me === undefined) return <Loading />
-  return me === null ? <SignInPage /> : children
+  if (isUnsettled(query.error)) return <Unsettled code={query.error.code} />
+  if (query.data === undefined) return <QueryState query={query} />
+  return query.data === null ? <SignInPage /> : children
 }

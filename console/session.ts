@@ -106,6 +106,8 @@ export function useSignOut(): () => Promise<void> {
     tellOtherTabs('out')
     // The next one must not act as somebody.
     if (actingAs() !== undefined) return actAs(undefined)
+    // An answer on its way would sign them in again.
+    await queries.cancelQueries({ queryKey: ME })
     // In one go: the form to sign in must not go away again under the hands of who types in it.
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'me' })
     queries.setQueryData(ME, null)

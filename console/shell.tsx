@@ -10,7 +10,7 @@ import { KeyHelp } from './parts/key-help.tsx'
 import { Keys, useKeys } from './parts/keys.tsx'
 import { type Command, Palette, useCommands } from './parts/palette.tsx'
 import { SignInAgain } from './parts/sign-in-again.tsx'
-import { Failed, Loading } from './parts/states.tsx'
+import { QueryState } from './parts/states.tsx'
 import { undoNewest } from './parts/toast.tsx'
 import { isUnsettled, useSignedIn, useSignOut } from './session.ts'
 import { changeSettings, useSettings } from './settings.ts'
@@ -21,12 +21,11 @@ const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
 
 /** What is around every page of somebody who is signed in: the way to all others. */
 export function Shell({ children }: { readonly children: ReactNode }) {
-  const { data, error, refetch } = useQuery(modelQuery)
-  if (isUnsettled(error)) return <Unsettled code={error.code} />
-  if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
-  if (data === undefined) return <Loading />
+  const query = useQuery(modelQuery)
+  if (isUnsettled(query.error)) return <Unsettled code={query.error.code} />
+  if (query.data === undefined) return <QueryState query={query} />
   return (
-    <ModelProvider value={data}>
+    <ModelProvider value={query.data}>
       <Frame>{children}</Frame>
     </ModelProvider>
   )

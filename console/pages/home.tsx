@@ -8,7 +8,7 @@ import { type Operation, useOperations } from '../operations.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { OperationList } from '../parts/operation-list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, QueryState } from '../parts/states.tsx'
 import { type Undoing, UndoPreview } from '../parts/undo-preview.tsx'
 import { useTexts } from '../texts/index.ts'
 import { useUndoLast } from '../time-commands.ts'
@@ -30,8 +30,7 @@ export default function Home() {
             <h2>{texts.home.latest}</h2>
             <Link href="/operations">{texts.home.all}</Link>
           </header>
-          {query.error !== null && <Failed error={query.error} retry={() => void query.refetch()} />}
-          {query.isPending && <Loading />}
+          <QueryState query={query} />
           {query.data !== undefined && latest.length === 0 && (
             <p className="muted">{texts.operations.emptyTitle}</p>
           )}

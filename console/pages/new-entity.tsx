@@ -6,7 +6,7 @@ import { type EntityType, labelOf, useEntityType } from '../model.ts'
 import { useParameter } from '../moment.ts'
 import { useKeys } from '../parts/keys.tsx'
 import { Page } from '../parts/page.tsx'
-import { Failed, Loading } from '../parts/states.tsx'
+import { QueryState } from '../parts/states.tsx'
 import { useTexts } from '../texts/index.ts'
 
 export default function NewEntity({ entity }: { readonly entity: string }) {
@@ -20,8 +20,7 @@ export default function NewEntity({ entity }: { readonly entity: string }) {
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (type === undefined) return <Page title={entity}>{texts.errors.noType}</Page>
-  if (source.error !== null) return <Failed error={source.error} retry={() => void source.refetch()} />
-  if (like !== undefined && source.data === undefined) return <Loading />
+  if (like !== undefined && source.data === undefined) return <QueryState query={source} />
   return <NewPage key={like} type={type} like={source.data && copyOf(type, source.data)} />
 }
 

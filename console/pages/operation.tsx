@@ -11,7 +11,7 @@ import { Button } from '../parts/button.tsx'
 import { useKeys } from '../parts/keys.tsx'
 import { OperationSentence, useOperationTitle } from '../parts/operation-sentence.tsx'
 import { Page } from '../parts/page.tsx'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, QueryState } from '../parts/states.tsx'
 import { UndoPreview } from '../parts/undo-preview.tsx'
 import { When } from '../parts/when.tsx'
 import { paged } from '../query-cache.ts'
@@ -28,7 +28,7 @@ export default function OperationPage({ id }: { readonly id: string }) {
     ...paged((cursor) => get<OperationInFull>(`operations/${id}/`, { limit: PAGE, cursor })),
   })
   const [operation] = query.data?.pages ?? []
-  if (query.error instanceof NotFound)
+  if (operation === undefined && query.error instanceof NotFound)
     return (
       <Page title={texts.operations.operation}>
         <Empty
@@ -38,8 +38,7 @@ export default function OperationPage({ id }: { readonly id: string }) {
         />
       </Page>
     )
-  if (query.error !== null) return <Failed error={query.error} retry={() => void query.refetch()} />
-  if (operation === undefined) return <Loading />
+  if (operation === undefined) return <QueryState query={query} />
   const more = query.hasNextPage ? () => void query.fetchNextPage() : undefined
   return (
     <OneOperation

@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { OperationList } from '../parts/operation-list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useReached } from '../parts/seen.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, QueryState } from '../parts/states.tsx'
 import { type Undoing, UndoPreview } from '../parts/undo-preview.tsx'
 import { useTexts } from '../texts/index.ts'
 import { OperationFilters, useOperationFilter } from './operations-filters.tsx'
@@ -36,8 +36,7 @@ export default function Operations() {
       bar={<OperationFilters known={all} />}
     >
       {!admin && <p className="muted">{texts.operations.onlyOwn}</p>}
-      {query.error !== null && <Failed error={query.error} retry={() => void query.refetch()} />}
-      {query.isPending && <Loading />}
+      <QueryState query={query} />
       {query.data !== undefined && all.length === 0 && !query.hasNextPage && (
         <Nothing isFiltered={isFiltered} />
       )}

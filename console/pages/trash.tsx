@@ -7,7 +7,7 @@ import { useKeys } from '../parts/keys.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRowFocus } from '../parts/row-focus.ts'
 import { useReached } from '../parts/seen.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Empty, QueryState } from '../parts/states.tsx'
 import { type Undoing, UndoPreview } from '../parts/undo-preview.tsx'
 import { useTexts } from '../texts/index.ts'
 import { DeletionRow, type Purging } from './trash-deletion.tsx'
@@ -27,8 +27,7 @@ export default function Trash() {
   const load = () => query.hasNextPage && !query.isFetching && void query.fetchNextPage()
   return (
     <Page title={texts.nav.trash} bar={<TrashFilters />}>
-      {query.error !== null && <Failed error={query.error} retry={() => void query.refetch()} />}
-      {query.isPending && chosen.length > 0 && <Loading />}
+      {chosen.length > 0 && <QueryState query={query} />}
       {(query.data !== undefined || chosen.length === 0) && deletions.length === 0 && !query.hasNextPage && (
         <Nothing isFiltered={entity !== undefined || words !== ''} />
       )}

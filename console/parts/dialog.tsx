@@ -5,8 +5,8 @@ import { Button } from './button.tsx'
 interface DialogProps {
   readonly title: string
   readonly children: ReactNode
-  /** Called when it is closed by Escape or by its button. */
-  onClose(): void
+  /** Called when it is closed by Escape or by its button. Without it, only its actions end it. */
+  onClose?(): void
   readonly wide?: boolean
   /** The buttons at its end. */
   readonly actions?: ReactNode
@@ -32,12 +32,16 @@ export function Dialog({ title, children, onClose, wide = false, actions }: Dial
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        onClose?.()
       }}
+      // Browsers let nobody keep a dialog open against a second Escape.
+      onClose={() => (onClose === undefined ? dialog.current?.showModal() : onClose())}
     >
       <header>
         <h2 id={heading}>{title}</h2>
-        <Button icon="close" tone="plain" aria-label={texts.close} onClick={onClose} />
+        {onClose !== undefined && (
+          <Button icon="close" tone="plain" aria-label={texts.close} onClick={onClose} />
+        )}
       </header>
       <div className="dialog-body">{children}</div>
       {actions !== undefined && <footer>{actions}</footer>}

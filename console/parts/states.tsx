@@ -37,6 +37,28 @@ export function Failed({ error, retry }: { readonly error: unknown; retry?(): vo
   )
 }
 
+interface Query {
+  readonly data: unknown
+  readonly error: unknown
+  refetch(): unknown
+}
+
+/**
+ * How a query stands: nothing if all is well. What it has brought stays on the page when it cannot be renewed: somebody
+ * may be reading it, or typing beside it.
+ */
+export function QueryState({ query: { data, error, refetch } }: { readonly query: Query }) {
+  const texts = useTexts()
+  const retry = () => void refetch()
+  if (data === undefined) return error === null ? <Loading /> : <Failed error={error} retry={retry} />
+  if (error === null) return null
+  return (
+    <p className="notice warn" role="status">
+      {texts.errors.outdated} {explain(error, texts)} <Button onClick={retry}>{texts.errors.retry}</Button>
+    </p>
+  )
+}
+
 const PATIENCE_MS = 200
 
 /** Nothing for the first moment, so that nothing blinks. */

@@ -5,7 +5,7 @@ import { useParameter } from '../moment.ts'
 import { useTexts } from '../texts/index.ts'
 import { ChangedValues } from './changed-values.tsx'
 import { EntityName } from './entity-name.tsx'
-import { Failed, Loading } from './states.tsx'
+import { QueryState } from './states.tsx'
 import { type Became, differenceBetween } from './time-bar-difference.ts'
 import type { Looked } from './time-bar-marks.ts'
 
@@ -14,10 +14,11 @@ export function Compare({ looked, from }: { readonly looked: Looked; readonly fr
   const texts = useTexts()
   const [to, setTo] = useParameter('to')
   const [earlier, later] = to !== undefined && to < from ? [to, from] : [from, to]
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: ['operations', 'between', looked, earlier, later],
     queryFn: ({ signal }) => differenceBetween(looked, earlier, later, signal),
   })
+  const { data } = query
   return (
     <div className="time-compare">
       <label>
@@ -30,8 +31,7 @@ export function Compare({ looked, from }: { readonly looked: Looked; readonly fr
         />{' '}
         {to === undefined && <span className="muted">({texts.time.now})</span>}
       </label>
-      {error !== null && <Failed error={error} />}
-      {data === undefined && error === null && <Loading />}
+      <QueryState query={query} />
       {data !== undefined && data.all.length === 0 && <p className="muted">{texts.time.same}</p>}
       {data !== undefined && KINDS.map((kind) => <OfKind key={kind} kind={kind} all={data.all} />)}
       {data?.isPartial && <p className="muted">{texts.time.partial}</p>}

@@ -22,6 +22,7 @@ export const de: Texts = {
     retry: 'Noch einmal versuchen',
     offline:
       'Der Server antwortet nicht. Ihre Änderungen sind nicht verloren: Versuchen Sie es gleich noch einmal.',
+    outdated: 'Das ließ sich nicht auf den neuesten Stand bringen.',
     noType: 'Diesen Typ gibt es nicht, oder Sie dürfen ihn nicht sehen.',
     sentence,
     whole: (code, english) => codes[code] ?? english,
@@ -234,6 +235,7 @@ export const de: Texts = {
     qr: 'QR-Code für Ihre Authenticator-App',
     codesLeft: (count: number) => `Noch ${count} Wiederherstellungscodes.`,
     newCodes: 'Neue Wiederherstellungscodes',
+    codes: 'Ihre Wiederherstellungscodes',
     codesHelp:
       'Bewahren Sie diese Codes dort auf, wo Sie sie ohne Telefon finden. Jeder gilt einmal. Sie werden nur jetzt gezeigt.',
     codesKept: 'Ich habe sie aufbewahrt',

@@ -31,6 +31,7 @@ export const en = {
     title: 'That did not work',
     retry: 'Try again',
     offline: 'The server does not answer. Your changes are not lost: try again in a moment.',
+    outdated: 'This could not be brought up to date.',
     noType: 'There is no such type, or you may not see it.',
     /** A sentence of the API about a value, in this language. */
     sentence: (english: string): string => english,
@@ -241,6 +242,7 @@ export const en = {
     qr: 'QR code for your authenticator app',
     codesLeft: (count: number) => `${count} recovery codes left.`,
     newCodes: 'New recovery codes',
+    codes: 'Your recovery codes',
     codesHelp:
       'Keep these codes where you find them without your phone. Each works once. They are shown only now.',
     codesKept: 'I have kept them',

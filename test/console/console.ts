@@ -77,6 +77,22 @@ export async function openConsole(
   }
 }
 
+/** Fills in the form to sign in. The labels in full: other forms have a "Current password". */
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel('E-mail', { exact: true }).fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** Somebody looks elsewhere for a while and comes back: the page asks anew for what it shows, here for `path`. */
+export async function lookAway(page: Page, path?: string): Promise<void> {
+  await page.clock.install()
+  await page.clock.fastForward(120_000)
+  const answered = path && page.waitForResponse((answer) => new URL(answer.url()).pathname === path)
+  await page.evaluate('dispatchEvent(new Event("visibilitychange"))')
+  await answered
+}
+
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 interface Violation {

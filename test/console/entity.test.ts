@@ -248,8 +248,8 @@ onEveryStore('one Entity in the console', shop, (server) => {
     await server.expect(204, 'POST', '/api/auth/logout', undefined, { token })
     await page.keyboard.press('Control+Enter')
     const dialog = page.getByRole('dialog', { name: 'Sign in again' })
-    expect(await dialog.getByLabel('E-mail').inputValue()).toBe(ADMIN.email)
-    await dialog.getByLabel('Password').fill(ADMIN.password)
+    expect(await dialog.getByLabel('E-mail', { exact: true }).inputValue()).toBe(ADMIN.email)
+    await dialog.getByLabel('Password', { exact: true }).fill(ADMIN.password)
     await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
     // The save goes on by itself.
     await page.getByText('Saved Gears and wheels.').waitFor()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import bookings from '../../examples/bookings/takeback.config.ts'
 import { eventually, onEveryStore } from '../harness.ts'
-import { openConsole } from './console.ts'
+import { lookAway, openConsole } from './console.ts'
 
 /** The browser must find the server again where it was. */
 function freePort(): number {
@@ -50,6 +50,30 @@ onEveryStore(
       await navigation.getByRole('link', { name: 'Rooms' }).click()
       await page.getByRole('link', { name: 'Cellar' }).waitFor()
       await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await close()
+    })
+
+    test('what cannot be renewed stays on the page, and whatever was typed beside it', async () => {
+      const { page, open, close } = await openConsole(server)
+      const refused = { status: 403, json: { code: 'forbidden', message: 'You must not do this.' } }
+      const notice = page.getByText('could not be brought up to date')
+      const renew = async (api: string) => {
+        await page.route(`**${api}*`, (route) => route.fulfill(refused))
+        await lookAway(page, api)
+        await notice.waitFor({ state: 'attached' })
+        await page.unrouteAll()
+      }
+      await open('/auth/keys')
+      await page.getByRole('button', { name: 'New key' }).first().click()
+      await page.getByLabel('Name').fill('Import')
+      await renew('/api/auth/keys/')
+      expect(await page.getByLabel('Name').inputValue()).toBe('Import')
+      await lookAway(page, '/api/auth/keys/')
+      await notice.waitFor({ state: 'detached' })
+      await open('/system/health')
+      await page.getByRole('table').waitFor()
+      await renew('/api/health/details')
+      expect(await page.getByRole('table').count()).toBe(1)
       await close()
     })
   },

@@ -6,6 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
 import { PresentPassword } from '../../parts/login-fields.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
+import { showOnce } from '../../parts/shown-once.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
 import { useSignedIn } from '../../session.ts'
@@ -36,10 +37,10 @@ export function SecondFactor() {
 function ActiveFactor({ since, codes }: { readonly since: string | null; readonly codes: number }) {
   const texts = useTexts().account
   const queries = useQueryClient()
-  const [shown, setShown] = useState<readonly string[]>()
+  const show = useRecoveryCodes()
   const renew = useSubmit(async ({ password = '' }) => {
     const { recovery_codes } = await auth.totp.recoveryCodes({ password })
-    setShown(recovery_codes)
+    void show(recovery_codes)
     await queries.invalidateQueries({ queryKey: FACTOR })
   })
   const remove = useSubmit(async ({ password = '' }) => {
@@ -52,7 +53,6 @@ function ActiveFactor({ since, codes }: { readonly since: string | null; readonl
         <span className="badge good">{texts.factorOn}</span> {since !== null && <When at={since} />}
       </p>
       <p className="muted">{texts.codesLeft(codes)}</p>
-      {shown !== undefined && <RecoveryCodes codes={shown} />}
       <Confirmed title={texts.newCodes} form={renew} />
       <Confirmed title={texts.factorOff} form={remove} isDanger />
     </>
@@ -86,25 +86,14 @@ export function FactorSetUp({ onDone }: { onDone?(): void }) {
   const texts = useTexts()
   const queries = useQueryClient()
   const [made, setMade] = useState<{ secret: string; uri: string }>()
-  const [codes, setCodes] = useState<readonly string[]>()
+  const show = useRecoveryCodes()
   const begin = useSubmit(async ({ password = '' }) => setMade(await auth.totp.setUp({ password })))
   const confirm = useSubmit(async ({ code = '' }) => {
     const { recovery_codes } = await auth.totp.confirm({ code: code.trim() })
-    setCodes(recovery_codes)
-  })
-  const finish = () => {
+    await show(recovery_codes)
     onDone?.()
-    void queries.invalidateQueries({ queryKey: FACTOR })
-  }
-  if (codes !== undefined)
-    return (
-      <>
-        <RecoveryCodes codes={codes} />
-        <Button tone="main" onClick={finish}>
-          {texts.account.codesKept}
-        </Button>
-      </>
-    )
+    await queries.invalidateQueries({ queryKey: FACTOR })
+  })
   if (made !== undefined)
     return (
       <form key="code" onSubmit={confirm.submit}>
@@ -140,12 +129,14 @@ export function FactorSetUp({ onDone }: { onDone?(): void }) {
   )
 }
 
-function RecoveryCodes({ codes }: { readonly codes: readonly string[] }) {
-  const texts = useTexts().account
-  return (
-    <div role="status">
-      <p>{texts.codesHelp}</p>
-      <pre>{codes.join('\n')}</pre>
-    </div>
-  )
+function useRecoveryCodes(): (codes: readonly string[]) => Promise<void> {
+  const { account, tryApi } = useTexts()
+  return (codes) =>
+    showOnce({
+      title: account.codes,
+      help: account.codesHelp,
+      text: codes.join('\n'),
+      copy: tryApi.copy,
+      kept: account.codesKept,
+    })
 }

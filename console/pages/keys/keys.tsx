@@ -6,7 +6,7 @@ import { useParameter } from '../../moment.ts'
 import { Actor } from '../../parts/actor.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { paged } from '../../query-cache.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -24,12 +24,12 @@ export default function Keys() {
   const everybody = admin && user === undefined
   const [isMaking, setMaking] = useState(false)
   const [ending, setEnding] = useState<Key>()
-  const { data, error, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery({
+  const query = useInfiniteQuery({
     queryKey: ['auth', 'keys', user, everybody],
     ...paged((cursor) => get<ListPage<Key>>('auth/keys/', { user, everybody, limit: PAGE, cursor })),
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
+  const { data, hasNextPage, isFetching, fetchNextPage } = query
+  if (data === undefined) return <QueryState query={query} />
   const keys = data.pages.flatMap((page) => page.data)
   const make = (
     <Button icon="plus" tone="main" onClick={() => setMaking(true)}>
@@ -38,6 +38,7 @@ export default function Keys() {
   )
   return (
     <Page title={texts.nav.keys} actions={make} above={user && <Actor actor={user} />}>
+      <QueryState query={query} />
       {keys.length === 0 ? (
         <Empty icon="key" title={texts.keys.none} action={make}>
           {texts.keys.help}

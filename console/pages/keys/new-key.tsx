@@ -3,9 +3,9 @@ import { useId, useState } from 'react'
 import { auth } from '../../api.ts'
 import { labelOf, useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { FormField } from '../../parts/form-field.tsx'
+import { showOnce } from '../../parts/shown-once.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 import { ACTIONS, LIMITS } from './key.ts'
@@ -21,34 +21,19 @@ export function NewKey({ user, onClose }: NewKeyProps) {
   const texts = useTexts()
   const queries = useQueryClient()
   const id = useId()
-  const [made, setMade] = useState<string>()
   const form = useSubmit(async (values) => {
     const { key } = await auth.keys.create({ ...termsOf(values), ...(user && { user }) })
-    setMade(key)
+    void showOnce({
+      title: texts.keys.made,
+      help: texts.keys.madeHelp,
+      text: key,
+      copy: texts.keys.copy,
+      kept: texts.keys.madeDone,
+      more: <TryKey value={key} />,
+    })
+    onClose()
     await queries.invalidateQueries({ queryKey: ['auth', 'keys'] })
   })
-  if (made !== undefined)
-    return (
-      <Dialog
-        title={texts.keys.made}
-        onClose={onClose}
-        actions={
-          <>
-            <CopyButton text={made} label={texts.keys.copy} />
-            <Button tone="main" onClick={onClose}>
-              {texts.keys.madeDone}
-            </Button>
-          </>
-        }
-      >
-        <div className="stack">
-          <p>{texts.keys.madeHelp}</p>
-          <pre>{made}</pre>
-          <p>{texts.keys.tryIt}</p>
-          <pre>{`KEY=${made}\ncurl ${location.origin}/api/auth/me \\\n  -H "Authorization: Bearer $KEY"`}</pre>
-        </div>
-      </Dialog>
-    )
   return (
     <Dialog
       title={texts.keys.make}
@@ -199,4 +184,14 @@ function termsOf(values: Record<string, string>) {
     ...(Object.keys(can).length > 0 && { can }),
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   }
+}
+
+function TryKey({ value }: { readonly value: string }) {
+  const texts = useTexts().keys
+  return (
+    <>
+      <p>{texts.tryIt}</p>
+      <pre>{`KEY=${value}\ncurl ${location.origin}/api/auth/me \\\n  -H "Authorization: Bearer $KEY"`}</pre>
+    </>
+  )
 }

@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import { get, type Json, type Page } from '../../api.ts'
 import { formatDate, formatNumber } from '../../format.ts'
 import { useModel } from '../../model.ts'
-import { Failed, Loading } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { formatDecimal, isNumeric, textOf } from '../../parts/value.tsx'
 import { useTexts } from '../../texts/index.ts'
 import type { Column } from './columns.ts'
@@ -90,10 +90,9 @@ function Totals({
     )
     .slice(0, MOST_COLUMNS)
   const paths = numbers.map(({ path }) => path).join(',') || undefined
-  const { data, error } = useFigures(entity, view, { sum: paths, avg: paths, min: paths, max: paths })
-  if (error !== null) return <Failed error={error} />
-  const [figures] = data?.data ?? []
-  if (figures === undefined) return <Loading />
+  const query = useFigures(entity, view, { sum: paths, avg: paths, min: paths, max: paths })
+  const [figures] = query.data?.data ?? []
+  if (figures === undefined) return <QueryState query={query} />
   return (
     <table className="plain">
       <caption>{texts.list.count(formatNumber(figures.count))}</caption>
@@ -163,13 +162,14 @@ function Bars({ entity, view, group, onFilter }: BarsProps) {
   const texts = useTexts()
   const isTime = group.key.startsWith('month(')
   const asked = { group: group.key, sort: isTime ? `-${group.key}` : '-count', limit: MOST_GROUPS }
-  const { data, error } = useFigures(entity, view, asked)
-  if (error !== null) return <Failed error={error} />
-  const most = Math.max(1, ...(data?.data ?? []).map(({ count }) => count))
+  const query = useFigures(entity, view, asked)
+  const { data } = query
+  if (data === undefined) return <QueryState query={query} />
+  const most = Math.max(1, ...data.data.map(({ count }) => count))
   return (
     <>
       <ul className="bars">
-        {data?.data.map(({ group: values, count }) => {
+        {data.data.map(({ group: values, count }) => {
           const value = values?.[group.key]
           return (
             <li key={JSON.stringify(value)}>
@@ -188,7 +188,7 @@ function Bars({ entity, view, group, onFilter }: BarsProps) {
           )
         })}
       </ul>
-      {typeof data?.next === 'string' && <p className="muted">{texts.list.moreGroups}</p>}
+      {typeof data.next === 'string' && <p className="muted">{texts.list.moreGroups}</p>}
     </>
   )
 }

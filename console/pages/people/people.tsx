@@ -6,7 +6,7 @@ import { type EntityType, labelOf, nameOf, useModel } from '../../model.ts'
 import { useParameter } from '../../moment.ts'
 import { Button } from '../../parts/button.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { paged } from '../../query-cache.ts'
 import { useTexts } from '../../texts/index.ts'
@@ -59,16 +59,15 @@ function Accounts({ type }: { readonly type: EntityType }) {
   const [open, setOpen] = useState<EntityData>()
   const asked = useDeferredValue(text.trim())
   const filter = asked === '' ? undefined : `email.startsWith(${JSON.stringify(asked)})`
-  const { data, error, fetchNextPage, hasNextPage } = useInfiniteQuery({
+  const query = useInfiniteQuery({
     queryKey: ['list', type.name, 'people', filter],
     ...paged((cursor) =>
       get<ListPage<EntityData>>(`${type.name}/`, { limit: 50, sort: '-id', filter, cursor }),
     ),
     placeholderData: (before) => before,
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
-  const all = data.pages.flatMap((page) => page.data)
+  const { data, fetchNextPage, hasNextPage } = query
+  const all = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <>
       <input
@@ -79,7 +78,8 @@ function Accounts({ type }: { readonly type: EntityType }) {
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      {all.length === 0 ? (
+      <QueryState query={query} />
+      {data !== undefined && all.length === 0 ? (
         <Empty icon="people" title={texts.people.none} />
       ) : (
         <div className="scroll-x">

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, type Page, send } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
-import { Failed } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -20,7 +20,7 @@ export function Sessions({ user }: { readonly user?: string }) {
   const texts = useTexts().account
   const queries = useQueryClient()
   const key = ['auth', 'sessions', user]
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: key,
     queryFn: ({ signal }) => get<Page<OneSession>>('auth/sessions/', { user }, signal),
   })
@@ -28,11 +28,12 @@ export function Sessions({ user }: { readonly user?: string }) {
     await send('DELETE', `auth/sessions/${path}`, { repeat: 'always', query: { ...query, user } })
     await queries.invalidateQueries({ queryKey: key })
   }
-  if (error !== null) return <Failed error={error} />
-  const sessions = data?.data ?? []
-  if (data !== undefined && sessions.length === 0) return <p className="muted">{texts.noSessions}</p>
+  if (query.data === undefined) return <QueryState query={query} />
+  const sessions = query.data.data
+  if (sessions.length === 0) return <p className="muted">{texts.noSessions}</p>
   return (
     <>
+      <QueryState query={query} />
       <div className="scroll-x">
         <table className="plain">
           <thead>

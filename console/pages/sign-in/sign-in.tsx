@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { type Model, modelQuery } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Failed, Loading } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { changeSettings, useSettings } from '../../settings.ts'
 import { useTexts } from '../../texts/index.ts'
 import { FirstAdmin } from './first-admin.tsx'
@@ -14,12 +14,11 @@ import { ProviderButtons, ProviderReturn, returnedFromProvider } from './provide
 
 /** For whoever is not signed in. */
 export function SignInPage() {
-  const { data, error, refetch } = useQuery(modelQuery)
-  if (error !== null && data === undefined) return <Failed error={error} retry={() => void refetch()} />
-  if (data === undefined) return <Loading />
+  const query = useQuery(modelQuery)
+  if (query.data === undefined) return <QueryState query={query} />
   return (
     <SignInFrame>
-      <Way model={data} />
+      <Way model={query.data} />
     </SignInFrame>
   )
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { get } from '../../api.ts'
 import { formatNumber } from '../../format.ts'
-import { Failed, Loading } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -28,15 +28,16 @@ const EVERY_MS = 5000
 
 export function Health() {
   const texts = useTexts().system
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: ['system', 'health'],
     queryFn: ({ signal }) => get<HealthDetails>('health/details', {}, signal),
     refetchInterval: EVERY_MS,
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
+  const { data } = query
+  if (data === undefined) return <QueryState query={query} />
   return (
     <div className="stack">
+      <QueryState query={query} />
       <div className="figures">
         <Figure name={texts.status} value={data.status} isGood={data.status === 'ok'} />
         <Figure name={texts.version} value={data.version} />

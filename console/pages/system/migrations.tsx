@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { get } from '../../api.ts'
-import { Failed, Loading } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -21,14 +21,15 @@ interface MigrationState {
 /** What the declaration has done to the database, what is kept aside, and what a start would do now. */
 export function Migrations() {
   const texts = useTexts().system
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: ['system', 'migrations'],
     queryFn: ({ signal }) => get<MigrationState>('system/migrations/', {}, signal),
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
+  const { data } = query
+  if (data === undefined) return <QueryState query={query} />
   return (
     <div className="stack">
+      <QueryState query={query} />
       <section>
         <h2>{texts.plan}</h2>
         {data.plan.length === 0 ? (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { get } from '../../api.ts'
 import { formatNumber, formatTime } from '../../format.ts'
-import { Failed, Loading } from '../../parts/states.tsx'
+import { QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -32,15 +32,16 @@ const EVERY_MS = 10_000
 /** What this instance has answered since its start. */
 export function Requests() {
   const texts = useTexts().system
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: ['system', 'requests'],
     queryFn: ({ signal }) => get<RequestFigures>('system/requests/', {}, signal),
     refetchInterval: EVERY_MS,
   })
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
+  const { data } = query
+  if (data === undefined) return <QueryState query={query} />
   return (
     <div className="stack">
+      <QueryState query={query} />
       <p className="muted">
         {texts.requestsHelp} <When at={data.since} />
       </p>

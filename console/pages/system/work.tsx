@@ -5,7 +5,7 @@ import { get, type Page, send } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import { Button } from '../../parts/button.tsx'
 import { Sentence } from '../../parts/sentence.tsx'
-import { Empty, Failed, Loading } from '../../parts/states.tsx'
+import { Empty, QueryState } from '../../parts/states.tsx'
 import { showToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
@@ -125,9 +125,9 @@ function WorkTable({ title, what, third, action, children }: WorkTableProps) {
 function Tasks() {
   const texts = useTexts().system
   const setOff = useSetOff()
-  const { data, error } = useSystem<Page<Task>>('tasks')
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading />
+  const query = useSystem<Page<Task>>('tasks')
+  const { data } = query
+  if (data === undefined || query.error !== null) return <QueryState query={query} />
   if (data.data.length === 0)
     return (
       <Empty icon="check" title={texts.noTasks}>

@@ -4,10 +4,10 @@ import { SKEW_MS } from '../clock.ts'
 import type { LinkKind } from '../declare/mail.ts'
 import type { Dialect, Params } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, param, type Statement, sql } from '../store/sql.ts'
+import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { accountHold, ownerHold } from './hold-owner.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -36,6 +36,13 @@ export interface LinkTarget {
   readonly slot?: string
 }
 
+/** The account that a link is used for, with the state in which the link was found valid; none if any state will do. */
+export interface LinkHolder {
+  readonly entity: string
+  readonly id: number
+  readonly state: { readonly key: string; readonly hash: string } | undefined
+}
+
 interface LinkStatements {
   readonly find: Statement
   /** By account and slot. */
@@ -43,6 +50,8 @@ interface LinkStatements {
   readonly make: readonly Step[]
   readonly renew: readonly Step[]
   readonly use: readonly Step[]
+  /** Refused if a change was taken back at `$since` or later. */
+  readonly unlessTakenBack: Step
 }
 
 /** So long that nobody guesses one, and so short that a link to this machine fits in a line of a mail. */
@@ -55,7 +64,10 @@ const columns = namedColumns({
   address: sql`"address"`,
 })
 const isIt = sql`"digest" = ${param('$link')} AND "purpose" = ${param('$purpose')}`
-const isHeld = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
+const isOfAccount = sql`"entity" = ${param('$link_entity')} AND "entity_id" = ${param('$link_id', 'integer')}`
+const isHeld = sql`${isOfAccount} AND "purpose" = ${param('$new_purpose')} AND "slot" = ${param('$slot')}`
+/** The purpose of a link that has taken a change back. It is kept as long as a new one would be valid. */
+const TAKEN_BACK = word('reverted')
 
 /**
  * Links in mails. The database has only digests of their tokens. An account has one link for each purpose and slot: a new
@@ -65,14 +77,17 @@ export class Links {
   readonly #store: Store
   readonly #statements: ReadonlyMap<LinkKind, LinkStatements>
   readonly #hold: (entity: string) => Step
+  readonly #holdAlone: (entity: string) => Step
+  readonly #holdAccount: (entity: string) => Step
 
   constructor(store: Store) {
+    const { dialect } = store
     this.#store = store
-    this.#hold = ownerHold(store.dialect, '$link_id')
+    this.#hold = ownerHold(dialect, '$link_id')
+    this.#holdAlone = ownerHold(dialect, '$link_id', true)
+    this.#holdAccount = accountHold(dialect, LINK)
     const kinds = Object.keys(lifetimes) as LinkKind[]
-    this.#statements = new Map(
-      kinds.map((kind) => [kind, compileLinks(store.dialect, lifetimes[kind])] as const),
-    )
+    this.#statements = new Map(kinds.map((kind) => [kind, compileLinks(dialect, kind)] as const))
   }
 
   #of(purpose: LinkKind): LinkStatements {
@@ -87,6 +102,18 @@ export class Links {
     const steps = [this.#hold(target.entity), ...this.#of(purpose).make]
     const { done } = await store.write(steps, targetParams(purpose, target, token))
     return done ? token : undefined
+  }
+
+  /**
+   * The token of a link that takes back a change of this time. Undefined if its user is gone, or if a link has taken back
+   * this change, or one before it, already: whoever took an account over must not get another way in.
+   */
+  async makeRevert(store: Store, target: LinkTarget, since: string): Promise<string | undefined> {
+    const token = newToken()
+    const { unlessTakenBack, make } = this.#of('revert')
+    const steps = [this.#holdAlone(target.entity), unlessTakenBack, ...make]
+    const params = { ...targetParams('revert', target, token), $since: since }
+    return (await store.write(steps, params)).done ? token : undefined
   }
 
   /** A link whose token nobody has yet: `renew` makes one, with the mail. Steps for a transaction on its own. */
@@ -129,11 +156,21 @@ export class Links {
   }
 
   /**
-   * Uses a link up, in the transaction of what it is good for. Of many at once, one succeeds. Those of other slots that
-   * were made later end, too: what they would take back is taken back by this one.
+   * Uses a link up, in the transaction of what it is good for. Of many at once, one succeeds. It is refused if the account
+   * has changed since the link was found. Those of other slots that were made later end, too: what they would take back is
+   * taken back by this one. `first`: steps that come before that, and still find the link.
    */
-  using(purpose: LinkKind, token: string): { steps: readonly Step[]; params: Params } {
-    return { steps: this.#of(purpose).use, params: tokenParams(purpose, token) }
+  using(
+    purpose: LinkKind,
+    token: string,
+    { entity, id, state }: LinkHolder,
+    first: readonly Step[] = [],
+  ): { steps: readonly Step[]; params: Params } {
+    const held = { $held_id: id, $held_key: state?.key ?? null, $held_hash: state?.hash ?? null }
+    return {
+      steps: [this.#holdAccount(entity), ...first, ...this.#of(purpose).use],
+      params: { ...tokenParams(purpose, token), ...held },
+    }
   }
 }
 
@@ -142,43 +179,70 @@ export function stateDigest(emailKey: string, passwordHash: string): string {
   return digestOf(`${emailKey}\n${passwordHash}`)
 }
 
-function compileLinks(dialect: Dialect, ms: number): LinkStatements {
+function compileLinks(dialect: Dialect, kind: LinkKind): LinkStatements {
   const { clock, shift } = dialect
-  const any = (name: string, source: ReturnType<typeof sql>) => step(dialect, name, 'any', source)
-  const some = (source: ReturnType<typeof sql>) => step(dialect, LINK, 'some', source)
+  const ms = lifetimes[kind]
+  const any = (name: string, source: Sql) => step(dialect, name, 'any', source)
+  const some = (source: Sql) => step(dialect, LINK, 'some', source)
   // A time further ahead was written by a wrong clock.
   const isValid = sql`"until" > ${clock} AND "until" <= ${shift(clock, ms + SKEW_MS)}`
-  const find = (which: ReturnType<typeof sql>) =>
+  const find = (which: Sql) =>
     compile(
       sql`SELECT ${columns.sql} FROM "takeback_links" WHERE ${which} AND ${isValid}`,
       dialect.placeholder,
     )
+  const isUsed = sql`${isIt} AND ${isValid}`
   return {
     find: find(isIt),
     held: find(isHeld),
-    make: [
-      any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock}`),
-      any(
-        'make',
-        sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "slot", "digest", "bound", "address", "until")
-          VALUES (${param('$link_entity')}, ${param('$link_id', 'integer')}, ${param('$new_purpose')}, ${param('$slot')}, ${param('$new_link')}, ${param('$bound')}, ${param('$address')}, ${shift(clock, ms)})
-          ON CONFLICT ("entity", "entity_id", "purpose", "slot") DO UPDATE
-          SET "digest" = excluded."digest", "bound" = excluded."bound", "address" = excluded."address", "until" = excluded."until"`,
-      ),
-    ],
+    make: making(any, clock, shift(clock, ms)),
     renew: [
       some(sql`UPDATE "takeback_links" SET "digest" = ${param('$new_link')} WHERE ${isHeld} AND ${isValid}`),
     ],
-    use: [
-      any(
-        'later',
-        sql`DELETE FROM "takeback_links" WHERE "purpose" = ${param('$purpose')} AND EXISTS (SELECT 1 FROM "takeback_links" m
-          WHERE m."digest" = ${param('$link')} AND m."entity" = "takeback_links"."entity" AND m."entity_id" = "takeback_links"."entity_id"
-            AND m."slot" <> "takeback_links"."slot" AND m."until" <= "takeback_links"."until")`,
-      ),
-      some(sql`DELETE FROM "takeback_links" WHERE ${isIt} AND ${isValid}`),
-    ],
+    use:
+      kind === 'revert'
+        ? takingBack(any, some(markTakenBack(isUsed, shift(clock, ms))))
+        : [some(sql`DELETE FROM "takeback_links" WHERE ${isUsed}`)],
+    unlessTakenBack: step(
+      dialect,
+      'taken back',
+      'none',
+      sql`SELECT 1 FROM "takeback_links" WHERE ${isOfAccount} AND "purpose" = ${TAKEN_BACK} AND ${shift(sql`"until"`, -ms)} >= ${param('$since', 'datetime')}`,
+    ),
   }
+}
+
+/** In the place of the one that the account has for this purpose and slot. */
+function making(any: (name: string, source: Sql) => Step, clock: Sql, until: Sql): readonly Step[] {
+  return [
+    any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock}`),
+    any(
+      'make',
+      sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "slot", "digest", "bound", "address", "until")
+        VALUES (${param('$link_entity')}, ${param('$link_id', 'integer')}, ${param('$new_purpose')}, ${param('$slot')}, ${param('$new_link')}, ${param('$bound')}, ${param('$address')}, ${until})
+        ON CONFLICT ("entity", "entity_id", "purpose", "slot") DO UPDATE
+        SET "digest" = excluded."digest", "bound" = excluded."bound", "address" = excluded."address", "until" = excluded."until"`,
+    ),
+  ]
+}
+
+/** Ends the links of later changes, and says of the one that is used that it was. */
+function takingBack(any: (name: string, source: Sql) => Step, use: Step): readonly Step[] {
+  const isOfUsed = sql`m."digest" = ${param('$link')} AND m."entity" = "takeback_links"."entity" AND m."entity_id" = "takeback_links"."entity_id"`
+  const isUsed = (also: Sql) => sql`EXISTS (SELECT 1 FROM "takeback_links" m WHERE ${isOfUsed}${also})`
+  const isLater = sql` AND m."slot" <> "takeback_links"."slot" AND m."until" <= "takeback_links"."until"`
+  return [
+    any(
+      'later',
+      sql`DELETE FROM "takeback_links" WHERE "purpose" = ${param('$purpose')} AND ${isUsed(isLater)}`,
+    ),
+    any('former', sql`DELETE FROM "takeback_links" WHERE "purpose" = ${TAKEN_BACK} AND ${isUsed(sql``)}`),
+    use,
+  ]
+}
+
+function markTakenBack(which: Sql, until: Sql): Sql {
+  return sql`UPDATE "takeback_links" SET "purpose" = ${TAKEN_BACK}, "slot" = '', "address" = NULL, "until" = ${until} WHERE ${which}`
 }
 
 function tokenParams(purpose: LinkKind, token: string): Params {

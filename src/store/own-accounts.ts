@@ -7,7 +7,7 @@ export const accountTables: readonly OwnTable[] = [
   {
     name: 'takeback_links',
     about:
-      'Links that were mailed, one for each account, purpose and slot: a digest of the token, a digest of the e-mail and the password as they were, and when it expires.',
+      'Links that were mailed, one for each account, purpose and slot: a digest of the token, a digest of the e-mail and the password as they were, and when it expires. The purpose `reverted` says when a change of the e-mail was last taken back.',
     columns: [
       text('entity'),
       integer('entity_id'),

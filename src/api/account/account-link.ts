@@ -1,4 +1,4 @@
-import { stateDigest } from '../../account/links.ts'
+import { type LinkHolder, stateDigest } from '../../account/links.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind } from '../../declare/mail.ts'
 import { type Errors, Failure, invalid, note } from '../../errors.ts'
@@ -82,6 +82,8 @@ export interface Linked {
   readonly key: string
   /** The e-mail address that the link is for, if it is not that of the account. */
   readonly address: string | undefined
+  /** What the transaction that uses the link holds. */
+  readonly holder: LinkHolder
 }
 
 /** Throws if the link is not valid, or the account was changed since. Wrong tokens are counted as failed logins are. */
@@ -117,8 +119,9 @@ async function findLinked(
   if (bound !== '' && stateDigest(String(self.key), String(self.hash)) !== bound) return undefined
   const { version } = JSON.parse(String(self.json)) as { version: number }
   const { epoch, email, key } = self
-  const state = { epoch: Number(epoch), version, email: String(email), key: String(key) }
-  return { plan, purpose, actor, id, ...state, address }
+  const state = bound === '' ? undefined : { key: String(key), hash: String(self.hash) }
+  const now = { epoch: Number(epoch), version, email: String(email), key: String(key) }
+  return { plan, purpose, actor, id, ...now, address, holder: { entity, id, state } }
 }
 
 export function refuseOthers(body: object, known: readonly string[], errors: Errors): void {

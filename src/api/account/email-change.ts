@@ -106,7 +106,7 @@ async function retried(run: () => Promise<string>): Promise<string> {
 
 async function changeByLink(
   context: Context,
-  { plan, actor, id, version, email, address = '' }: Linked,
+  { plan, actor, id, version, email, address = '', holder }: Linked,
   { token, request }: { readonly token: string; readonly request: LinkRequest },
 ): Promise<string> {
   const entity = plan.type.name
@@ -115,7 +115,7 @@ async function changeByLink(
   const { body, own } = hasHook(plan, 'update')
     ? await beforeUpdate(context, plan, asking, { id, body: { email: address }, when })
     : { body: { email: address }, own: undefined }
-  const link = context.links.using('email', token)
+  const link = context.links.using('email', token, holder)
   const mark = markingVerified(context, plan, { id, key: emailKey(address) })
   const act = update(context, plan, actor, { id, body, own, manner: 'partial', when, query: Query.empty })
   const whole = withSteps(act, (operation) => {
@@ -159,10 +159,10 @@ function* refusingUsed<T>(act: Act<T>): Act<T> {
 export async function revertEmail(context: Context, request: LinkRequest): Promise<Answer> {
   const token = takeToken(request)
   const linked = await accountOfLink(context, request, ['revert'], token)
-  const { plan, actor, id, address = '' } = linked
+  const { plan, actor, id, address = '', holder } = linked
   const entity = plan.type.name
   const key = emailKey(address)
-  const link = context.links.using('revert', token)
+  const link = context.links.using('revert', token, holder, context.reclaim)
   const mark = markingVerified(context, plan, { id, key })
   const params = {
     ...operationOf(actor),
@@ -177,7 +177,7 @@ export async function revertEmail(context: Context, request: LinkRequest): Promi
     password: randomBytes(PASSWORD_BYTES).toString('base64url'),
   }
   await perform(context.store, hashSecrets(plan, params, 'login'), request.signal)
-  const before = [...context.reclaim, ...link.steps, ...mark.steps, context.work.enqueue]
+  const before = [...link.steps, ...mark.steps, context.work.enqueue]
   const act = setPassword(context, plan, params, before)
   if (!(await perform(context.store, annotated(context, request.note, act), request.signal)))
     throw await whyNot(context, request, linked, token)

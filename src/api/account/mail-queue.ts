@@ -105,8 +105,8 @@ async function oldAddressLetter(
   const found = await context.feed.operation(operation, [target.entity])
   const before = found?.changes.find((change) => change.id === id)?.before ?? '{}'
   const { email: address } = JSON.parse(before) as { email?: string }
-  if (address === undefined) return undefined
-  const token = await context.links.make(store, 'revert', { ...target, address, bound: '' })
+  if (found === undefined || address === undefined) return undefined
+  const token = await context.links.makeRevert(store, { ...target, address, bound: '' }, found.at)
   return token === undefined ? undefined : { kind: 'revert', to: address, account, token }
 }
 

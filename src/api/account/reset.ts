@@ -55,10 +55,10 @@ function refuseWeak({ plan, key }: Linked, password: string): void {
 /** The link is used up in the transaction that sets the password. */
 async function changeByLink(
   context: Context,
-  { plan, purpose, actor, id, epoch, key }: Linked,
+  { plan, purpose, actor, id, epoch, key, holder }: Linked,
   { token, password, request }: { token: string; password: string; request: LinkRequest },
 ): Promise<string> {
-  const link = context.links.using(purpose, token)
+  const link = context.links.using(purpose, token, holder)
   // Whoever has the link reads the mails to this address.
   const mark = markingVerified(context, plan, { id, key })
   const params = { ...operationOf(actor), ...link.params, ...mark.params, $id: id, $epoch: epoch, password }

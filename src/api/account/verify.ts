@@ -20,11 +20,11 @@ import { markingVerified } from './verified.ts'
 /** `POST /api/auth/verify`: the address of the account is proved. The link is used up. */
 export async function verifyAddress(context: Context, request: LinkRequest): Promise<Answer> {
   const token = takeToken(request)
-  const { plan, id, key } = await accountOfLink(context, request, ['verify'], token)
-  const link = context.links.using('verify', token)
+  const { plan, id, key, holder } = await accountOfLink(context, request, ['verify'], token)
+  const link = context.links.using('verify', token, holder)
   const mark = markingVerified(context, plan, { id, key })
   const params = { ...link.params, ...mark.params }
-  const { done } = await context.store.write([...mark.steps, ...link.steps], params, request.signal)
+  const { done } = await context.store.write([...link.steps, ...mark.steps], params, request.signal)
   if (!done) throw new Failure('invalid_link')
   return messageAnswer('The e-mail address is confirmed. You can log in now.')
 }

@@ -1,4 +1,4 @@
-import { EMAIL_KEY } from '../plan/tables/schema.ts'
+import { EMAIL_KEY, TOKEN_EPOCH } from '../plan/tables/schema.ts'
 import type { Dialect } from '../store/dialect.ts'
 import { id, param, type Sql, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
@@ -26,6 +26,22 @@ export function accountHold(dialect: Dialect, name: string): (entity: string) =>
   const state = sql`${isAsBefore(EMAIL_KEY, '$held_key')}${isAsBefore('password', '$held_hash')}`
   return forEachType((entity) =>
     step(dialect, name, 'some', userSql(entity, '$held_id', state, dialect.lock?.toChange)),
+  )
+}
+
+/** The step that is refused if the session has ended. */
+export const SESSION = 'session of the caller'
+
+/**
+ * For transactions that add a way into an account: refused if the session that asks for it has ended. Instances remember
+ * sessions for a moment, and what is added in that moment would outlast it. It comes behind steps that lock the same user
+ * more strictly, so that two of these do not wait for each other.
+ */
+export function sessionHold(dialect: Dialect): (entity: string) => Step {
+  const ended = sql`EXISTS (SELECT 1 FROM "takeback_ended_sessions" s WHERE s."session" IN (${param('$calling_session')}, ${param('$calling_token')}))`
+  const state = sql` AND h.${id(TOKEN_EPOCH)} = ${param('$calling_epoch', 'integer')} AND NOT ${ended}`
+  return forEachType((entity) =>
+    step(dialect, SESSION, 'some', userSql(entity, '$calling_id', state, dialect.lock?.toStay)),
   )
 }
 

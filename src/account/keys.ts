@@ -5,8 +5,9 @@ import { namedColumns } from '../store/named-columns.ts'
 import { compile, count, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { OWNER, ownerHold } from './hold-owner.ts'
+import { OWNER, ownerHold, SESSION } from './hold-owner.ts'
 import { keyDigest, newKey } from './key-text.ts'
+import type { CallingSession } from './sessions.ts'
 
 const USED_MS = budget.keyUsedMinutes * 60_000
 const KNOWN_MAX = 10_000
@@ -36,6 +37,12 @@ export interface AccessKey extends KeyTerms {
   readonly ended_at: string | null
 }
 
+/** Who makes or changes a key. */
+export interface KeyWriter {
+  readonly calling: CallingSession
+  readonly signal: AbortSignal
+}
+
 /** Keys for programs, which act in the name of a user. The database has only digests of them. */
 export class AccessKeys {
   readonly #store: Store
@@ -50,18 +57,21 @@ export class AccessKeys {
     this.#hold = ownerHold(store.dialect, '$owner', true)
   }
 
-  /** A new key: its id, and the text that is shown once. Or why there is none: its owner is gone, or has too many. */
+  /**
+   * A new key: its id, and the text that is shown once. Or why there is none: its owner is gone or the session that asks
+   * for it has ended, or there are too many.
+   */
   async make(
     owner: KeyOwner,
     terms: KeyTerms,
-    signal: AbortSignal,
+    { calling, signal }: KeyWriter,
   ): Promise<{ id: number; text: string } | 'gone' | 'many'> {
     const text = newKey()
     const params = { ...ownerParams(owner), ...termParams(terms), $digest: keyDigest(text) }
-    const steps = [this.#hold(owner.entity), this.#statements.make]
-    const outcome = await this.#store.write(steps, params, signal)
+    const steps = [this.#hold(owner.entity), ...calling.steps, this.#statements.make]
+    const outcome = await this.#store.write(steps, { ...params, ...calling.params }, signal)
     if (outcome.done) return { id: Number(outcome.rows[0]?.[0]), text }
-    return outcome.step === OWNER ? 'gone' : 'many'
+    return outcome.step === OWNER || outcome.step === SESSION ? 'gone' : 'many'
   }
 
   /** The key with this text, if it has not ended. */
@@ -95,10 +105,10 @@ export class AccessKeys {
     return rows.map(keyOf)
   }
 
-  /** False if it has ended. */
-  async change(id: number, terms: KeyTerms, signal: AbortSignal): Promise<boolean> {
-    const params = { ...termParams(terms), $id: id }
-    return (await this.#store.write(this.#statements.change, params, signal)).done
+  /** False if it has ended, or if the session has. */
+  async change(id: number, terms: KeyTerms, { calling, signal }: KeyWriter): Promise<boolean> {
+    const params = { ...termParams(terms), ...calling.params, $id: id }
+    return (await this.#store.write([...calling.steps, ...this.#statements.change], params, signal)).done
   }
 
   /** The step that ends a key: `$key`. */

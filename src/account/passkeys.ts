@@ -6,7 +6,7 @@ import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { ownerHold } from './hold-owner.ts'
 import type { FactorOwner } from './second-factors.ts'
-import type { Sessions } from './sessions.ts'
+import type { CallingSession, Sessions } from './sessions.ts'
 
 /** A passkey as its owner sees it. */
 export interface ListedPasskey {
@@ -73,11 +73,21 @@ export class Passkeys {
     }
   }
 
-  /** False if the challenge was used, if there is such a passkey, or if the user has too many or is gone. */
-  async add(owner: FactorOwner, challenge: string, passkey: NewPasskey): Promise<boolean> {
-    const steps = [this.#hold(owner.entity), ...this.#sessions.replace, ...this.#statements.add]
+  /**
+   * False if the challenge was used, if there is such a passkey, if the user has too many or is gone, or if the session
+   * has ended.
+   */
+  async add(
+    owner: FactorOwner,
+    challenge: string,
+    passkey: NewPasskey,
+    calling: CallingSession,
+  ): Promise<boolean> {
+    const hold = [this.#hold(owner.entity), ...calling.steps]
+    const steps = [...hold, ...this.#sessions.replace, ...this.#statements.add]
     const { done } = await this.#store.write(steps, {
       ...this.#using(challenge),
+      ...calling.params,
       ...ownerParams(owner),
       $name: passkey.name,
       $credential: passkey.credential,

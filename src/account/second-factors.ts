@@ -9,6 +9,7 @@ import {
   factorColumns,
   sealedColumns,
 } from './second-factor-statements.ts'
+import type { CallingSession } from './sessions.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryDigest, stepOfCode } from './totp.ts'
 
 /** Whose second factor. */
@@ -62,15 +63,19 @@ export class SecondFactors {
     return done ? secret : undefined
   }
 
-  /** The recovery codes of a second factor that works from now on. Undefined if the code is wrong. */
-  async confirm(owner: FactorOwner, code: string): Promise<readonly string[] | undefined> {
+  /** The recovery codes of a second factor that works from now on. Undefined if the code is wrong, or the session has ended. */
+  async confirm(
+    owner: FactorOwner,
+    code: string,
+    calling: CallingSession,
+  ): Promise<readonly string[] | undefined> {
     const row = await this.#find(owner)
     if (row === undefined || row.confirmed !== null) return undefined
     const step = this.#stepOf(String(row.secret), owner, code)
     if (step === undefined) return undefined
     const codes = newRecoveryCodes()
-    const params = { ...codesParams(owner, codes), $secret: row.secret, $step: step }
-    const { done } = await this.#store.write(this.#statements.confirm, params)
+    const params = { ...codesParams(owner, codes), ...calling.params, $secret: row.secret, $step: step }
+    const { done } = await this.#store.write([...calling.steps, ...this.#statements.confirm], params)
     return done ? codes : undefined
   }
 

@@ -1,10 +1,10 @@
 import { budget } from '../budget.ts'
-import type { Session } from '../plan/viewer/actor.ts'
+import { type Caller, type Session, userOf } from '../plan/viewer/actor.ts'
 import type { Params } from '../store/dialect.ts'
 import type { ServiceTime } from '../store/service-time.ts'
 import type { Step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
-import { ownerHold } from './hold-owner.ts'
+import { ownerHold, sessionHold } from './hold-owner.ts'
 import { compileSessions, SEEN_MS, type SessionStatements, sessionColumns } from './session-statements.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 
@@ -46,6 +46,15 @@ export interface ListedSession {
   readonly user_agent: string | null
 }
 
+/** Steps that refuse a transaction if the session of its caller has ended. */
+export interface CallingSession {
+  readonly steps: readonly Step[]
+  readonly params: Params
+}
+
+/** For what no session asks for. */
+export const noSession: CallingSession = Object.freeze({ steps: [], params: {} })
+
 /**
  * The sessions of users: a list for people to read, and what has ended. Whether a token works depends on what has ended
  * alone: a session without a row in the list works.
@@ -57,6 +66,7 @@ export class Sessions {
   readonly #serviceTime: ServiceTime
   readonly #statements: SessionStatements
   readonly #hold: (entity: string) => Step
+  readonly #holdCaller: (entity: string) => Step
   /** When each was last noted as seen, by `performance.now()`. */
   readonly #seen = new Map<string, number>()
 
@@ -65,6 +75,7 @@ export class Sessions {
     this.#serviceTime = serviceTime
     this.#statements = compileSessions(store.dialect)
     this.#hold = ownerHold(store.dialect, '$id')
+    this.#holdCaller = sessionHold(store.dialect)
     this.replace = this.#statements.replace
   }
 
@@ -86,6 +97,19 @@ export class Sessions {
     const params = { ...row, ...this.endedNow, $token: former.token }
     const steps = [this.#hold(owner.entity), ...this.#statements.renew]
     return (await this.#store.write(steps, params, signal)).done
+  }
+
+  /** Refuses a transaction, at `SESSION`, if the session of its caller has ended meanwhile. */
+  holding({ actor, session }: Pick<Caller, 'actor' | 'session'>): CallingSession {
+    const user = userOf(actor)
+    if (user === undefined || session === undefined) return noSession
+    const params = {
+      $calling_id: user.id,
+      $calling_epoch: session.epoch,
+      $calling_session: session.id,
+      $calling_token: session.token,
+    }
+    return { steps: [this.#holdCaller(user.entity)], params }
   }
 
   /** Ends one session of a user; false if there is none of that name. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { noSession } from '../../src/account/sessions.ts'
 import { newSession } from '../../src/account/tokens.ts'
 import type { Context } from '../../src/api/context.ts'
 import { budget } from '../../src/budget.ts'
@@ -27,7 +28,7 @@ interface Owner {
 
 /** By table: stores something for a user, as a request does that has looked the user up before. */
 const writers: Record<string, (context: Context, owner: Owner) => Promise<unknown>> = {
-  takeback_keys: ({ keys }, owner) => keys.make(owner, terms, signal),
+  takeback_keys: ({ keys }, owner) => keys.make(owner, terms, { calling: noSession, signal }),
   takeback_preferences: ({ preferences }, owner) => preferences.write(owner, '{}'),
   takeback_sessions: async ({ sessions }, owner) => {
     const [former, next] = [newSession(1, false), newSession(1, false)]
@@ -48,12 +49,12 @@ const writers: Record<string, (context: Context, owner: Owner) => Promise<unknow
   // Only where there is a second factor.
   takeback_recovery_codes: ({ factors }, owner) => factors.renewCodes(owner),
   takeback_passkeys: ({ passkeys }, owner) =>
-    passkeys.add(owner, `challenge ${owner.id}`, {
-      name: 'a passkey',
-      credential: `credential ${owner.id}`,
-      publicKey: 'key',
-      counter: 0,
-    }),
+    passkeys.add(
+      owner,
+      `challenge ${owner.id}`,
+      { name: 'a passkey', credential: `credential ${owner.id}`, publicKey: 'key', counter: 0 },
+      noSession,
+    ),
   takeback_identities: ({ linked, store }, owner) => {
     const { steps, params } = linked.linking({ ...identity, subject: String(owner.id) }, owner)
     return store.write(steps, params)
@@ -79,8 +80,8 @@ onEveryStore(
       const passkey = (at: number) => ({ name: '', credential: `many ${at}`, publicKey: 'key', counter: 0 })
       const many = <T>(count: number, make: (at: number) => Promise<T>) =>
         Promise.all(Array.from({ length: count }, (_, at) => make(at)))
-      await many(budget.keysPerUser + 10, () => keys.make(owner, terms, signal))
-      await many(budget.passkeys + 10, (at) => passkeys.add(owner, `many ${at}`, passkey(at)))
+      await many(budget.keysPerUser + 10, () => keys.make(owner, terms, { calling: noSession, signal }))
+      await many(budget.passkeys + 10, (at) => passkeys.add(owner, `many ${at}`, passkey(at), noSession))
       expect([await left('takeback_keys', owner.id), await left('takeback_passkeys', owner.id)]).toEqual([
         budget.keysPerUser,
         budget.passkeys,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { noSession } from '../../src/account/sessions.ts'
 import { stepAt, totpCode } from '../../src/account/totp.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStoreByHand } from '../harness.ts'
 import { anAddress, TestBrowser } from '../oidc.ts'
@@ -97,12 +98,21 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     const owner = { entity: 'clients', id: user.id }
     const secret = await server.context.factors.begin(owner)
     const right = totpCode(secret ?? Buffer.from(''), stepAt(Date.now()))
-    const [recovery = ''] = (await server.context.factors.confirm(owner, right)) || []
+    const [recovery = ''] = (await server.context.factors.confirm(owner, right, noSession)) || []
     const code = await codeFor(asClient)
     expect(await refusal(exchange(code))).toEqual([422, 'second_factor_required'])
     expect(await refusal(exchange(code, { second_factor: '000000' }))).toEqual([422, 'second_factor_failed'])
     expect((await exchange(code, { second_factor: recovery })).status).toBe(200)
     expect(await refusal(exchange(code, { second_factor: recovery }))).toEqual([422, 'invalid_code'])
+  })
+
+  test('is not let in by a code from before its sessions were ended', async () => {
+    anybody()
+    const { user } = (await exchange(await codeFor())).body
+    const code = await codeFor()
+    await server.expect(200, 'PATCH', `/api/users/${user.id}/`, { password: 'another long password' })
+    expect(await refusal(exchange(code))).toEqual([422, 'invalid_code'])
+    expect((await exchange(await codeFor())).status).toBe(200)
   })
 
   test('keeps its last identity if it has no password', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { isChallenge, newChallenge } from '../../src/account/challenges.ts'
 import { Seals } from '../../src/account/seals.ts'
 import { SecondFactors } from '../../src/account/second-factors.ts'
+import { noSession } from '../../src/account/sessions.ts'
 import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, expectInvalid, onEveryStore, TestServer } from '../harness.ts'
 import { codesOf } from '../totp-codes.ts'
@@ -114,7 +115,7 @@ onEveryStore(
       await totp('DELETE', '', token, { password })
       const { secret } = (await totp('POST', '', token, { password })).body
       const [fresh, later] = [codesOf(secret)(0), codesOf(secret)(1)]
-      expect(await wins(() => server.context.factors.confirm(owner, fresh))).toBe(1)
+      expect(await wins(() => server.context.factors.confirm(owner, fresh, noSession))).toBe(1)
       const logins = await Promise.all(
         Array.from({ length: 4 }, () => login('race@example.com', { code: later })),
       )

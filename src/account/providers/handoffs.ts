@@ -52,6 +52,8 @@ export interface ReturnedCode extends Pick<LoginAsked, 'challenge'> {
   readonly account: AccountName
   /** The identity to be linked to the account, if that was asked for. */
   readonly identity: Identity | null
+  /** Of a login: the epoch of the tokens of the account. If all of its sessions end, the code does, too. */
+  readonly epoch?: number
 }
 export type HandoffKind = keyof Handoff
 

@@ -155,6 +155,14 @@ export class Identities {
     return true
   }
 
+  /** Throws if the session of a caller has ended, whatever the cache says. */
+  async refuseEnded({ actor, session }: Caller): Promise<void> {
+    const user = userOf(actor)
+    if (user === undefined || session === undefined) return
+    const { entity, id } = user
+    if ((await this.#aliveOf({ entity, id, session, notBefore: 0 })) === undefined) throw badToken()
+  }
+
   /** The caller of a token; undefined if it is no longer valid. If an admin acts as the user, both must be there. */
   async #aliveOf({ entity, id, session }: Claims): Promise<Caller | undefined> {
     const user = this.#userOf(entity, id)

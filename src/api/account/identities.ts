@@ -49,11 +49,13 @@ async function addIdentity(context: Context, call: Call): Promise<Answer> {
     throw new Failure('invalid_code')
   const use = context.handoffs.using(kind, code)
   const add = context.linked.linking(identity, account)
+  const calling = context.sessions.holding(call.caller)
   const outcome = await context.store.write(
-    [use.step, ...add.steps],
-    { ...use.params, ...add.params },
+    [...calling.steps, use.step, ...add.steps],
+    { ...calling.params, ...use.params, ...add.params },
     call.signal,
   )
+  if (!outcome.done) await context.identities.refuseEnded(call.caller)
   if (!outcome.done) throw new Failure(outcome.step === LINKING ? 'identity_taken' : 'invalid_code')
   const made = (await context.linked.list(account)).at(-1)
   return { status: 201, body: JSON.stringify(made && shown(made)) }

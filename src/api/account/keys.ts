@@ -10,7 +10,6 @@ import { serverEndpoint } from '../endpoint.ts'
 import { idPage, openIdCursor, parseId } from '../id.ts'
 import { parseFlag } from '../query.ts'
 import { limitOf } from '../read/list.ts'
-import { badToken } from './identify.ts'
 import { parseTerms, plainTerms } from './key-body.ts'
 import { keySchemas } from './key-schemas.ts'
 
@@ -64,9 +63,13 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
   if (given.name === undefined || given.name === null) note(errors, 'name', 'is required')
   const owner = await keyOwnerFor(context, caller.actor, given.user, errors)
   if (errors.size > 0) throw invalid(errors)
-  const made = await context.keys.make(owner, terms, signal)
-  // The owner was deleted after they were looked up.
-  if (made === 'gone') throw owner === caller.actor ? badToken() : invalidAt('user', 'refers to nothing')
+  const calling = context.sessions.holding(caller)
+  const made = await context.keys.make(owner, terms, { calling, signal })
+  if (made === 'gone') {
+    await context.identities.refuseEnded(caller)
+    // The owner was deleted after they were looked up.
+    throw invalidAt('user', 'refers to nothing')
+  }
   if (made === 'many')
     throw invalidAt('name', `is one too many: a user has at most ${budget.keysPerUser} keys`)
   const key = await context.keys.byId(made.id)
@@ -120,7 +123,11 @@ async function changeKey(context: Context, { caller, id, body, signal }: Call): 
   const terms = parseTerms(context.model, given, { before: key }, errors)
   if (given.name === null) note(errors, 'name', 'is required')
   if (errors.size > 0) throw invalid(errors)
-  if (!(await context.keys.change(key.id, terms, signal))) throw new Failure('key_ended')
+  const calling = context.sessions.holding(caller)
+  if (!(await context.keys.change(key.id, terms, { calling, signal }))) {
+    await context.identities.refuseEnded(caller)
+    throw new Failure('key_ended')
+  }
   context.identities.forget()
   return { status: 200, body: JSON.stringify(shownKey({ ...key, ...terms })) }
 }

@@ -65,8 +65,11 @@ export async function addPasskey(context: Context, { caller, body }: Call): Prom
   const verified = await verifyNewPasskey(sent, expectedOf(context, purposeOf(account)))
   if (verified === undefined) throw new Failure('passkey_failed')
   const { challenge, passkey } = verified
-  if (!(await context.passkeys.add(account, challenge, { ...passkey, name })))
+  const calling = context.sessions.holding(caller)
+  if (!(await context.passkeys.add(account, challenge, { ...passkey, name }, calling))) {
+    await context.identities.refuseEnded(caller)
     throw new Failure('passkey_failed')
+  }
   const known = await context.passkeys.list(account)
   const added = known.find(({ credential }) => credential === passkey.credential)
   if (added === undefined) throw new Failure('passkey_failed')
@@ -133,9 +136,10 @@ async function ownerOfPasskey(
   const plan = passkey && context.plans.get(passkey.owner.entity)
   if (passkey === undefined || plan === undefined) return undefined
   const used = await verifyPasskey(sent, passkey, expectedOf(context, LOGIN))
+  // Before the passkey is used: if the account is reclaimed in between, the session is one of those that end.
+  const self = await selfOf(context, plan, passkey.owner.id)
   if (used === undefined || !(await context.passkeys.use(passkey, used.challenge, used.counter)))
     return undefined
-  const self = await selfOf(context, plan, passkey.owner.id)
   return self && { plan, id: passkey.owner.id, ...self }
 }
 

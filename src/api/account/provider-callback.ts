@@ -10,6 +10,7 @@ import { messagePage } from './account-pages.ts'
 import { accountFor } from './provider-account.ts'
 import { cookieName, loginChecks, providerOf } from './provider-start.ts'
 import { hasFactor } from './second-factor.ts'
+import { selfOf } from './sign-in.ts'
 
 type Returned = Call<'state' | 'code' | 'error' | 'iss'>
 
@@ -89,7 +90,12 @@ async function doneBy(
   // Only its owner can finish it, with a token.
   if (link !== null) return { challenge, account: link, identity }
   const account = await accountFor(context, { claims, identity, userType, signUp: () => call.signUp(1) })
-  return { challenge, account, identity: null }
+  const plan = context.plans.get(account.entity)
+  const self = plan && (await selfOf(context, plan, account.id))
+  // Whoever reclaims an account ends its sessions and unlinks what was linked: this comes before both, or after both.
+  if (self === undefined || (await context.linked.find(identity, account.entity)) !== account.id)
+    throw new Failure('login_expired')
+  return { challenge, account, identity: null, epoch: self.epoch }
 }
 
 /** The address was checked when the login began. */

@@ -23,6 +23,7 @@ async function exchange(context: Context, request: Call): Promise<Answer> {
   const plan = context.plans.get(entity)
   const self = plan && (await selfOf(context, plan, id))
   if (found.identity !== null || plan === undefined || self === undefined) throw new Failure('invalid_code')
+  if (found.epoch !== undefined && found.epoch !== self.epoch) throw new Failure('invalid_code')
   const user = await provenTwice(context, { ...self, plan, id }, second as string | undefined, request)
   if ((await context.handoffs.use(kind, code)) === undefined) throw new Failure('invalid_code')
   return startSession(context, user, 'provider', request)

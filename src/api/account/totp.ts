@@ -48,7 +48,12 @@ export async function confirmFactor(context: Context, call: SelfCall): Promise<A
   const code = takeText(call.body as Body, 'code', errors)
   if (errors.size > 0) throw invalid(errors)
   if ((await context.factors.state(owner)) !== undefined) throw new Failure('second_factor_exists')
-  const codes = await judgeCode(context, owner, call, () => context.factors.confirm(owner, code))
+  const calling = context.sessions.holding(call.caller)
+  const codes = await judgeCode(context, owner, call, async () => {
+    const made = await context.factors.confirm(owner, code, calling)
+    if (made === undefined) await context.identities.refuseEnded(call.caller)
+    return made
+  })
   context.identities.forget()
   logChange(context, call, owner, 'set up')
   return answerOf({ recovery_codes: codes })

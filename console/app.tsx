@@ -10,7 +10,7 @@ import { ShownOnce } from './parts/shown-once.tsx'
 import { Loading, QueryState } from './parts/states.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { boundQueries } from './query-cache.ts'
-import { isUnsettled, useMeQuery } from './session.ts'
+import { isUnsettled, SignedIn, useMeQuery } from './session.ts'
 import { useSettings } from './settings.ts'
 import { Shell } from './shell.tsx'
 import { TextsProvider } from './texts/index.ts'
@@ -104,5 +104,5 @@ function Gate({ children }: { readonly children: ReactNode }) {
   useOtherTabs()
   if (isUnsettled(query.error)) return <Unsettled code={query.error.code} />
   if (query.data === undefined) return <QueryState query={query} />
-  return query.data === null ? <SignInPage /> : children
+  return query.data === null ? <SignInPage /> : <SignedIn value={query.data}>{children}</SignedIn>
 }

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, useContext } from 'react'
 import { ApiError, actAs, actingAs, auth, get, own, Unauthenticated } from './api.ts'
 import { forgetDrafts } from './drafts.ts'
 import { tellOtherTabs } from './other-tabs.ts'
@@ -23,12 +24,7 @@ export function isUnsettled(error: unknown): error is ApiError {
   return error instanceof ApiError && UNSETTLED.includes(error.code)
 }
 
-/** `null`: nobody. `undefined`: not known yet. */
-export function useMe(): Me | null | undefined {
-  return useMeQuery().data
-}
-
-/** The same, with what may have gone wrong. */
+/** Its data: who is signed in, `null` for nobody, `undefined` if that is not known yet. */
 export function useMeQuery() {
   const queries = useQueryClient()
   return useQuery({
@@ -51,10 +47,13 @@ export function useMeQuery() {
   })
 }
 
-/** Whoever asks only below `<Shell>` is signed in. */
+/** Given by `<Gate>` to all pages. A page that asked the cache would see the end of a session before `<Gate>` removes it. */
+export const SignedIn = createContext<Me | undefined>(undefined)
+
+/** Pages are shown only to somebody who is signed in. */
 export function useSignedIn(): Me {
-  const me = useMe()
-  if (me === null || me === undefined) throw new Error('Nobody is signed in.')
+  const me = useContext(SignedIn)
+  if (me === undefined) throw new Error('Nobody is signed in.')
   return me
 }
 

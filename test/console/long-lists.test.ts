@@ -3,7 +3,7 @@ import type { Page, Request } from 'playwright-core'
 import { entity, integer } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, onStore, type TestServer } from '../harness.ts'
-import { openConsole } from './console.ts'
+import { expectSoon, KNOWN, openConsole } from './console.ts'
 
 const COUNT = 3000
 
@@ -46,14 +46,6 @@ async function walk(page: Page, step: number): Promise<Record<number, number>> {
   })()`)
   return seen as Record<number, number>
 }
-
-/** How many answers of the API are in memory: React knows where. */
-const KEPT_ANSWERS = `(() => {
-  const root = document.getElementById('root')
-  let at = root[Object.keys(root).find((name) => name.startsWith('__reactContainer'))]
-  while (at.memoizedProps?.client === undefined) at = at.child
-  return at.memoizedProps.client.getQueryCache().getAll().length
-})()`
 
 const lines = withAdmins({ lines: entity({ fields: { number: integer() } }) })
 
@@ -106,9 +98,9 @@ onStore('sqlite', 'long lists', lines, (server) => {
 
     await page.keyboard.press('Home')
     await row(5).getByText('1,000,000').waitFor()
-    expect(await row(1).getByRole('checkbox').isChecked()).toBe(true)
-    expect(await row(3).count()).toBe(0)
-    expect(await row(4).getAttribute('aria-rowindex')).toBe('4')
+    await expectSoon(() => row(1).getByRole('checkbox').isChecked(), true)
+    await expectSoon(() => row(3).count(), 0)
+    await expectSoon(() => row(4).getAttribute('aria-rowindex'), '4')
 
     // To another page and back; a row is changed while nobody listens.
     await top(1500)
@@ -158,13 +150,13 @@ onStore('sqlite', 'long lists', lines, (server) => {
       const { metrics } = await inspector.send('Performance.getMetrics')
       return metrics.find(({ name }) => name === 'JSEventListeners')?.value ?? Number.NaN
     }
-    const answers = async () => Number(await page.evaluate(KEPT_ANSWERS))
+    const answers = async () => Number(await page.evaluate(`${KNOWN}.getQueryCache().getAll().length`))
     await walk([100, 101])
     const before = await listeners()
     await walk([102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113])
     await eventually(async () => (await listeners()) < before + 5)
     await eventually(async () => (await answers()) < 60)
-    expect(feeds.size).toBe(1)
+    await expectSoon(async () => feeds.size, 1)
     await close()
   })
 
@@ -172,10 +164,10 @@ onStore('sqlite', 'long lists', lines, (server) => {
     const { page, open, close } = await openConsole(server, { viewport: { width: 360, height: 640 } })
     await open('/lines?filter=id>=200+%26%26+id<210&sort=id')
     await page.getByText('10 of', { exact: false }).waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    await expectSoon(() => page.evaluate('document.documentElement.scrollWidth'), 360)
     await page.getByRole('button', { name: 'Summary' }).click()
     await page.getByRole('row', { name: 'Number' }).getByText('2,045').waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    await expectSoon(() => page.evaluate('document.documentElement.scrollWidth'), 360)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Export' }).click()
     const [file] = await Promise.all([

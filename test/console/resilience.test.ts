@@ -1,17 +1,11 @@
 import { expect, test } from 'bun:test'
 import bookings from '../../examples/bookings/takeback.config.ts'
-import { eventually, onEveryStore } from '../harness.ts'
+import { eventually, onOneStore } from '../harness.ts'
+import { freePort } from '../ports.ts'
 import { lookAway, openConsole } from './console.ts'
 
-/** The browser must find the server again where it was. */
-function freePort(): number {
-  const server = Bun.serve({ port: 0, fetch: () => new Response() })
-  const { port = 0 } = server
-  void server.stop(true)
-  return port
-}
-
-onEveryStore(
+onOneStore(
+  'postgres',
   'the console and its server',
   bookings,
   (server) => {
@@ -40,12 +34,12 @@ onEveryStore(
     })
 
     test('a slow network shows what comes, and in the end all of it', async () => {
-      const { page, close } = await openConsole(server)
+      const { page, open, close } = await openConsole(server)
       await page.route('**/api/**', async (route) => {
         await Bun.sleep(300)
         await route.continue()
       })
-      await page.reload()
+      await open('/')
       const navigation = page.getByRole('navigation', { name: 'Main navigation' })
       await navigation.getByRole('link', { name: 'Rooms' }).click()
       await page.getByRole('link', { name: 'Cellar' }).waitFor()
@@ -77,5 +71,6 @@ onEveryStore(
       await close()
     })
   },
+  // The browser must find the server again where it was.
   { port: String(freePort()) },
 )

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
+import { freePort } from '../ports.ts'
 import { startPostgres } from '../postgres.ts'
-import { example, freePort, LOGIN, newFolder, prepared, run, serve, takeback } from './process.ts'
+import { example, LOGIN, newFolder, prepared, run, serve, takeback } from './process.ts'
 
 const headers = { Accept: 'application/json', 'Content-Type': 'application/json' }
 
@@ -79,7 +80,7 @@ test('requests that come while a server starts wait for it', async () => {
   const sql = new SQL(database.url, { max: 1 })
   await sql.unsafe('BEGIN')
   await sql.unsafe('LOCK TABLE takeback_meta IN ACCESS EXCLUSIVE MODE')
-  const port = await freePort()
+  const port = freePort()
   const url = `http://127.0.0.1:${port}`
   const child = takeback(['serve', ...args, '--port', String(port), '--log', 'json'], { direct: true })
   const health = () => fetch(`${url}/api/health`, { headers }).catch(() => undefined)

@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../harness.ts'
-import { freePort, newFolder, prepared, takeback } from './process.ts'
+import { freePort } from '../ports.ts'
+import { newFolder, prepared, takeback } from './process.ts'
 
 /** A server whose standard output goes where the shell sends it. */
 async function serveTo(output: string) {
   const { database, args } = await prepared('sqlite')
-  const port = await freePort()
+  const port = freePort()
   const child = takeback(['serve', '--port', String(port), '--log', 'json', '--drain', '0', ...args], {
     direct: true,
     shell: `exec > ${output}`,

@@ -126,14 +126,6 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
   }
 }
 
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = probe
-  probe.stop(true)
-  return port
-}
-
 /**
  * `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. Built only where the source is newer,
  * since test files run side by side and others may be reading it.

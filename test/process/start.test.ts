@@ -4,7 +4,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { eventually, newDatabase, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
-import { freePort, newFolder, run, serve, takeback } from './process.ts'
+import { freePort } from '../ports.ts'
+import { newFolder, run, serve, takeback } from './process.ts'
 
 const declared = (fields: string) => `import { app, entity, integer, text } from 'takeback'
 export default app({ entities: { things: entity({ fields: { ${fields} } }) } })
@@ -51,7 +52,7 @@ onEveryStoreByHand('a start', (store) => {
     )
     expect((await migrate(0)).code).toBe(0)
     const release = await lockMeta(database)
-    const port = await freePort()
+    const port = freePort()
     const child = takeback(['serve', ...flagsOf(1), '--port', String(port), '--log', 'json'], {
       direct: true,
     })

@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
 import { readPage } from '../markdown.ts'
+import { freePort } from '../ports.ts'
 import { Receiver, SECRET } from '../webhook-receiver.ts'
-import { freePort, newFolder, run, serve } from './process.ts'
+import { newFolder, run, serve } from './process.ts'
 
 const config = `import { app, entity, env, everyone, text } from 'takeback'
 export default app({
@@ -109,7 +110,7 @@ test('the documented receiver verifies signatures', async () => {
   const [, source = ''] = /```js\n([\s\S]*?)```/.exec(readPage('docs/webhooks.md')) ?? []
   const file = join(newFolder(), 'receiver.mjs')
   writeFileSync(file, source)
-  const port = await freePort()
+  const port = freePort()
   const receiver = Bun.spawn(['node', file], {
     env: { PATH: process.env.PATH ?? '', ERP_SECRET: SECRET, PORT: String(port) },
     stdout: 'pipe',

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../ports.ts'
 
 /** A proxy as an operator runs it: its own program, with the configuration that the docs have. */
 export interface Balancer {
@@ -65,7 +65,7 @@ export async function startProxy(
   const kind = kinds[name]
   if (kind === undefined || Bun.which(name) === null)
     throw new Error(`${name} is not installed: apt-get install nginx-light haproxy caddy`)
-  const port = await freePort()
+  const port = freePort()
   const file = join(folder, `${name}.conf`)
   writeFileSync(file, kind.configure(blockOf(kind, instances), port, folder))
   const child = Bun.spawn(kind.command(file, folder), {
@@ -91,13 +91,4 @@ export async function startProxy(
 async function isReady(url: string): Promise<boolean> {
   const answer = await fetch(`${url}/api/health`, { headers: { Accept: '*/*' } }).catch(() => undefined)
   return answer?.status === 200
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Subprocess } from 'bun'
 import { eventually, newDatabase, type TestDatabase } from '../harness.ts'
+import { freePort } from '../ports.ts'
 import { startPostgres } from '../postgres.ts'
-import { example, freePort, LOGIN, newFolder, run, takeback } from '../process/process.ts'
+import { example, LOGIN, newFolder, run, takeback } from '../process/process.ts'
 import { type Balancer, kinds, startProxy } from './proxy.ts'
 
 /** Who call without a pause, half of them to write. */
@@ -71,7 +72,7 @@ for (const name of Object.keys(kinds))
       database = await newDatabase('postgres', folder)
       const args = ['--config', example, '--database', database.url]
       await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
-      for (let at = 0; at < 2; at++) instances.push(new Instance(await freePort(), args))
+      for (let at = 0; at < 2; at++) instances.push(new Instance(freePort(), args))
       for (const instance of instances) await instance.start()
       proxy = await startProxy(
         name,

@@ -34,6 +34,7 @@ export const budget = {
   readsBurst: 10_000,
   readsPerSecond: 500,
   rateKeys: 100_000,
+  streams: 1000,
 
   // Passwords.
   passwordBits: 24,
@@ -196,10 +197,13 @@ export interface Rates {
   readonly signUps: Rate | undefined
   readonly writes: Rate | undefined
   readonly reads: Rate | undefined
+  /** How many streams may be open at once. */
+  readonly streams: number | undefined
 }
 
 export const defaultRates: Rates = Object.freeze({
   signUps: { burst: budget.signUpsBurst, perSecond: budget.signUpsPerMinute / 60 },
   writes: { burst: budget.writesBurst, perSecond: budget.writesPerSecond },
   reads: { burst: budget.readsBurst, perSecond: budget.readsPerSecond },
+  streams: budget.streams,
 })

@@ -13,16 +13,18 @@ describe('--rate-limit', () => {
     expect(readConfig({}, { TAKEBACK_RATE_LIMIT: 'reads=off' }).rates.reads).toBeUndefined()
   })
 
-  test('takes so many at once, then so many a second, minute or hour', () => {
-    expect(read('signups=5/60m, writes=10/2s,reads=7200/7200h')).toEqual({
+  test('takes so many at once, then so many a second, minute or hour; of streams, how many are open', () => {
+    expect(read('signups=5/60m, writes=10/2s,reads=7200/7200h,streams=7')).toEqual({
       signUps: { burst: 5, perSecond: 1 },
       writes: { burst: 10, perSecond: 2 },
       reads: { burst: 7200, perSecond: 2 },
+      streams: 7,
     })
+    expect(read('streams=off').streams).toBeUndefined()
   })
 
   test('says what the default is in the same words', () => {
-    expect(read('signups=200/20m,writes=2000/100s,reads=10000/500s')).toEqual(defaultRates)
+    expect(read('signups=200/20m,writes=2000/100s,reads=10000/500s,streams=1000')).toEqual(defaultRates)
   })
 
   test('is refused where it is anything else', () => {
@@ -33,6 +35,8 @@ describe('--rate-limit', () => {
       'reads=10',
       'reads=10/5',
       'reads=10/5d',
+      'streams=0',
+      'streams=10/5s',
       'reads=0/5s',
       'reads=5/0s',
       'reads=-1/5s',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { defaultRates, type Rate, type Rates } from './budget.ts'
+import { defaultRates, type Rates } from './budget.ts'
 import { StartError } from './errors.ts'
 import type { LogFormat } from './observe/log.ts'
 import { hidePassword, isMemory, type Limits, type Location, MEMORY } from './store/location.ts'
@@ -321,22 +321,32 @@ function readLog(text: string | undefined): LogFormat {
 const RATE_NAMES = { signups: 'signUps', writes: 'writes', reads: 'reads' } as const
 const SECONDS = { s: 1, m: 60, h: 3600 } as const
 
-/** `signups=200/20m,writes=2000/100s,reads=off`: so many at once, then so many a second, minute or hour. */
+/**
+ * `signups=200/20m,writes=2000/100s,reads=off,streams=1000`: so many at once, then so many a second, minute or hour; of
+ * streams, how many are open.
+ */
 function readRates(text: string | undefined): Rates {
-  const rates: Record<keyof Rates, Rate | undefined> = { ...defaultRates }
+  const rates: { -readonly [Name in keyof Rates]: Rates[Name] } = { ...defaultRates }
   for (const one of listOf(text)) {
-    const [, name = '', limit = '', burst, refill, unit] =
-      /^(signups|writes|reads)=(off|(\d{1,9})\/(\d{1,9})([smh]))$/.exec(one) ?? []
-    if (limit !== 'off' && !(Number(burst) > 0 && Number(refill) > 0))
-      throw new StartError(
-        `--rate-limit must be limits such as signups=200/20m,writes=2000/100s,reads=off, not "${one}".`,
-      )
-    rates[RATE_NAMES[name as keyof typeof RATE_NAMES]] =
-      limit === 'off'
-        ? undefined
-        : { burst: Number(burst), perSecond: Number(refill) / SECONDS[unit as keyof typeof SECONDS] }
+    const [, open] = /^streams=(off|[1-9]\d{0,8})$/.exec(one) ?? []
+    if (open !== undefined) rates.streams = open === 'off' ? undefined : Number(open)
+    else Object.assign(rates, readRate(one))
   }
   return Object.freeze(rates)
+}
+
+function readRate(text: string): Partial<Rates> {
+  const [, name = '', limit = '', burst, refill, unit] =
+    /^(signups|writes|reads)=(off|(\d{1,9})\/(\d{1,9})([smh]))$/.exec(text) ?? []
+  if (limit !== 'off' && !(Number(burst) > 0 && Number(refill) > 0))
+    throw new StartError(
+      `--rate-limit must be limits such as signups=200/20m,writes=2000/100s,reads=off,streams=1000, not "${text}".`,
+    )
+  const rate =
+    limit === 'off'
+      ? undefined
+      : { burst: Number(burst), perSecond: Number(refill) / SECONDS[unit as keyof typeof SECONDS] }
+  return { [RATE_NAMES[name as keyof typeof RATE_NAMES]]: rate }
 }
 
 function readProxies(text: string | undefined): readonly string[] {

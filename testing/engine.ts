@@ -52,7 +52,7 @@ export class MemoryEngine implements Engine {
     const server = new InProcess(this.url, (usual) => this.#recognise(usual))
     const observer = new Observer()
     observer.subscribe((event) => this.#hear(event))
-    const rates = 'signups=off,writes=off,reads=off'
+    const rates = 'signups=off,writes=off,reads=off,streams=off'
     const config = readConfig({ database: IN_MEMORY, log: 'json', 'rate-limit': rates }, {})
     const running = await startApp(config, this.#model, observer, {
       bound: server,

@@ -46,6 +46,8 @@ export interface Call<Name extends string = string> {
   readonly depth?: number
   /** Keeps the connection open for as long as the answer takes. */
   waitLong(): void
+  /** The same for an answer that lasts until there is something to tell. Throws if this caller has too many of these; gives what to call at its end. */
+  keepOpen(caller: Caller): () => void
   /** Closes the connection soon, unless the client reads: the answer is over, but cannot be sent. */
   hangUp(): void
 }

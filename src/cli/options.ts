@@ -52,7 +52,7 @@ export const serverOptions = {
   },
   'rate-limit': {
     value: 'LIST',
-    help: 'rate limits per address or user (TAKEBACK_RATE_LIMIT; signups=200/20m,writes=2000/100s,reads=10000/500s)',
+    help: 'rate limits per address or user (TAKEBACK_RATE_LIMIT; signups=200/20m,writes=2000/100s,reads=10000/500s,streams=1000)',
   },
   'no-query-token': {
     value: undefined,

@@ -72,5 +72,9 @@ export class InnerCall implements Call {
 
   waitLong(): void {}
 
+  keepOpen(): () => void {
+    return () => {}
+  }
+
   hangUp(): void {}
 }

@@ -23,6 +23,8 @@ export interface Streaming {
   readonly stopping: AbortSignal
   /** Closes the connection to a client that does not read. */
   hangUp(): void
+  /** The stream has ended, however it did. */
+  over(): void
 }
 
 /** How long clients wait before they connect again, in milliseconds. */
@@ -164,6 +166,7 @@ export class EventStream implements Listener {
     this.#drained?.()
     this.#streaming.stopping.removeEventListener('abort', this.#stop)
     this.#streaming.hub.leave(this)
+    this.#streaming.over()
   }
 }
 

@@ -13,7 +13,7 @@ const declared = withAdmins({
 /** An hour for each, so that no test depends on how long it takes. */
 const flags = {
   'trusted-proxies': '127.0.0.1',
-  'rate-limit': 'signups=6/1h,writes=5/1h,reads=8/1h',
+  'rate-limit': 'signups=6/1h,writes=5/1h,reads=8/1h,streams=3',
 }
 
 onEveryStoreByHand('rate limits', (store) => {
@@ -47,6 +47,67 @@ onEveryStoreByHand('rate limits', (store) => {
   afterAll(async () => {
     await other.stop()
     await one.remove()
+  })
+
+  describe('of streams', () => {
+    const controllers = new Set<AbortController>()
+    afterAll(() => {
+      for (const controller of controllers) controller.abort()
+    })
+    /** Opens one: its status, and how to close it. */
+    const follow = async (address: string, token: string | null = null) => {
+      const controller = new AbortController()
+      controllers.add(controller)
+      const answer = await fetch(`${one.url}/api/changes/?entity=notes`, {
+        headers: {
+          Accept: 'text/event-stream',
+          'X-Forwarded-For': address,
+          ...(token !== null && { Authorization: `Bearer ${token}` }),
+        },
+        signal: controller.signal,
+      })
+      return { answer, status: answer.status, close: () => controller.abort() }
+    }
+
+    test('hold for each address without a token, as long as they are open', async () => {
+      const [mine, theirs] = [newAddress(), newAddress()]
+      const [first] = [await follow(mine), await follow(mine), await follow(mine)]
+      const { answer } = await follow(mine)
+      expect([answer.status, await answer.json()]).toEqual([
+        429,
+        { message: 'Too many open streams. Close some, or try again later.', code: 'rate_limited' },
+      ])
+      expect(
+        ['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => answer.headers.get(name)),
+      ).toEqual(['30', '"streams";q=3', '"streams";r=0'])
+      expect((await follow(theirs)).status).toBe(200)
+      const { listeners } = one.context.hub
+      first.close()
+      await eventually(() => one.context.hub.listeners < listeners)
+      expect((await follow(mine)).status).toBe(200)
+      // Whoever asks and waits holds a place, too, as long as the answer takes.
+      const wait = (seconds: number) =>
+        one.call('GET', `/api/changes/?entity=notes&wait=${seconds}`, from(mine))
+      expect([(await wait(1)).status, (await wait(0)).status]).toEqual([429, 200])
+    })
+
+    test('hold for each user with all keys and tickets, wherever they call from', async () => {
+      const email = account().email
+      const { token } = await one.user('users', { email })
+      const call = async (path: string, body: object) =>
+        (await one.call('POST', path, from(newAddress(), { token, body }))).body
+      const { key } = await call('/api/auth/keys/', { name: 'Follower' })
+      const used = [token, key, token]
+      for (const one of used) expect((await follow(newAddress(), one)).status).toBe(200)
+      for (const one of used) expect((await follow(newAddress(), one)).status).toBe(429)
+      const { ticket } = await call('/api/auth/ticket/', {})
+      const headers = { Accept: 'text/event-stream' }
+      const asked = from(newAddress(), { headers })
+      expect((await one.call('GET', `/api/changes/?entity=notes&ticket=${ticket}`, asked)).status).toBe(429)
+      // Others at the same address have their own.
+      const { token: other } = await one.user('users', { email: account().email })
+      expect((await follow(newAddress(), other)).status).toBe(200)
+    })
   })
 
   describe('of reads and writes', () => {
@@ -213,7 +274,10 @@ onEveryStoreByHand('rate limits', (store) => {
 onEveryStoreByHand('rate limits that are switched off', (store) => {
   let server: TestServer
   beforeAll(async () => {
-    server = new TestServer(store, declared, { ...flags, 'rate-limit': 'signups=off,writes=off,reads=off' })
+    server = new TestServer(store, declared, {
+      ...flags,
+      'rate-limit': 'signups=off,writes=off,reads=off,streams=off',
+    })
     await server.start()
   })
   afterAll(() => server.remove())

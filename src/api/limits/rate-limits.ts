@@ -3,6 +3,7 @@ import { invalidAt } from '../../errors.ts'
 import type { Outcome } from '../../store/step.ts'
 import type { Store } from '../../store/store.ts'
 import type { Recurring } from '../../work/recurring.ts'
+import { OpenStreams } from './open-streams.ts'
 import { RateCounter } from './rate-counter.ts'
 import { compileRates, type RatesPlan } from './rate-statements.ts'
 import { type Standing, TokenBucket } from './token-bucket.ts'
@@ -35,10 +36,11 @@ export class RateLimits {
   readonly #plan: RatesPlan
   readonly #signUps: TokenBucket | undefined
   readonly #counters: Readonly<Record<'reads' | 'writes', Counters | undefined>>
+  readonly #streams: OpenStreams | undefined
   #timer: Timer | undefined
   #exchangedAt = performance.now()
 
-  constructor(store: Store, { signUps, writes, reads }: Rates) {
+  constructor(store: Store, { signUps, writes, reads, streams }: Rates) {
     this.#store = store
     this.#plan = compileRates(store.dialect)
     this.#signUps = signUps === undefined ? undefined : new TokenBucket('signups', signUps)
@@ -50,6 +52,12 @@ export class RateLimits {
             user: new RateCounter(new TokenBucket(`${name}-user`, rate)),
           }
     this.#counters = { reads: counters('reads', reads), writes: counters('writes', writes) }
+    this.#streams = streams === undefined ? undefined : new OpenStreams(streams)
+  }
+
+  /** Counts an answer that stays open, on this instance. Throws if there are too many; gives what to call at its end. */
+  open(whose: string): () => void {
+    return this.#streams?.open(whose) ?? (() => {})
   }
 
   /** Counts a request. Throws if nothing is left; undefined if there is no such limit. */

@@ -148,22 +148,38 @@ async function poll(
 ): Promise<AnyAnswer> {
   const { waitMs, limit } = following
   const { hub, positions } = context
-  let since = following.since ?? (await hub.now())
+  const since = following.since ?? (await hub.now())
   let page: ChangesPage = { delivery: undefined, next: since, more: false }
   if (following.since !== undefined) page = await pageAfter(context, following, since, limit)
   if (waitMs > 0) {
-    call.waitLong()
-    const over = AbortSignal.any([AbortSignal.timeout(waitMs), call.stopping, call.signal])
-    while (page.delivery === undefined && !page.more && !over.aborted) {
-      since = page.next
-      await untilTold(context, following, since, over)
-      page = await pageAfter(context, following, since, limit)
-    }
+    page = await waitFor(context, call, following, page)
     if (!(await context.identities.isAlive(following.caller))) throw badToken()
   }
   const data = page.delivery?.operations.flatMap(({ events }) => events) ?? []
   const body = `{"data":[${data.join(',')}],"next":${JSON.stringify(positions.textOf(page.next))},"more":${page.more}}`
   return { status: 200, body }
+}
+
+/** The same page, or what comes behind it within the time that was asked for. */
+async function waitFor(
+  context: Context,
+  call: Call<ParameterNames>,
+  following: FollowRequest,
+  first: ChangesPage,
+): Promise<ChangesPage> {
+  const close = call.keepOpen(following.caller)
+  try {
+    const over = AbortSignal.any([AbortSignal.timeout(following.waitMs), call.stopping, call.signal])
+    let page = first
+    while (page.delivery === undefined && !page.more && !over.aborted) {
+      const since = page.next
+      await untilTold(context, following, since, over)
+      page = await pageAfter(context, following, since, following.limit)
+    }
+    return page
+  } finally {
+    close()
+  }
 }
 
 /** Until there is something to be told behind the position, or it is over. */
@@ -212,7 +228,7 @@ async function stream(
   const from = following.since
   // A position that is gone is refused before the stream begins.
   if (from !== undefined) await feed.check(from, subscription.entities)
-  call.waitLong()
+  const over = call.keepOpen(caller)
   const events = new EventStream({
     hub,
     subscription,
@@ -223,6 +239,7 @@ async function stream(
     isAlive: () => identities.isAlive(caller),
     stopping: call.stopping,
     hangUp: () => call.hangUp(),
+    over,
   })
   const body = events.open()
   await events.begun

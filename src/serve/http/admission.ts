@@ -1,5 +1,5 @@
 import type { Standing } from '../../api/limits/token-bucket.ts'
-import { actorName } from '../../plan/viewer/actor.ts'
+import { actorName, type Caller, userOf } from '../../plan/viewer/actor.ts'
 import type { RequestFacts } from './seen.ts'
 
 /** How the requests of a handler are counted. */
@@ -27,6 +27,16 @@ export async function admitSignUps(seen: RequestFacts, count: number): Promise<v
   if (count <= signUps || callerOf(seen) !== null) return
   noteStanding(seen, await rates.signUp(client.network, { count, counted: signUps }))
   seen.signUps = count
+}
+
+/**
+ * Counts an answer that stays open: for the account, with all of its keys, or for the address of whoever has none. Throws
+ * if there are too many; gives what to call at its end.
+ */
+export function admitStream({ client, rates }: RequestFacts, { actor }: Caller): () => void {
+  if (client.local) return () => {}
+  const user = userOf(actor)
+  return rates.open(user === undefined ? client.network : `${user.entity}/${user.id}`)
 }
 
 function callerOf({ caller }: RequestFacts): string | null {

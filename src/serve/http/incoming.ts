@@ -7,7 +7,7 @@ import { parseIfMatch } from '../../api/write/update.ts'
 import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../plan/viewer/actor.ts'
-import { admit, admitSignUps } from './admission.ts'
+import { admit, admitSignUps, admitStream } from './admission.ts'
 import { bodyStream } from './body.ts'
 import type { RequestFacts } from './seen.ts'
 import { targetOf } from './target.ts'
@@ -118,6 +118,12 @@ export class Incoming implements Call {
 
   async signUp(count: number): Promise<void> {
     await admitSignUps(this.#seen, count)
+  }
+
+  keepOpen(caller: Caller): () => void {
+    const close = admitStream(this.#seen, caller)
+    this.waitLong()
+    return close
   }
 
   get headers(): Headers {

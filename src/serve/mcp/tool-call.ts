@@ -87,6 +87,10 @@ class ToolCall implements Call {
     this.#outer.waitLong()
   }
 
+  keepOpen(caller: Caller): () => void {
+    return this.#outer.keepOpen(caller)
+  }
+
   hangUp(): void {
     this.#outer.hangUp()
   }

@@ -3,7 +3,10 @@ import { parseInstant } from '../declare/fields/time.ts'
 import { type Errors, invalid, note } from '../errors.ts'
 import { planning as planningNames } from './parameters.ts'
 
-/** The query parameters of a URL, without the token. Unknown names are refused. */
+/** What a URL may have besides the parameters of any call. */
+const TOKEN = 'token'
+
+/** The query parameters of a URL, or what a call in the process has in their place. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
   readonly #twice: readonly string[]
@@ -11,8 +14,12 @@ export class Query<Name extends string = string> {
   /** The parameters of every write that can be shown before it is done: `take` leaves them out. */
   readonly planning: ReadonlyMap<string, string>
 
-  /** `plans`: whether it is the query of such a write. */
-  constructor(parameters: Iterable<[string, string]>, names: readonly Name[], plans = false) {
+  /** `plans`: whether it is the query of such a write. `url`: whether it may have a token, which is left out. */
+  constructor(
+    parameters: Iterable<[string, string]>,
+    names: readonly Name[],
+    { plans = false, url = false }: { readonly plans?: boolean | undefined; readonly url?: boolean } = {},
+  ) {
     const values = new Map<string, string>()
     const planning = new Map<string, string>()
     const twice: string[] = []
@@ -21,7 +28,7 @@ export class Query<Name extends string = string> {
       if (seen.has(name)) twice.push(name)
       seen.add(name)
       if (plans && isPlanning(name)) planning.set(name, value)
-      else if (name !== 'token') values.set(name, value)
+      else if (!url || name !== TOKEN) values.set(name, value)
     }
     this.#values = values
     this.planning = planning
@@ -68,6 +75,19 @@ export class Query<Name extends string = string> {
   }
 
   static readonly empty: Query<never> = new Query([], [])
+}
+
+/**
+ * Values that fields must have, as a list takes them, for calls in the process. Throws for the name of a parameter, which
+ * would count as that: `search` only does where fields are searched.
+ */
+export function equalities(where: object, takes: readonly string[]): Record<string, string> {
+  const errors: Errors = new Map()
+  for (const name of Object.keys(where))
+    if (takes.includes(name) && name !== 'search')
+      note(errors, `where.${name}`, 'is a parameter of lists: compare with it in filter')
+  if (errors.size > 0) throw invalid(errors)
+  return Object.fromEntries(Object.entries(where).map(([path, value]) => [path, String(value)]))
 }
 
 function isPlanning(name: string): boolean {

@@ -2,6 +2,7 @@ import type { AnyAnswer, Context } from '../api/context.ts'
 import type { EntityEndpoint, ServerEndpoint } from '../api/endpoint.ts'
 import { readHistory } from '../api/past/history.ts'
 import { undoOperation } from '../api/past/undo.ts'
+import { equalities } from '../api/query.ts'
 import { listEntities } from '../api/read/list.ts'
 import { readEntity } from '../api/read/read.ts'
 import { writeBatch } from '../api/write/batch.ts'
@@ -110,7 +111,7 @@ class EntityCalls {
   }
 
   list({ where = {}, ...options }: ListRequest = {}): Promise<unknown> {
-    return this.#call(listEntities, withQuery(options, where))
+    return this.#call(listEntities, () => withQuery(options, equalities(where, listEntities.takes)))
   }
 
   update(id: number, changes: unknown, { version, base }: UpdateOptions = {}): Promise<unknown> {
@@ -171,12 +172,12 @@ function refuseWrites({ readsOnly }: Acting, { method }: Pick<ServerEndpoint, 'm
 }
 
 /** As a URL has them: `true` is 1, and what is left out is not there. */
-function withQuery(options: object, where: object = {}): Pick<Asked, 'query'> {
+function withQuery(options: object, equal: Record<string, string> = {}): Pick<Asked, 'query'> {
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name, value]) => [name, value === true ? '1' : String(value)])
-  const equal = Object.entries(where).map(([path, value]) => [path, String(value)])
-  return given.length + equal.length === 0 ? {} : { query: Object.fromEntries([...equal, ...given]) }
+  const query = { ...equal, ...Object.fromEntries(given) }
+  return Object.keys(query).length === 0 ? {} : { query }
 }
 
 /** One operation: all of them or none. */

@@ -12,6 +12,7 @@ const declaration = app({
   entities: {
     admins: entity({ login: { userType: 'admin' }, fields: {} }),
     users: entity({ login: { userType: 'user' }, fields: {}, access: { read: all } }),
+    links: entity({ fields: { token: text() }, access: { read: all, create: all } }),
     rooms: entity({
       label: 'Rooms',
       fields: {
@@ -97,10 +98,29 @@ onEveryStore(
         expect(answer.entities.map((one: any) => one.entity)).toEqual([
           'admins',
           'users',
+          'links',
           'rooms',
           'bookings',
           'vault',
         ])
+      }
+    })
+
+    test('compares with any field that where names, and refuses the names of parameters', async () => {
+      const client = await connect(await key())
+      const tokens = [title(), title()]
+      const parts = tokens.map((token) => ({ action: 'create', entity: 'links', values: { token } }))
+      await use(client, 'write', { parts })
+      const where = { token: tokens[1] ?? '' }
+      const { answer } = await use(client, 'find', { entity: 'links', where, fields: 'token' })
+      expect(answer.data).toEqual([where])
+      expect((await use(client, 'summarize', { entity: 'links', where })).answer.data[0].count).toBe(1)
+      for (const tool of ['find', 'summarize']) {
+        const { error } = await use(client, tool, { entity: 'links', where: { limit: 1, filter: 'true' } })
+        const refused = ['is a parameter of lists: compare with it in filter']
+        expect(error.errors).toEqual({ 'where.limit': refused, 'where.filter': refused })
+        // One that neither is a field nor a parameter is not left out.
+        expect((await use(client, tool, { entity: 'rooms', where })).error.errors).toHaveProperty('token')
       }
     })
 

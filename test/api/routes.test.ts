@@ -31,6 +31,7 @@ const declaration = app({
     users: entity({ login: { userType: 'user' }, fields: { name: text() } }),
     staff: entity({ login: { userType: 'staff' }, fields: {} }),
     carts,
+    links: entity({ fields: { token: text(), limit: integer({ default: 1 }) } }),
   },
   routes: {
     'POST /api/checkout/': {
@@ -52,6 +53,14 @@ const declaration = app({
       query: ['from', 'to'],
       run: ({ params, query, me }) => ({ params, query, me }),
     },
+    'GET /api/shared/:token': {
+      access: everyone,
+      run: ({ params: { token }, api }) => api.system.links.list({ where: { token }, fields: 'token' }),
+    },
+    'GET /api/limited/': {
+      access: everyone,
+      run: ({ api }) => api.system.links.list({ where: { limit: 1 } }),
+    },
     'POST /api/nothing': { access: 'me.type == "staff"', run() {} },
     'DELETE /api/all/': { run: async ({ api }) => (await api.system.carts.list()).data.length },
     'POST /api/wrong/:what/': {
@@ -71,6 +80,15 @@ const declaration = app({
 })
 
 onEveryStore('routes', declaration, (server) => {
+  test('compare with any field that where names, and not with a parameter', async () => {
+    for (const token of ['a', 'b']) await server.expect(201, 'POST', '/api/links/', { token })
+    const shared = await server.expect(200, 'GET', '/api/shared/b', undefined, { token: null })
+    expect(shared.data).toEqual([{ token: 'b' }])
+    // A mistake of the code, and not of whoever calls it.
+    expect((await server.call('GET', '/api/limited/', { token: null })).status).toBe(500)
+    await eventually(() => server.logged.join('').includes('GET /api/limited/'))
+  })
+
   test('a route has a checked body, a caller and their API', async () => {
     const user = await server.user('users', { email: 'u@example.com', name: 'U' })
     const other = await server.user('users', { email: 'v@example.com', name: 'V' })

@@ -201,8 +201,8 @@ export class Service {
     // A body may take its time, and the token may have died meanwhile.
     const caller = reads ? await this.#callerOf(token) : seen.caller
     refuseUnsettled(handler, caller)
-    const query = parameters === undefined ? Query.empty : new Query(parameters, handler.takes, handler.plans)
-    const { maxBytes } = handler
+    const { maxBytes, takes, plans } = handler
+    const query = parameters === undefined ? Query.empty : new Query(parameters, takes, { plans, url: true })
     return handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
   }
 
@@ -224,7 +224,7 @@ export class Service {
 }
 
 function pageQuery({ search }: RequestFacts, { takes }: Handler): Query {
-  return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes)
+  return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes, { url: true })
 }
 
 function refuseUnsettled(handler: Handler, { expired, lacksFactor }: Caller): void {

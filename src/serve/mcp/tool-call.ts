@@ -43,7 +43,7 @@ class ToolCall implements Call {
     this.#outer = outer
     this.caller = outer.caller
     this.id = id
-    this.query = new Query(Object.entries(query), takes, plans === 'apart')
+    this.query = new Query(Object.entries(query), takes, { plans: plans === 'apart' })
     this.body = body
     this.note = note
     this.key = key

@@ -1,11 +1,13 @@
 import { shared } from '../../api/parameters.ts'
 import { readHistory } from '../../api/past/history.ts'
 import { listOperations, readOperation } from '../../api/past/operations.ts'
+import { equalities } from '../../api/query.ts'
 import { listEntities } from '../../api/read/list.ts'
 import { readEntity } from '../../api/read/read.ts'
 import { summariseEntities } from '../../api/read/summary.ts'
 import { budget } from '../../budget.ts'
 import type { JsonSchema } from '../../declare/fields/field.ts'
+import { isRecord } from '../../declare/record.ts'
 import { type Arguments, asQuery, type Takes } from './arguments.ts'
 import { describeAll, describeType } from './describe.ts'
 import { planNamed } from './entity-type.ts'
@@ -102,7 +104,7 @@ const find: Tool = {
   writes: false,
   run(use, given) {
     const plan = planNamed(use.context, use.call.caller.actor, given.entity)
-    const query = { ...equalities(given.where), ...asQuery(given, listEntities.takes) }
+    const query = { ...equalTo(given, listEntities.takes), ...asQuery(given, listEntities.takes) }
     return pageResult(given, (limit) => use.ofEntity(listEntities, plan, { query: { ...query, ...limit } }))
   },
 }
@@ -145,7 +147,7 @@ const summarize: Tool = {
   writes: false,
   run(use, given) {
     const plan = planNamed(use.context, use.call.caller.actor, given.entity)
-    const query = { ...equalities(given.where), ...asQuery(given, summariseEntities.takes) }
+    const query = { ...equalTo(given, summariseEntities.takes), ...asQuery(given, summariseEntities.takes) }
     return pageResult(given, (limit) =>
       use.ofEntity(summariseEntities, plan, { query: { ...query, ...limit } }),
     )
@@ -267,6 +269,6 @@ const undo: Tool = {
 /** All tools, in the order in which clients see them. */
 export const tools: readonly Tool[] = [describe, find, read, summarize, write, history, operations, undo]
 
-function equalities(given: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(given ?? {}).map(([path, value]) => [path, String(value)]))
+function equalTo({ where: equal }: Arguments, takes: readonly string[]): Record<string, string> {
+  return equalities(isRecord(equal) ? equal : {}, takes)
 }

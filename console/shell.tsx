@@ -12,6 +12,7 @@ import { type Command, Palette, useCommands } from './parts/palette.tsx'
 import { SignInAgain } from './parts/sign-in-again.tsx'
 import { QueryState } from './parts/states.tsx'
 import { undoNewest } from './parts/toast.tsx'
+import { usePreferences } from './preferences.ts'
 import { isUnsettled, useSignedIn, useSignOut } from './session.ts'
 import { changeSettings, useSettings } from './settings.ts'
 import { useTexts } from './texts/index.ts'
@@ -22,6 +23,8 @@ const Unsettled = lazy(() => import('./pages/sign-in/unsettled.tsx'))
 /** What is around every page of somebody who is signed in: the way to all others. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const query = useQuery(modelQuery)
+  // Lists need them: they are read together with the model.
+  usePreferences()
   if (isUnsettled(query.error)) return <Unsettled code={query.error.code} />
   if (query.data === undefined) return <QueryState query={query} />
   return (

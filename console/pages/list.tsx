@@ -5,6 +5,7 @@ import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { usePreferences } from '../preferences.ts'
 import { useTexts } from '../texts/index.ts'
 import { ListActions } from './list/actions.tsx'
 import { ListBar } from './list/bar.tsx'
@@ -23,7 +24,10 @@ import { sortBy, useView } from './list/view.ts'
 export function List({ entity }: { readonly entity: string }) {
   const texts = useTexts()
   const type = useEntityType(entity)
+  const preferences = usePreferences()
   if (type === undefined) return <Page title={entity}>{texts.errors.noType}</Page>
+  // They say which columns to read.
+  if (preferences === undefined) return <Loading />
   return <ListOf type={type} />
 }
 

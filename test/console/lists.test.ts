@@ -15,7 +15,7 @@ import {
   url,
 } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onOneStore, type TestServer } from '../harness.ts'
+import { eventually, onOneStore, type TestServer } from '../harness.ts'
 import { expectSoon, openConsole } from './console.ts'
 
 const shop = withAdmins({
@@ -202,6 +202,83 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
     await page.getByRole('heading', { name: 'Nothing is deleted' }).waitFor()
     await close()
+  })
+
+  test('have the columns that a person had last; a view has its own', async () => {
+    const ann = await server.user('admins', { email: 'ann@example.com' })
+    const bob = await server.user('admins', { email: 'bob@example.com' })
+    const { page, open, close } = await openConsole(server, ann)
+    const heads = (where: Page) => where.getByRole('columnheader').filter({ has: where.locator('.edge') })
+    const shows = (where: Page, names: string[]) => expectSoon(() => heads(where).allInnerTexts(), names)
+    const widthOf = async (where: Page, name: string) =>
+      (await where.getByRole('columnheader', { name }).boundingBox())?.width ?? 0
+    await open('/orders')
+    await rowOf(page, 'Order 299').waitFor()
+    const usual = await heads(page).allInnerTexts()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    for (const name of usual.filter((one) => one !== 'Title' && one !== 'Status'))
+      await page.getByRole('checkbox', { name, exact: true }).uncheck()
+    await page.getByRole('checkbox', { name: 'Quantity' }).check()
+    await page.keyboard.press('Escape')
+    await shows(page, ['Title', 'Status', 'Quantity'])
+    await page.getByRole('button', { name: 'Quantity', exact: true }).focus()
+    await page.keyboard.press('Alt+ArrowLeft')
+    await page.keyboard.press('Alt+ArrowLeft')
+    await shows(page, ['Quantity', 'Title', 'Status'])
+    await page
+      .getByRole('columnheader', { name: 'Status' })
+      .dragTo(page.getByRole('columnheader', { name: 'Title' }))
+    await shows(page, ['Quantity', 'Status', 'Title'])
+    const before = await widthOf(page, 'Status')
+    const edge = await page.getByRole('columnheader', { name: 'Status' }).locator('.edge').boundingBox()
+    if (edge === null) throw new Error('no edge')
+    await page.mouse.move(edge.x + 2, edge.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(edge.x + 42, edge.y + 5)
+    await page.mouse.up()
+    await eventually(async () => (await widthOf(page, 'Status')) === before + 40)
+    expect(new URL(page.url()).search).toBe('')
+    const { token } = ann
+    const kept = async () => server.expect(200, 'GET', '/api/auth/preferences/', undefined, { token })
+    await eventually(async () => /^quantity,status:\d+,title/.test((await kept()).columns?.orders))
+
+    await page.reload()
+    await shows(page, ['Quantity', 'Status', 'Title'])
+    expect(await widthOf(page, 'Status')).toBe(before + 40)
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByLabel('Name of this view').fill('Mine')
+    await page.getByRole('button', { name: 'Keep' }).click()
+    await page.getByRole('button', { name: 'Mine', exact: true }).waitFor()
+    await eventually(async () => (await kept()).views?.orders.length === 1)
+    await page.keyboard.press('Escape')
+
+    // Fields that are gone, or not for everybody any more; others who keep something there.
+    const body = { ...(await kept()), columns: { orders: 'gone:90,amount,site', customers: 5 } }
+    await server.expect(200, 'PUT', '/api/auth/preferences/', body, { token })
+    const second = await openConsole(server, ann)
+    await second.open('/orders')
+    await shows(second.page, ['Amount', 'Site'])
+    await second.open('/customers')
+    await shows(second.page, ['Name', 'Updated'])
+    await second.open('/orders')
+    await second.page.getByRole('button', { name: 'Views' }).click()
+    await second.page.getByRole('link', { name: 'Mine' }).click()
+    await shows(second.page, ['Quantity', 'Status', 'Title'])
+    await second.page.getByRole('button', { name: 'Status', exact: true }).press('Alt+ArrowLeft')
+    await shows(second.page, ['Status', 'Quantity', 'Title'])
+    expect(new URL(second.page.url()).searchParams.get('columns')).toStartWith('status')
+    await second.page.getByRole('button', { name: 'Columns' }).click()
+    await second.page.getByRole('button', { name: 'Back to the usual columns' }).click()
+    await shows(second.page, ['Amount', 'Site'])
+    await second.page.getByRole('button', { name: 'Back to the usual columns' }).click()
+    await shows(second.page, usual)
+    await eventually(async () => (await kept()).columns.orders === undefined)
+    await second.close()
+    await close()
+    const other = await openConsole(server, bob)
+    await other.open('/orders')
+    await shows(other.page, usual)
+    await other.close()
   })
 
   test('keep views, export files, and show the past', async () => {

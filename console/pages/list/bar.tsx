@@ -39,7 +39,7 @@ export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
         />
       )}
       {view.at === undefined && <SummaryMenu {...part} />}
-      <ViewsMenu type={type} view={view} />
+      <ViewsMenu type={type} view={view} columns={part.columns} />
       <ColumnsMenu type={type} columns={part.columns} />
       <TimeBar entity={type.name} />
     </>

@@ -1,6 +1,7 @@
 import { useCallback, useMemo, useState } from 'react'
 import { type EntityType, useModel } from '../../model.ts'
 import type { FilterField } from '../../parts/filter/conditions.ts'
+import { useKeep, usePreferences } from '../../preferences.ts'
 import { useTexts } from '../../texts/index.ts'
 import { type Column, columnsOf, defaultColumns, readColumns, writeColumns } from './columns.ts'
 import { useView } from './view.ts'
@@ -9,6 +10,8 @@ export interface ChosenColumns {
   readonly all: readonly Column[]
   readonly shown: readonly Column[]
   readonly isDefault: boolean
+  /** What the person had last, written as in the address. */
+  readonly own: string | undefined
   /** What can be filtered by. */
   readonly filters: readonly FilterField[]
   choose(columns: readonly Column[] | undefined): void
@@ -16,10 +19,10 @@ export interface ChosenColumns {
   size(at: number, width: number, isDone: boolean): void
 }
 
-/** The columns of a list: as the address says, or what suits the type. */
+/** The columns of a list: as the address says, as the person had them last, or what suits the type. */
 export function useColumns(type: EntityType): ChosenColumns {
   const texts = useTexts()
-  const [{ columns: chosen }, change] = useView()
+  const { chosen, own, keep } = useChosen(type.name)
   const [dragged, setDragged] = useState<{ readonly at: number; readonly width: number }>()
   const model = useModel()
   const all = useMemo(() => columnsOf(type, model, texts), [type, model, texts])
@@ -30,8 +33,8 @@ export function useColumns(type: EntityType): ChosenColumns {
   )
   const choose = useCallback(
     (columns: readonly Column[] | undefined) =>
-      change({ columns: columns === undefined ? undefined : writeColumns(columns, all) }),
-    [change, all],
+      keep(columns === undefined ? undefined : writeColumns(columns, all)),
+    [keep, all],
   )
   return useMemo(
     () => ({
@@ -39,6 +42,7 @@ export function useColumns(type: EntityType): ChosenColumns {
       shown,
       filters: all.filter(({ isFilterable }) => isFilterable),
       isDefault: chosen === undefined,
+      own,
       choose,
       move: (from, to) => choose(moved(kept, from, to)),
       size: (at, width, isDone) => {
@@ -46,7 +50,40 @@ export function useColumns(type: EntityType): ChosenColumns {
         if (isDone) choose(sized(kept, at, width))
       },
     }),
-    [all, shown, kept, chosen, choose],
+    [all, shown, kept, chosen, own, choose],
+  )
+}
+
+/**
+ * What somebody has chosen of a type. In a view with columns of its own, a change is one of the view, and stands in the
+ * address. So it does if it cannot be kept.
+ */
+function useChosen(entity: string) {
+  const [{ columns }, change] = useView()
+  const preferences = usePreferences()
+  const keepAll = useKeep()
+  // A box that somebody ticks is ticked at once.
+  const [latest, setLatest] = useState<{ readonly own: string | undefined }>()
+  const kept: unknown = preferences?.columns?.[entity]
+  const own = latest === undefined ? (typeof kept === 'string' ? kept : undefined) : latest.own
+  const canKeep = preferences !== null
+  const keep = useCallback(
+    (next: string | undefined) => {
+      if (columns !== undefined || !canKeep) return change({ columns: next })
+      setLatest({ own: next })
+      keepAll((was) => ({ ...was, columns: without({ ...was.columns, [entity]: next }) })).catch(() => {
+        setLatest(undefined)
+        change({ columns: next })
+      })
+    },
+    [columns, canKeep, change, keepAll, entity],
+  )
+  return { chosen: columns ?? own, own, keep }
+}
+
+function without(columns: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(columns).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
 }
 

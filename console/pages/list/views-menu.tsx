@@ -9,19 +9,21 @@ import { writeView } from './view.ts'
 const Views = lazy(() => import('./views.tsx'))
 
 /** The views that a person has kept of a list. */
-export function ViewsMenu({ type, view }: Pick<ListPart, 'type' | 'view'>) {
+export function ViewsMenu({ type, view, columns: { own } }: Pick<ListPart, 'type' | 'view' | 'columns'>) {
   const texts = useTexts()
   const preferences = usePreferences()
   const { at: _, ...kept } = view
-  const query = writeView(kept)
+  const address = writeView(kept)
+  // With the columns that the person has: a view stays as it was kept.
+  const query = writeView({ ...(own !== undefined && { columns: own }), ...kept })
   const views = preferences?.views?.[type.name] ?? []
-  const current = views.find((one) => one.query === query)
+  const current = views.find((one) => one.query === query || one.query === address)
   if (preferences === null) return null
   return (
     <Menu label={current?.name ?? texts.list.views} icon="eye" tone="plain" group={labelOf(type)}>
       {(close) => (
         <Suspense>
-          <Views entity={type.name} views={views} query={query} close={close} />
+          <Views entity={type.name} {...{ views, current, query, close }} isEverything={address === ''} />
         </Suspense>
       )}
     </Menu>

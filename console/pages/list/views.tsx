@@ -8,30 +8,34 @@ import { useTexts } from '../../texts/index.ts'
 interface ViewsProps {
   readonly entity: string
   readonly views: readonly SavedView[]
+  /** The one that is shown. */
+  readonly current: SavedView | undefined
   /** What the list shows now. */
   readonly query: string
+  /** Nothing is left out. */
+  readonly isEverything: boolean
   close(): void
 }
 
-export default function Views({ entity, views, query, close }: ViewsProps) {
+export default function Views({ entity, views, current, query, isEverything, close }: ViewsProps) {
   const texts = useTexts()
   const { keep, failure } = useKeepViews(entity)
   const hrefOf = (one: string) => (one === '' ? `/${entity}` : `/${entity}?${one}`)
   return (
     <div className="views">
-      <Link href={`/${entity}`} aria-current={query === '' ? 'true' : undefined} onClick={close}>
+      <Link href={`/${entity}`} aria-current={isEverything ? 'true' : undefined} onClick={close}>
         {texts.list.everything}
       </Link>
-      {views.map(({ name, query: kept }) => (
-        <div key={name}>
-          <Link href={hrefOf(kept)} aria-current={kept === query ? 'true' : undefined} onClick={close}>
-            {name}
+      {views.map((one) => (
+        <div key={one.name}>
+          <Link href={hrefOf(one.query)} aria-current={one === current ? 'true' : undefined} onClick={close}>
+            {one.name}
           </Link>
           <Button
             icon="close"
             tone="plain"
-            aria-label={texts.list.removeView(name)}
-            onClick={() => void keep(views.filter((one) => one.name !== name))}
+            aria-label={texts.list.removeView(one.name)}
+            onClick={() => void keep(views.filter(({ name }) => name !== one.name))}
           />
         </div>
       ))}

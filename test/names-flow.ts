@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { Step } from '../src/store/step.ts'
-import type { Received, TestServer } from './harness.ts'
+import { eventually, type Received, type TestServer } from './harness.ts'
 
 /** All that a server asks its database for, from now on. */
 export function recorded(server: TestServer): Set<string> {
@@ -87,6 +87,19 @@ export class Flow {
     return this.#call('POST', `/api/operations/${received.headers.get('Takeback-Operation')}/undo/`)
   }
 
+  /** Whoever follows the changes from there is told of these values. */
+  async #expectTold({ headers }: Received, { id, values }: { id: number; values: Values }): Promise<void> {
+    const { type } = this.#case
+    const since = headers.get('Takeback-Position')
+    let told: Values[] = []
+    // What is committed is told once nothing before it can still come.
+    await eventually(async () => {
+      told = (await this.#call('GET', `/api/changes/?entity=${type}&since=${since}`)).body.data
+      return told.some((one) => one.id === id && one.version === 2)
+    })
+    expect(told.at(-1)).toMatchObject({ type: 'upsert', entity: type, id, data: values })
+  }
+
   async run(): Promise<void> {
     const { type, first, second } = this.#case
     const path = `/api/${type}/`
@@ -95,8 +108,10 @@ export class Flow {
     const own = `${path}${id}/`
     await this.#expectValues(id, first)
     await this.#ask(id)
+    const before = await this.#call('GET', own)
     const updated = await this.#call('PATCH', own, second)
     await this.#expectValues(id, second)
+    await this.#expectTold(before, { id, values: second })
     const then = (await this.#call('GET', `${own}?at=${created.body.updated_at}`)).body
     expect(then).toMatchObject(then.version === 1 ? first : second)
     const undone = await this.#undo(updated)
@@ -141,8 +156,10 @@ export class Flow {
     const { id } = created.body
     const own = `${path}${id}/`
     await this.#ask(id)
+    const before = await this.#call('GET', own)
     const updated = await this.#call('PATCH', own, second)
     expect([created.body, updated.body]).toMatchObject([first, second])
+    await this.#expectTold(before, { id, values: second })
     const then = (await this.#call('GET', `${own}?at=${created.body.updated_at}`)).body
     expect(then).toMatchObject(then.version === 1 ? first : second)
     await this.#undo(updated)

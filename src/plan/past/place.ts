@@ -26,13 +26,16 @@ function columnsFrom(type: EntityType, data: Sql, dialect: Dialect): Sql {
   )
 }
 
+/** The column with the number of a row of `$rows`. No field can have this name. */
+export const ROW_NUMBER = id('#')
+
 /** The Entities of `$rows`: lists of a number and the JSON of a version. */
 export function journalStates(type: EntityType, dialect: Dialect): Sql {
   const rows = dialect.rows('$rows', [
     { name: 'number', kind: 'integer' },
     { name: 'data', kind: 'text' },
   ])
-  return sql`(SELECT r."number", ${columnsFrom(type, sql`r."data"`, dialect)} FROM ${rows} r)`
+  return sql`(SELECT r."number" AS ${ROW_NUMBER}, ${columnsFrom(type, sql`r."data"`, dialect)} FROM ${rows} r)`
 }
 
 function columnsOf(type: EntityType) {

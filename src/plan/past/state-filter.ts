@@ -3,7 +3,7 @@ import type { EntityType, Model } from '../../declare/model.ts'
 import type { Dialect } from '../../store/dialect.ts'
 import { compile, id, type Statement, sql } from '../../store/sql.ts'
 import { Conditions } from '../condition/condition.ts'
-import { journalStates } from './place.ts'
+import { journalStates, ROW_NUMBER } from './place.ts'
 
 /**
  * Which of `$rows` (lists of a number and the JSON of a version) meet a condition: their numbers. Other Entities, which
@@ -18,7 +18,7 @@ export function compileStateFilter(
   const rowSource = { type, stored: false, self: (column: string) => sql`t.${id(column)}` }
   const met = new Conditions(model, dialect).of(condition, rowSource)
   return compile(
-    sql`SELECT t."number" FROM ${journalStates(type, dialect)} t WHERE ${met}`,
+    sql`SELECT t.${ROW_NUMBER} FROM ${journalStates(type, dialect)} t WHERE ${met}`,
     dialect.placeholder,
     true,
   )

@@ -8,7 +8,7 @@ import { Dependencies, type Dependency } from '../condition/dependencies.ts'
 import type { Filter } from '../condition/filter.ts'
 import { type Ground, today } from '../condition/ground.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
-import { journalStates, laterChanges, tablesAtPlace } from '../past/place.ts'
+import { journalStates, laterChanges, ROW_NUMBER, tablesAtPlace } from '../past/place.ts'
 import { renderEntity } from '../tables/render.ts'
 import { RuleSql } from './rule-sql.ts'
 import type { Viewing } from './viewing.ts'
@@ -75,7 +75,7 @@ function followPlan(viewing: Viewing, query: FollowQuery): FollowPlan {
     )
   const dependents = new Map<Dependency, Statement>()
   return {
-    seen: statement(journalStates(type, dialect), sql`t."number"`),
+    seen: statement(journalStates(type, dialect), sql`t.${ROW_NUMBER}`),
     dependents(dependency) {
       const known = dependents.get(dependency)
       if (known !== undefined) return known

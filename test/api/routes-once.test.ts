@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
 import { anonymous } from '../../src/api/account/identify.ts'
 import type { Answer } from '../../src/api/context.ts'
 import { runOnce } from '../../src/api/once.ts'
@@ -6,7 +7,7 @@ import { budget } from '../../src/budget.ts'
 import { TooLate } from '../../src/errors.ts'
 import { check } from '../../src/store/check/check.ts'
 import { app, entity, everyone, forbidden, integer, object, text } from '../../src/takeback.ts'
-import { eventually, expectInvalid, onEveryStore, type Received } from '../harness.ts'
+import { eventually, expectInvalid, onEveryStore, onStore, type Received } from '../harness.ts'
 
 /** So that a test can call from several addresses. */
 const PROXIES = { 'trusted-proxies': '127.0.0.1,::1' }
@@ -32,6 +33,16 @@ const declaration = app({
         await gates.get(title)
         if (title === 'fails' && count === 1) throw forbidden('Not now.')
         return { id, title }
+      },
+    },
+    'POST /api/trashed/': {
+      access: everyone,
+      body: object({ title: text() }),
+      async run({ body: { title }, api }) {
+        const { data } = await api.system.notes.list({ trashed: 'only' })
+        runs.set(title, 1)
+        await gates.get(title)
+        return data
       },
     },
     'POST /api/long/': {
@@ -191,3 +202,32 @@ onEveryStore(
   },
   PROXIES,
 )
+
+onStore('postgres', 'a route that begins while a purge is under way', declaration, (server) => {
+  test('does not keep what it erases', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/notes/', { title: 'secret' })
+    await server.expect(200, 'DELETE', `/api/notes/${id}/`)
+    const hand = new SQL(await server.databaseUrl(), { max: 1 })
+    const isWaiting = async (what: string) =>
+      (await server.query('SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = $1', what)).length > 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    gates.set('late', promise)
+    // The purge stops at this table. By then it has looked for answers that show what it erases.
+    const { purging, running } = await hand.begin(async (locked) => {
+      await locked`LOCK TABLE takeback_preferences IN SHARE MODE`
+      const headers = { 'Idempotency-Key': 'purge' }
+      const purging = server.call('DELETE', `/api/notes/${id}/?purge=1`, { headers })
+      await eventually(() => isWaiting('relation'))
+      const late = { body: { title: 'late' }, headers: { 'Idempotency-Key': 'late' } }
+      const running = server.call('POST', '/api/trashed/', late)
+      // It has read the Entity, or waits for the purge.
+      await eventually(async () => runs.has('late') || (await isWaiting('advisory')))
+      return { purging, running }
+    })
+    await hand.end()
+    expect((await purging).status).toBe(204)
+    resolve()
+    expect((await running).status).toBe(200)
+    expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain('secret')
+  })
+})

@@ -4,11 +4,18 @@ import { compile, count, id, join, param, type Sql, type Statement, sql, word } 
 import { type Step, step } from '../../store/step.ts'
 import { ShapeCache } from '../condition/shape-cache.ts'
 import { lockRows } from '../tables/lock-rows.ts'
+import { lockNames } from '../tables/locks.ts'
 import { JOURNAL } from './journal.ts'
 
 const ANSWERS = id('takeback_answers')
 /** Which Entities a kept answer shows: key, Entity type, id. */
 const SHOWN = id('takeback_shown')
+
+/**
+ * Code begins before a purge, which then finds its key, or after it, and then reads nothing of what it erases. Otherwise
+ * it could begin once the purge has looked for keys, and read before it is over.
+ */
+const BEGINNING = ['code with a key']
 
 /** Stands for any Entity: nobody knows which ones the user's own code shows. */
 const ANYTHING = word('')
@@ -73,6 +80,7 @@ function compileCode(
   const stalled = sql`${ANSWERS}."status" = 0 AND ${ANSWERS}."at" < ${param('$stalled', 'datetime')}`
   return {
     begin: [
+      ...lockNames(BEGINNING, dialect, true),
       claim(sql`${isOld} OR ${stalled}`),
       any(
         'shown',
@@ -135,6 +143,11 @@ function keepSteps(types: readonly string[], dialect: Dialect): Step[] {
 function hold(type: string, ids: Sql, dialect: Dialect): Step[] {
   if (dialect.lock === undefined) return []
   return [step(dialect, 'hold', 'any', lockRows(type, sql`h."id" IN ${ids}`, dialect.lock.toExist))]
+}
+
+/** The first step of what erases Entities. */
+export function holdBeginning(dialect: Dialect): Step[] {
+  return lockNames(BEGINNING, dialect)
 }
 
 /**

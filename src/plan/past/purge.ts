@@ -6,7 +6,7 @@ import { compile, count, id, param, type Sql, type Statement, sql, word } from '
 import { type Step, step } from '../../store/step.ts'
 import type { Legacy } from '../tables/graph.ts'
 import { lockRows } from '../tables/lock-rows.ts'
-import { eraseAnswers } from './answers.ts'
+import { eraseAnswers, holdBeginning } from './answers.ts'
 import { JOURNAL } from './journal.ts'
 import { eraseReasons } from './notes.ts'
 
@@ -79,6 +79,7 @@ export function compileErase(type: EntityType, model: Model, legacy: Legacy, dia
       change(sql`UPDATE ${JOURNAL} SET "data" = NULL WHERE ${between} AND "data" IS NOT NULL`),
     ],
     drop: [
+      ...holdBeginning(dialect),
       // Waits for requests that are about to keep an answer that shows one of them.
       ...(dialect.lock === undefined
         ? []

@@ -15,9 +15,17 @@ export function lockGraphs(
   dialect: Dialect,
   shared = false,
 ): Step[] {
+  return lockNames(
+    types.map((type) => `graph ${componentOf(type, model)}`),
+    dialect,
+    shared,
+  )
+}
+
+/** Locks by name, until the transaction ends. */
+export function lockNames(names: readonly string[], dialect: Dialect, shared = false): Step[] {
   if (dialect.lock === undefined) return []
-  const keys = new Set(types.map((type) => mutexKey(`graph ${componentOf(type, model)}`)))
-  const rows = sortedKeys(keys).map(
+  const rows = sortedKeys(new Set(names.map(mutexKey))).map(
     (key) => sql`(${word(String(key))}::bigint, ${shared ? sql`true` : sql`false`})`,
   )
   const listed = sql`(SELECT * FROM (VALUES ${join(rows)}) v("key", "shared"))`

@@ -13,12 +13,13 @@ import { Grid } from './list/grid.tsx'
 import type { ListPart } from './list/list-part.ts'
 import { Nothing } from './list/nothing.tsx'
 import { useRequest } from './list/request.ts'
+import { forgetRows } from './list/rows.ts'
 import { useSelection } from './list/selection.ts'
 import { SelectionBar } from './list/selection-bar.tsx'
 import { useColumns } from './list/use-columns.ts'
 import { useListKeys } from './list/use-list-keys.ts'
 import { type LiveRows, useRows, useTotal } from './list/use-rows.ts'
-import { sortBy, useView } from './list/view.ts'
+import { sortBy, useView, type View } from './list/view.ts'
 
 /** All Entities of a type. */
 export function List({ entity }: { readonly entity: string }) {
@@ -34,14 +35,15 @@ export function List({ entity }: { readonly entity: string }) {
 function ListOf({ type }: { readonly type: EntityType }) {
   const [view, change] = useView()
   const columns = useColumns(type)
-  const request = useRequest(type, columns.shown, view)
+  const request = useRequest(type, columns, view)
   const rows = useRows(request)
   const total = useTotal(request)
   const selecting = useSelection(
     () => rows.loaded.ids(),
     JSON.stringify([view.filter, view.search, view.trashed, view.at]),
   )
-  const part = { type, view, change, columns, request, total, selecting }
+  const go = useGo(type.name, view, change, rows)
+  const part = { type, view, change, columns, request, total, selecting, go }
   return (
     <Page
       title={labelOf(type)}
@@ -53,6 +55,16 @@ function ListOf({ type }: { readonly type: EntityType }) {
       <SelectionBar {...part} />
     </Page>
   )
+}
+
+/** Goes to a place of the list: see `go` of a view. */
+function useGo(entity: string, view: View, change: ListPart['change'], rows: LiveRows): ListPart['go'] {
+  return (to) => {
+    if (rows.isBehind) return
+    if (view.go === to) return void rows.store.reload()
+    forgetRows(entity)
+    change({ go: to })
+  }
 }
 
 /** What is wrong with it stands at the filter itself. */
@@ -69,7 +81,8 @@ function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {
     (id: number) => `/${type.name}/${id}${view.at === undefined ? '' : `?at=${encodeURIComponent(view.at)}`}`,
     [type.name, view.at],
   )
-  const walking = useListKeys({ type, loaded, selecting, hrefOf, isPast: view.at !== undefined })
+  const isPast = view.at !== undefined
+  const walking = useListKeys({ type, rows, selecting, hrefOf, isPast, go: part.go })
   if (isFilterWrong(rows)) return <Empty icon="filter" title={texts.list.wrongFilter} />
   if (next === undefined && failure !== null) return <Failed error={failure} retry={rows.retry} />
   if (next === undefined) return <Loading />
@@ -84,6 +97,9 @@ function Content({ rows, ...part }: ListPart & { readonly rows: LiveRows }) {
         store={rows.store}
         changed={rows.changed}
         hasMore={next !== null}
+        above={
+          rows.previous === null ? 0 : next === null && total !== undefined ? total - loaded.count : undefined
+        }
         isBehind={rows.isBehind}
         head={{
           sort: view.sort,

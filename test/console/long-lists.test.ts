@@ -1,17 +1,21 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Page, Request } from 'playwright-core'
-import { entity, integer } from '../../src/takeback.ts'
+import { boolean, choice, date, datetime, decimal, entity, integer, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { eventually, onStore, type TestServer } from '../harness.ts'
+import { eventually, onEveryStore, onOneStore, type TestServer } from '../harness.ts'
 import { expectSoon, KNOWN, openConsole } from './console.ts'
 
 const COUNT = 3000
+const MANY = 100_000
 
-async function fill(server: TestServer): Promise<void> {
+/** So many rows, whose values are computed from the number `i` of each. */
+async function fill(server: TestServer, count: number, name: string, values: object): Promise<void> {
+  const time = "'2026-01-01T00:00:00.000Z'"
+  const columns = Object.entries({ version: 1, created_at: time, updated_at: time, ...values })
   await server.query(
-    `INSERT INTO "lines" ("version", "created_at", "updated_at", "number")
-      WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ${COUNT})
-      SELECT 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', i FROM counted`,
+    `INSERT INTO "${name}" (${columns.map(([column]) => `"${column}"`)})
+      WITH RECURSIVE counted(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < ${count})
+      SELECT ${columns.map(([, value]) => value)} FROM counted`,
   )
 }
 
@@ -49,8 +53,167 @@ async function walk(page: Page, step: number): Promise<Record<number, number>> {
 
 const lines = withAdmins({ lines: entity({ fields: { number: integer() } }) })
 
-onStore('sqlite', 'long lists', lines, (server) => {
-  beforeAll(() => fill(server))
+/** Their order is that of the database. */
+const places = withAdmins({
+  many: entity({
+    fields: { number: integer({ optional: true }), name: text() },
+    index: [['number'], ['name']],
+  }),
+  houses: entity({ fields: { name: text() } }),
+  rooms: entity({
+    fields: {
+      title: text({ sort: 'fold' }),
+      house: ref('houses', { optional: true }),
+      price: decimal({ optional: true }),
+      built: date({ optional: true }),
+      opened_at: datetime({ optional: true }),
+      kind: choice(['attic', 'suite']),
+      free: boolean({ default: false }),
+    },
+  }),
+})
+
+onEveryStore('a place in a long list', places, (server) => {
+  beforeAll(async () => {
+    const letter = `substr('ABCDEFGHIJKLMNOPQRSTUVWXYZ', i % 26 + 1, 1)`
+    await fill(server, MANY, 'many', {
+      number: `CASE WHEN i <= ${MANY - 500} THEN i END`,
+      name: `${letter} || i`,
+    })
+  })
+
+  test('is its end, or any value', async () => {
+    const { page, open, close } = await openConsole(server)
+    const row = (id: number) => page.locator(`tr[data-id="${id}"]`)
+    const topId = () =>
+      page.evaluate(`(() => {
+        const top = document.querySelector('.grid thead').getBoundingClientRect().bottom + 5
+        const all = [...document.querySelectorAll('tr[data-id]')]
+        return Number(all.find((one) => one.getBoundingClientRect().bottom > top)?.dataset.id)
+      })()`) as Promise<number>
+    const goTo = async (value: string) => {
+      await page.keyboard.press('g')
+      await page.getByRole('textbox', { name: 'Value' }).or(page.getByRole('spinbutton')).fill(value)
+      await page.keyboard.press('Enter')
+    }
+    let reads = 0
+    page.on('request', (one) => {
+      if (new URL(one.url()).pathname === '/api/many/') reads++
+    })
+    await open('/many?sort=number')
+    await row(MANY - 499).waitFor()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('End')
+    await row(MANY - 500).waitFor()
+    expect(await row(MANY - 500).getAttribute('class')).toContain('current')
+    await eventually(async () => (await row(MANY - 500).getAttribute('aria-rowindex')) === `${MANY + 1}`)
+    // Upwards, nothing is left out; at the first row that is loaded, one waits for more.
+    const current = async () => Number(await page.locator('tr.current').getAttribute('data-id'))
+    const passed = new Set<number>()
+    while ((await current()) > MANY - 620) {
+      passed.add(await current())
+      await page.keyboard.press('k')
+    }
+    expect([...passed]).toEqual(Array.from({ length: 120 }, (_, at) => MANY - 500 - at))
+    expect(await page.getByRole('button', { name: /new$/ }).count()).toBe(0)
+    await page.keyboard.press('Home')
+    await row(MANY - 499).waitFor()
+
+    await goTo('50000')
+    await row(50_000).waitFor()
+    await expectSoon(topId, 50_000)
+    await page.mouse.move(600, 500)
+    await page.mouse.wheel(0, -340)
+    await expectSoon(topId, 49_990)
+    await page.reload()
+    await row(50_000).waitFor()
+    await expectSoon(topId, 50_000)
+    await server.expect(200, 'PATCH', '/api/many/50003/', { name: 'Changed' })
+    await row(50_003).getByText('Changed').waitFor()
+    await server.expect(200, 'DELETE', '/api/many/50001/')
+    await row(50_001).waitFor({ state: 'detached' })
+    expect(await row(50_002).getAttribute('aria-rowindex')).toBeNull()
+
+    // Into another page and back: to the same place.
+    await row(50_004).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.goBack()
+    await row(50_004).waitFor()
+    await expectSoon(topId, 50_000)
+
+    // What has no value stands at the end.
+    await page.getByRole('button', { name: 'Number', exact: true }).click()
+    await row(MANY - 500).waitFor()
+    await goTo('0')
+    await row(MANY).waitFor()
+    await expectSoon(topId, MANY)
+    await page.keyboard.press('k')
+    await row(1).waitFor()
+
+    await page.getByRole('button', { name: 'Name', exact: true }).click()
+    const firstBy = async (filter: string): Promise<number> => {
+      const { data } = await server.expect(200, 'GET', `/api/many/?sort=name&limit=1&filter=${filter}`)
+      return data[0].id
+    }
+    await row(await firstBy('true')).waitFor()
+    await goTo('m')
+    const id = await firstBy('name >= "M"')
+    await row(id).waitFor()
+    await expectSoon(topId, id)
+    // However far one goes, a few pages are enough.
+    expect(reads).toBeLessThan(60)
+    await close()
+  })
+
+  test('is entered without leaving out a row, whatever the order', async () => {
+    await server.expect(201, 'POST', '/api/houses/', [{ name: 'Old' }, { name: 'new' }, { name: 'Mill' }])
+    const rooms = Array.from({ length: 150 }, (_, at) => ({
+      title: `${at % 2 ? 'é' : 'E'}${'abcdef'.charAt(at % 6)} ${at}`,
+      house: at % 4 === 3 ? null : { id: (at % 4) + 1 },
+      price: at % 7 === 0 ? null : `${at % 10}.50`,
+      built: at % 5 === 0 ? null : `2026-01-${String((at % 28) + 1).padStart(2, '0')}`,
+      opened_at: at % 3 === 0 ? null : `2026-02-01T${String(at % 24).padStart(2, '0')}:00:00Z`,
+      kind: at % 3 ? 'attic' : 'suite',
+    }))
+    await server.expect(201, 'POST', '/api/rooms/', rooms)
+    const { page, open, close } = await openConsole(server, { viewport: { width: 900, height: 2400 } })
+    await open('/rooms')
+    for (const [sort, value] of [
+      ['title', 'ed'],
+      ['-title', 'Éc'],
+      ['house.name', 'Mi'],
+      ['-house.name', 'Old'],
+      ['-price', '4.50'],
+      ['built', '2026-01-12'],
+      ['-opened_at', '2026-02-01T05:00:00Z'],
+      ['-price,kind,title', '0'],
+      ['kind,-id', 'end'],
+      ['-free', 'end'],
+    ]) {
+      const go = value === 'end' ? 'end' : JSON.stringify(value)
+      const address = `/console/rooms?${new URLSearchParams({ sort: String(sort), go: String(go) })}`
+      await page.evaluate(`history.pushState(null, '', ${JSON.stringify(address)})`)
+      await eventually(
+        async () => (await page.locator('.grid-scroll.behind').count()) === 0 && page.url().includes(address),
+      )
+      await page.locator('tr.current').waitFor()
+      // To the top, whose rows know their places.
+      await eventually(() =>
+        page.locator('.grid-scroll').evaluate((box) => {
+          box.scrollTop = 0
+          return box.querySelector('tr[data-id][aria-rowindex="2"]') !== null
+        }),
+      )
+      const { data } = await server.expect(200, 'GET', `/api/rooms/?limit=200&fields=id&sort=${sort}`)
+      const all = Object.fromEntries(data.map(({ id }: { id: number }, at: number) => [at, id]))
+      expect([sort, await walk(page, 2000)]).toEqual([sort, all])
+    }
+    await close()
+  })
+})
+
+onOneStore('sqlite', 'long lists', lines, (server) => {
+  beforeAll(() => fill(server, COUNT, 'lines', { number: 'i' }))
 
   test('are scrolled to their end and back, and keep in memory only what is near', async () => {
     const { page, open, close } = await openConsole(server, { viewport: { width: 900, height: 2400 } })
@@ -82,7 +245,8 @@ onStore('sqlite', 'long lists', lines, (server) => {
     await page.keyboard.press('j')
     await page.keyboard.press('x')
     await page.getByText('1 selected').waitFor()
-    while (!(await row(COUNT).isVisible())) await page.keyboard.press('End')
+    await walk(page, 700)
+    await page.keyboard.press('End')
     await page.keyboard.press('x')
     await page.getByText('2 selected').waitFor()
 

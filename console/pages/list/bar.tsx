@@ -7,6 +7,7 @@ import { TimeBar } from '../../parts/time-bar.tsx'
 import { useTexts } from '../../texts/index.ts'
 import { ColumnsMenu } from './columns-menu.tsx'
 import type { ListPart } from './list-part.ts'
+import { OrderMenu } from './order-menu.tsx'
 import { SummaryMenu } from './summary-menu.tsx'
 import { useTotal } from './use-rows.ts'
 import { ViewsMenu } from './views-menu.tsx'
@@ -39,6 +40,7 @@ export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
         />
       )}
       {view.at === undefined && <SummaryMenu {...part} />}
+      <OrderMenu {...part} />
       <ViewsMenu type={type} view={view} columns={part.columns} />
       <ColumnsMenu type={type} columns={part.columns} />
       <TimeBar entity={type.name} />

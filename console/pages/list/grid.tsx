@@ -29,6 +29,8 @@ export interface GridProps {
   readonly changed: ReadonlySet<number>
   readonly total: number | undefined
   readonly hasMore: boolean
+  /** The place of the first row among all; undefined if nobody knows how many are above it. */
+  readonly above: number | undefined
   /** Something else was asked for. */
   readonly isBehind: boolean
   readonly head: Omit<HeadProps, 'columns'>
@@ -49,7 +51,7 @@ export function Grid(props: GridProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const height = useRowHeight(isPhone)
   const waiting = hasMore ? Math.min(MOST_WAITING, Math.max(1, (total ?? Infinity) - loaded.count)) : 0
-  const { first, end } = useInSight({ scroller, height, scrollTop: store.scrollTop })
+  const { first, end } = useInSight({ scroller, height, scrollTop: topOf(store, height) })
   const count = loaded.count + waiting
   const inSight = { first: Math.min(first, count), end: Math.min(end, count) }
   useEffect(() => store.see(first, end), [store, first, end])
@@ -58,7 +60,7 @@ export function Grid(props: GridProps) {
   return (
     <div className="grid-frame">
       {above.count > 0 && (
-        <Button className="unseen" icon="up" onClick={above.show}>
+        <Button className="unseen" icon={store.request.from === 'end' ? 'down' : 'up'} onClick={above.show}>
           {texts.list.unseen(above.count)}
         </Button>
       )}
@@ -160,7 +162,17 @@ const Head = memo(function Head({ columns, head, isPhone, loaded, selecting }: T
   )
 })
 
-function Body({ type, columns, loaded, changed, selecting, walking, isPhone, inSight, hrefOf }: TableProps) {
+function Body({
+  type,
+  columns,
+  loaded,
+  changed,
+  selecting,
+  walking,
+  isPhone,
+  inSight,
+  ...props
+}: TableProps) {
   const places = Array.from({ length: inSight.end - inSight.first }, (_, at) => inSight.first + at)
   return places.map((index) => {
     const row = loaded.rowAt(index)
@@ -171,11 +183,11 @@ function Body({ type, columns, loaded, changed, selecting, walking, isPhone, inS
         type={type}
         row={row}
         columns={columns}
-        index={index}
+        index={props.above === undefined ? undefined : props.above + index}
         isSelected={selecting.has(row.id)}
         isCurrent={index === walking.current}
         isChanged={changed.has(row.id)}
-        href={hrefOf(row.id)}
+        href={props.hrefOf(row.id)}
         isCard={isPhone}
         onToggle={selecting.toggle}
       />
@@ -267,32 +279,44 @@ interface Still {
   readonly height: number
 }
 
+/** Where a list was left, or where it begins to be shown. */
+function topOf(store: Rows, height: number): number {
+  const { start, loaded } = store.state()
+  return store.scrollTop ?? (start === undefined ? 0 : loaded.placeOf(start.id) * height)
+}
+
 /**
  * What somebody looks at stays where it is when rows come or go above it. Tells how many have come, and goes there.
  */
 function useStillness({ scroller, store, loaded, height }: Still) {
-  const before = useRef<{ readonly store?: Rows; readonly loaded: Loaded }>({ loaded })
+  const { start, reached } = store.state()
+  const before = useRef<{ store?: Rows; loaded: Loaded; start?: object | undefined; reached: number }>({
+    loaded,
+    reached,
+  })
   const [count, setCount] = useState(0)
   useLayoutEffect(() => {
     const was = before.current
-    before.current = { store, loaded }
+    before.current = { store, loaded, start, reached }
     const box = scroller.current
     if (box === null) return
-    if (was.store !== store) {
-      box.scrollTop = store.scrollTop
+    if (was.store !== store || was.start !== start) {
+      box.scrollTop = topOf(store, height)
       setCount(0)
       return
     }
-    if (was.loaded === loaded || box.scrollTop < height) return
+    // These are not new: somebody scrolls up.
+    const old = reached - was.reached
+    if (was.loaded === loaded || (box.scrollTop < height && old === 0)) return
     const moved = movedBy(was.loaded, loaded, Math.floor(box.scrollTop / height))
     if (moved === 0) return
     box.scrollTop += moved * height
-    setCount((now) => Math.max(0, now + moved))
-  }, [scroller, store, loaded, height])
+    setCount((now) => Math.max(0, now + moved - old))
+  }, [scroller, store, loaded, start, reached, height])
   const show = () => {
     setCount(0)
     if (store.state().unseen > 0) void store.reload()
-    scroller.current?.scrollTo({ top: 0 })
+    if (start === undefined) scroller.current?.scrollTo({ top: 0 })
   }
   return { count: count + store.state().unseen, show }
 }

@@ -13,4 +13,6 @@ export interface ListPart {
   readonly request: RowsRequest
   readonly total: number | undefined
   readonly selecting: Selecting
+  /** Goes to a place, as `go` of a view says; undefined for the top. */
+  go(to: string | undefined): void
 }

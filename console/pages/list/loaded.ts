@@ -1,9 +1,15 @@
 import type { EntityData } from '../../api.ts'
 
+/** How a part of a list is read again. */
+interface PageStart {
+  /** What it comes behind; undefined for the first. */
+  readonly cursor?: string | undefined
+  /** It was read upwards, from the end of the list or from somewhere in it. */
+  readonly isUp?: boolean | undefined
+}
+
 /** A part of a list, as it was read at once. */
-export interface RowsPage {
-  /** What it comes behind; undefined for the first. With it, it can be read again. */
-  readonly cursor: string | undefined
+export interface RowsPage extends PageStart {
   /** Known even while its rows are not, so that all rows keep their places. */
   readonly ids: readonly number[]
   /** Undefined while somebody looks elsewhere. */
@@ -12,7 +18,7 @@ export interface RowsPage {
   readonly isOld?: boolean
 }
 
-/** The rows of a list, from its top to where somebody has scrolled. Only those near the view are in memory. */
+/** The rows of a list, from where somebody has begun to where they have scrolled. Only those near the view are in memory. */
 export class Loaded {
   readonly pages: readonly RowsPage[]
   readonly count: number
@@ -84,17 +90,22 @@ export class Loaded {
   with(...pages: readonly RowsPage[]): Loaded {
     return new Loaded([...this.pages, ...pages])
   }
+
+  /** With a page above all others. */
+  below(page: RowsPage): Loaded {
+    return new Loaded([page, ...this.pages])
+  }
 }
 
-export function pageOf(rows: readonly EntityData[], cursor?: string): RowsPage {
-  return { cursor, ids: rows.map(({ id }) => id), rows }
+export function pageOf(rows: readonly EntityData[], { cursor, isUp }: PageStart = {}): RowsPage {
+  return { cursor, isUp, ids: rows.map(({ id }) => id), rows }
 }
 
 /** Whether it is what became of a page, as opposed to another one that begins at the same place. */
 export function isSamePage(page: RowsPage, before: RowsPage): boolean {
   if (page === before) return true
   const ids = new Set(before.ids)
-  return page.cursor === before.cursor && page.ids.every((id) => ids.has(id))
+  return page.cursor === before.cursor && page.isUp === before.isUp && page.ids.every((id) => ids.has(id))
 }
 
 /** A page as it was just read; `before` is what it was when that began. What has changed since then stays. */
@@ -107,7 +118,7 @@ export function newest(page: RowsPage, before: RowsPage, read: RowsPage): RowsPa
       const other = later.get(row.id)
       return other !== undefined && other.version > row.version ? other : row
     })
-  return { ...pageOf(rows, page.cursor), isOld: page !== before && page.isOld === true }
+  return { ...pageOf(rows, page), isOld: page !== before && page.isOld === true }
 }
 
 /** A page with other rows for some of its ids, and without those that are gone. */

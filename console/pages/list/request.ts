@@ -1,15 +1,22 @@
 import { useMemo } from 'react'
 import { type EntityType, useModel } from '../../model.ts'
 import { type Column, expandOf } from './columns.ts'
+import { fromOf, orderOf } from './go.ts'
 import type { RowsRequest } from './rows.ts'
 import type { Targets } from './targets.ts'
-import type { View } from './view.ts'
+import type { ChosenColumns } from './use-columns.ts'
+import { sortOf, type View } from './view.ts'
 
 /** What to ask the API for, so that a view can be shown with these columns. */
-export function useRequest(type: EntityType, columns: readonly Column[], view: View): RowsRequest {
-  const { entities } = useModel()
-  const { filter, search, trashed, at } = view
-  const sort = view.sort ?? (trashed === undefined ? '-id' : '-deleted_at')
+export function useRequest(
+  type: EntityType,
+  { all, shown: columns }: ChosenColumns,
+  view: View,
+): RowsRequest {
+  const model = useModel()
+  const { entities } = model
+  const { filter, search, trashed, at, go } = view
+  const sort = sortOf(view)
   return useMemo(() => {
     const titles = new Map(
       entities.filter(({ may }) => may.list !== false).map((one) => [one.name, one.title]),
@@ -25,8 +32,9 @@ export function useRequest(type: EntityType, columns: readonly Column[], view: V
       entity: type.name,
       query: { filter, sort, fields, at, ...(at === undefined && now) },
       targets: targetsOf(inOrder, titles),
+      from: fromOf(go, orderOf(sort, all, model), at !== undefined),
     }
-  }, [entities, type, columns, filter, search, sort, trashed, at])
+  }, [model, entities, type, columns, all, filter, search, sort, trashed, at, go])
 }
 
 function targetsOf(columns: readonly Column[], titles: ReadonlyMap<string, string | null>): Targets {

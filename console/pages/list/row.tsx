@@ -10,7 +10,8 @@ export interface RowProps {
   readonly type: EntityType
   readonly row: EntityData
   readonly columns: readonly Column[]
-  readonly index: number
+  /** Its place among all; undefined if nobody knows. */
+  readonly index: number | undefined
   readonly isSelected: boolean
   readonly isCurrent: boolean
   readonly isChanged: boolean
@@ -27,7 +28,7 @@ export const Row = memo(function Row(props: RowProps) {
     <tr
       id={`row-${row.id}`}
       data-id={row.id}
-      aria-rowindex={index + 2}
+      aria-rowindex={index === undefined ? undefined : index + 2}
       aria-selected={isSelected}
       className={`${isCurrent ? 'current' : ''} ${isChanged ? 'glowing' : ''}`}
     >

@@ -2,6 +2,7 @@ import { type EntityData, get, type Page } from '../../api.ts'
 import type { SeenChange } from '../../live.ts'
 import { valueAt } from '../../model.ts'
 import { differing, isSamePage, Loaded, mended, newest, pageOf, type RowsPage } from './loaded.ts'
+import { type From, findPlace, reversed } from './places.ts'
 import { nameTargets, type Targets } from './targets.ts'
 
 /** What is read: the parameters of a list, without `limit` and `cursor`. */
@@ -10,18 +11,38 @@ export interface RowsRequest {
   readonly query: Readonly<Record<string, string | undefined>>
   /** The references among the columns. */
   readonly targets: Targets
+  /** Undefined: from the top. */
+  readonly from?: From | undefined
 }
 
 export interface RowsState {
   readonly loaded: Loaded
   /** The cursor of what follows; `null` at the end, `undefined` before the first page. */
   readonly next: string | null | undefined
+  /** The cursor of what is above, read upwards; `null` at the top. */
+  readonly previous: string | null
+  /** How many rows somebody has reached by scrolling up. */
+  readonly reached: number
+  /** The row where it begins to be shown, a new object each time that it begins anew. Undefined: the first one. */
+  readonly start: { readonly id: number } | undefined
   /** Why something near the view could not be read. */
   readonly error?: unknown
   /** Rows that have just changed, for the eye. */
   readonly changed: ReadonlySet<number>
   /** How many rows there are that are not shown, because the list is long and would have to be read again. */
   readonly unseen: number
+}
+
+/** What is asked for beyond the request. */
+interface Asked {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly filter?: string
+  readonly isUp?: boolean | undefined
+}
+
+interface Beginning extends Pick<RowsState, 'next'>, Partial<Pick<RowsState, 'previous' | 'start'>> {
+  readonly pages: readonly RowsPage[]
 }
 
 /** The first page comes quickly, others bring more at once. */
@@ -38,12 +59,20 @@ const MENDED_AT_ONCE = 40
 const GLOW_MS = 2500
 const EMPTY: ReadonlySet<number> = new Set()
 
-/** The rows of a list as far as somebody has scrolled, kept up to date without moving what is there. */
+/** The rows of a list as far as somebody has scrolled in both directions, kept up to date without moving what is there. */
 export class Rows {
   readonly request: RowsRequest
-  /** Where somebody was when they left it. */
-  scrollTop = 0
-  #state: RowsState = { loaded: new Loaded(), next: undefined, changed: EMPTY, unseen: 0 }
+  /** Where somebody was when they left it. Undefined: where it begins to be shown. */
+  scrollTop: number | undefined
+  #state: RowsState = {
+    loaded: new Loaded(),
+    next: undefined,
+    previous: null,
+    reached: 0,
+    start: undefined,
+    changed: EMPTY,
+    unseen: 0,
+  }
   readonly #listeners = new Set<() => void>()
   readonly #pending = new Set<number>()
   /** Those that are new and not shown. */
@@ -72,9 +101,11 @@ export class Rows {
     for (const listener of this.#listeners) listener()
   }
 
-  async #read(query: object, signal?: AbortSignal): Promise<Page<EntityData>> {
+  /** Upwards, the lowest row comes first. */
+  async #read({ isUp, ...query }: Asked, signal?: AbortSignal): Promise<Page<EntityData>> {
     const { entity, targets, query: own } = this.request
-    const page = await get<Page<EntityData>>(`${entity}/`, { ...own, ...query }, signal)
+    const way = isUp === true && { sort: reversed(own.sort) }
+    const page = await get<Page<EntityData>>(`${entity}/`, { ...own, ...way, ...query }, signal)
     // The past has no expansions.
     return own.at === undefined ? page : { ...page, data: await nameTargets(page.data, targets, signal) }
   }
@@ -109,10 +140,11 @@ export class Rows {
 
   /** How to read what is missing most. Gives the list with it. */
   #missing(): (() => Promise<Partial<RowsState>>) | undefined {
-    const { loaded, next } = this.#state
+    const { loaded, next, previous } = this.#state
     const page = this.#near(loaded).find(({ rows, isOld }) => rows === undefined || isOld)
     if (page !== undefined) return () => this.#renewPage(page)
     if (typeof next === 'string' && this.#view.last + AHEAD >= loaded.count) return () => this.#append(next)
+    if (previous !== null && this.#view.first < AHEAD) return () => this.#prepend(previous)
     return undefined
   }
 
@@ -138,11 +170,26 @@ export class Rows {
     const { loaded, next } = this.#state
     // Meanwhile all of it was read again.
     if (next !== cursor) return {}
-    // A change of what it is sorted by brings a row again that stands above.
-    const added = loaded.unknown(page.data.map(({ id }) => id))
-    const rows = page.data.filter(({ id }) => added.has(id))
+    return { loaded: loaded.with(pageOf(this.#unknown(page.data), { cursor })), next: page.next }
+  }
+
+  async #prepend(cursor: string): Promise<Partial<RowsState>> {
+    const page = await this.#read({ limit: MORE, cursor, isUp: true })
+    const { loaded, previous, reached } = this.#state
+    if (previous !== cursor) return {}
+    const rows = this.#unknown(page.data).toReversed()
+    // What somebody looks at has other places now.
+    const { first, last } = this.#view
+    this.#view = { first: first + rows.length, last: last + rows.length }
+    const above = pageOf(rows, { cursor, isUp: true })
+    return { loaded: loaded.below(above), previous: page.next, reached: reached + rows.length }
+  }
+
+  /** A change of what it is sorted by brings a row again that stands elsewhere. */
+  #unknown(rows: readonly EntityData[]): readonly EntityData[] {
+    const added = this.#state.loaded.unknown(rows.map(({ id }) => id))
     for (const id of added) this.#added.delete(id)
-    return { loaded: loaded.with(pageOf(rows, cursor)), next: page.next }
+    return rows.filter(({ id }) => added.has(id))
   }
 
   async #renewPage(page: RowsPage): Promise<Partial<RowsState>> {
@@ -154,14 +201,15 @@ export class Rows {
 
   /** The rows that a page had, as they are now, in their places. Others that stand there now are only counted. */
   async #readPage(page: RowsPage, loaded: Loaded, signal?: AbortSignal): Promise<RowsPage> {
-    const { data } = await this.#read({ limit: page.ids.length, cursor: page.cursor }, signal)
+    const { cursor, isUp } = page
+    const { data } = await this.#read({ limit: page.ids.length, cursor, isUp }, signal)
     const found = new Map(data.map((row) => [row.id, row]))
     const others = page.ids.filter((id) => !found.has(id))
     const end = data.findLastIndex(({ id }) => page.ids.includes(id))
     for (const id of loaded.unknown(data.slice(0, end).map((row) => row.id))) this.#added.add(id)
     for (const [id, row] of await this.#readThese(others, signal)) found.set(id, row)
     const rows = page.ids.flatMap((id) => found.get(id) ?? [])
-    return pageOf(rows, page.cursor)
+    return pageOf(rows, page)
   }
 
   /** What the feed tells. It is read with the next `renew`. */
@@ -188,10 +236,13 @@ export class Rows {
     const pending = new Set(this.#pending)
     this.#pending.clear()
     try {
-      const resumed = this.#resumed?.state()
-      if (next === undefined && resumed !== undefined && resumed.loaded.count > SHORT)
+      const other = this.#resumed?.state()
+      const resumed = other?.next === undefined ? undefined : other
+      const isPart = this.request.from !== undefined
+      if (next === undefined && resumed !== undefined && (isPart || resumed.loaded.count > SHORT))
         await this.#adopt(resumed, signal)
-      else if (next === undefined || loaded.count <= SHORT) await this.#readAgain(signal)
+      else if (next === undefined && isPart) await this.reload(signal)
+      else if (next === undefined || (loaded.count <= SHORT && !isPart)) await this.#readAgain(signal)
       else await this.#mend(pending, signal)
     } catch (error) {
       for (const id of pending) this.#pending.add(id)
@@ -200,24 +251,43 @@ export class Rows {
     void this.fill()
   }
 
-  /** From the top, as for somebody who has just come. */
-  async reload(): Promise<void> {
-    const page = await this.#read({ limit: FIRST })
-    this.#begin([pageOf(page.data)], page.next)
+  /** As for somebody who has just come. */
+  async reload(signal?: AbortSignal): Promise<void> {
+    const { from, entity, query } = this.request
+    this.scrollTop = undefined
+    if (from === undefined) {
+      const page = await this.#read({ limit: FIRST }, signal)
+      return this.#begin({ pages: [pageOf(page.data)], next: page.next })
+    }
+    const place =
+      from === 'end' ? undefined : await findPlace({ entity, query, conditions: from.conditions }, signal)
+    const [up, down] = await Promise.all([
+      this.#read({ limit: FIRST, cursor: place?.up, isUp: true }, signal),
+      place && this.#read({ limit: FIRST, cursor: place.down }, signal),
+    ])
+    this.#begin({
+      pages: [
+        pageOf(up.data.toReversed(), { cursor: place?.up, isUp: true }),
+        pageOf(down?.data ?? [], { cursor: place?.down }),
+      ],
+      next: down?.next ?? null,
+      previous: up.next,
+      start: up.data[0] && { id: up.data[0].id },
+    })
   }
 
-  #begin(pages: readonly RowsPage[], next: string | null): void {
+  #begin({ pages, next, previous = null, start }: Beginning): void {
     this.#isUnknown = false
     this.#added.clear()
     this.#missed = 0
-    this.#change({ loaded: new Loaded(pages), next, error: undefined })
+    this.#change({ loaded: new Loaded(pages), next, previous, start, error: undefined })
   }
 
   /** A long list with other columns: what is near the view is there at once, the rest when somebody comes there. */
-  async #adopt({ loaded, next }: RowsState, signal?: AbortSignal): Promise<void> {
+  async #adopt({ loaded, next, previous, start }: RowsState, signal?: AbortSignal): Promise<void> {
     const near = new Map<RowsPage, RowsPage>()
     for (const page of this.#near(loaded)) near.set(page, await this.#readPage(page, loaded, signal))
-    this.#change({ loaded: loaded.map((page) => near.get(page) ?? left(page)), next })
+    this.#change({ loaded: loaded.map((page) => near.get(page) ?? left(page)), next, previous, start })
     this.#resumed = undefined
   }
 
@@ -230,13 +300,13 @@ export class Rows {
     let next: string | null
     do {
       const page = await this.#read({ limit: Math.min(MORE, wanted - count), cursor }, signal)
-      pages.push(pageOf(page.data, cursor))
+      pages.push(pageOf(page.data, { cursor }))
       count += page.data.length
       next = page.next
       cursor = next ?? undefined
     } while (next !== null && count < wanted)
     this.#resumed = undefined
-    this.#begin(pages, next)
+    this.#begin({ pages, next })
     if (before.next !== undefined) this.#glow(differing(before.loaded.rows(), this.#state.loaded.rows()))
   }
 
@@ -290,7 +360,8 @@ export class Rows {
 
 /** What is known of a page while its rows are not in memory. */
 function left(page: RowsPage): RowsPage {
-  return page.rows === undefined ? page : { cursor: page.cursor, ids: page.ids, rows: undefined }
+  const { cursor, isUp, ids } = page
+  return page.rows === undefined ? page : { cursor, isUp, ids, rows: undefined }
 }
 
 const MOST_KEPT = 6
@@ -307,4 +378,9 @@ export function rowsOf(request: RowsRequest, person: string): Rows {
     kept.delete(old)
   }
   return rows
+}
+
+/** Whoever goes somewhere in the lists of a type begins there anew. */
+export function forgetRows(entity: string): void {
+  for (const [key, { request }] of kept) if (request.entity === entity) kept.delete(key)
 }

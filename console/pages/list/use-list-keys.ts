@@ -1,19 +1,20 @@
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type EntityType, labelOf } from '../../model.ts'
 import { type KeyMap, useKeys } from '../../parts/keys.tsx'
 import { type Command, useCommands } from '../../parts/palette.tsx'
 import { useTexts } from '../../texts/index.ts'
-import type { Loaded } from './loaded.ts'
 import type { Selecting } from './selection.ts'
+import type { LiveRows } from './use-rows.ts'
 
 interface Walked {
   readonly type: EntityType
-  readonly loaded: Loaded
+  readonly rows: LiveRows
   readonly selecting: Selecting
   /** In the past, nothing can be changed. */
   readonly isPast: boolean
   hrefOf(id: number): string
+  go(to: string | undefined): void
 }
 
 /** Where the keyboard is in a list. */
@@ -25,13 +26,17 @@ export interface Walking {
 }
 
 /** Through a list by keyboard. */
-export function useListKeys({ type, loaded, selecting, isPast, hrefOf }: Walked): Walking {
+export function useListKeys({ type, rows, selecting, isPast, hrefOf, ...walked }: Walked): Walking {
+  const { loaded, next, previous, start } = rows
   const [, navigate] = useLocation()
   const [{ id: currentId, moves }, setCurrent] = useState<{ id?: number; moves: number }>({ moves: 0 })
   const current = useMemo(
     () => (currentId === undefined ? -1 : loaded.placeOf(currentId)),
     [loaded, currentId],
   )
+  useEffect(() => {
+    if (start !== undefined) setCurrent((was) => ({ ...was, id: start.id }))
+  }, [start])
   const goTo = (place: number, isSelecting = false) => {
     const next = loaded.idAt(Math.max(0, Math.min(loaded.count - 1, place)))
     if (next === undefined) return
@@ -52,8 +57,9 @@ export function useListKeys({ type, loaded, selecting, isPast, hrefOf }: Walked)
     k: () => go(-1),
     arrowdown: () => go(1),
     arrowup: () => go(-1),
-    home: () => goTo(0),
-    end: () => goTo(loaded.count - 1),
+    home: () => (previous === null ? goTo(0) : walked.go(undefined)),
+    end: () => (next === null ? goTo(loaded.count - 1) : walked.go('end')),
+    g: () => document.querySelector<HTMLElement>('[data-order] button')?.click(),
     'shift+arrowdown': () => go(1, true),
     'shift+arrowup': () => go(-1, true),
     enter: open,

@@ -47,8 +47,8 @@ export function useRows(request: RowsRequest): LiveRows {
 }
 
 function isSameList(a: RowsRequest, b: RowsRequest): boolean {
-  const told = ({ entity, query: { fields: _, expand: __, ...query } }: RowsRequest) =>
-    JSON.stringify([entity, query])
+  const told = ({ entity, from, query: { fields: _, expand: __, ...query } }: RowsRequest) =>
+    JSON.stringify([entity, from, query])
   return told(a) === told(b)
 }
 

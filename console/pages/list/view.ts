@@ -9,9 +9,11 @@ export interface View {
   readonly columns?: string
   readonly trashed?: string
   readonly at?: string
+  /** Where somebody went: to the `end`, or to a value of what it is sorted by, as JSON. */
+  readonly go?: string
 }
 
-export const VIEW_KEYS = ['filter', 'search', 'sort', 'columns', 'trashed', 'at'] as const
+export const VIEW_KEYS = ['filter', 'search', 'sort', 'columns', 'trashed', 'at', 'go'] as const
 
 export function readView(search: string): View {
   const parameters = new URLSearchParams(search)
@@ -32,13 +34,17 @@ export function writeView(view: View): string {
 /** A key that is undefined is taken out. */
 export type ViewChange = { readonly [Key in keyof View]?: View[Key] | undefined }
 
+/** With one of these changed it is another list, which begins at its top. */
+const WHAT = ['filter', 'search', 'sort', 'trashed'] as const
+
 export function useView(): [view: View, change: (change: ViewChange) => void] {
   const search = useSearch()
   const [path, navigate] = useLocation()
   const view = useMemo(() => readView(search), [search])
   const change = useCallback(
     (next: ViewChange) => {
-      const text = writeView({ ...readView(location.search), ...next } as View)
+      const place = WHAT.some((key) => key in next) ? { go: undefined } : {}
+      const text = writeView({ ...readView(location.search), ...place, ...next } as View)
       navigate(text === '' ? path : `${path}?${text}`, { replace: true })
     },
     [navigate, path],
@@ -55,6 +61,11 @@ export interface SortKey {
 export function readSort(sort: string | undefined): readonly SortKey[] {
   if (sort === undefined || sort === '') return []
   return sort.split(',').map((key) => ({ path: key.replace(/^-/, ''), isDown: key.startsWith('-') }))
+}
+
+/** What a list is sorted by, also if nobody has said so. */
+export function sortOf({ sort, trashed }: View): string {
+  return sort ?? (trashed === undefined ? '-id' : '-deleted_at')
 }
 
 /** Up, then down, then not at all. With `more`, behind the keys that there are. */

@@ -12,7 +12,7 @@ const Views = lazy(() => import('./views.tsx'))
 export function ViewsMenu({ type, view, columns: { own } }: Pick<ListPart, 'type' | 'view' | 'columns'>) {
   const texts = useTexts()
   const preferences = usePreferences()
-  const { at: _, ...kept } = view
+  const { at: _, go: __, ...kept } = view
   const address = writeView(kept)
   // With the columns that the person has: a view stays as it was kept.
   const query = writeView({ ...(own !== undefined && { columns: own }), ...kept })

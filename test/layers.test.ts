@@ -11,6 +11,7 @@ const parts = [
   'packaging',
   'budget',
   'clock',
+  'soon',
   'errors',
   'observe',
   'declare',

@@ -1,5 +1,6 @@
 import { Failure } from '../errors.ts'
 import { endColumns, type FeedPlan, followedColumns, soleColumns, windowColumns } from '../plan/past/feed.ts'
+import type { Soon } from '../soon.ts'
 import type { Bound } from '../store/dialect.ts'
 import { INCARNATION } from '../store/migration/incarnation.ts'
 import { CUT } from '../store/migration/memory.ts'
@@ -99,7 +100,7 @@ export class Feed {
    * A position of a moment ago, for whoever is about to read the data and then follows them: what is committed from here
    * on comes behind it. Undefined where it takes too long to know one.
    */
-  recent(): Position | Promise<Position | undefined> {
+  recent(): Soon<Position | undefined> {
     const { recent } = this.#store
     if (recent === undefined || this.#incarnation === undefined) return this.#firstRecent()
     return positionAt(this.#incarnation, recent)

@@ -1,3 +1,4 @@
+import type { Soon } from '../soon.ts'
 import type { Work } from './act.ts'
 import type { Dialect, Params, Row } from './dialect.ts'
 import type { Structure } from './migration/structure.ts'
@@ -19,7 +20,8 @@ export interface Store {
   keepSecret(given?: string): Promise<string>
   /** The same, where there is one already; asked before anything is made, too. */
   secret(): Promise<string | undefined>
-  read(statement: Statement, params: Params): Promise<readonly Row[]>
+  /** At once, if the database does not have to be waited for. */
+  read(statement: Statement, params: Params): Soon<readonly Row[]>
   /**
    * One transaction. When the promise is fulfilled with `done`, it is on disk. Nothing is written where the signal is
    * aborted before it begins, which is at least one turn of the event loop later.

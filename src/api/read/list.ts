@@ -6,6 +6,7 @@ import type { ListPlan } from '../../plan/read/list.ts'
 import { parseLimit } from '../../plan/read/list-parameters.ts'
 import type { ListQuery, Selection, Trashed } from '../../plan/read/list-query.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
+import { type Soon, whenThere } from '../../soon.ts'
 import type { Bound, Params, Row } from '../../store/dialect.ts'
 import { type Answer, allow, askedBy, type Context } from '../context.ts'
 import { entityEndpoint } from '../endpoint.ts'
@@ -20,12 +21,12 @@ const PARAMETERS = [...SELECTING, 'sort', 'fields', 'expand', 'equalities'] as c
 type ListParameterName = QueryName<(typeof PARAMETERS)[number]>
 
 /** `GET /api/<entity>/` */
-export async function listPage(
+export function listPage(
   context: Context,
   plan: Plan,
   actor: Actor,
   query: Query<ListParameterName>,
-): Promise<Answer> {
+): Soon<Answer> {
   allow(plan, 'read', actor, true)
   const errors: Errors = new Map()
   const { lists } = plan.view(actor)
@@ -36,27 +37,34 @@ export async function listPage(
   if (errors.size > 0) throw invalid(errors)
 
   const caller = askedBy(actor)
-  const headers = asked.at === undefined ? await context.positions.header() : {}
-  const rows = await pageRows(context, lists, asked, caller)
-  const shown = fittingAnswer(rows.slice(0, asked.limit))
+  return whenThere(asked.at === undefined ? context.positions.header() : {}, (headers) =>
+    whenThere(pageRows(context, lists, asked, caller), (rows) => {
+      const page = pageJson(lists, asked, rows)
+      if (!counts) return { status: 200, body: `{${page}}`, headers }
+      return whenThere(totalOf(context, lists, asked, caller), (total) => ({
+        status: 200,
+        body: `{${page},"total":${total}}`,
+        headers,
+      }))
+    }),
+  )
+}
+
+function pageJson(lists: ListPlan, { limit, sort }: ListQuery, rows: readonly Row[]): string {
+  const shown = fittingAnswer(rows.slice(0, limit))
   const [, place] = (rows.length > shown.length ? shown.at(-1) : undefined) ?? []
-  const next = place === undefined ? 'null' : `"${lists.cursor(asked.sort, place)}"`
-  const total = counts ? `,"total":${await totalOf(context, lists, asked, caller)}` : ''
-  return { status: 200, body: `{"data":[${joined(shown)}],"next":${next}${total}}`, headers }
+  const next = place === undefined ? 'null' : `"${lists.cursor(sort, place)}"`
+  return `"data":[${joined(shown)}],"next":${next}`
 }
 
 /** A first `null` means that the page is too large for an answer: then it is read again, cut to size. */
-async function pageRows(
-  context: Context,
-  lists: ListPlan,
-  asked: ListQuery,
-  caller: Params,
-): Promise<readonly Row[]> {
+function pageRows(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Soon<readonly Row[]> {
   const { statement, params } = lists.page(asked)
-  const rows = await context.store.read(statement, Object.assign(params, caller))
-  if (rows[0]?.[0] !== null) return rows
-  const cut = lists.cutPage(asked)
-  return context.store.read(cut.statement, Object.assign(cut.params, caller))
+  return whenThere(context.store.read(statement, Object.assign(params, caller)), (rows) => {
+    if (rows[0]?.[0] !== null) return rows
+    const cut = lists.cutPage(asked)
+    return context.store.read(cut.statement, Object.assign(cut.params, caller))
+  })
 }
 
 /** The first rows, as many as fit into an answer. It also ends at a row that the database has left out. */
@@ -77,10 +85,9 @@ function joined(rows: readonly Row[]): string {
   return text
 }
 
-async function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Promise<Bound> {
+function totalOf(context: Context, lists: ListPlan, asked: ListQuery, caller: Params): Soon<Bound> {
   const { statement, params } = lists.total(asked)
-  const [row] = await context.store.read(statement, Object.assign(params, caller))
-  return row?.[0] ?? 0
+  return whenThere(context.store.read(statement, Object.assign(params, caller)), ([row]) => row?.[0] ?? 0)
 }
 
 function parseList(

@@ -1,8 +1,11 @@
-import { type Errors, invalid, note } from '../../errors.ts'
+import { type Errors, Failure, invalid, note } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { AS_OF } from '../../plan/past/past.ts'
 import { entityRow, entityState } from '../../plan/view/entity-row.ts'
 import type { Actor } from '../../plan/viewer/actor.ts'
+import { type Soon, whenThere } from '../../soon.ts'
+import type { Params } from '../../store/dialect.ts'
+import type { Statement } from '../../store/sql.ts'
 import { type Answer, allow, allowed, askedBy, type Context, entityAnswer } from '../context.ts'
 import { entitySuccess } from '../description.ts'
 import { entityEndpoint } from '../endpoint.ts'
@@ -15,22 +18,34 @@ interface EntityReading {
 }
 
 /** `GET /api/<entity>/<id>/` */
-export async function readOne(
+export function readOne(
   context: Context,
   plan: Plan,
   actor: Actor,
   { id, query }: EntityReading,
-): Promise<Answer> {
+): Soon<Answer> {
   allow(plan, 'read', actor)
-  const { lists } = plan.view(actor)
+  const plain = query === Query.empty
   const params = askedBy(actor)
   params.$id = id
-  const position = await context.positions.header()
-  if (query === Query.empty) {
-    const [row] = await context.store.read(lists.read, params)
-    if (row === undefined && context.explainsDenials) await explain(context, plan, actor, id)
-    return withHeaders(entityAnswer(200, plan, entityRow(row)), position)
-  }
+  return whenThere(context.positions.header(), (position) => {
+    const { lists } = plan.view(actor)
+    const { statement, past } = plain ? { statement: lists.read } : askedOf(plan, actor, query, params)
+    return whenThere(context.store.read(statement, params), ([row]) => {
+      if (row === undefined && plain && context.explainsDenials) return explain(context, plan, actor, id)
+      return withHeaders(entityAnswer(200, plan, entityRow(row)), past ? {} : position)
+    })
+  })
+}
+
+/** What its query asks for, with its values in `params`. */
+function askedOf(
+  plan: Plan,
+  actor: Actor,
+  query: EntityReading['query'],
+  params: Params,
+): { statement: Statement; past: boolean } {
+  const { lists } = plan.view(actor)
   const errors: Errors = new Map()
   const given = query.take(errors)
   const fields = given.fields === undefined ? undefined : lists.parseFields(given.fields, errors)
@@ -39,23 +54,25 @@ export async function readOne(
   if (at !== undefined) allow(plan, 'history', actor)
   if (at !== undefined && expand !== undefined) note(errors, 'expand', 'cannot be combined with at')
   if (errors.size > 0) throw invalid(errors)
-  const asked =
-    at === undefined
-      ? lists.readOnly({ fields, expand })
-      : { statement: lists.readAsOf(fields), params: { [AS_OF]: at } }
-  const [row] = await context.store.read(asked.statement, Object.assign(asked.params, params))
-  return withHeaders(entityAnswer(200, plan, entityRow(row)), at === undefined ? position : {})
+  if (at !== undefined) {
+    params[AS_OF] = at
+    return { statement: lists.readAsOf(fields), past: true }
+  }
+  const asked = lists.readOnly({ fields, expand })
+  Object.assign(params, asked.params)
+  return { statement: asked.statement, past: false }
 }
 
 function withHeaders(answer: Answer, more: Readonly<Record<string, string>>): Answer {
   return { ...answer, headers: { ...answer.headers, ...more } }
 }
 
-/** Throws with the rule that hides the Entity, if one does. */
-async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<void> {
+/** Not found, or the rule that hides the Entity, if one does. */
+async function explain(context: Context, plan: Plan, actor: Actor, id: number): Promise<never> {
   const [row] = await context.store.read(plan.view(actor).state, { ...askedBy(actor), $id: id })
   const state = entityState(row)
   if (state?.deletion === null) allowed(plan, 'read', actor, state)
+  throw new Failure('not_found')
 }
 
 export const readEntity = entityEndpoint({

@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { budget } from '../../budget.ts'
 import { Failure } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
+import type { Soon } from '../../soon.ts'
 import { canonicalOf } from './address.ts'
 import { answerFailure, renderFailure, responseOf } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
@@ -84,7 +85,7 @@ function answerError(error: unknown, requestId: string, observer: Observer): Res
 }
 
 /** Finds the route by itself: for requests that came before Bun's router had any. */
-type Dispatch = (request: BunRequest, server: Server<undefined>) => Promise<Response>
+type Dispatch = (request: BunRequest, server: Server<undefined>) => Soon<Response>
 
 /**
  * Most starts take less time than a client waits, so requests wait for the server: a balancer that does not ask for its

@@ -1,10 +1,11 @@
 import { anonymous, type Identities } from '../../api/account/identify.ts'
 import type { AnyAnswer, Context } from '../../api/context.ts'
-import type { Method } from '../../api/endpoint.ts'
+import type { BodyKind, Method } from '../../api/endpoint.ts'
 import { Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { actorName, type Caller } from '../../plan/viewer/actor.ts'
+import { type Soon, whenThere } from '../../soon.ts'
 import { preferredOf } from './accept.ts'
 import { admit, admitSignUps } from './admission.ts'
 import { addRates, addTo, answerFailure, isUnchanged, responseOf } from './answer.ts'
@@ -38,6 +39,22 @@ export interface Served {
   readonly identities?: Recognising
   /** Whether `?token=` is taken. */
   readonly queryToken: boolean
+}
+
+/** A request on its way. */
+interface Exchange {
+  readonly route: Route | undefined
+  readonly request: BunRequest
+  readonly seen: RequestFacts
+}
+
+/** A request whose body is still to be read. */
+interface Sending {
+  readonly request: BunRequest
+  readonly seen: RequestFacts
+  readonly handler: Handler
+  readonly token: string | undefined
+  readonly body: Exclude<BodyKind, 'bytes'>
 }
 
 /** Turns requests into answers. */
@@ -80,19 +97,38 @@ export class Service {
     return `${this.#prefix}-${(++this.#count).toString(36)}`
   }
 
-  /** Every outcome is answered and logged. */
-  async serve(route: Route | undefined, request: BunRequest, server: Peers): Promise<Response> {
+  /** Every outcome is answered and logged: at once, if nothing has to be waited for. */
+  serve(route: Route | undefined, request: BunRequest, server: Peers): Soon<Response> {
+    const exchange = { route, request, seen: this.#look(request, server) }
     this.#underWay++
+    let answer: Soon<AnyAnswer>
     try {
-      const seen = this.#look(request, server)
-      let answer: AnyAnswer
-      try {
-        answer = await this.#perform(route, request, seen)
-      } catch (error) {
-        const { observer, context } = this.#served
-        answer = answerFailure(error, seen.requestId, observer, context.explainsDenials)
-      }
-      if (this.#held !== undefined) await this.#held
+      answer = this.#perform(exchange)
+    } catch (error) {
+      answer = this.#answerFailure(error, exchange)
+    }
+    if (this.#held === undefined && !(answer instanceof Promise)) return this.#send(answer, exchange)
+    return this.#sendLater(answer, exchange)
+  }
+
+  async #sendLater(soon: Soon<AnyAnswer>, exchange: Exchange): Promise<Response> {
+    let answer: AnyAnswer
+    try {
+      answer = await soon
+    } catch (error) {
+      answer = this.#answerFailure(error, exchange)
+    }
+    if (this.#held !== undefined) await this.#held
+    return this.#send(answer, exchange)
+  }
+
+  #answerFailure(error: unknown, { seen }: Exchange): AnyAnswer {
+    const { observer, context } = this.#served
+    return answerFailure(error, seen.requestId, observer, context.explainsDenials)
+  }
+
+  #send(answer: AnyAnswer, { route, request, seen }: Exchange): Response {
+    try {
       const status = isUnchanged(request, answer) ? 304 : answer.status
       const { started } = seen
       const ms = performance.now() - started
@@ -180,7 +216,7 @@ export class Service {
   }
 
   /** The whole way of a request, top to bottom. */
-  async #perform(route: Route | undefined, request: BunRequest, seen: RequestFacts): Promise<AnyAnswer> {
+  #perform({ route, request, seen }: Exchange): Soon<AnyAnswer> {
     refuseHost(request.headers.get('host'))
     const preflight = request.method === 'OPTIONS' && this.#preflight(route, request)
     if (preflight) return preflight
@@ -192,18 +228,32 @@ export class Service {
     if (type === undefined) throw new Failure('not_acceptable')
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
-    seen.caller = await this.#callerOf(token)
-    admit(seen, handler, request.method, 'user')
-    if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
-    refuseUnsettled(handler, seen.caller)
-    const reads = handler.body !== undefined && handler.body !== 'bytes'
-    const body = reads ? await readBody(request, handler.body) : NONE
-    // A body may take its time, and the token may have died meanwhile.
-    const caller = reads ? await this.#callerOf(token) : seen.caller
-    refuseUnsettled(handler, caller)
     const { maxBytes, takes, plans } = handler
     const query = parameters === undefined ? Query.empty : new Query(parameters, takes, { plans, url: true })
-    return handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
+    const run = (caller: Caller, body: object) =>
+      handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
+    return whenThere(this.#callerOf(token), (caller) => {
+      seen.caller = caller
+      admit(seen, handler, request.method, 'user')
+      if (handler.body !== undefined && handler.body !== 'bytes')
+        return this.#withBody({ request, seen, handler, token, body: handler.body }, run)
+      refuseUnsettled(handler, caller)
+      return run(caller, NONE)
+    })
+  }
+
+  /** Only those who send a body sign up. */
+  async #withBody(
+    { request, seen, handler, token, body: kind }: Sending,
+    run: (caller: Caller, body: object) => Soon<AnyAnswer>,
+  ): Promise<AnyAnswer> {
+    if (token === undefined && handler.signsUp?.()) await admitSignUps(seen, 1)
+    refuseUnsettled(handler, seen.caller)
+    const body = await readBody(request, kind)
+    // A body may take its time, and the token may have died meanwhile.
+    const caller = await this.#callerOf(token)
+    refuseUnsettled(handler, caller)
+    return run(caller, body)
   }
 
   #preflight(route: Route | undefined, request: BunRequest): AnyAnswer | undefined {
@@ -217,7 +267,7 @@ export class Service {
     return parameters?.get('token') ?? undefined
   }
 
-  #callerOf(token: string | undefined): Caller | Promise<Caller> {
+  #callerOf(token: string | undefined): Soon<Caller> {
     if (token === undefined) return anonymous
     return this.#identities.recall(token) ?? this.#identities.identify(token)
   }
@@ -227,9 +277,9 @@ function pageQuery({ search }: RequestFacts, { takes }: Handler): Query {
   return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes, { url: true })
 }
 
-function refuseUnsettled(handler: Handler, { expired, lacksFactor }: Caller): void {
-  if (expired && !handler.expired) throw new Failure('password_change_required')
-  if (lacksFactor && !handler.withoutFactor) throw new Failure('second_factor_setup_required')
+function refuseUnsettled(handler: Handler, caller: Caller | undefined): void {
+  if (caller?.expired && !handler.expired) throw new Failure('password_change_required')
+  if (caller?.lacksFactor && !handler.withoutFactor) throw new Failure('second_factor_setup_required')
 }
 
 /** Nearly everybody writes it as the standard does: a regular expression would take longer than all that follows. */

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { Failure, outdated } from '../../errors.ts'
+import type { Soon } from '../../soon.ts'
 import { refuseAbandoned } from '../abandoned.ts'
 import { type Ask, NOTHING, type Work } from '../act.ts'
 import type { Params, Row } from '../dialect.ts'
@@ -143,25 +144,25 @@ export class SqliteStore implements Store {
     return keepSecret(this.#path, given)
   }
 
-  read(statement: Statement, params: Params): Promise<readonly Row[]> {
+  read(statement: Statement, params: Params): Soon<readonly Row[]> {
     try {
       return this.#readNow(statement, params)
     } catch (error) {
       if (isBusy(error)) return this.#whenFree(() => this.#readNow(statement, params))
-      return Promise.reject(this.#failed(error))
+      throw this.#failed(error)
     }
   }
 
-  #readNow(statement: Statement, params: Params): Promise<readonly Row[]> {
+  #readNow(statement: Statement, params: Params): Soon<readonly Row[]> {
     this.#refuseOutdated()
     const place = this.#placement.of(statement)
-    if (place === HERE) return Promise.resolve(this.#statements.execute(statement, params).rows)
+    if (place === HERE) return this.#statements.execute(statement, params).rows
     if (place.away && this.#readers !== undefined)
       return this.#readAway(this.#readers, place, statement, params)
     const began = performance.now()
     const { rows } = this.#statements.execute(statement, params)
     place.took(performance.now() - began)
-    return Promise.resolve(rows)
+    return rows
   }
 
   /** What other processes' locks keep from being done at once. */

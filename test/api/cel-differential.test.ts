@@ -19,7 +19,7 @@ import {
 import type { World } from '../cel-world.ts'
 import { isDeep, onEveryStore, onEveryStoreByHand, runs, sample, TestServer } from '../harness.ts'
 
-const RUNS = runs(200)
+const RUNS = runs(120)
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: number }
 

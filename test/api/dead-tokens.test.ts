@@ -3,7 +3,7 @@ import { SignJWT } from 'jose'
 import { endpoints } from '../../src/api/endpoints.ts'
 import { routesOf } from '../../src/serve/http/routes.ts'
 import { bookings } from '../declarations.ts'
-import { ADMIN, onEveryStore } from '../harness.ts'
+import { ADMIN, onEveryStore, sample } from '../harness.ts'
 
 onEveryStore('a token that has ended', bookings, (server) => {
   const sign = async (token: string, more: object) => {
@@ -57,11 +57,16 @@ onEveryStore('a token that has ended', bookings, (server) => {
     'because its epoch was never reached': (token) => sign(token, { epo: 1 }),
   }
 
-  /** Each path of the router with each method, and each way to send a token. */
+  let turn = 0
+
+  /**
+   * Each path of the router with each method, and each way to send a token. In a run that is not deep it is a third of
+   * them, another one each time: all of them ask one and the same who calls.
+   */
   async function expectDead(dead: string): Promise<void> {
     const wrong: unknown[] = []
     let calls = 0
-    for (const { path, methods } of routesOf(server.context, endpoints))
+    for (const { path, methods } of sample([...routesOf(server.context, endpoints)], 3, turn++))
       for (const method of Object.keys(methods))
         for (const inAddress of [false, true]) {
           const target = path.replace(':id', '1') + (inAddress ? `?token=${dead}` : '')
@@ -73,7 +78,7 @@ onEveryStore('a token that has ended', bookings, (server) => {
           calls++
         }
     expect(wrong).toEqual([])
-    expect(calls).toBeGreaterThan(60)
+    expect(calls).toBeGreaterThan(20)
   }
 
   for (const [how, end] of Object.entries(ends))

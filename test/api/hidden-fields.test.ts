@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { EntityDeclaration, FieldDeclaration } from '../../src/declare/define.ts'
 import { entity, everyone, integer, json, list, object, ref, signedIn, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type Received } from '../harness.ts'
+import { onEveryStore, type Received, sample, sampleStart } from '../harness.ts'
 
 type Json = Record<string, unknown>
 
@@ -173,14 +173,15 @@ onEveryStore('hidden fields', hidden, (server) => {
     test('are as they were after whatever is sent around them', async () => {
       const whole: Json = { title: 'd', owner: { id: bob.id }, ...placed(place, others) }
       let taken = 0
-      for (const body of [...variants(await read()), ...variants(whole)])
+      const bodies = [...variants(await read()), ...variants(whole)]
+      for (const body of sample(bodies, 2, sampleStart(server.store)))
         for (const method of ['PUT', 'PATCH']) {
           const { owner: _, ...left } = body
           const sent = { title: 'e', owner: { id: bob.id }, ...left }
           const { status } = await send(path, () => as(ann.token)(method, sent))
           if (status === 200) taken++
         }
-      expect(taken).toBeGreaterThan(5)
+      expect(taken).toBeGreaterThan(2)
     })
 
     test('are as they were after each of them alone is sent', async () => {

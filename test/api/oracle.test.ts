@@ -79,7 +79,7 @@ onEveryStore('the oracle', oracle, (server) => {
             const paths = hiddenPaths(server, type, actor)
             expect([who, paths.length]).toEqual([who, expect.any(Number)])
             expect(paths.length).toBeGreaterThan(2)
-            for (const path of sample(paths, 8, start + (actor.kind === 'user' ? 0 : 2))) {
+            for (const path of sample(paths, 12, start + (actor.kind === 'user' ? 0 : 2))) {
               const unknown = unknownFor(path, (one) => paths.includes(one))
               expect(unknown).not.toBe(path)
               const list = `/api/${type}/`
@@ -133,7 +133,7 @@ onEveryStore('the oracle', oracle, (server) => {
           .filter((path) => /zq_/.test(path) && isHidden(path) && !isSet(path))
           .concat('zq_made', 'zq_far')
         expect(paths.length).toBeGreaterThan(20)
-        for (const path of sample(paths, 8, start)) {
+        for (const path of sample(paths, 12, start)) {
           const unknown = unknownFor(path, (one) => paths.includes(one))
           const values = [null, 'CANARYtext', 910_001, true, [], {}, { id: 2 }, '2091-01-01']
           const bodies = values.map((value) => (p: string) => ({ ...bodyOf(p, value), amount: 'wrong' }))
@@ -242,7 +242,7 @@ onEveryStore('the oracle', oracle, (server) => {
       const among = ({ status, body }: Received) =>
         status === 200 ? body.data.map((one: { id: number }) => one.id).filter((id: number) => id < 3) : []
       for (const [who, token] of Object.entries({ ann: ann.token, eve: eve.token }))
-        for (const path of sample(paths, 5, start))
+        for (const path of sample(paths, 8, start))
           for (const at of ['', new Date().toISOString()]) {
             const past = at === '' ? {} : { at }
             const ask = async (query: Record<string, string>, to = '/api/things/') => {

@@ -1,12 +1,13 @@
 import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pkg from '../../package.json'
 import { hidePassword } from '../../src/store/location.ts'
 import { newDatabase } from '../harness.ts'
 import { type Block, blocksOf, commandsOf, pages } from '../markdown.ts'
 import { startPostgres } from '../postgres.ts'
 import { answersAs, withKnown } from './answers.ts'
-import { linkCommand, must, network, unpack } from './package.ts'
+import { linkCommand, must, network, PACK, pack, unpack } from './package.ts'
 import { commandLine, example, newFolder, root } from './process.ts'
 import { Typist } from './typist.ts'
 
@@ -288,13 +289,14 @@ async function expectHealthy(
 }
 
 /** An empty folder, in which the commands above the Dockerfile were typed. */
-function makeShop(): string {
+async function makeShop(): Promise<string> {
   const folder = join(newFolder(), 'shop')
   mkdirSync(folder)
   symlinkSync(root, join(folder, '..', 'takeback'))
   const script = blocksOf('docs/instances.md').find(({ text }) => text.includes('npm pack'))
   for (const { command } of commandsOf(script ?? { language: 'sh', text: '', said: '' }))
-    if (/^npm install \.\/(\S+)$/.test(command) && !network) {
+    if (command === PACK) cpSync(await pack(), join(folder, `takeback-${pkg.version}.tgz`))
+    else if (/^npm install \.\/(\S+)$/.test(command) && !network) {
       const tarball = command.replace('npm install ./', '')
       unpack(join(folder, tarball), folder, { complete: true })
       writeFileSync(join(folder, 'package.json'), `{"dependencies":{"takeback":"file:${tarball}"}}`)
@@ -305,8 +307,8 @@ function makeShop(): string {
 
 describe.skipIf(!tools)('what the docs say of services', () => {
   let shop = ''
-  beforeAll(() => {
-    shop = makeShop()
+  beforeAll(async () => {
+    shop = await makeShop()
   })
 
   test('the container works from an empty folder, line by line', async () => {

@@ -10,8 +10,8 @@ import { example, newFolder } from './process.ts'
 const root = join(import.meta.dir, '..', '..')
 let tarball = ''
 
-beforeAll(() => {
-  tarball = pack()
+beforeAll(async () => {
+  tarball = await pack()
 })
 
 /** What somebody does with it on the first evening. */

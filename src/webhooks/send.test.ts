@@ -116,6 +116,33 @@ describe('a request to a webhook', () => {
     expect(await sendTo('https://erp.test/', { limit: 50, lookup })).toMatchObject(slow)
   })
 
+  test('does not listen to an answer without end, and closes the connection', async () => {
+    let closed = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    /** Sends its head, then the same for ever. */
+    const endless = (head: string, more: string) =>
+      Bun.listen({
+        hostname: '127.0.0.1',
+        port: 0,
+        socket: {
+          data: (socket) => void socket.write(head),
+          drain: (socket) => void socket.write(more.repeat(1000)),
+          close: () => void (++closed === 2 && resolve()),
+        },
+      })
+    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`
+    const servers = [
+      endless(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(1000)}`, chunk),
+      endless(`HTTP/1.1 200 OK\r\n${`X-More: ${'y'.repeat(4000)}\r\n`.repeat(1000)}`, 'X: y\r\n'),
+    ]
+    const sent = servers.map(({ port }) => sendTo(`http://127.0.0.1:${port}/`, {}))
+    const [body, headers] = await Promise.all(sent)
+    await promise
+    expect([body?.status, headers?.status]).toEqual([200, null])
+    expect(headers?.error).toStartWith('could not be reached')
+    for (const one of servers) one.stop(true)
+  })
+
   test('ends when it is told to, whatever the other server does', async () => {
     const abort = new AbortController()
     const sent = send(webhookTo(`http://127.0.0.1:${silent.port}/`), message, abort.signal)

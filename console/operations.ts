@@ -48,6 +48,35 @@ export function useFirstChanges(id: string, isEnabled = true): readonly Operatio
   }).data?.data
 }
 
+/** What an undo is about in the end: an undo of an undo does something again. */
+export interface TakenBack {
+  readonly operation: Operation
+  readonly isAgain: boolean
+}
+
+/** Of an undo of one operation, once it is known; null if nobody may know it, or if this is no such undo. */
+export function useTakenBack({ id, undoes = [] }: Operation, isEnabled = true): TakenBack | null | undefined {
+  const [first] = undoes.length === 1 ? undoes : []
+  const { data } = useQuery({
+    queryKey: ['taken back', id],
+    queryFn: async ({ client, signal }): Promise<TakenBack | null> => {
+      let found: OperationInFull | undefined
+      let steps = 0
+      for (let next = first; next !== undefined; steps++) {
+        found = await get<OperationInFull>(`operations/${next}/`, { limit: FIRST }, signal)
+        next = found.undoes?.length === 1 ? found.undoes[0] : undefined
+      }
+      if (found === undefined) return null
+      client.setQueryData(['first changes', found.id], found)
+      return { operation: found, isAgain: steps % 2 === 0 }
+    },
+    enabled: isEnabled && first !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  })
+  return first === undefined ? null : data
+}
+
 /** How many Entities of a type were changed in a way. */
 export interface Count {
   readonly entity: string

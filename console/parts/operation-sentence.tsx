@@ -8,6 +8,7 @@ import {
   type OperationChange,
   rootType,
   useRoot,
+  useTakenBack,
 } from '../operations.ts'
 import { type Texts, useTexts } from '../texts/index.ts'
 import { EntityName, short } from './entity-name.tsx'
@@ -47,7 +48,22 @@ interface Sentence {
   readonly after: string
 }
 
+/** An undo is told as what it takes back, as far as that is known. */
 function useSentence(operation: Operation, isEnabled: boolean): Sentence {
+  const { has, tookBack, didAgain, several } = useTexts().operations
+  const back = useTakenBack(operation, isEnabled)
+  const told = back?.operation ?? operation
+  const isAgain = back?.isAgain ?? false
+  const { before, root, after } = usePlainSentence(told, isEnabled)
+  const count = told.undoes?.length ?? 0
+  // What is told is itself an undo then.
+  if (count > 1) return { before: `${has}${several(count, told !== operation && !isAgain)}`, after: '' }
+  if (told === operation) return { before, root, after }
+  const [opening, closing] = isAgain ? didAgain : tookBack
+  return { before: `${has}${opening}${before.slice(has.length)}`, root, after: `${after}${closing}` }
+}
+
+function usePlainSentence(operation: Operation, isEnabled: boolean): Sentence {
   const texts = useTexts()
   const model = useModel()
   const root = useRoot(operation, isEnabled)

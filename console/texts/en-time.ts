@@ -93,6 +93,11 @@ export const operations = {
   /** The name of a type, within a sentence. */
   typeInSentence: (label: string) => label.toLowerCase(),
   others: ' and more',
+  /** Around what was taken back, or what was done again. */
+  tookBack: ['took back “', '”'] as readonly [string, string],
+  didAgain: ['did again “', '”'] as readonly [string, string],
+  several: (count: number, isAgain: boolean) =>
+    isAgain ? `did ${count} operations again` : `took back ${count} operations`,
   operation: 'Operation',
   emptyTitle: 'Nothing was done yet',
   empty: 'Everything that anybody changes appears here. Each of it can be looked at and undone.',

@@ -160,6 +160,22 @@ onOneStore('sqlite', 'time in the console', hotel, (server) => {
     await dialog.getByRole('button', { name: 'Undo', exact: true }).click()
     await page.getByText('Undone.').waitFor()
     expect((await server.expect(200, 'GET', `/api/customers/${id}/`)).name).toBe('One')
+    // Undos are told as what they take back, and those of undos as what they do again.
+    const rows = page.locator('li.operation')
+    await rows.filter({ hasText: 'took back 2 operations' }).waitFor()
+    const undoNewest = async () => {
+      const [{ id: newest }] = (await server.expect(200, 'GET', `/api/operations/?entity=customers/${id}`))
+        .data
+      await server.expect(200, 'POST', `/api/operations/${newest}/undo/`)
+    }
+    await undoNewest()
+    await rows.filter({ hasText: 'did 2 operations again' }).waitFor()
+    await undoNewest()
+    await server.expect(200, 'PATCH', `/api/customers/${id}/`, { name: 'Four' })
+    for (let time = 0; time < 3; time++) await undoNewest()
+    await expectSoon(async () => (await rows.allInnerTexts()).filter((one) => one.includes('“')).length, 3)
+    const told = (await rows.allInnerTexts()).slice(0, 3).map((one) => /(took|did)[^”]*”/.exec(one)?.[0])
+    expect(told).toEqual(['took back “changed One”', 'did again “changed One”', 'took back “changed One”'])
     // The last change of one's own that is not taken back is the create.
     await page.keyboard.press('Control+k')
     await page.keyboard.type('undo your last')

@@ -24,6 +24,8 @@ export interface OperationChange {
   version: number | null
   kind: string
   changed: Record<string, { from: unknown; to: unknown }> | null
+  /** Dot paths of secrets that were changed. */
+  secrets?: string[]
 }
 
 export interface OperationInFull extends Operation {

@@ -56,7 +56,7 @@ function ChangeLine({ branch: { change, data } }: { readonly branch: Branch }) {
       <span className="muted">{type === undefined ? change.entity : labelOf(type)}</span>
       {!hasValues && <Brief type={type} data={data} />}
       {(hasValues || change.changed === null) && kind !== 'migrate' && (
-        <ChangedValues entity={change.entity} changed={change.changed} />
+        <ChangedValues entity={change.entity} changed={change.changed} secrets={change.secrets} />
       )}
     </div>
   )

@@ -10,24 +10,39 @@ import { formatDecimal } from './value.tsx'
 interface ChangedValuesProps {
   readonly entity: string
   readonly changed: OperationChange['changed']
+  /** Dot paths of secrets that were changed. */
+  readonly secrets?: readonly string[] | undefined
   /** At most so many; the rest is counted. */
   readonly most?: number
 }
 
 /** What was changed from what to what, one line for each value. */
-export function ChangedValues({ entity, changed, most = 50 }: ChangedValuesProps) {
+export function ChangedValues({ entity, changed, secrets = [], most = 50 }: ChangedValuesProps) {
   const texts = useTexts()
   const type = useEntityType(entity)
   if (changed === null) return <p className="muted">{texts.operations.unknown}</p>
   const all = Object.entries(changed).filter(([path]) => path !== 'deleted_at')
   return (
     <ul className="changed-values">
+      {secrets.map((path) => (
+        <li key={path}>
+          <span className="path" title={path}>
+            {labelAt(type, path)}
+          </span>{' '}
+          <span className="muted">{texts.operations.secretChanged}</span>
+        </li>
+      ))}
       {all.slice(0, most).map(([path, { from, to }]) => (
         <ChangedValue key={path} type={type} path={path} from={from} to={to} />
       ))}
       {all.length > most && <li className="muted">{texts.operations.andMore(all.length - most)}</li>}
     </ul>
   )
+}
+
+function labelAt(type: EntityType | undefined, path: string): string {
+  const field = changedField(type?.fields ?? [], path)
+  return field === undefined ? path : labelOf(field)
 }
 
 interface ChangedValueProps {
@@ -42,7 +57,7 @@ function ChangedValue({ type, path, from, to }: ChangedValueProps) {
   return (
     <li>
       <span className="path" title={path}>
-        {field === undefined ? path : labelOf(field)}
+        {labelAt(type, path)}
       </span>{' '}
       {canDiff({ field, from, to }) ? (
         <ValueDiff field={field} from={from} to={to} />

@@ -121,7 +121,8 @@ function OnlyChange({
   const isOne = operation.changes === 1 && countsOf(operation)[0]?.kind === 'update'
   const [change] = useFirstChanges(operation.id, isEnabled && isOne) ?? []
   if (!isOne || change?.changed === null || change === undefined) return null
-  return <ChangedValues entity={change.entity} changed={change.changed} most={3} />
+  const { entity, changed, secrets } = change
+  return <ChangedValues entity={entity} changed={changed} secrets={secrets} most={3} />
 }
 
 function Notes({ operation: { reason, run } }: { readonly operation: Operation }) {

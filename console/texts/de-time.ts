@@ -84,6 +84,7 @@ export const operations: typeof en.operations = {
   counted: (count, type) => `${count} ${type}`,
   typeInSentence: (label) => label,
   others: ' und mehr',
+  secretChanged: 'geändert; der Wert wird nie gezeigt',
   tookBack: ['„', '“ zurückgenommen'],
   didAgain: ['„', '“ wiederholt'],
   several: (count, isAgain) => `${count} Vorgänge ${isAgain ? 'wiederholt' : 'zurückgenommen'}`,

@@ -93,6 +93,7 @@ export const operations = {
   /** The name of a type, within a sentence. */
   typeInSentence: (label: string) => label.toLowerCase(),
   others: ' and more',
+  secretChanged: 'changed; its value is never shown',
   /** Around what was taken back, or what was done again. */
   tookBack: ['took back “', '”'] as readonly [string, string],
   didAgain: ['did again “', '”'] as readonly [string, string],

@@ -70,6 +70,44 @@ onEveryStoreByHand('former secrets', (store) => {
   const isHash = async (secret: string, hash: string | null | undefined) =>
     typeof hash === 'string' && (await Bun.password.verify(secret, hash))
 
+  test('are not shown, but the history and operations name the secret that was changed', () =>
+    open(async (server) => {
+      const id = await person(server, { pin: 'pin one' })
+      await server.expect(200, 'PATCH', `/api/people/${id}/`, { name: 'x' })
+      const both = { password: 'a longer and better password', pin: 'pin two' }
+      const changed = await server.call('PATCH', `/api/people/${id}/`, { body: both })
+      const secretsIn = ({ data }: { data: { secrets?: string[] }[] }) =>
+        data.map(({ secrets }) => secrets?.sort())
+      const history = await server.expect(200, 'GET', `/api/people/${id}/history/`)
+      expect(secretsIn(history)).toEqual([['password', 'pin'], undefined, undefined])
+      const path = `/api/operations/${operationOf(changed)}/`
+      const operation = await server.expect(200, 'GET', path)
+      expect(secretsIn(operation)).toEqual([['password', 'pin']])
+      expect(JSON.stringify([history, operation])).not.toContain('argon2')
+      // Whoever does not see the history of an Entity sees that they have changed it, and no more.
+      const { token } = await server.user('people', { email: 'own@example.com' })
+      const me = (await server.expect(200, 'GET', '/api/auth/me', undefined, { token })).id
+      const own = await server.call('PATCH', `/api/people/${me}/`, { body: { pin: 'pin three' }, token })
+      const ownPath = `/api/operations/${operationOf(own)}/`
+      expect((await server.expect(200, 'GET', ownPath, undefined, { token })).data).toEqual([
+        { entity: 'people', id: me, version: 2, kind: 'update', changed: null },
+      ])
+    }))
+
+  test('are not named to whoever may not know that there is such a field', async () => {
+    const hidden = 'me.type == "admin"'
+    const code = secret({ optional: true, read: hidden, write: hidden })
+    const doors = entity({ fields: { code }, access: { ...all, history: everyone } })
+    const server = new TestServer(store, withAdmins({ doors }))
+    await server.start()
+    const { id } = await server.expect(201, 'POST', '/api/doors/', { code: 'one' })
+    await server.expect(200, 'PATCH', `/api/doors/${id}/`, { code: 'two' })
+    const seenBy = async (token: string | null) =>
+      (await server.expect(200, 'GET', `/api/doors/${id}/history/`, undefined, { token })).data[0].secrets
+    expect([await seenBy(server.adminToken), await seenBy(null)]).toEqual([['code'], undefined])
+    await server.remove()
+  })
+
   test('are kept whenever a secret is changed, and only then; nobody can read them from the database', () =>
     open(async (server) => {
       const id = await person(server, { pin: 'pin one' })

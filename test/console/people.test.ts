@@ -125,7 +125,7 @@ onOneStore(
     })
 
     test('are invited, seen, and acted for', async () => {
-      const { token } = await server.user('users', { email: 'ann@example.com', name: HOSTILE })
+      const { id, token } = await server.user('users', { email: 'ann@example.com', name: HOSTILE })
       const { page, open, close, expectAccessible } = await openConsole(server)
       await open('/auth/people?type=users')
       await page.getByRole('button', { name: 'Invite somebody' }).click()
@@ -149,6 +149,10 @@ onOneStore(
       await expectSoon(() => page.getByRole('navigation').getByRole('link', { name: 'System' }).count(), 0)
       await page.getByRole('button', { name: 'Be yourself again' }).click()
       await page.getByRole('navigation').getByRole('link', { name: 'System' }).waitFor()
+      // What was changed is told, though nobody sees it.
+      await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'another horse battery' })
+      await open(`/users/${id}`)
+      await page.getByText('Password changed; its value is never shown').waitFor()
       await close()
     })
 

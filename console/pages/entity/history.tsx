@@ -77,7 +77,7 @@ interface EntryProps {
 
 function Entry({ type, entry, isShown, revert }: EntryProps) {
   const texts = useTexts()
-  const { kind, at, actor, operation, changed, run, reason } = entry
+  const { kind, at, actor, operation, changed, secrets, run, reason } = entry
   const words: Record<string, string> = texts.history.kinds
   return (
     <li className={isShown ? 'entry shown' : 'entry'}>
@@ -99,7 +99,7 @@ function Entry({ type, entry, isShown, revert }: EntryProps) {
       {kind === 'create' || kind === 'delete' || kind === 'restore' ? (
         <FirstValues type={type} entry={entry} />
       ) : (
-        <ChangedValues entity={type.name} changed={changed} most={12} />
+        <ChangedValues entity={type.name} changed={changed} secrets={secrets} most={12} />
       )}
       {kind !== 'purge' && <EntryActions entry={entry} isShown={isShown} revert={revert} />}
     </li>

@@ -10,6 +10,8 @@ export interface HistoryEntry {
   readonly actor: string | null
   readonly operation: string
   readonly changed: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>> | null
+  /** Dot paths of secrets that were changed. */
+  readonly secrets?: readonly string[]
   readonly run?: string
   readonly reason?: string
 }

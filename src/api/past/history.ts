@@ -16,6 +16,7 @@ import { notesOf } from '../notes.ts'
 import { perform } from '../perform.ts'
 import type { Query } from '../query.ts'
 import { limitOf } from '../read/list.ts'
+import { changedSecrets, toldSecrets } from './changed-secrets.ts'
 import { changeSchemas } from './past-schemas.ts'
 
 interface HistoryReading {
@@ -52,7 +53,9 @@ export async function history(
   const shown = rows.slice(0, rows.length < picked ? Math.max(1, rows.length - 1) : limit)
   const upcaster = context.upcasterOf(plan.type.name)
   const newest = given.cursor === undefined ? migratedOf(fields, upcaster, shown[0]) : []
-  const data = [...newest, ...(await changesIn(context, { fields, upcaster, shown, rows }))]
+  const secrets = await perform(context.store, changedSecrets(context, actor, [[plan.type.name, id]]))
+  const ofVersion = (version: number) => secrets(plan.type.name, id, version)
+  const data = [...newest, ...(await changesIn(context, { fields, upcaster, shown, rows, ofVersion }))]
   const last = picked > shown.length ? shown.at(-1) : undefined
   const next = last === undefined ? null : historyCursor(plan, id, Number(last.version))
   return { status: 200, body: JSON.stringify({ data, next }) }
@@ -64,17 +67,23 @@ interface HistoryPage {
   readonly shown: readonly VersionRow[]
   /** The same, and the version before the last one that is shown. */
   readonly rows: readonly VersionRow[]
+  /** The secrets that a version has changed. */
+  ofVersion(version: number): readonly string[]
 }
 
 /** The changes that are shown, each with what migrations had done before it. */
 async function changesIn(
   context: Context,
-  { fields, upcaster, shown, rows }: HistoryPage,
+  { fields, upcaster, shown, rows, ofVersion }: HistoryPage,
 ): Promise<object[]> {
   const operations = new Set(shown.map(({ operation }) => operation))
   const told = await perform(context.store, notesOf(context, [...operations]))
   return shown.flatMap((row, at) => [
-    { ...versionChange(fields, upcaster, row, rows[at + 1]), ...told.get(String(row.operation)) },
+    {
+      ...versionChange(fields, upcaster, row, rows[at + 1]),
+      ...toldSecrets(ofVersion(Number(row.version))),
+      ...told.get(String(row.operation)),
+    },
     ...migratedOf(fields, upcaster, rows[at + 1], row),
   ])
 }

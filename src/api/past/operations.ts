@@ -25,6 +25,7 @@ import { isRun, notesOf } from '../notes.ts'
 import { perform } from '../perform.ts'
 import { parseTime, type Query } from '../query.ts'
 import { limitOf } from '../read/list.ts'
+import { changedSecrets, toldSecrets } from './changed-secrets.ts'
 import { operationSchemas } from './past-schemas.ts'
 
 /** The kinds of changes. */
@@ -97,13 +98,17 @@ export async function operation(
   const entities = shown.map((one) => [String(one.entity), Number(one.id)] as const)
   const known = await perform(context.store, knowledgeOf(context, actor, entities))
   const told = await perform(context.store, notesOf(context, [id]))
+  const secrets = await perform(context.store, changedSecrets(context, actor, entities))
   const body = {
     ...headOf(head),
     ...told.get(id),
     summary: (await summariesOf(context, [id])).get(id) ?? {},
-    data: shown.map((one) =>
-      shownChange(one, known.get(`${one.entity}/${one.id}`), context.upcasterOf(String(one.entity))),
-    ),
+    data: shown.map((one) => {
+      const knowledge = known.get(`${one.entity}/${one.id}`)
+      const shownOne = shownChange(one, knowledge, context.upcasterOf(String(one.entity)))
+      const paths = knowledge?.history ? secrets(String(one.entity), Number(one.id), Number(one.version)) : []
+      return { ...shownOne, ...toldSecrets(paths) }
+    }),
     next: Number(shown[0]?.picked ?? 0) > shown.length ? String(shown.at(-1)?.seq) : null,
   }
   return { status: 200, body: JSON.stringify(body) }

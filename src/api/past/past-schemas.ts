@@ -36,6 +36,12 @@ const secrets: JsonSchema = {
   items: text,
   description: 'Dot paths of secrets that are set back to an earlier value. The values are never shown.',
 }
+const changedSecrets: JsonSchema = {
+  type: 'array',
+  items: text,
+  description:
+    'Dot paths of secrets that were changed, if there are any. The values are never shown, and those of a create are not named.',
+}
 const unmapped: JsonSchema = {
   type: 'array',
   items: text,
@@ -87,9 +93,12 @@ const asked: Record<string, JsonSchema> = {
 /** Without `skip_conflicts` and `with_effects`: there is only one change to take back. */
 const { skip_conflicts: _, with_effects: __, ...askedOfOne } = asked
 
+const change = { version, kind, at: time, actor: actorSchema, operation: text, changed }
+const operationChange = { entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }
+
 /** Of a history. */
 export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
-  Change: toldSchema({ version, kind, at: time, actor: actorSchema, operation: text, changed }),
+  Change: closedObject({ ...change, secrets: changedSecrets, ...told }, Object.keys(change)),
   History: pageSchema('Change'),
 }
 
@@ -97,7 +106,10 @@ export const changeSchemas: Readonly<Record<string, JsonSchema>> = {
 export const operationSchemas: Readonly<Record<string, JsonSchema>> = {
   Operation: toldSchema({ ...head, summary }),
   Operations: pageSchema('Operation'),
-  OperationChange: all({ entity: text, id: ofEntity(id), version: ofEntity(version), kind, changed }),
+  OperationChange: closedObject(
+    { ...operationChange, secrets: changedSecrets },
+    Object.keys(operationChange),
+  ),
   OperationInFull: toldSchema({ ...head, summary, data: listOf('OperationChange'), next }),
 }
 

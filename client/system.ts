@@ -1,4 +1,4 @@
-/** What the calls of `/api/system/` answer. Nothing here runs. */
+/** What the calls of `/api/system/`, and others for admins alone, answer. Nothing here runs. */
 
 /** A background task that is not done yet. */
 export interface Task {
@@ -83,6 +83,14 @@ export interface Migrations {
   plan: { path: string; what: string; effect: 'safe' | 'aside' | 'refused' }[]
 }
 
+/** Of somebody who was invited and has not set a password yet. */
+export interface OpenInvitation {
+  /** `users/5` */
+  user: string
+  expires_at: string
+  expired: boolean
+}
+
 /** The calls, for `route`: what each takes and answers. */
 export interface SystemCalls {
   'GET /api/system/tasks/': {
@@ -105,4 +113,9 @@ export interface SystemCalls {
     body: { operation: string } | { aside: true }
     answer: { resent: number }
   }
+  'GET /api/auth/invitations/': {
+    query?: { limit?: number; cursor?: string }
+    answer: { data: OpenInvitation[]; next: string | null }
+  }
+  'POST /api/auth/invitations/': { body: { user: string }; answer: { message: string } }
 }

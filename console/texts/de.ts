@@ -140,6 +140,11 @@ export const de: Texts = {
     inviteHelp:
       'Die Person bekommt eine Mail mit einem Link, setzt ihr Passwort und kann sich anmelden. Ohne Mailserver ist die Mail eine Datei im Ordner outbox, neben den Daten.',
     invited: (email: string) => `${email} ist eingeladen.`,
+    isInvited: 'eingeladen',
+    hasExpired: 'Einladung abgelaufen',
+    inviteAgain: 'Einladung noch einmal senden',
+    notSetYet: 'Die Person hat noch kein Passwort gesetzt.',
+    sentAgain: (email: string) => `Eine neue Einladung an ${email} ist unterwegs.`,
     tooMany: (type: string) =>
       `${type} haben Pflichtfelder, die hier nicht hineinpassen. Legen Sie die Person in der Liste an.`,
     find: 'Am Anfang der E-Mail finden',

@@ -149,6 +149,11 @@ export const en = {
     inviteHelp:
       'They get a mail with a link, set their password, and can sign in. Without a mail server, the mail is a file in the folder outbox, beside the data.',
     invited: (email: string) => `${email} is invited.`,
+    isInvited: 'invited',
+    hasExpired: 'invitation expired',
+    inviteAgain: 'Send the invitation again',
+    notSetYet: 'They have not set a password yet.',
+    sentAgain: (email: string) => `A new invitation is on its way to ${email}.`,
     tooMany: (type: string) =>
       `${type} have required fields that do not fit here. Create the person in its list.`,
     find: 'Find by the beginning of the e-mail',

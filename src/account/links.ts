@@ -8,6 +8,7 @@ import { compile, param, type Sql, type Statement, sql, word } from '../store/sq
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { accountHold, ownerHold } from './hold-owner.ts'
+import { INVITE } from './invitations.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -215,7 +216,8 @@ function compileLinks(dialect: Dialect, kind: LinkKind): LinkStatements {
 /** In the place of the one that the account has for this purpose and slot. */
 function making(any: (name: string, source: Sql) => Step, clock: Sql, until: Sql): readonly Step[] {
   return [
-    any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock}`),
+    // An invitation that has expired can be sent again.
+    any('old', sql`DELETE FROM "takeback_links" WHERE "until" < ${clock} AND "purpose" <> ${INVITE}`),
     any(
       'make',
       sql`INSERT INTO "takeback_links" ("entity", "entity_id", "purpose", "slot", "digest", "bound", "address", "until")

@@ -1,4 +1,5 @@
 import type { FirstAdminOffers } from '../account/first-admin-offer.ts'
+import type { Invitations } from '../account/invitations.ts'
 import type { AccessKeys } from '../account/keys.ts'
 import type { Links } from '../account/links.ts'
 import type { Passkeys } from '../account/passkeys.ts'
@@ -152,6 +153,7 @@ export interface WebhookPiece {
 /** Mails to users. */
 export interface MailPiece {
   readonly mailer: Pick<Mailer, 'send'>
+  readonly invitations: Invitations
   readonly links: Links
   /** End what was added to an account since its e-mail was changed. */
   readonly reclaim: readonly Step[]

@@ -3,6 +3,7 @@ import { askForEmail, confirmEmailByLink, revertEmailByLink } from './account/em
 import { endMyKey } from './account/end-key.ts'
 import { postFirstAdmin } from './account/first-admin.ts'
 import { linkIdentity, linkProvider, listIdentities, unlinkIdentity } from './account/identities.ts'
+import { inviteAgain, readInvitations } from './account/invitations.ts'
 import { changeMyKey, listMyKeys, makeMyKey, readMyKey } from './account/keys.ts'
 import { logIn, logInByUsername } from './account/login.ts'
 import {
@@ -87,6 +88,8 @@ export const endpoints: Endpoints = {
     revertEmailByLink, // POST /api/auth/email/revert
     verifyByLink, // POST /api/auth/verify
     sendVerification, // POST /api/auth/verify/send
+    readInvitations, // GET /api/auth/invitations/
+    inviteAgain, // POST /api/auth/invitations/
     listProviders, // GET /api/auth/providers/
     startProviderLogin, // GET /api/auth/providers/{name}/start
     finishProviderLogin, // GET /api/auth/providers/{name}/callback

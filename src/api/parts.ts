@@ -1,5 +1,6 @@
 import { accountDigest } from '../account/account-digest.ts'
 import { FirstAdminOffers } from '../account/first-admin-offer.ts'
+import { Invitations } from '../account/invitations.ts'
 import { AccessKeys } from '../account/keys.ts'
 import { Links } from '../account/links.ts'
 import { Passkeys } from '../account/passkeys.ts'
@@ -139,6 +140,7 @@ export const mailPart = {
   name: 'mail',
   compile: ({ store, observer, settings }: Opened): MailPiece => ({
     mailer: new Mailer(settings.mail, observer),
+    invitations: new Invitations(store),
     links: new Links(store),
     reclaim: compileReclaim(store.dialect),
   }),

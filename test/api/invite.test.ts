@@ -69,6 +69,59 @@ onEveryStore(
       expect(gone.code).toBe('invalid_link')
     })
 
+    test('are listed until a password is set, also once they have expired, and can be sent again', async () => {
+      const email = `carl@${server.store}.example.com`
+      const path = '/api/auth/invitations/'
+      const open = async () => (await server.expect(200, 'GET', path)).data
+      const mails = () => mailsIn(outbox).filter((mail) => mail.includes(`To: ${email}\n`))
+      const linkOf = async (count: number) => {
+        await eventually(() => /<\/html>\s/.test(mails()[count] ?? ''))
+        return tokenIn(mails()[count] ?? '')
+      }
+      const set = (token: string) =>
+        server.call('POST', '/api/auth/password/reset', { body: { token, password: PASSWORD }, token: null })
+      const { id } = (await invite('staff', { email, name: 'Carl' })).body
+      const user = `staff/${id}`
+      const first = await linkOf(0)
+      const listed = { user, expires_at: expect.stringMatching(/Z$/), expired: false }
+      expect(await open()).toEqual([listed])
+      const past = '2020-01-01T00:00:00.000Z'
+      await server.query('UPDATE takeback_links SET until = $1 WHERE purpose = $2', past, 'invite')
+      expect((await set(first)).body.code).toBe('invalid_link')
+      // Another link is made, and clears out what has expired.
+      await invite('users', { email: `dora@${server.store}.example.com`, name: 'Dora' })
+      await eventually(async () => (await open()).length === 2)
+      expect(await open()).toContainEqual({ user, expires_at: past, expired: true })
+      // A page can be shorter: who is deleted is left out.
+      const paged: unknown[] = []
+      for (let cursor = ''; cursor !== null; ) {
+        const page = await server.expect(200, 'GET', `${path}?limit=1${cursor}`)
+        paged.push(...page.data)
+        cursor = page.next && `&cursor=${page.next}`
+      }
+      expect(paged).toEqual(await open())
+      expect((await server.call('POST', path, { body: { user } })).status).toBe(200)
+      const second = await linkOf(1)
+      expect((await open())[0]).toEqual(listed)
+      expect((await set(second)).status).toBe(200)
+      expect((await open()).map((one: { user: string }) => one.user)).not.toContain(user)
+      expectInvalid(await server.call('POST', path, { body: { user } }), {
+        user: ['has no open invitation'],
+      })
+      expectInvalid(await server.call('POST', path, { body: { user: 'rooms/1', x: 1 } }), {
+        x: ['is not a field here'],
+        user: ['"rooms" is not a login type'],
+      })
+      const { token } = (
+        await server.call('POST', '/api/auth/login', { body: { email, password: PASSWORD }, token: null })
+      ).body
+      for (const [method, sent] of [
+        ['GET', {}],
+        ['POST', { body: { user } }],
+      ] as const)
+        expect((await server.call(method, path, { ...sent, token })).status).toBe(403)
+    })
+
     test('are refused where they make no sense, and nothing is written', async () => {
       const rows = async () => [await server.rows('takeback_journal'), await server.rows('takeback_tasks')]
       await eventually(async () => (await server.rows('takeback_tasks')) === 0)

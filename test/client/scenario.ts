@@ -251,6 +251,12 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
   const aside = await api.route('GET /api/system/tasks/', { query: { state: 'aside', limit: 5 } })
   is([aside.data, (await api.route('GET /api/system/jobs/')).data], [[], []])
   is((await api.route('GET /api/system/webhooks/')).data, [])
+  is((await api.route('GET /api/auth/invitations/', { query: { limit: 5 } })).data, [])
+  await fails(
+    api.route('POST /api/auth/invitations/', { body: { user: 'users/1' } }),
+    client.InvalidData,
+    'invalid_data',
+  )
   is((await api.route('GET /api/system/requests/')).endpoints.length > 0, true)
   is((await api.route('GET /api/system/migrations/')).plan, [])
   const none = { name: 'none' }

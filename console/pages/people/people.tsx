@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { Link } from 'wouter'
+import type { OpenInvitation } from '../../../client/system.ts'
 import { type EntityData, get, type Page as ListPage } from '../../api.ts'
 import { type EntityType, labelOf, nameOf, useModel } from '../../model.ts'
 import { useParameter } from '../../moment.ts'
@@ -10,6 +11,7 @@ import { Empty, QueryState } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
 import { paged } from '../../query-cache.ts'
 import { useTexts } from '../../texts/index.ts'
+import { useInvitations } from './invitations.ts'
 import { Invite } from './invite.tsx'
 import { Person } from './person.tsx'
 
@@ -67,6 +69,7 @@ function Accounts({ type }: { readonly type: EntityType }) {
     placeholderData: (before) => before,
   })
   const { data, fetchNextPage, hasNextPage } = query
+  const invitations = useInvitations()
   const all = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <>
@@ -98,7 +101,8 @@ function Accounts({ type }: { readonly type: EntityType }) {
               {all.map((one) => (
                 <tr key={one.id}>
                   <td>
-                    <Link href={`/${type.name}/${one.id}`}>{nameOf(type, one)}</Link>
+                    <Link href={`/${type.name}/${one.id}`}>{nameOf(type, one)}</Link>{' '}
+                    <Invited invitation={invitations.get(`${type.name}/${one.id}`)} />
                   </td>
                   <td>{String(one.email ?? '')}</td>
                   <td className="wide-only">
@@ -114,7 +118,24 @@ function Accounts({ type }: { readonly type: EntityType }) {
         </div>
       )}
       {hasNextPage && <Button onClick={() => void fetchNextPage()}>{texts.people.more}</Button>}
-      {open !== undefined && <Person type={type} data={open} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && (
+        <Person
+          type={type}
+          data={open}
+          invitation={invitations.get(`${type.name}/${open.id}`)}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
     </>
+  )
+}
+
+function Invited({ invitation }: { readonly invitation: OpenInvitation | undefined }) {
+  const { isInvited, hasExpired } = useTexts().people
+  if (invitation === undefined) return null
+  return invitation.expired ? (
+    <span className="badge warn">{hasExpired}</span>
+  ) : (
+    <span className="badge">{isInvited}</span>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import type { OpenInvitation } from '../../../client/system.ts'
 import { actAs, auth, type EntityData, get, own, send } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import { type EntityType, nameOf } from '../../model.ts'
@@ -13,11 +14,13 @@ import { Sessions } from './sessions.tsx'
 interface PersonProps {
   readonly type: EntityType
   readonly data: EntityData
+  /** If they have not set a password yet. */
+  readonly invitation: OpenInvitation | undefined
   onClose(): void
 }
 
 /** What an admin can do about somebody's account. */
-export function Person({ type, data, onClose }: PersonProps) {
+export function Person({ type, data, invitation, onClose }: PersonProps) {
   const texts = useTexts()
   const user = `${type.name}/${data.id}`
   const [failure, setFailure] = useState<string>()
@@ -38,6 +41,14 @@ export function Person({ type, data, onClose }: PersonProps) {
       setFailure(explain(error, texts))
     }
   }
+  const inviteAgain = async () => {
+    try {
+      await send('POST', 'auth/invitations/', { repeat: 'never', body: { user } })
+      showToast({ text: texts.people.sentAgain(String(data.email)) })
+    } catch (error) {
+      setFailure(explain(error, texts))
+    }
+  }
   return (
     <Dialog title={nameOf(type, data)} onClose={onClose} wide>
       <div className="stack">
@@ -45,9 +56,15 @@ export function Person({ type, data, onClose }: PersonProps) {
           <Button icon="eye" onClick={() => void act()}>
             {texts.people.actAs}
           </Button>
-          <Button icon="lock" onClick={() => void reset()}>
-            {texts.people.sendReset}
-          </Button>
+          {invitation === undefined ? (
+            <Button icon="lock" onClick={() => void reset()}>
+              {texts.people.sendReset}
+            </Button>
+          ) : (
+            <Button icon="lock" onClick={() => void inviteAgain()}>
+              {texts.people.inviteAgain}
+            </Button>
+          )}
           <Link className="button" href={`/operations?actor=${encodeURIComponent(user)}`}>
             {texts.people.done}
           </Link>
@@ -58,6 +75,7 @@ export function Person({ type, data, onClose }: PersonProps) {
             {texts.people.edit}
           </Link>
         </div>
+        {invitation !== undefined && <p className="muted">{texts.people.notSetYet}</p>}
         {failure !== undefined && <p role="alert">{failure}</p>}
         <h3>{texts.account.sessions}</h3>
         <Sessions user={user} />

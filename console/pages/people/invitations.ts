@@ -1,0 +1,18 @@
+import { useQuery } from '@tanstack/react-query'
+import type { OpenInvitation } from '../../../client/system.ts'
+import { get, type Page } from '../../api.ts'
+
+const MOST = 200
+/** The mail is made a moment after somebody is invited. */
+const AGAIN_MS = 5000
+
+/** Open invitations, by user. Only admins see them. */
+export function useInvitations(): ReadonlyMap<string, OpenInvitation> {
+  const { data } = useQuery({
+    queryKey: ['auth', 'invitations'],
+    queryFn: ({ signal }) => get<Page<OpenInvitation>>('auth/invitations/', { limit: MOST }, signal),
+    refetchInterval: AGAIN_MS,
+    retry: false,
+  })
+  return new Map(data?.data.map((one) => [one.user, one]))
+}

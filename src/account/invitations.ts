@@ -1,0 +1,69 @@
+import type { LinkKind } from '../declare/mail.ts'
+import type { Row } from '../store/dialect.ts'
+import { namedColumns } from '../store/named-columns.ts'
+import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import type { Store } from '../store/store.ts'
+import type { FactorOwner } from './second-factors.ts'
+
+/** The links of these are kept when they have expired, so that they can be sent again. */
+export const INVITE = word('invite' satisfies LinkKind)
+
+/** Who was invited. */
+export interface Invitation extends FactorOwner {
+  /** The state of the account, as links have it: whoever has set a password since is in another one. */
+  readonly bound: string
+  readonly until: string
+  readonly expired: boolean
+}
+
+/** The invitations that were mailed, whether their links still work or not. */
+export class Invitations {
+  readonly #store: Store
+  readonly #behind: Statement
+  readonly #of: Statement
+  readonly #read: (row: Row) => Invitation
+
+  constructor(store: Store) {
+    const { clock, placeholder } = store.dialect
+    const columns = namedColumns({
+      entity: sql`"entity"`,
+      id: sql`"entity_id"`,
+      bound: sql`"bound"`,
+      until: sql`"until"`,
+      expired: sql`CASE WHEN "until" > ${clock} THEN 0 ELSE 1 END`,
+    })
+    const select = (which: Sql) =>
+      compile(
+        sql`SELECT ${columns.sql} FROM "takeback_links" WHERE "purpose" = ${INVITE} AND ${which}`,
+        placeholder,
+        true,
+      )
+    const account = [param('$entity'), param('$id', 'integer')] as const
+    this.#store = store
+    this.#of = select(sql`"entity" = ${account[0]} AND "entity_id" = ${account[1]}`)
+    this.#behind = select(
+      sql`("entity", "entity_id") > (${account[0]}, ${account[1]}) ORDER BY "entity", "entity_id" LIMIT ${param('$most', 'integer')}`,
+    )
+    this.#read = (row) => {
+      const { entity, id, bound, until, expired } = columns.read(row)
+      return {
+        entity: String(entity),
+        id: Number(id),
+        bound: String(bound),
+        until: new Date(String(until)).toISOString(),
+        expired: Number(expired) === 1,
+      }
+    }
+  }
+
+  /** So many behind an account. */
+  async behind({ entity, id }: FactorOwner, most: number): Promise<readonly Invitation[]> {
+    const rows = await this.#store.read(this.#behind, { $entity: entity, $id: id, $most: most })
+    return rows.map(this.#read)
+  }
+
+  async of({ entity, id }: FactorOwner): Promise<Invitation | undefined> {
+    const [row] = await this.#store.read(this.#of, { $entity: entity, $id: id })
+    return row === undefined ? undefined : this.#read(row)
+  }
+}

@@ -19,7 +19,11 @@ declare global {
 }
 
 /** It is gone after the tests, so nothing has to survive a crash of the machine. */
-export const settings = ['max_connections=400', 'fsync=off', 'full_page_writes=off', 'shared_buffers=16MB']
+export const settings = [
+  ...['max_connections=400', 'fsync=off', 'full_page_writes=off', 'shared_buffers=16MB'],
+  // Nobody follows its log, so that new tables need not be in it.
+  ...['wal_level=minimal', 'max_wal_senders=0'],
+]
 
 /** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */
 export function startPostgres(): Promise<TestCluster> {

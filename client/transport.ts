@@ -34,7 +34,8 @@ export interface Sent {
   readonly query?: object
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string | undefined>>
-  readonly options?: CallOptions | undefined
+  /** A `plan` is part of the query. */
+  readonly options?: Omit<CallOptions, 'plan'> | undefined
   /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, others with a key. */
   readonly repeat?: 'always' | 'never' | 'key'
   /** A stream: it has no time limit. */

@@ -56,10 +56,10 @@ async function readNames(type: EntityType, all: readonly Asked[]): Promise<void>
 }
 
 /** What `nameOf` reads. */
-function namingFields({ title, login, fields }: EntityType): readonly string[] {
+export function namingFields({ title, login, fields }: EntityType): readonly string[] {
   const named = title === null ? [] : [title]
-  const hasEmail = login !== null && title !== 'email' && fields.some(({ path }) => path === 'email')
-  return hasEmail ? [...named, 'email'] : named
+  const email = login === null || title === 'email' ? undefined : fields.find(({ path }) => path === 'email')
+  return email === undefined || email.may?.read === false ? named : [...named, 'email']
 }
 
 /** The name of an Entity; until it is known, or if nobody may know it, `Rooms #5`. */

@@ -1,12 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
+import { hashKey, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Received } from '../client/transport.ts'
 import { PlanChanged } from './api.ts'
 
 interface Planned<Preview> {
+  /** What is asked for. What was answered to something else is forgotten. */
   readonly key: readonly unknown[]
+  /** Undefined: at once. False: somebody still chooses what to do. */
+  readonly isAsked?: boolean
   /** Asks what would be done. */
-  read(signal: AbortSignal): Promise<Preview>
+  read(signal?: AbortSignal): Promise<Preview>
   /** Does what was shown, with its plan. */
   perform(preview: Preview): Promise<Received>
 }
@@ -17,15 +20,21 @@ interface Planned<Preview> {
  */
 export function usePlanned<Preview extends { readonly plan?: string }>({
   key,
+  isAsked = true,
   read,
   perform,
 }: Planned<Preview>) {
-  const [renewed, renew] = useState<Preview>()
-  const [refusal, setRefusal] = useState<unknown>()
+  const asked = hashKey(key)
+  const [latest, setLatest] = useState<Latest<Preview>>({ asked })
+  // Also if somebody comes back to it: it is asked anew.
+  if (latest.asked !== asked) setLatest({ asked })
+  const { renewed, refusal }: Partial<Latest<Preview>> = latest.asked === asked ? latest : {}
+  const renew = (next: Preview) => setLatest({ asked, renewed: next })
   const [isBusy, setBusy] = useState(false)
   const { data, error, isFetching } = useQuery({
     queryKey: key,
     queryFn: ({ signal }) => read(signal),
+    enabled: isAsked,
     gcTime: 0,
     staleTime: 0,
     refetchOnWindowFocus: false,
@@ -40,18 +49,41 @@ export function usePlanned<Preview extends { readonly plan?: string }>({
     try {
       return await perform(preview)
     } catch (thrown) {
-      if (thrown instanceof PlanChanged) renew(thrown.preview as Preview)
-      else setRefusal(thrown)
+      if (!(thrown instanceof PlanChanged)) setLatest({ asked, refusal: thrown })
+      // What the refusal tells is a first page, without the way to the next.
+      else renew(await read().catch(() => thrown.preview as Preview))
       return undefined
     } finally {
       setBusy(false)
     }
   }
-  /** To be called when something else is asked for. */
-  const forget = () => {
-    renew(undefined)
-    setRefusal(undefined)
-  }
   const hasMoved = renewed !== undefined && renewed.plan !== data?.plan
-  return { preview, failure, isFetching, isBusy, hasMoved, run, renew, forget }
+  return { preview, failure, isFetching, isBusy, hasMoved, run, renew }
+}
+
+interface Latest<Preview> {
+  readonly asked: string
+  readonly renewed?: Preview
+  readonly refusal?: unknown
+}
+
+interface PreviewPage {
+  readonly total: number
+  readonly changes: readonly unknown[]
+  readonly next: string | null
+}
+
+/** Up to so many changes are all read, so that they can be counted by type. Each page does all of it, and rolls it back. */
+const MOST_COUNTED = 1000
+
+/** A preview with all of its changes, from its pages. */
+export async function wholePreview<Preview extends PreviewPage>(
+  read: (cursor?: string) => Promise<Preview>,
+): Promise<Preview> {
+  let all = await read()
+  while (all.next !== null && all.total <= MOST_COUNTED) {
+    const more = await read(all.next)
+    all = { ...all, changes: [...all.changes, ...more.changes], next: more.next }
+  }
+  return all
 }

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from '../api.ts'
-import { type EntityType, fieldAt, useModel } from '../model.ts'
+import { soughtIn } from '../find-by-name.ts'
+import { type EntityType, useModel } from '../model.ts'
+import { namingFields } from '../names.ts'
 import { useCalm } from './use-calm.ts'
 
 export interface Hit {
@@ -51,18 +53,17 @@ async function hitsOf(
   return found.flat()
 }
 
-/** By its words, or by the beginning of its title; undefined if the type has neither. */
+/** By its words, or by the beginning of its name; undefined if the type has neither. */
 function queryFor(type: EntityType, text: string): object | undefined {
   if (type.may.list === false) return undefined
-  const shape = { limit: MOST_HITS, fields: ['id', ...(type.title === null ? [] : [type.title])].join(',') }
+  const shape = { limit: MOST_HITS, fields: ['id', ...namingFields(type)].join(',') }
   if (type.search) return { ...shape, search: text }
-  const title = type.title === null ? undefined : fieldAt(type.fields, type.title)
-  if (title?.type !== 'text' || title.filterable === false) return undefined
-  if (title.fold === true)
-    return { ...shape, filter: `fold(${type.title}).startsWith(${JSON.stringify(text)})` }
   // Each of these can use an index; without capitals, all rows would be read.
   const capital = text.charAt(0).toUpperCase() + text.slice(1)
-  const spellings = [...new Set([text, capital])]
-  const conditions = spellings.map((one) => `${type.title}.startsWith(${JSON.stringify(one)})`)
-  return { ...shape, filter: conditions.join(' || ') }
+  const conditions = soughtIn(type).flatMap(({ path, fold }) => {
+    const by = fold === true ? `fold(${path})` : path
+    const spellings = fold === true ? [text] : new Set([text, capital])
+    return [...spellings].map((one) => `${by}.startsWith(${JSON.stringify(one)})`)
+  })
+  return conditions.length === 0 ? undefined : { ...shape, filter: conditions.join(' || ') }
 }

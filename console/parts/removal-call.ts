@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type Json, send } from '../api.ts'
 import type { OperationChange } from '../operations.ts'
-import { usePlanned } from '../planned.ts'
+import { usePlanned, wholePreview } from '../planned.ts'
 import { noteRemoved } from '../removed.ts'
 import { useWrite } from '../writes.ts'
 
@@ -23,9 +23,6 @@ export interface RemovalPreview {
   readonly next: string | null
 }
 
-/** So many pages of a hundred are read to count by type. */
-const MOST_PAGES = 10
-
 function callOf(
   { entity, id, filter, kind }: RemovalTarget,
   withTargets: boolean,
@@ -34,30 +31,25 @@ function callOf(
   return id === undefined ? [`${entity}/`, { filter, ...how }] : [`${entity}/${id}/`, how]
 }
 
-async function readPreview(target: RemovalTarget, withTargets: boolean): Promise<RemovalPreview> {
+function readingPreview(target: RemovalTarget, withTargets: boolean) {
   const [path, query] = callOf(target, withTargets)
-  const read = async (cursor?: string) => {
+  return async (cursor?: string): Promise<RemovalPreview> => {
     const { body } = await send('DELETE', path, {
       query: { ...query, dry_run: true, cursor },
       repeat: 'always',
     })
     return body as RemovalPreview
   }
-  let all = await read()
-  for (let pages = 1; pages < MOST_PAGES && all.next !== null; pages++) {
-    const more = await read(all.next)
-    all = { ...all, changes: [...all.changes, ...more.changes], next: more.next }
-  }
-  return all
 }
 
 /** What a deletion or a restore would do, and how to do exactly that. */
 export function useRemoval(target: RemovalTarget, done: (total: number) => string) {
   const write = useWrite()
   const [withTargets, setWithTargets] = useState(false)
-  const { run, forget, ...planned } = usePlanned({
+  const read = readingPreview(target, withTargets)
+  const { run, ...planned } = usePlanned({
     key: ['removal', target, withTargets],
-    read: () => readPreview(target, withTargets),
+    read: () => wholePreview(read),
     perform: ({ total, plan, changes }: RemovalPreview) =>
       write(done(total), async () => {
         const [path, query] = callOf(target, withTargets)
@@ -67,9 +59,10 @@ export function useRemoval(target: RemovalTarget, done: (total: number) => strin
         return received
       }),
   })
-  const chooseTargets = (next: boolean) => {
-    forget()
-    setWithTargets(next)
+  return {
+    ...planned,
+    withTargets,
+    chooseTargets: setWithTargets,
+    run: async () => (await run()) !== undefined,
   }
-  return { ...planned, withTargets, chooseTargets, run: async () => (await run()) !== undefined }
 }

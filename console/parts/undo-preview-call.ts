@@ -83,7 +83,7 @@ async function ask(undoing: Undoing, query: object, signal?: AbortSignal): Promi
 export function useUndo(undoing: Undoing, done: string) {
   const write = useWrite()
   const [choices, setChoices] = useState(NONE)
-  const { run, renew, forget, ...planned } = usePlanned<UndoAnswer>({
+  const { run, renew, ...planned } = usePlanned<UndoAnswer>({
     key: ['undo preview', undoing, choices],
     read: (signal) => ask(undoing, parametersOf(choices), signal),
     perform: ({ plan }) =>
@@ -94,10 +94,7 @@ export function useUndo(undoing: Undoing, done: string) {
       }),
   })
   const { preview } = planned
-  const choose = (change: Partial<UndoChoices>) => {
-    forget()
-    setChoices({ ...choices, ...change })
-  }
+  const choose = (change: Partial<UndoChoices>) => setChoices({ ...choices, ...change })
   const more = async () => {
     const next = await ask(undoing, { ...parametersOf(choices), cursor: preview?.next })
     if (preview !== undefined)

@@ -99,6 +99,14 @@ export const list: ListTexts = {
       delete: 'Alle ausgewählten löschen',
       restore: 'Alle ausgewählten wiederherstellen',
     },
+    ask: {
+      update: (count: number, shown: string, type: string) =>
+        count === 1 ? '1 Eintrag ändern' : `${shown} Einträge in ${type} ändern`,
+      delete: (count: number, shown: string, type: string) =>
+        count === 1 ? '1 Eintrag löschen?' : `${shown} Einträge in ${type} löschen?`,
+      restore: (count: number, shown: string, type: string) =>
+        count === 1 ? '1 Eintrag wiederherstellen?' : `${shown} Einträge in ${type} wiederherstellen?`,
+    },
     do: { update: 'Ändern', delete: 'Löschen', restore: 'Wiederherstellen' },
     done: {
       update: (count: string) => `${count} geändert.`,

@@ -97,6 +97,14 @@ export const list = {
       delete: 'Delete all that are selected',
       restore: 'Restore all that are selected',
     },
+    ask: {
+      update: (count: number, shown: string, type: string) =>
+        count === 1 ? 'Edit 1 entry' : `Edit ${shown} ${type}`,
+      delete: (count: number, shown: string, type: string) =>
+        count === 1 ? 'Delete 1 entry?' : `Delete ${shown} ${type}?`,
+      restore: (count: number, shown: string, type: string) =>
+        count === 1 ? 'Restore 1 entry?' : `Restore ${shown} ${type}?`,
+    },
     do: { update: 'Change them', delete: 'Delete', restore: 'Restore' },
     done: {
       update: (count: string) => `${count} changed.`,

@@ -20,6 +20,7 @@ import { expectSoon, openConsole } from './console.ts'
 
 const shop = withAdmins({
   customers: entity({ fields: { name: text() } }),
+  staff: entity({ login: { userType: 'staff' }, fields: { name: text({ optional: true }) } }),
   orders: entity({
     fields: {
       title: text({ search: true }),
@@ -33,15 +34,17 @@ const shop = withAdmins({
       tags: list(text(), { default: [] }),
       extra: json({ optional: true }),
       address: object({ city: text() }, { optional: true }),
+      agent: ref('staff', { optional: true }),
     },
   }),
 })
 
 const EVIL = '<img src=x onerror="document.title=1">'
-const COLUMNS = 'title,customer,status,amount,quantity,rush,due,site,tags,extra,address.city'
+const COLUMNS = 'title,customer,status,amount,quantity,rush,due,site,tags,extra,address.city,agent'
 
 /** What is there at the beginning: hostile values in every field, and 300 orders below them. */
 async function fill(server: TestServer): Promise<void> {
+  await server.member('staff', { email: 'nameless@example.com' })
   await server.expect(201, 'POST', '/api/customers/', [{ name: EVIL }, { name: 'Ada' }])
   const many = Array.from({ length: 300 }, (_, at) => ({
     title: `Order ${at}`,
@@ -60,6 +63,7 @@ async function fill(server: TestServer): Promise<void> {
     tags: [EVIL, 'javascript:alert(1)', '🎈', 'x'],
     extra: { '<b>': [EVIL] },
     address: { city: EVIL },
+    agent: { id: 1 },
   })
 }
 
@@ -77,6 +81,12 @@ onOneStore('sqlite', 'lists', shop, (server) => {
       '/customers/1',
     )
     await first.getByText('May 1, 2026').waitFor()
+    // Whoever has no name has an address.
+    await first.getByRole('link', { name: 'nameless@example.com', exact: true }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('namel')
+    await page.getByRole('option', { name: 'nameless@example.com' }).waitFor()
+    await page.keyboard.press('Escape')
     expect(await page.locator('[src=x], a[href^="javascript:"]').count()).toBe(0)
     await page.getByText('301 in total').waitFor()
     await expectAccessible()
@@ -123,6 +133,13 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await page.getByRole('checkbox', { name: EVIL }).check()
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByRole('heading', { name: 'Nothing matches' }).waitFor()
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    await menu.getByRole('button', { name: 'Agent', exact: true }).click()
+    await page.getByRole('searchbox', { name: 'Search staff' }).fill('LESS@')
+    await page.getByRole('checkbox', { name: 'nameless@example.com' }).check()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.locator('.filter-chip').getByText('nameless@example.com').waitFor()
+    await page.getByRole('button', { name: /Remove the filter: Agent/ }).click()
     await page.getByRole('button', { name: /Remove the filter: Status/ }).click()
     await page.getByText('1 of 301', { exact: true }).waitFor()
 
@@ -184,9 +201,17 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await rowOf(page, 'Order 3').getByRole('checkbox').click()
     await page.getByRole('button', { name: 'Select all 10 that match' }).click()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
-    const dialog = page.getByRole('dialog', { name: 'Delete all that are selected' })
+    const dialog = page.getByRole('dialog', { name: /^Delete 1[01] orders[?]$/ })
     await dialog.getByText('10 deleted in Orders').waitFor()
     await expectAccessible()
+    const late = await server.expect(201, 'POST', '/api/orders/', { title: 'Late', quantity: 9 })
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('Somebody has changed the data meanwhile').waitFor()
+    await dialog.getByText('11 deleted in Orders').waitFor()
+    await server.expect(200, 'DELETE', `/api/orders/${late.id}/`)
+    await server.expect(204, 'DELETE', `/api/orders/${late.id}/?purge=1`)
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByText('10 deleted in Orders').waitFor()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('heading', { name: 'Nothing matches' }).waitFor()
     const [operation] = (await server.expect(200, 'GET', '/api/operations/?limit=1')).data

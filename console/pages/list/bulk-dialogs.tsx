@@ -16,6 +16,8 @@ interface BulkDialogProps {
   readonly type: EntityType
   readonly chosen: Chosen
   readonly kind: Bulk['kind']
+  /** How many are selected; undefined while they are counted. */
+  readonly count: number | undefined
   onClose(): void
   /** What is selected has been dealt with. */
   onDone(): void
@@ -27,8 +29,10 @@ export default function BulkDialog(props: BulkDialogProps) {
 
 /** Deletes or restores all that are selected, after a look at what goes along. */
 function RemoveAll({
+  type,
   chosen,
   kind,
+  count,
   onClose,
   onDone,
 }: BulkDialogProps & { readonly kind: 'delete' | 'restore' }) {
@@ -38,7 +42,7 @@ function RemoveAll({
   const doing = useBulk(chosen, bulk, (total) => words.done[kind](formatNumber(total)))
   return (
     <Dialog
-      title={words.title[kind]}
+      title={useTitle(type, kind, count)}
       wide
       onClose={onClose}
       actions={
@@ -57,8 +61,16 @@ function RemoveAll({
   )
 }
 
+/** "Delete 12 bookings?" */
+function useTitle({ label, name }: EntityType, kind: Bulk['kind'], count: number | undefined): string {
+  const words = useTexts().list.bulk
+  return count === undefined
+    ? words.title[kind]
+    : words.ask[kind](count, formatNumber(count), label ?? name.replaceAll('_', ' '))
+}
+
 /** Sets one field of all that are selected. */
-function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
+function EditAll({ type, chosen, kind, count, onClose, onDone }: BulkDialogProps) {
   const texts = useTexts()
   const words = texts.list.bulk
   const [bulk, setBulk] = useState<Bulk>()
@@ -66,7 +78,7 @@ function EditAll({ type, chosen, onClose, onDone }: BulkDialogProps) {
   const doing = useBulk(chosen, bulk, (total) => words.done.update(formatNumber(total)))
   return (
     <Dialog
-      title={words.title.update}
+      title={useTitle(type, kind, count)}
       wide
       onClose={onClose}
       actions={<BulkButtons doing={doing} text={words.do.update} onClose={onClose} onDone={onDone} />}

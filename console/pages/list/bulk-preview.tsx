@@ -1,12 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
-import { ApiError, PlanChanged } from '../../api.ts'
+import type { ReactNode } from 'react'
+import { ApiError } from '../../api.ts'
 import { explain } from '../../explain.ts'
 import { formatNumber } from '../../format.ts'
 import { labelOf, useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { ChangeList, countable } from '../../parts/change-list.tsx'
 import { Loading } from '../../parts/states.tsx'
+import { usePlanned, wholePreview } from '../../planned.ts'
 import { useTexts } from '../../texts/index.ts'
 import { useWrite } from '../../writes.ts'
 import {
@@ -28,38 +28,22 @@ interface BulkDoing {
   run(): Promise<boolean>
 }
 
-/** Shows what would be done, then does exactly that. */
+/** Shows what would be done, then does exactly that. `bulk` is undefined while somebody chooses. */
 export function useBulk(chosen: Chosen, bulk: Bulk | undefined, done: (total: number) => string): BulkDoing {
-  const queries = useQueryClient()
   const write = useWrite()
-  const [isBusy, setBusy] = useState(false)
-  const [refused, setRefused] = useState<unknown>()
-  const key = ['bulk', chosen.entity, [...chosen.selection.ids], chosen.selection.isAll, chosen.view, bulk]
-  const { data, error } = useQuery({
-    queryKey: key,
-    queryFn: () => (bulk === undefined ? Promise.reject() : previewBulk(chosen, bulk)),
-    enabled: bulk !== undefined,
-    retry: false,
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
+  const { ids, isAll } = chosen.selection
+  const wanted = bulk ?? NOTHING
+  const read = (cursor?: string) => previewBulk(chosen, wanted, cursor)
+  const { run, ...planned } = usePlanned<BulkPreview>({
+    key: ['bulk', chosen.entity, [...ids], isAll, chosen.view, wanted],
+    isAsked: bulk !== undefined,
+    read: () => wholePreview(read),
+    perform: ({ total, plan }) => write(done(total), () => runBulk(chosen, wanted, plan)),
   })
-  const run = async (): Promise<boolean> => {
-    if (data === undefined || bulk === undefined) return false
-    setBusy(true)
-    try {
-      await write(done(data.total), () => runBulk(chosen, bulk, data.plan))
-      return true
-    } catch (failure) {
-      setRefused(failure)
-      await queries.invalidateQueries({ queryKey: key })
-      return false
-    } finally {
-      setBusy(false)
-    }
-  }
-  const hasMoved = refused instanceof PlanChanged
-  return { preview: data, failure: error ?? (hasMoved ? undefined : refused), hasMoved, isBusy, run }
+  return { ...planned, run: async () => (await run()) !== undefined }
 }
+
+const NOTHING: Bulk = { kind: 'update', body: {} }
 
 /** What would happen, in words and with the first of the Entities. */
 export function BulkOutcome({ doing }: { readonly doing: BulkDoing }): ReactNode {

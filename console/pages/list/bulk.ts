@@ -79,26 +79,16 @@ async function idsOf(entity: string, { filter, search, trashed }: View): Promise
   return ids
 }
 
-/** Up to so many changes are all read, so that they can be counted by type. */
-const MOST_COUNTED = 1000
-
-export async function previewBulk(chosen: Chosen, bulk: Bulk): Promise<BulkPreview> {
+/** A page of what would be done. */
+export async function previewBulk(chosen: Chosen, bulk: Bulk, cursor?: string): Promise<BulkPreview> {
   const { method, path, sent } = await callOf(chosen, bulk)
-  const read = async (cursor?: string) => {
-    const query = { ...sent.query, dry_run: 1, cursor }
-    const { body } = await send(method, path, { ...sent, query, repeat: 'always' })
-    return body as BulkPreview
-  }
-  let all = await read()
-  while (all.next !== null && all.total <= MOST_COUNTED) {
-    const more = await read(all.next)
-    all = { ...all, changes: [...all.changes, ...more.changes], next: more.next }
-  }
-  return all
+  const query = { ...sent.query, dry_run: 1, cursor }
+  const { body } = await send(method, path, { ...sent, query, repeat: 'always' })
+  return body as BulkPreview
 }
 
 /** Does exactly what the preview has shown, or nothing. */
 export async function runBulk(chosen: Chosen, bulk: Bulk, plan: string): Promise<Received> {
   const { method, path, sent } = await callOf(chosen, bulk)
-  return send(method, path, { ...sent, options: { plan } })
+  return send(method, path, { ...sent, query: { ...sent.query, plan } })
 }

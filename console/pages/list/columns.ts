@@ -133,18 +133,18 @@ export function withinWidths(width: number): number {
   return Number.isFinite(width) ? Math.min(WIDEST, Math.max(NARROWEST, width)) : 200
 }
 
-/** The references among the columns, to be returned with their titles. */
+/** The references among the columns, to be returned with what names them: by type, the fields that do. */
 export function expandOf(
   columns: readonly Column[],
-  titles: ReadonlyMap<string, string | null>,
+  names: ReadonlyMap<string, readonly string[]>,
 ): string | undefined {
   const paths = columns.flatMap(({ path, field }) => {
     const isList = field.type === 'list'
     const { to } = isList ? (field.items ?? {}) : field
     if (to === null || to === undefined || (isList && field.items?.type !== 'ref')) return []
-    const title = titles.get(to)
-    if (title === undefined) return []
-    return [`${path}(fields=${title ?? 'id'}${isList ? ';limit=3' : ''})`]
+    const named = names.get(to)
+    if (named === undefined) return []
+    return [`${path}(fields=${named.length === 0 ? 'id' : named.join(',')}${isList ? ';limit=3' : ''})`]
   })
   return paths.length === 0 ? undefined : paths.slice(0, 20).join(',')
 }

@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { type EntityType, useModel } from '../../model.ts'
+import { namingFields } from '../../names.ts'
 import { type Column, expandOf } from './columns.ts'
 import { fromOf, orderOf } from './go.ts'
 import type { RowsRequest } from './rows.ts'
@@ -18,30 +19,30 @@ export function useRequest(
   const { filter, search, trashed, at, go } = view
   const sort = sortOf(view)
   return useMemo(() => {
-    const titles = new Map(
-      entities.filter(({ may }) => may.list !== false).map((one) => [one.name, one.title]),
+    const names = new Map(
+      entities.filter(({ may }) => may.list !== false).map((one) => [one.name, namingFields(one)]),
     )
-    const paths = new Set(['id', 'version', 'updated_at', ...columns.map(({ path }) => path)])
-    if (type.title !== null) paths.add(type.title)
+    const shown = columns.map(({ path }) => path)
+    const paths = new Set(['id', 'version', 'updated_at', ...namingFields(type), ...shown])
     // The order of columns is no reason to read anything again.
     const fields = [...paths].sort().join(',')
     const inOrder = [...columns].sort((a, b) => (a.path < b.path ? -1 : 1))
     // Neither a search nor an expansion is possible in the past.
-    const now = { search, trashed, expand: expandOf(inOrder, titles) }
+    const now = { search, trashed, expand: expandOf(inOrder, names) }
     return {
       entity: type.name,
       query: { filter, sort, fields, at, ...(at === undefined && now) },
-      targets: targetsOf(inOrder, titles),
+      targets: targetsOf(inOrder, names),
       from: fromOf(go, orderOf(sort, all, model), at !== undefined),
     }
   }, [model, entities, type, columns, all, filter, search, sort, trashed, at, go])
 }
 
-function targetsOf(columns: readonly Column[], titles: ReadonlyMap<string, string | null>): Targets {
+function targetsOf(columns: readonly Column[], names: ReadonlyMap<string, readonly string[]>): Targets {
   return Object.fromEntries(
     columns.flatMap(({ path, field }) => {
-      const title = field.type === 'ref' && typeof field.to === 'string' ? titles.get(field.to) : undefined
-      return title === undefined ? [] : [[path, { to: String(field.to), title }]]
+      const named = field.type === 'ref' && typeof field.to === 'string' ? names.get(field.to) : undefined
+      return named === undefined ? [] : [[path, { to: String(field.to), named }]]
     }),
   )
 }

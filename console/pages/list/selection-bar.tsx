@@ -48,6 +48,7 @@ export function SelectionBar(part: ListPart) {
             type={type}
             chosen={{ entity: type.name, selection: selecting, view }}
             kind={kind}
+            count={count}
             onClose={() => setKind(undefined)}
             onDone={() => {
               setKind(undefined)

@@ -1,8 +1,8 @@
 import { type EntityData, get, type Json, type Page } from '../../api.ts'
 import { valueAt } from '../../model.ts'
 
-/** The references among the columns: by dot path, the type they refer to and its title. */
-export type Targets = Readonly<Record<string, { readonly to: string; readonly title: string | null }>>
+/** The references among the columns: by dot path, the type they refer to and the fields that name it. */
+export type Targets = Readonly<Record<string, { readonly to: string; readonly named: readonly string[] }>>
 
 const AT_ONCE = 90
 
@@ -16,27 +16,27 @@ export async function nameTargets(
   const types = new Set(Object.values(targets).map(({ to }) => to))
   for (const to of types) {
     const paths = Object.keys(targets).filter((path) => targets[path]?.to === to)
-    const title = Object.values(targets).find((one) => one.to === to)?.title ?? 'id'
+    const fields = ['id', ...(Object.values(targets).find((one) => one.to === to)?.named ?? [])]
     const ids = new Set(rows.flatMap((row) => paths.flatMap((path) => idAt(row, path))))
-    await readNames({ to, title, ids: [...ids], named }, signal)
+    await readNames({ to, fields, ids: [...ids], named }, signal)
   }
   return rows.map((row) => withNames(row, targets, named))
 }
 
 interface Wanted {
   readonly to: string
-  readonly title: string
+  readonly fields: readonly string[]
   readonly ids: readonly number[]
   readonly named: Map<string, Json>
 }
 
-async function readNames({ to, title, ids, named }: Wanted, signal?: AbortSignal): Promise<void> {
+async function readNames({ to, fields, ids, named }: Wanted, signal?: AbortSignal): Promise<void> {
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const filter = `id in [${ids.slice(at, at + AT_ONCE).join(', ')}]`
     try {
       const { data } = await get<Page<EntityData>>(
         `${to}/`,
-        { filter, fields: `id,${title}`, limit: AT_ONCE },
+        { filter, fields: fields.join(','), limit: AT_ONCE },
         signal,
       )
       for (const one of data) named.set(`${to}/${one.id}`, one)

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type EntityData, get, type Page } from '../../api.ts'
 import { nameOf, untitled, useEntityType } from '../../model.ts'
+import { namingFields } from '../../names.ts'
 
 /** The names of some Entities, one after the other. */
 export function ReferenceNames({ to, ids }: { readonly to: string | null; readonly ids: readonly number[] }) {
@@ -11,7 +12,10 @@ export function ReferenceNames({ to, ids }: { readonly to: string | null; readon
     queryFn: ({ signal }) =>
       get<Page<EntityData>>(
         `${to}/`,
-        { filter: `id in [${few.join(', ')}]`, fields: type?.title ? `id,${type.title}` : 'id' },
+        {
+          filter: `id in [${few.join(', ')}]`,
+          fields: ['id', ...(type === undefined ? [] : namingFields(type))],
+        },
         signal,
       ),
     enabled: type !== undefined && few.length > 0,

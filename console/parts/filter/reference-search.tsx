@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { type EntityData, get, type Page } from '../../api.ts'
+import { byName } from '../../find-by-name.ts'
 import { nameOf, useEntityType } from '../../model.ts'
+import { namingFields } from '../../names.ts'
 import { useTexts } from '../../texts/index.ts'
 
 interface ReferenceSearchProps {
@@ -14,7 +16,7 @@ interface ReferenceSearchProps {
 
 const MOST = 30
 
-/** Entities of another type, found by their title. */
+/** Entities of another type, found by their name. */
 export function ReferenceSearch({ to, chosen, isSingle = false, onChange }: ReferenceSearchProps) {
   const texts = useTexts()
   const [text, setText] = useState('')
@@ -54,25 +56,17 @@ export function ReferenceSearch({ to, chosen, isSingle = false, onChange }: Refe
 /** Those that are chosen come first, whatever is searched for. */
 function useFound(to: string, text: string, chosen: readonly number[]): readonly EntityData[] {
   const type = useEntityType(to)
-  const title = type?.title ?? null
-  const fields = title === null ? 'id' : `id,${title}`
   const read = (key: unknown, query: object | undefined) => ({
     queryKey: ['list', to, 'names', key],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      get<Page<EntityData>>(`${to}/`, { fields, limit: MOST, ...query }, signal),
+    queryFn: ({ signal }: { signal: AbortSignal }) => get<Page<EntityData>>(`${to}/`, query ?? {}, signal),
     enabled: query !== undefined,
     placeholderData: (before: Page<EntityData> | undefined) => before,
   })
-  const isId = /^\d+$/.test(text.trim())
-  const filter = isId
-    ? `id == ${text.trim()}`
-    : title === null
-      ? undefined
-      : `${title}.lowerAscii().contains(${JSON.stringify(text.trim().toLowerCase())})`
-  const query = text.trim() === '' ? {} : type?.search && !isId ? { search: text } : { filter }
-  const found = useQuery(read(query, query)).data?.data ?? []
+  const found = useQuery(read(text.trim(), type && byName(type, text, MOST))).data?.data ?? []
+  const few = chosen.slice(0, 90)
+  const fields = ['id', ...(type === undefined ? [] : namingFields(type))].join(',')
   const kept = useQuery(
-    read(chosen, chosen.length === 0 ? undefined : { filter: `id in [${chosen.slice(0, 90).join(', ')}]` }),
+    read(few, few.length === 0 ? undefined : { fields, limit: MOST, filter: `id in [${few.join(', ')}]` }),
   )
   const first = chosen.length === 0 ? [] : (kept.data?.data ?? []).filter(({ id }) => chosen.includes(id))
   return [...first, ...found.filter(({ id }) => !first.some((one) => one.id === id))]

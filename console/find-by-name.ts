@@ -1,0 +1,26 @@
+import { type EntityType, type Field, fieldAt } from './model.ts'
+import { namingFields } from './names.ts'
+
+/** The parameters of a list that finds the Entities whose name has a text in it, or whose id it is; the newest first. */
+export function byName(type: EntityType, text: string, limit: number): object {
+  const shape = { limit, fields: ['id', ...namingFields(type)].join(',') }
+  const wanted = text.trim()
+  if (wanted === '') return { ...shape, sort: '-id' }
+  if (/^\d{1,15}$/.test(wanted)) return { ...shape, filter: `id == ${wanted}` }
+  if (type.search) return { ...shape, search: wanted }
+  const conditions = soughtIn(type).map(({ path, fold }) =>
+    fold === true
+      ? `fold(${path}).contains(${JSON.stringify(wanted)})`
+      : `${path}.lowerAscii().contains(${JSON.stringify(wanted.toLowerCase())})`,
+  )
+  return { ...shape, filter: conditions.length === 0 ? 'false' : conditions.join(' || '), sort: '-id' }
+}
+
+/** The texts that an Entity may be called by. */
+export function soughtIn(type: EntityType): readonly Field[] {
+  return namingFields(type).flatMap((path) => {
+    const field = fieldAt(type.fields, path)
+    const isText = field !== undefined && (field.type === 'text' || field.type === 'email')
+    return isText && field.filterable !== false ? [field] : []
+  })
+}

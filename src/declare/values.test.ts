@@ -90,3 +90,29 @@ for (const mode of ['whole', 'replace', 'partial'] as const satisfies readonly M
     )
     expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(200)
   })
+
+const two = (number: number) => String(number).padStart(2, '0')
+const spelled = fc.tuple(
+  fc.tuple(fc.constantFrom(0, 1, 1900, 2000, 2023, 2024, 9999), fc.nat({ max: 13 }), fc.nat({ max: 32 })),
+  fc.constantFrom('T', 't'),
+  fc.tuple(fc.nat({ max: 24 }), fc.nat({ max: 60 }), fc.nat({ max: 60 })),
+  fc.constantFrom('', '.1', '.12', '.123', '.12300'),
+  fc.constantFrom('Z', 'z', '+00:00', '-11:30', '+23:59'),
+)
+
+test('a time is normalised as Date does it, and one on a day that does not exist is refused', () => {
+  const isRight = ([[year, month, day], t, clock, fraction, zone]: typeof spelled extends fc.Arbitrary<
+    infer T
+  >
+    ? T
+    : never) => {
+    const date = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
+    const text = `${date}${t}${clock.map(two).join(':')}${fraction}${zone}`
+    const isoOf = (instant: Date) => (Number.isNaN(instant.getTime()) ? '' : instant.toISOString())
+    const exists = year > 0 && isoOf(new Date(`${date}T00:00:00Z`)).startsWith(date)
+    const isClock = clock[0] < 24 && clock[1] < 60 && clock[2] < 60
+    const iso = exists && isClock ? isoOf(new Date(text.toUpperCase())) : ''
+    expect([text, parseInstant(text)]).toEqual([text, /^(?!0000)\d{4}-/.test(iso) ? iso : undefined])
+  }
+  fc.assert(fc.property(spelled, isRight), { numRuns: 500 })
+})

@@ -14,15 +14,22 @@ export interface DatetimeDeclaration extends TimeOptions {
 }
 
 const options = { ...common, unique: aBoolean, default: aValue }
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
+const DATE = /^\d{4}-\d{2}-\d{2}$/
 /** RFC 3339, section 5.6. Digits beyond milliseconds must be zero. */
 const DATETIME =
-  /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3}0*)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3}0*)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 export function isDate(value: string): boolean {
-  const parts = DATE.exec(value)
-  if (parts === null) return false
-  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]
+  return DATE.test(value) && beginsWithDay(value)
+}
+
+/** Whether there is such a day. The text begins like a date. */
+function beginsWithDay(value: string): boolean {
+  const [year, month, day] = [
+    Number(value.slice(0, 4)),
+    Number(value.slice(5, 7)),
+    Number(value.slice(8, 10)),
+  ]
   return year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
 }
 
@@ -33,9 +40,9 @@ function daysIn(year: number, month: number): number {
 
 /** The same instant normalised to UTC and milliseconds; undefined if it is not a time. */
 export function parseInstant(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined
-  const parts = DATETIME.exec(value)
-  if (parts === null || !isDate(parts[1] ?? '')) return undefined
+  if (typeof value !== 'string' || !DATETIME.test(value) || !beginsWithDay(value)) return undefined
+  // The form in which it is stored and answered, and which most clients send.
+  if (value.length === 24 && value[10] === 'T' && value.endsWith('Z')) return value
   const instant = new Date(value.toUpperCase())
   const text = Number.isNaN(instant.getTime()) ? '' : instant.toISOString()
   return text.length === 24 && text > '0001' ? text : undefined

@@ -13,6 +13,9 @@ import { beginMatching } from '../src/store/sqlite/matches.ts'
 import { openDatabase } from '../src/store/sqlite/open.ts'
 import { onStoreByHand, type TestDatabase } from './harness.ts'
 import { newPostgresDatabase } from './postgres.ts'
+import { runs } from './runs.ts'
+
+const RUNS = runs(4000)
 
 /** Characters about which engines are known to differ, or might. */
 const alphabet = [...'abkAKsSσΣςẞéÉ.-]^[\\|$(){}*+?,_0 \n\t\v\réßİ\u212aſ\ud7ff\ue000😀\u{10ffff}&~#"\'/']
@@ -137,12 +140,12 @@ onStoreByHand('postgres', 'patterns, as every engine reads them,', () => {
 
   test('patterns mean the same to everyone', async () => {
     const asked = fc
-      .sample(fc.tuple(aPattern, fc.array(aText, { minLength: 6, maxLength: 6 })), 2000)
+      .sample(fc.tuple(aPattern, fc.array(aText, { minLength: 6, maxLength: 6 })), RUNS)
       .flatMap(([original, texts]) => {
         const made = normalPattern(original)
         return 'problem' in made ? [] : texts.map((one) => ({ original, normal: made.pattern, text: one }))
       })
-    expect(asked.length).toBeGreaterThan(4000)
+    expect(asked.length).toBeGreaterThan(RUNS)
     await expectAgreement(asked)
   })
 

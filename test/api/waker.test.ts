@@ -16,13 +16,12 @@ onEveryStore('whoever follows the journal', declaration, (server) => {
       const { waker, feed } = server.context
       let seen = await feed.now()
       let [wakes, changes] = [0, 0]
-      const stop = waker.follow(() => {
+      // It is waited for, so that no two of them read the same.
+      const stop = waker.follow(async () => {
         wakes++
-        feed.after(seen, { limit: 100 }).then((page) => {
-          if (page.next === seen) return
-          seen = page.next
-          changes += page.operations.length
-        })
+        const page = await feed.after(seen, { limit: 100 })
+        seen = page.next
+        changes += page.operations.length
       })
       for (const [at, writer] of [server, other, server, other].entries()) {
         expect((await writer.call('POST', '/api/notes/', { body: { title: 'a' } })).status).toBe(201)

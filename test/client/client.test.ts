@@ -48,7 +48,7 @@ onEveryStore(
     // What else a client runs in does not depend on the database.
     if (server.store !== 'sqlite' && !isDeep) return
 
-    test('and in Node', async () => {
+    giant('and in Node', async () => {
       const file = join(server.folder, 'scenario.mjs')
       const run = `console.log(await scenario(${JSON.stringify(place('node'))}))`
       writeFileSync(file, `${await bundled('scenario.ts')}\n${run}`)

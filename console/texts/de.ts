@@ -329,6 +329,7 @@ export const de: Texts = {
     states: { waiting: 'wartet', running: 'läuft', aside: 'beiseitegelegt' },
     operation: 'Vorgang',
     jobs: 'Jobs',
+    jobStates: { never: 'noch nie gelaufen', ok: 'erledigt', failed: 'fehlgeschlagen' },
     job: 'Job',
     runNow: 'Jetzt starten',
     setOff: 'Es ist unterwegs.',

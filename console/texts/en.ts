@@ -336,6 +336,7 @@ export const en = {
     states: { waiting: 'waiting', running: 'running', aside: 'set aside' },
     operation: 'operation',
     jobs: 'Jobs',
+    jobStates: { never: 'not run yet', ok: 'done', failed: 'failed' },
     job: 'Job',
     runNow: 'Run now',
     setOff: 'It is under way.',

@@ -78,7 +78,7 @@ onOneStore('postgres', 'the work of the server in the console', withWork, (serve
       .getByRole('row', { name: /nightly/ })
       .getByRole('button', { name: 'Run now' })
       .click()
-    await page.getByRole('row', { name: /nightly.* ok/ }).waitFor()
+    await page.getByRole('row', { name: /nightly.* done/ }).waitFor()
     await page.getByRole('link', { name: 'Requests' }).click()
     await page.getByRole('row', { name: /POST \/api\/orders/ }).waitFor()
     await expectAccessible()

@@ -61,7 +61,7 @@ function KeyTable({ keys, end }: { readonly keys: readonly Key[]; end(key: Key):
   const texts = useTexts().keys
   return (
     <div className="scroll-x">
-      <table className="plain">
+      <table className="plain stacked">
         <thead>
           <tr>
             <th>{texts.name}</th>
@@ -84,17 +84,21 @@ function KeyTable({ keys, end }: { readonly keys: readonly Key[]; end(key: Key):
                 <br />
                 <code className="muted">{key.actor}</code>
               </td>
-              <td>
+              <td data-label={texts.owner}>
                 <Actor actor={key.user} />
               </td>
-              <td>{rightsOf(key, texts)}</td>
-              <td>
+              <td data-label={texts.rights}>{rightsOf(key, texts)}</td>
+              <td data-label={texts.limits}>
                 {Object.entries(key.limits ?? {}).map(([name, count]) => (
                   <div key={name}>{texts.limit[name as keyof typeof texts.limit](count)}</div>
                 ))}
               </td>
-              <td>{key.last_used_at === null ? texts.never : <When at={key.last_used_at} />}</td>
-              <td>{key.expires_at === null ? texts.never : <When at={key.expires_at} />}</td>
+              <td data-label={texts.used}>
+                {key.last_used_at === null ? texts.never : <When at={key.last_used_at} />}
+              </td>
+              <td data-label={texts.expires}>
+                {key.expires_at === null ? texts.never : <When at={key.expires_at} />}
+              </td>
               <td className="number">
                 <Button onClick={() => end(key)}>{texts.end}</Button>
               </td>

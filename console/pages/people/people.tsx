@@ -86,7 +86,7 @@ function Accounts({ type }: { readonly type: EntityType }) {
         <Empty icon="people" title={texts.people.none} />
       ) : (
         <div className="scroll-x">
-          <table className="plain">
+          <table className="plain stacked">
             <thead>
               <tr>
                 <th>{texts.people.name}</th>

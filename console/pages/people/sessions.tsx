@@ -35,7 +35,7 @@ export function Sessions({ user }: { readonly user?: string }) {
     <>
       <QueryState query={query} />
       <div className="scroll-x">
-        <table className="plain">
+        <table className="plain stacked">
           <thead>
             <tr>
               <th>{texts.where}</th>
@@ -53,10 +53,10 @@ export function Sessions({ user }: { readonly user?: string }) {
                   {deviceOf(one.user_agent)} <span className="muted">{one.address}</span>{' '}
                   {one.current && <span className="badge accent">{texts.thisOne}</span>}
                 </td>
-                <td>
+                <td data-label={texts.seen}>
                   <When at={one.seen_at} />
                 </td>
-                <td>
+                <td data-label={texts.started}>
                   <When at={one.started_at} />
                 </td>
                 <td className="number">

@@ -28,7 +28,7 @@ interface Job {
   readonly name: string
   readonly every: string
   readonly zone: string | null
-  readonly status: string
+  readonly status: 'never' | 'ok' | 'failed'
   readonly last: string | null
   readonly next: string | null
   readonly error: string | null
@@ -103,7 +103,7 @@ function WorkTable({ title, what, third, action, children }: WorkTableProps) {
     <section>
       <h2>{title}</h2>
       <div className="scroll-x">
-        <table className="plain">
+        <table className="plain stacked">
           <thead>
             <tr>
               <th>{what}</th>
@@ -145,8 +145,10 @@ function Tasks() {
           <td>
             <span className={TONES[task.state]}>{texts.states[task.state]}</span> {task.error}
           </td>
-          <td className="number">{task.attempts}</td>
-          <td>{task.next_at !== null && <When at={task.next_at} />}</td>
+          <td className="number" data-label={texts.tries}>
+            {task.attempts}
+          </td>
+          <td data-label={texts.next}>{task.next_at !== null && <When at={task.next_at} />}</td>
           <td className="number">
             {task.state !== 'running' && (
               <Button onClick={() => void setOff(`system/tasks/${task.id}/retry/`)}>{texts.retry}</Button>
@@ -171,10 +173,13 @@ function Jobs() {
             {job.name} <code className="muted">{[job.every, job.zone].filter(Boolean).join(' ')}</code>
           </td>
           <td>
-            <span className={job.status === 'failed' ? 'badge bad' : 'badge'}>{job.status}</span> {job.error}
+            <span className={job.status === 'failed' ? 'badge bad' : 'badge'}>
+              {texts.jobStates[job.status]}
+            </span>{' '}
+            {job.error}
           </td>
-          <td>{job.last !== null && <When at={job.last} />}</td>
-          <td>{job.next !== null && <When at={job.next} />}</td>
+          <td data-label={texts.last}>{job.last !== null && <When at={job.last} />}</td>
+          <td data-label={texts.next}>{job.next !== null && <When at={job.next} />}</td>
           <td className="number">
             <Button
               icon="play"

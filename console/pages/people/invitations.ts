@@ -11,7 +11,8 @@ export function useInvitations(): ReadonlyMap<string, OpenInvitation> {
   const { data } = useQuery({
     queryKey: ['auth', 'invitations'],
     queryFn: ({ signal }) => get<Page<OpenInvitation>>('auth/invitations/', { limit: MOST }, signal),
-    refetchInterval: AGAIN_MS,
+    // Whoever is refused need not ask again.
+    refetchInterval: ({ state }) => (state.error === null ? AGAIN_MS : false),
     retry: false,
   })
   return new Map(data?.data.map((one) => [one.user, one]))

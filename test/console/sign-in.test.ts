@@ -6,7 +6,7 @@ import { app, datetime, entity, everyone, object, ref, signedIn, text } from '..
 import { ADMIN, TestServer } from '../harness.ts'
 import { mailAfter, mailsIn, tokenIn } from '../mailbox.ts'
 import { CLIENT, TestProvider } from '../oidc.ts'
-import { KNOWN, openConsole } from './console.ts'
+import { expectSoon, KNOWN, openConsole } from './console.ts'
 
 const declaration = app({
   admins: 'admins',
@@ -182,7 +182,7 @@ describe('ways into the console', () => {
     await page.getByRole('button', { name: /^Create/ }).click()
     await page.getByText('must have the form of 10115').waitFor()
     const taken = page.locator('.wrong', { hasText: 'together with Starts at' })
-    expect(await taken.innerText()).toBe(`Is taken by Bookings #${id}, together with Starts at`)
+    await expectSoon(() => taken.innerText(), `Is taken by Bookings #${id}, together with Starts at`)
     expect(await taken.getByRole('link').getAttribute('href')).toBe(`/console/bookings/${id}`)
     expect(await page.getByText('[0-9]').count()).toBe(0)
     await close()

@@ -245,8 +245,8 @@ interface WhereProps {
 function Where({ at, mark, isEmpty }: WhereProps) {
   const texts = useTexts()
   const { admin } = useModel()
-  if (at === undefined)
-    return <p className="muted">{isEmpty && !admin ? texts.time.noMarks : texts.time.hint}</p>
+  if (at === undefined && isEmpty && !admin) return <p className="muted">{texts.time.noMarks}</p>
+  if (at === undefined) return <p className="muted time-hint">{texts.time.hint}</p>
   return (
     <p className="time-where" role="status">
       <strong>{texts.time.asOf(formatSecond(at))}</strong>

@@ -15,7 +15,6 @@ import { ViewsMenu } from './views-menu.tsx'
 /** Above the grid: what is shown of the list. */
 export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
   const { type, view, change } = part
-  const texts = useTexts()
   return (
     <>
       {type.search && view.at === undefined && (
@@ -30,6 +29,17 @@ export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
       />
       <span className="grow" />
       <Count {...part} />
+      <ListTools {...part} />
+    </>
+  )
+}
+
+/** They stay together where the bar has several lines. */
+function ListTools(part: ListPart) {
+  const { type, view, change } = part
+  const texts = useTexts()
+  return (
+    <div className="list-tools">
       {type.may.restore !== false && view.at === undefined && (
         <Button
           tone="plain"
@@ -44,7 +54,7 @@ export function ListBar(part: ListPart & { readonly isWrong: boolean }) {
       <ViewsMenu type={type} view={view} columns={part.columns} />
       <ColumnsMenu type={type} columns={part.columns} />
       <TimeBar entity={type.name} />
-    </>
+    </div>
   )
 }
 

@@ -65,7 +65,8 @@ export function useListKeys({ type, rows, selecting, isPast, hrefOf, ...walked }
     enter: open,
     e: open,
     x: act((id) => selecting.toggle(id)),
-    escape: () => selecting.clear(),
+    // An open menu is closed first.
+    escape: () => document.querySelector('.menu:popover-open') === null && selecting.clear(),
     '/': find,
     ...(!isPast && type.may.create !== false && { c: create }),
   }

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
+import { Statistics } from '../../src/store/postgres/statistics.ts'
 import { entity, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
 import { eventually, newDatabase, onStore, TestServer } from '../harness.ts'
@@ -76,6 +77,28 @@ onStore('postgres', 'statistics', declared, (server) => {
       const [row] = await server.query("SELECT reltuples AS n FROM pg_class WHERE relname = 'rooms'")
       return Number(row?.n) > ROWS
     })
+  })
+
+  test('wait for a transaction that has just begun to fill a table', async () => {
+    const url = await server.databaseUrl()
+    const [writer, reader] = [new SQL(url, { max: 1 }), new SQL(url, { max: 1 })]
+    await reader.unsafe('CREATE TABLE filled (n integer) WITH (autovacuum_enabled = off)')
+    const known = async () => {
+      const [row] = await reader.unsafe("SELECT reltuples::int AS n FROM pg_class WHERE relname = 'filled'")
+      return row.n
+    }
+    const statistics = new Statistics({ query: ({ text }) => reader.unsafe(text).values() })
+    // The planner makes a guess, unless it has been told that there are no rows.
+    await writer.unsafe('BEGIN; INSERT INTO filled SELECT * FROM generate_series(1, 5000)')
+    await statistics.refresh()
+    expect(await known()).not.toBe(0)
+    await writer.unsafe('COMMIT')
+    await eventually(async () => {
+      await statistics.refresh()
+      return (await known()) === 5000
+    })
+    await writer.close()
+    await reader.close()
   })
 
   test('come while somebody writes to a table of another database, though both have one number', async () => {

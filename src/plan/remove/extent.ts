@@ -89,7 +89,7 @@ export class Extent {
   /** That an id of a type is in it. With many, it is written so that no estimate makes the planner compare all with all. */
   has(value: Sql, type: string): Sql {
     const ids = this.ids(type)
-    return this.#roots === 'one'
+    return this.#isSingle
       ? sql`${value} IN ${ids}`
       : this.#dialect.isAmong(value, sql`SELECT n.* FROM ${ids} n`)
   }
@@ -99,7 +99,7 @@ export class Extent {
   }
 
   #hold(table: string, ids: Sql, lock: Sql): Step {
-    return step(this.#dialect, 'hold', 'any', lockRows(table, sql`h."id" IN ${ids}`, lock))
+    return step(this.#dialect, 'hold', 'any', lockRows(table, this.#dialect.isAmong(sql`h."id"`, ids), lock))
   }
 
   /** Finds the extent again, now that its rows are locked. It must be the same. */

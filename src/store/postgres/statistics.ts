@@ -7,7 +7,8 @@ import type { Connection } from './pool.ts'
  * size of the file is known at once; what PostgreSQL counts of writes may come ten seconds later.
  *
  * Not while a transaction has been writing to it for a while: statistics then have all of its pages and none of its
- * rows, and the planner takes a large table for an empty one. Where that happened all the same, the count of writes tells.
+ * rows, and the planner takes a large table for an empty one. A transaction that has just begun may come to that, so a
+ * table must be found twice. Where it happened all the same, the count of writes tells.
  *
  * Without statistics the planner takes `"deleted_at" IS NULL` to hold for one row in two hundred, and joins two tables
  * of some ten thousand rows by comparing each row with each.
@@ -24,12 +25,14 @@ const OUTGROWN = sql`SELECT c.relname FROM pg_class c
 export class Statistics {
   readonly #connection: Connection
   #running: Promise<void> | undefined
+  /** Those that were found the last time. By now, whoever was writing then has ended, or has been writing for a while. */
+  #before: readonly string[] = []
 
   constructor(connection: Connection) {
     this.#connection = connection
   }
 
-  /** Analyses what has outgrown its statistics; one such pass at a time. */
+  /** Analyses what has outgrown its statistics; one such pass at a time. For those who call it every second or so. */
   refresh(): Promise<void> {
     this.#running ??= this.#pass().finally(() => {
       this.#running = undefined
@@ -38,8 +41,10 @@ export class Statistics {
   }
 
   async #pass(): Promise<void> {
-    const outgrown = await this.#run(OUTGROWN)
-    for (const [name] of outgrown) await this.#run(sql`ANALYZE ${id(String(name))}`)
+    const outgrown = (await this.#run(OUTGROWN)).map(([name]) => String(name))
+    const due = outgrown.filter((name) => this.#before.includes(name))
+    this.#before = outgrown
+    for (const name of due) await this.#run(sql`ANALYZE ${id(name)}`)
   }
 
   #run(source: Sql) {

@@ -55,6 +55,7 @@ const REFUSED: Record<string, number> = {
   linkIdentity: 422,
   unlinkIdentity: 404,
   actAs: 422,
+  inviteAgain: 422,
   getKey: 404,
   readOperation: 404,
   undoOperation: 404,

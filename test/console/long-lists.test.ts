@@ -225,8 +225,9 @@ onOneStore('sqlite', 'long lists', lines, (server) => {
     expect(await walk(page, -2000)).toEqual(all)
     const up = read()
     expect(up.length).toBe(new Set(up).size)
-    // Those that were still there are not read again: no more than a thousand rows above the end.
-    expect(down.length - up.length).toBeLessThanOrEqual(7)
+    // Those that were still there are not read again: a thousand rows above what was looked at when the last page was
+    // read, which may be 350 rows above the end. Of the 16 pages, these are 8 at most, or 9 in part.
+    expect(down.length - up.length).toBeLessThanOrEqual(9)
     await close()
   })
 

@@ -3,6 +3,7 @@ import { createPortal } from 'react-dom'
 import { guardLeaving } from '../leaving.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { useUnloadGuard } from '../parts/use-unload-guard.ts'
 import { useTexts } from '../texts/index.ts'
 
 /** Asks before somebody leaves with unsaved changes. `allow` lets the next step pass. */
@@ -10,15 +11,10 @@ export function useLeaving(isDirty: boolean): { readonly dialog: ReactNode; allo
   const texts = useTexts()
   const [go, setGo] = useState<() => void>()
   const isAllowed = useRef(false)
+  useUnloadGuard(isDirty)
   useEffect(() => {
     if (!isDirty) return
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    const end = guardLeaving((leave) => (isAllowed.current ? leave() : setGo(() => leave)))
-    return () => {
-      removeEventListener('beforeunload', ask)
-      end()
-    }
+    return guardLeaving((leave) => (isAllowed.current ? leave() : setGo(() => leave)))
   }, [isDirty])
   const dialog = go !== undefined && (
     <Dialog

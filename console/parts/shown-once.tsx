@@ -1,7 +1,8 @@
-import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { type ReactNode, useSyncExternalStore } from 'react'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
+import { useUnloadGuard } from './use-unload-guard.ts'
 
 /** A secret that the server tells only once: a key, recovery codes. */
 export interface Secret {
@@ -57,11 +58,7 @@ export function ShownOnce() {
 
 function SecretDialog({ secret }: { readonly secret: Shown }) {
   const { title, help, text, copy, kept, more, keep } = secret
-  useEffect(() => {
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [])
+  useUnloadGuard(true)
   const actions = (
     <>
       <CopyButton text={text} label={copy} />

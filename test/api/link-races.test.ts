@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +7,9 @@ import { mailTask } from '../../src/api/account/mail-queue.ts'
 import { budget } from '../../src/budget.ts'
 import { app, entity, everyone } from '../../src/takeback.ts'
 import { taskParams } from '../../src/work/queues.ts'
-import { ADMIN, eventually, FULL_POOL, onEveryStoreByHand, operationOf, TestServer } from '../harness.ts'
+import { ADMIN, eventually, FULL_POOL, onEveryStoreByHand, operationOf } from '../harness.ts'
 import { mailsIn, tokenIn } from '../mailbox.ts'
+import { startedInstances } from '../together.ts'
 
 const declaration = app({
   admins: 'admins',
@@ -27,22 +28,8 @@ const FRESH = 'a longer and better password'
 onEveryStoreByHand('mailed links under races', (store) => {
   const outbox = mkdtempSync(join(tmpdir(), 'takeback-outbox-'))
   const flags = { ...FULL_POOL, outbox }
-  const server = new TestServer(store, declaration, flags)
-  /** All that serve the database: only one of them can run several. */
-  const instances = [server]
-  beforeAll(async () => {
-    await server.start()
-    if (store !== 'postgres') return
-    const second = new TestServer(store, declaration, flags, await server.database())
-    second.adminToken = server.adminToken
-    await second.start()
-    instances.push(second)
-  })
-  afterAll(async () => {
-    for (const one of instances.slice(1)) await one.stop()
-    await server.remove()
-    rmSync(outbox, { recursive: true, force: true })
-  })
+  const { server, instances } = startedInstances(store, declaration, flags)
+  afterAll(() => rmSync(outbox, { recursive: true, force: true }))
   /** One address makes all of these requests: they must not slow each other down. */
   beforeEach(() => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n'))
 

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { app, entity } from '../../src/takeback.ts'
 import { Authenticator } from '../authenticator.ts'
-import { ADMIN, FULL_POOL, onEveryStoreByHand, type Received, TestServer } from '../harness.ts'
+import { ADMIN, FULL_POOL, onEveryStoreByHand, type Received, type TestServer } from '../harness.ts'
+import { startedInstances } from '../together.ts'
 import { codesOf } from '../totp-codes.ts'
 
 const declaration = app({
@@ -16,21 +17,7 @@ const URL = 'http://localhost:8080'
 
 onEveryStoreByHand('what works once works once on all instances together', (store) => {
   const flags = { ...FULL_POOL, url: URL }
-  const server = new TestServer(store, declaration, flags)
-  /** All that serve the database: only one kind of them lets several do so. */
-  const instances = [server]
-  beforeAll(async () => {
-    await server.start()
-    if (store !== 'postgres') return
-    const second = new TestServer(store, declaration, flags, await server.database())
-    second.adminToken = server.adminToken
-    await second.start()
-    instances.push(second)
-  })
-  afterAll(async () => {
-    for (const one of instances.slice(1)) await one.stop()
-    await server.remove()
-  })
+  const { server, instances } = startedInstances(store, declaration, flags)
   /** One address makes all of these requests: they must not slow each other down. */
   const calm = () => server.query('DELETE FROM takeback_attempts RETURNING 1 AS n')
   beforeEach(calm)

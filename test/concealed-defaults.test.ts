@@ -11,6 +11,7 @@ import {
   list,
   number,
   object,
+  ref,
   text,
 } from '../src/takeback.ts'
 import { withAdmins } from './declarations.ts'
@@ -48,6 +49,10 @@ const unread = [
   ['only created by strangers, and read by the signed in', { create: everyone, read: 'me != null' }, 15],
   ['created and read by nobody but some', { create: 'me.type == "staff"', read: 'me.type == "staff"' }, 16],
   ['only changed by strangers', { create: everyone, update: everyone, read: 'me.type == "staff"' }, 17],
+  ['read by those in a list', { create: everyone, read: 'readers.exists(r, r.id == me.id)' }, 18],
+  ['read by those in no list', { create: everyone, read: '!readers.all(r, r.id != me.id)' }, 19],
+  ['read by some of the signed in', { create: everyone, read: '!(word == "a" || me.type != "staff")' }, 20],
+  ['read by one or the other', { create: everyone, read: 'word == "a" ? id == me.id : me != null' }, 21],
 ] as const
 
 const declared = withAdmins({
@@ -56,7 +61,14 @@ const declared = withAdmins({
   ...Object.fromEntries(
     unread.map(([, access, mark], at) => [
       `unread_${at}`,
-      entity({ fields: { ...fields({}, mark), box: object(fields({}, mark), some) }, access }),
+      entity({
+        fields: {
+          ...fields({}, mark),
+          box: object(fields({}, mark), some),
+          readers: list(ref('staff'), { default: [] }),
+        },
+        access,
+      }),
     ]),
   ),
   ...Object.fromEntries(

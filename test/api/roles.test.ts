@@ -134,6 +134,14 @@ onEveryStore('roles', roles, (server) => {
     expect(await statusOf('stranger', 'GET', `/api/tasks/${task}/`)).toBe(404)
   })
 
+  test('whoever is not signed in has no role: 401, not an empty list', async () => {
+    for (const name of ['projects', 'memberships', 'tasks', 'notes'])
+      for (const path of [`/api/${name}/`, `/api/${name}/summary/?count=1`, `/api/${name}/1/`])
+        expect([path, await statusOf('nobody', 'GET', path)]).toEqual([path, 401])
+    const { paths } = (await server.call('GET', '/api/openapi.json', { token: null })).body
+    expect(paths['/api/tasks/'].get.security).toEqual(paths['/api/notes/'].get.security)
+  })
+
   test('updates do', async () => {
     const expected = { owner: 200, editor: 200, viewer: 403, stranger: 404 }
     for (const path of [`/api/projects/${project}/`, `/api/tasks/${task}/`]) {

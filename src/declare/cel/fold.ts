@@ -31,6 +31,46 @@ export function settled(part: Expression): Expression {
   return part.op === 'or' ? or(part.of.map(settled)) : part
 }
 
+/** Whether it is true for any Entity at all. What is unknown for every item of a list does not exist in it. */
+export function canHold(part: Expression): boolean {
+  switch (part.op) {
+    case 'constant':
+      return part === yes
+    case 'and':
+      return part.of.every(canHold)
+    case 'or':
+      return part.of.some(canHold)
+    case 'not':
+      return canFail(part.of)
+    case 'exists':
+      return canHold(part.condition)
+    case 'choose':
+      return canHold(part.then) || canHold(part.otherwise)
+    default:
+      return true
+  }
+}
+
+/** Whether it is false for any Entity at all. */
+function canFail(part: Expression): boolean {
+  switch (part.op) {
+    case 'constant':
+      return part === no
+    case 'and':
+      return part.of.some(canFail)
+    case 'or':
+      return part.of.every(canFail)
+    case 'not':
+      return canHold(part.of)
+    case 'all':
+      return canFail(part.condition)
+    case 'choose':
+      return canFail(part.then) || canFail(part.otherwise)
+    default:
+      return true
+  }
+}
+
 export function truth(value: boolean): Expression {
   return value ? yes : no
 }

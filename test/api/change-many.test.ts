@@ -109,7 +109,7 @@ withTracker('changes by a filter', (tasks, server) => {
       number: ['must be unique, and would be the same for several'],
     })
     expectInvalid(await tasks.patch(`id == ${ids[0]}`, { number: 7 }), {
-      number: [`is taken by tasks/${other.ids[0]}`],
+      number: [`is taken by tasks/${other.ids[0]} (tasks/${ids[0]})`],
     })
     const nothing = ['refers to nothing']
     expectInvalid(await tasks.patch(where, { project: { id: 999 } }), {
@@ -119,7 +119,12 @@ withTracker('changes by a filter', (tasks, server) => {
     expectInvalid(await tasks.patch(where, { tags: { $add: [{ id: 999 }] } }), {
       tags: ['has an item that refers to nothing'],
     })
-    expectInvalid(await tasks.patch(where, { points: 101 }), { points: ['must be at most 100 unless done'] })
+    expectInvalid(await tasks.patch(where, { points: 101 }), {
+      points: [`must be at most 100 unless done (tasks/${ids[0]} and 2 more)`],
+    })
+    expectInvalid(await tasks.patch(where, { points: { $add: 98 } }), {
+      points: [`must be at most 100 unless done (tasks/${ids[0]})`],
+    })
     expect(await tasks.all(where)).toEqual(before)
     expect((await tasks.patch(where, { points: 101, status: 'done' })).status).toBe(200)
   })

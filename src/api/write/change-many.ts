@@ -19,7 +19,7 @@ import { knowledgeOf } from '../knowledge.ts'
 import { statesOf } from '../past/states.ts'
 import { settle } from '../read/list-body.ts'
 import { beforeUpdate, type HookedChanges, hasHook } from './hooks.ts'
-import { ManyPatch, type PatchedEntity, PatchedMany } from './many-patch.ts'
+import { ManyFailures, ManyPatch, type PatchedEntity, PatchedMany } from './many-patch.ts'
 import {
   changedMany,
   type DoneMany,
@@ -142,7 +142,15 @@ function refuseObstructed(plan: Plan, actor: Actor, obstacles: readonly Obstacle
   const forbidden = obstacles.filter(({ reason }) => reason === 'forbidden').map(({ id }) => id)
   if (forbidden.length > 0) throw forbiddenMany(plan, actor, 'update', new Set(forbidden).size)
   const errors: Errors = new Map()
-  for (const one of obstacles) noteObstacle(plan, actor, one, errors)
+  const failures = new ManyFailures(plan.type.name)
+  for (const one of obstacles.toSorted((a, b) => a.id - b.id)) {
+    // Others are about the values themselves, whatever the Entity.
+    const isOfOne = one.reason === 'unmet' || one.reason === 'taken'
+    const own: Errors = isOfOne ? new Map() : errors
+    noteObstacle(plan, actor, one, own)
+    if (isOfOne) failures.add(one.id, own)
+  }
+  failures.noteAll(errors)
   if (errors.size > 0) throw invalid(errors)
 }
 

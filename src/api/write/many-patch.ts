@@ -131,15 +131,40 @@ interface Applying {
   readonly hooked: HookedChanges | undefined
 }
 
-/** What a PATCH does to many Entities. */
-export class PatchedMany {
+/** What does not fit which of many Entities. */
+export class ManyFailures {
   readonly #type: string
-  readonly #groups = new Map<string, Omit<AmendmentGroup, 'type'> & { readonly amendments: Amendment[] }>()
   readonly #failures = new Map<string, { path: string; sentence: string; first: number; count: number }>()
-  #bytes = 0
 
   constructor(type: string) {
     this.#type = type
+  }
+
+  add(id: number, errors: Errors): void {
+    for (const [path, sentences] of errors)
+      for (const sentence of sentences) {
+        const key = `${path} ${sentence}`
+        const known = this.#failures.get(key)
+        if (known === undefined) this.#failures.set(key, { path, sentence, first: id, count: 1 })
+        else known.count++
+      }
+  }
+
+  /** Each once, with the Entities that it is about. */
+  noteAll(errors: Errors): void {
+    for (const { path, sentence, first, count } of this.#failures.values())
+      note(errors, path, `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`)
+  }
+}
+
+/** What a PATCH does to many Entities. */
+export class PatchedMany {
+  readonly #groups = new Map<string, Omit<AmendmentGroup, 'type'> & { readonly amendments: Amendment[] }>()
+  readonly #failures: ManyFailures
+  #bytes = 0
+
+  constructor(type: string) {
+    this.#failures = new ManyFailures(type)
   }
 
   add({ id, version, bound, free }: PatchedEntity): void {
@@ -153,13 +178,7 @@ export class PatchedMany {
   }
 
   fail(id: number, errors: Errors): void {
-    for (const [path, sentences] of errors)
-      for (const sentence of sentences) {
-        const key = `${path} ${sentence}`
-        const known = this.#failures.get(key)
-        if (known === undefined) this.#failures.set(key, { path, sentence, first: id, count: 1 })
-        else known.count++
-      }
+    this.#failures.add(id, errors)
   }
 
   /** Whether it is more than one request may write. */
@@ -167,11 +186,9 @@ export class PatchedMany {
     return this.#bytes > budget.filteredBytes
   }
 
-  /** Each failure once, with the Entities that it is about. */
   get failures(): Errors {
     const errors: Errors = new Map()
-    for (const { path, sentence, first, count } of this.#failures.values())
-      note(errors, path, `${sentence} (${this.#type}/${first}${count === 1 ? '' : ` and ${count - 1} more`})`)
+    this.#failures.noteAll(errors)
     if (this.isTooLarge)
       note(errors, 'filter', `makes changes of more than ${budget.filteredBytes} bytes: match fewer`)
     return errors

@@ -66,11 +66,11 @@ export class Query<Name extends string = string> {
     return (this.#values.get(name) ?? '0') !== '0'
   }
 
-  /** For calls without parameters: throws if there is one. */
+  /** For calls without parameters: throws if there is one, also if other calls of the same path have it. */
   refuseAll(): void {
     if (this.#values.size === 0 && this.#twice.length === 0) return
     const errors: Errors = new Map()
-    this.take(errors)
+    for (const name of Object.keys(this.take(errors))) note(errors, name, 'is not a parameter here')
     throw invalid(errors)
   }
 

@@ -290,7 +290,7 @@ onEveryStore(
         expect((await verify(tokenIn(await mailTo(email)))).status).toBe(200)
         expect((await login(email, PASSWORD, type)).status).toBe(200)
       }
-      const vouch = (path: string, sent: unknown, token = server.adminToken) =>
+      const vouch = (path: string, sent: unknown, token: string | null = server.adminToken) =>
         server.call('POST', `/api/${path}/?verified=1`, { body: sent, token })
       expect((await vouch('users', [body('gil1@example.com'), body('gil2@example.com')])).status).toBe(201)
       expect((await vouch('hooked', body('gil3@example.com'))).body.name).toBe('from the hook')
@@ -299,9 +299,10 @@ onEveryStore(
         expect((await login(`gil${at}@example.com`, PASSWORD, type)).status).toBe(200)
       }
       const { token } = (await login('gil1@example.com')).body
-      expectInvalid(await vouch('users', body('gil4@example.com'), token), {
-        verified: ['is only for admins'],
-      })
+      for (const by of [token, null])
+        expectInvalid(await vouch('users', body('gil4@example.com'), by), {
+          verified: ['is only for admins'],
+        })
       expectInvalid(await vouch('guests', body('gil4@example.com')), {
         verified: ['is only for types that log in with verify'],
       })

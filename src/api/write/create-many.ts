@@ -127,10 +127,10 @@ export const createEntity = entityEndpoint({
   async run(context, plan, call) {
     const { caller, body } = call
     if (call.query.has('invite')) return inviteUser(context, plan, call)
+    const making = makingOf(context, plan, call)
     if (concealsSignUp(plan, caller.actor)) return signUpConcealed(context, plan, call)
     // One sign-up was counted before the body was read.
     if (Array.isArray(body) && signsUp(plan, caller.actor)) await call.signUp(body.length)
-    const making = makingOf(context, plan, call)
     if (hasHook(plan, 'create')) return createHooked(context, plan, call, making)
     const { query, once, around } = making
     return Array.isArray(body)

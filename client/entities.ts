@@ -1,10 +1,10 @@
 import type { HistoryEntry, UndoResult } from '../src/declare/api-types.ts'
 import type { ChangedMany, SummaryItem } from './answers.ts'
 import { type Asked, type Json, sentBy } from './asked.ts'
-import { type Pages, pagesOf } from './listing.ts'
+import { pagesOf } from './listing.ts'
 import { byPaths, type Following, followList } from './live.ts'
 import type { Received, Sent, Transport } from './transport.ts'
-import type { Handle, LiveOptions, LiveQuery } from './types.ts'
+import type { Handle, Listing, LiveOptions, LiveQuery } from './types.ts'
 
 export type AnyHandle = Handle<Record<string, object>, string>
 
@@ -88,11 +88,11 @@ export class EntityCalls {
     return this.#one('GET', id, sentBy(chosen(query)))
   }
 
-  list(query: Asked = {}): Pages<AnyHandle> {
+  list(query: Asked = {}): Listing<AnyHandle> {
     return pagesOf(this.#transport, `${this.#name}/`, chosen(query), (one) => this.handle(one))
   }
 
-  summary(query: Asked): Pages<SummaryItem> {
+  summary(query: Asked): Listing<SummaryItem> {
     return pagesOf(this.#transport, `${this.#name}/summary/`, query)
   }
 
@@ -124,7 +124,7 @@ export class EntityCalls {
     return this.#told('DELETE', '', sentBy({ ...options, filter }))
   }
 
-  history(id: number, query?: Asked): Pages<HistoryEntry> {
+  history(id: number, query?: Asked): Listing<HistoryEntry> {
     return pagesOf(this.#transport, `${this.#name}/${id}/history/`, query)
   }
 

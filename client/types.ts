@@ -68,8 +68,8 @@ export interface ListPage<Entity> extends Page<Entity> {
   position: string | null
 }
 
-/** A list: `await` gives its first page, `for await` each of its Entities, page by page. */
-export interface Listing<Entity> extends PromiseLike<ListPage<Entity>>, AsyncIterable<Entity> {
+/** A list: `await` gives its first page, `for await` each of its Entities, page by page. It is read only then. */
+export interface Listing<Entity> extends Promise<ListPage<Entity>>, AsyncIterable<Entity> {
   /** All of them. */
   all(): Promise<Entity[]>
 }

@@ -236,6 +236,14 @@ async function errors(api: Client<Hotel>, open: (more?: ConnectOptions) => Clien
   const nobody = open()
   await fails(nobody.rooms.list(), client.Unauthenticated, 'unauthenticated')
   await fails(open({ token: 'wrong' }).rooms.list(), client.Unauthenticated, 'invalid_token')
+  is(await nobody.rooms.list().catch((error) => error.code), 'unauthenticated')
+  let ended = 0
+  await fails(
+    nobody.rooms.list().finally(() => ended++),
+    client.Unauthenticated,
+    'unauthenticated',
+  )
+  is(ended, 1)
   await fails(api.rooms.purge((await api.rooms.create({ title: 'y' })).id), client.Conflict, 'not_deleted')
   const stopped = new AbortController()
   stopped.abort(new Error('enough'))

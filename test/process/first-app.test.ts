@@ -28,14 +28,14 @@ afterEach(async () => {
 })
 beforeAll(buildLibrary)
 
-/** What the first commands make, without the registry. */
+/** What the first commands make, without the registry: npm links a folder, and installs none of its packages. */
 function makeProject(): string {
-  const folder = newFolder()
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(root, join(folder, 'node_modules', 'takeback'))
+  const around = newFolder()
+  const folder = join(around, 'shopping')
+  mkdirSync(join(folder, 'node_modules'), { recursive: true })
+  symlinkSync(root, join(around, 'takeback'))
+  symlinkSync('../../takeback', join(folder, 'node_modules', 'takeback'))
   linkCommand(folder)
-  symlinkSync(join(root, 'node_modules', 'bun'), join(folder, 'node_modules', 'bun'))
-  symlinkSync(join(root, 'node_modules', '.bin', 'bun'), join(folder, 'node_modules', '.bin', 'bun'))
   return folder
 }
 

@@ -53,7 +53,10 @@ interface Room {
   unknown: number
 }
 
-/** Clients that create, change and batch without a pause, and know what was acknowledged. */
+/** Between the rounds of a client, so that the machine is not busy with nothing else. */
+const PAUSE_MS = 20
+
+/** Clients that create, change and batch all the time, and know what was acknowledged. */
 class Clients {
   readonly rooms: Room[] = []
   readonly statuses = new Set<number>()
@@ -84,7 +87,7 @@ class Clients {
   }
 
   async #run(who: number): Promise<void> {
-    while (this.#running) {
+    for (; this.#running; await Bun.sleep(PAUSE_MS)) {
       const title = `${who} ${++this.#serial}`
       const made = await this.#send('POST', '/api/rooms/', { title, beds: 1 })
       if (made.status !== 201) continue

@@ -28,6 +28,9 @@ async function call(url: string, method: string, path: string, body?: object, to
   return text === '' ? undefined : JSON.parse(text)
 }
 
+/** Between two writes: a backup takes as long as dozens of them. */
+const PAUSE_MS = 5
+
 /** Makes rooms until it is told to stop, and knows which of them were acknowledged. */
 class Writer {
   readonly acknowledged: string[] = []
@@ -43,6 +46,7 @@ class Writer {
       const title = `room ${n}`
       await call(url, 'POST', 'rooms/', { title, beds: 1 + (n % 5) }, token)
       this.acknowledged.push(title)
+      await Bun.sleep(PAUSE_MS)
     }
   }
 

@@ -273,7 +273,7 @@ async function expectHealthy(
 ): Promise<string> {
   const child = Bun.spawn([...command], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', TAKEBACK_DRAIN: '0', ...env },
     stdout: 'pipe',
     stderr: 'ignore',
   })

@@ -69,7 +69,7 @@ test('docs/first-app.md, typed in: two people share a list, and one takes back w
   const { url } = await typist.start(serve.replace('http://localhost:5173', "'*'"))
   for (const name of ['index.html', 'page.ts']) write(name, url)
   // As an editor would: with the settings that init has made.
-  must(folder, `"${join(root, 'node_modules', '.bin', 'tsc')}" -p .`)
+  must(folder, `"${join(root, 'node_modules', '.bin', 'tsc')}" -p . --checkers 1`)
   const shown = await typist.start(bundle.replace('--port 5173', '--port 0'), /url: (http:\S+)/)
 
   const browser = await openChromium()

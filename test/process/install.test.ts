@@ -5,7 +5,7 @@ import pkg from '../../package.json'
 import * as takeback from '../../src/takeback.ts'
 import { blocksOf } from '../markdown.ts'
 import { must, network, pack, sh, unpack } from './package.ts'
-import { example, newFolder } from './process.ts'
+import { example, newFolder, run } from './process.ts'
 
 const root = join(import.meta.dir, '..', '..')
 let tarball = ''
@@ -14,29 +14,31 @@ beforeAll(async () => {
   tarball = await pack()
 })
 
+/** What Node sees of it. */
+const IMPORT = `import * as all from 'takeback'
+import { connect } from 'takeback/client'
+import { takebackCollection } from 'takeback/tanstack-db'
+import { testApp } from 'takeback/testing'
+console.log(Object.keys(all).join())
+console.log(all.text({ max: 3 }).max)
+console.log(typeof connect, typeof takebackCollection, typeof testApp)`
+
 /** What somebody does with it on the first evening. */
 async function tryOut(folder: string): Promise<void> {
   const command = 'node node_modules/takeback/bin/takeback.js'
   expect(must(folder, `${command} --version`).trim()).toBe(pkg.version)
   expect(must(folder, `${command} init`)).toContain('npx takeback serve')
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  expect(
-    must(folder, `"${tsc}" && "${tsc}" --declaration --emitDeclarationOnly --noEmit false --outDir out`),
-  ).toBe('')
-  const names = must(
-    folder,
-    `node -e "import('takeback').then((all) => console.log(Object.keys(all).join()))"`,
-  )
-  expect(names.trim().split(',').sort()).toEqual(Object.keys(takeback).sort())
-  const declared = must(
-    folder,
-    `node -e "import('takeback').then(({ text }) => console.log(text({ max: 3 }).max))"`,
-  )
-  expect(declared).toBe('3\n')
-  const others = `Promise.all(['client', 'tanstack-db', 'testing'].map((one) => import('takeback/' + one))).then((all) => console.log(typeof all[0].connect, typeof all[1].takebackCollection, typeof all[2].testApp))`
-  expect(must(folder, `node -e "${others}"`)).toBe('function function function\n')
+  // What it checks does not depend on what it writes.
+  const declarations = '--declaration --emitDeclarationOnly --noEmit false --outDir out'
+  expect(must(folder, `"${tsc}" --checkers 1 ${declarations}`)).toBe('')
+  writeFileSync(join(folder, 'import.mjs'), IMPORT)
+  const [names = '', declared, others] = must(folder, 'node import.mjs').split('\n')
+  expect(names.split(',').sort()).toEqual(Object.keys(takeback).sort())
+  expect([declared, others]).toEqual(['3', 'function function function'])
   const server = Bun.spawn([...command.split(' '), 'serve', '--port', '0', '--log', 'json'], {
     cwd: folder,
+    env: { ...process.env, TAKEBACK_DRAIN: '0' },
     stdout: 'pipe',
     stderr: 'ignore',
   })
@@ -95,10 +97,9 @@ test('the examples of docs/testing.md run with bun test and with node:test', () 
   symlinkSync(join(root, 'node_modules', 'bun-types'), join(folder, 'node_modules', 'bun-types'))
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
   const strict =
-    '--strict --noEmit --module nodenext --target esnext --types bun --allowImportingTsExtensions'
+    '--strict --noEmit --checkers 1 --module nodenext --target esnext --types bun --allowImportingTsExtensions'
   must(folder, `echo '{"type":"module"}' > package.json && "${tsc}" ${strict} bookings.test.ts rooms.ts`)
-  must(folder, `"${process.execPath}" test --timeout 120000 bookings.test.ts`)
-  must(folder, `"${process.execPath}" test --timeout 120000 ./rooms.ts`)
+  must(folder, `"${process.execPath}" test --timeout 120000 bookings.test.ts ./rooms.ts`)
   expect(must(folder, 'node --test rooms.test.mjs')).toContain('# pass 3')
 })
 
@@ -130,10 +131,9 @@ test('a package without its types is not packed', () => {
 
 const project = ['takeback.config.ts', 'package.json', 'tsconfig.json', '.gitignore']
 
-test('init adds what is missing, and leaves what is there', () => {
-  const command = `node "${join(root, 'bin', 'takeback.js')}" init`
+test('init adds what is missing, and leaves what is there', async () => {
   const fresh = newFolder()
-  must(fresh, command)
+  must(fresh, `node "${join(root, 'bin', 'takeback.js')}" init`)
   expect(readdirSync(fresh).sort()).toEqual([...project].sort())
   const made = JSON.parse(readFileSync(join(fresh, 'package.json'), 'utf8'))
   expect([made.type, existsSync(join(fresh, made.dependencies.takeback.replace('file:', '')))]).toEqual([
@@ -149,7 +149,7 @@ test('init adds what is missing, and leaves what is there', () => {
   ] as const) {
     const folder = newFolder()
     writeFileSync(join(folder, name), before)
-    must(folder, command)
+    expect((await run(['init'], { cwd: folder })).code).toBe(0)
     const text = readFileSync(join(folder, name), 'utf8')
     expect(after === undefined ? text : JSON.parse(text)).toEqual(after ?? before)
     expect(readdirSync(folder).sort()).toEqual([...project].sort())

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { eventually, onEveryStoreByHand, type TestDatabase } from '../harness.ts'
-import { LOGIN, prepared, serve } from './process.ts'
+import { FULL_POOL, LOGIN, prepared, serve } from './process.ts'
 
 const headers = { Accept: '*/*', 'Content-Type': 'application/json' }
 
@@ -31,7 +31,7 @@ onEveryStoreByHand('several servers on one database', (store) => {
   beforeAll(async () => {
     const { args, ...made } = await prepared(store)
     database = made.database
-    servers = await Promise.all([1, 2, 3].map(() => serve(args)))
+    servers = await Promise.all([1, 2, 3].map(() => serve(args, { env: FULL_POOL })))
     urls = servers.map(({ url }) => url)
   })
   afterAll(async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
-import { LOGIN, login, newFolder, root, run, serve } from './process.ts'
+import { eventually, onEveryStoreByHand } from '../harness.ts'
+import { databaseWithOwnTables, LOGIN, login, newFolder, root, run, serve } from './process.ts'
 
 const config = `import { app, entity, text } from '${join(root, 'src', 'takeback.ts')}'
 export default app({
@@ -17,7 +17,7 @@ export default app({
 onEveryStoreByHand('on the command line', (store) => {
   test('keys and users are listed, and a key is ended while a server runs', async () => {
     const folder = newFolder()
-    const database = await newDatabase(store, folder)
+    const database = await databaseWithOwnTables(store, folder)
     writeFileSync(join(folder, 'takeback.config.ts'), config)
     const args = ['--config', join(folder, 'takeback.config.ts'), '--database', database.url]
     await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newDatabase, onEveryStoreByHand } from '../harness.ts'
-import { newFolder, run, takeback } from './process.ts'
+import { onEveryStoreByHand } from '../harness.ts'
+import { databaseWithOwnTables, newFolder, run, takeback } from './process.ts'
 
 const declared = (fields: string) => `import { app, decimal, entity, integer, text } from 'takeback'
 export default app({ admins: 'admins', entities: {
@@ -14,7 +14,7 @@ export default app({ admins: 'admins', entities: {
 onEveryStoreByHand('takeback migrate', (store) => {
   async function prepared(...declarations: string[]) {
     const folder = newFolder()
-    const database = await newDatabase(store, folder)
+    const database = await databaseWithOwnTables(store, folder)
     const files = declarations.map((fields, at) => {
       const file = join(folder, `${at}.config.ts`)
       writeFileSync(file, declared(fields))

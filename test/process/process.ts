@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { newDatabase, type TestDatabase } from '../harness.ts'
 import { addMember } from '../members.ts'
+import { newPreparedDatabase } from '../postgres.ts'
 
 export const root = join(import.meta.dir, '..', '..')
 
@@ -14,15 +15,26 @@ export const example = join(root, 'examples', 'bookings', 'takeback.config.ts')
 /** `npm test` has bundled it, so that it starts sooner. */
 export const commandLine = process.env.TAKEBACK_TEST_COMMAND_LINE ?? join(root, 'src', 'cli', 'main.ts')
 
+/** Nobody waits for a balancer here, and each connection costs PostgreSQL six milliseconds of a core. */
+const MODEST = { TAKEBACK_DRAIN: '0', TAKEBACK_POOL: '4' }
+
+/** For tests of what happens side by side: as many connections as a real server has. */
+export const FULL_POOL = { TAKEBACK_POOL: '10' }
+
 export const LOGIN = { email: 'a@example.com', password: 'a long password' }
 
 export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'takeback-process-'))
 }
 
+/** For tests that need not begin with an empty one: on PostgreSQL, making Takeback's own tables takes long. */
+export function databaseWithOwnTables(store: string, folder: string): Promise<TestDatabase> {
+  return store === 'postgres' ? newPreparedDatabase() : newDatabase(store, folder)
+}
+
 /** A new database of this store with an admin in it, and the arguments that name it. */
 export async function prepared(store: string): Promise<{ database: TestDatabase; args: string[] }> {
-  const database = await newDatabase(store, newFolder())
+  const database = await databaseWithOwnTables(store, newFolder())
   const args = ['--config', example, '--database', database.url]
   const app = await openApp(readConfig({ database: database.url }, {}), await loadModel(example))
   await addMember(app, 'admins', { body: LOGIN, actor: system })
@@ -71,8 +83,7 @@ export function takeback(
     ],
     {
       cwd,
-      // Nobody waits for a balancer here.
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', TAKEBACK_DRAIN: '0', ...env },
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...MODEST, ...env },
       stdin: new TextEncoder().encode(stdin),
       stdout: 'pipe',
       stderr: 'pipe',

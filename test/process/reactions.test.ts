@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, newDatabase, onEveryStoreByHand, runs } from '../harness.ts'
-import { newFolder, run, serve } from './process.ts'
+import { eventually, onEveryStoreByHand, runs } from '../harness.ts'
+import { databaseWithOwnTables, newFolder, run, serve } from './process.ts'
 
 const ROUNDS = Math.min(runs(15), 100)
 
@@ -28,7 +28,7 @@ const headers = { Accept: 'application/json', 'Content-Type': 'application/json'
 
 const started = async (store: string) => {
   const folder = newFolder()
-  const database = await newDatabase(store, folder)
+  const database = await databaseWithOwnTables(store, folder)
   const file = join(folder, 'takeback.config.ts')
   writeFileSync(file, config)
   return { database, args: ['--config', file, '--database', database.url] }

@@ -6,6 +6,8 @@ import { example, login, prepared, run, serve } from './process.ts'
 
 const CLIENTS = 8
 const DRAIN_S = 2
+/** Between the rounds of a client: all of them together still keep some requests under way at any time. */
+const PAUSE_MS = 20
 /** How often one is killed. */
 const ROUNDS = isDeep ? 4 : 2
 
@@ -64,7 +66,7 @@ class Balancer {
   }
 }
 
-/** Who writes without a pause, and remembers what was acknowledged. */
+/** Who writes all the time, and remembers what was acknowledged. */
 class Client {
   readonly #balancer: Balancer
   readonly #headers: Record<string, string>
@@ -82,7 +84,7 @@ class Client {
   }
 
   async runUntil(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
+    for (; !isOver(); await Bun.sleep(PAUSE_MS)) {
       const title = `${this.#name} ${this.sent}`
       const id = (await this.#send('POST', '/api/rooms/', { title, beds: 1 }))?.id
       if (id === undefined) continue

@@ -11,6 +11,9 @@ const DRIVER = `while IFS= read -r -d '' command <&9; do eval "$command"; printf
 
 const QUIET = { TERM: 'dumb', NO_COLOR: '1', npm_config_loglevel: 'error' }
 
+/** Nobody waits for a balancer here. */
+const NO_DRAIN = { TAKEBACK_DRAIN: '0' }
+
 /** Somebody at a terminal, who types what a page says. One shell: variables, functions and the folder stay. */
 export class Typist {
   readonly #control = newFolder()
@@ -33,7 +36,13 @@ export class Typist {
     })
     this.#shell = Bun.spawn(['bash', '--noprofile', '--norc', '-c', `exec 9<"${pipe}"; ${DRIVER}`], {
       cwd: folder,
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...QUIET, ...environment },
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        ...QUIET,
+        ...NO_DRAIN,
+        ...environment,
+      },
       terminal: this.#terminal,
     })
     this.#pipe = openSync(pipe, 'w')

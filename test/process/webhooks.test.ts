@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
+import { eventually, onEveryStoreByHand } from '../harness.ts'
 import { readPage } from '../markdown.ts'
 import { freePort } from '../ports.ts'
 import { Receiver, SECRET } from '../webhook-receiver.ts'
-import { newFolder, run, serve } from './process.ts'
+import { databaseWithOwnTables, newFolder, run, serve } from './process.ts'
 
 const config = `import { app, entity, env, everyone, text } from 'takeback'
 export default app({
@@ -32,7 +32,7 @@ async function create(url: string, title: string): Promise<string> {
 onEveryStoreByHand('webhooks of processes', (store) => {
   test('kill -9 between commits and deliveries: everything comes at least once, and in order', async () => {
     const erp = new Receiver()
-    const database = await newDatabase(store, newFolder())
+    const database = await databaseWithOwnTables(store, newFolder())
     const args = ['--config', configFile(), '--database', database.url]
     const env = { ERP_URL: `http://u:hidden@${erp.host}/takeback`, ERP_SECRET: SECRET }
     const operations: string[] = []

@@ -206,16 +206,16 @@ async function measureRow(
     ratio: ratio.toFixed(2),
     ...(row.bar !== undefined && judge(ratio, row.bar)),
   }
-  return against === undefined ? [line] : [line, compareTimes(row.what, of('time'))]
+  return [line, compareTimes(row.what, of('time'), against === undefined ? 'limit' : 'other')]
 }
 
 /** Processor time is nearly the same on a machine that does other things too. */
-function compareTimes(what: string, [ours = 0, theirs = 0]: readonly number[]): Line {
+function compareTimes(what: string, [ours = 0, theirs = 0]: readonly number[], other: string): Line {
   const micros = (ms: number) => `${(ms * 1000).toFixed(1)} µs`
   return {
     what: `${what}, processor time`,
     takeback: micros(ours),
-    against: `${micros(theirs)} other`,
+    against: `${micros(theirs)} ${other}`,
     ratio: (theirs / ours).toFixed(2),
   }
 }

@@ -74,6 +74,7 @@ export class Feed {
   readonly #plan: FeedPlan
   /** As it was read last. */
   #incarnation: string | undefined
+  #looking: Promise<Position | undefined> | undefined
 
   constructor(store: Store, plan: FeedPlan) {
     this.#store = store
@@ -102,11 +103,15 @@ export class Feed {
    */
   recent(): Soon<Position | undefined> {
     const { recent } = this.#store
-    if (recent === undefined || this.#incarnation === undefined) return this.#firstRecent()
-    return positionAt(this.#incarnation, recent)
+    if (recent !== undefined && this.#incarnation !== undefined) return positionAt(this.#incarnation, recent)
+    // One look for all who ask meanwhile: right after a start these can be hundreds.
+    this.#looking ??= this.#lookRecent().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
   }
 
-  async #firstRecent(): Promise<Position | undefined> {
+  async #lookRecent(): Promise<Position | undefined> {
     const { incarnation, settled } = await this.#settledEnd(GLANCE_MS)
     return settled === undefined ? undefined : positionAt(incarnation, settled)
   }

@@ -51,6 +51,16 @@ function journalled(server: TestServer, operation: string, type: string, rows: n
   )
 }
 
+onEveryStore('a server that has just started', declaration, (server) => {
+  test('answers hundreds of reads at once, however long the journal is', async () => {
+    await journalled(server, 'by-hand', 'tags', 3000)
+    await server.restart()
+    const answers = await Promise.all(Array.from({ length: 400 }, () => server.call('GET', '/api/notes/')))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(answers.map(({ headers }) => headers.get('Takeback-Position'))).size).toBe(1)
+  })
+})
+
 onEveryStore('the feed', declaration, (server) => {
   const add = (body: object) => server.call('POST', '/api/notes/', { body })
   const operationOf = ({ headers }: { headers: Headers }) => headers.get('Takeback-Operation')

@@ -48,14 +48,27 @@ export interface BesidesFields {
 
 const whole: BesidesFields = { own: Object.keys(ownValues) as (keyof typeof ownValues)[], referrers: true }
 
+/** The names of each type for rules. They are kept: every rule asks for its own type's and those of all login types. */
+const forRules = new WeakMap<ReadonlyMap<string, EntityType>, Map<EntityType, Members>>()
+
 /** The names of a type, as far as they are seen. */
 export function membersOf(
   type: EntityType,
   entities: ReadonlyMap<string, EntityType>,
   visibility: Visibility,
-  { own, referrers }: BesidesFields = whole,
+  besides: BesidesFields = whole,
 ): Members {
   const look = { type, entities, visibility }
+  if (visibility !== allVisible || besides !== whole) return makeMembers(look, besides)
+  const kept = forRules.get(entities) ?? new Map<EntityType, Members>()
+  forRules.set(entities, kept)
+  const members = kept.get(type) ?? makeMembers(look, whole)
+  kept.set(type, members)
+  return members
+}
+
+function makeMembers(look: Look, { own, referrers }: BesidesFields): Members {
+  const { type, visibility } = look
   const known = new Map<string, Member>(own.map((name) => [name, ownMember(name, type)]))
   if (referrers)
     for (const reverse of reversesSeen(look)) known.set(reverse.name, referrersMember(reverse, look))

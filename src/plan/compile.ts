@@ -8,7 +8,7 @@ import { compileErase, type ErasePlan } from './past/purge.ts'
 import { compileSeals, type SealsPlan } from './past/seals.ts'
 import { compileTrash, type TrashPlan } from './past/trash.ts'
 import { compileLogin, type LoginPlan } from './read/login.ts'
-import { compileRemovals, type RemovePlan } from './remove/remove.ts'
+import { compileRemovals, onFirstUse, type RemovePlan } from './remove/remove.ts'
 import { bodyColumns, compileBinder } from './tables/columns.ts'
 import { type Legacy, noLegacy } from './tables/graph.ts'
 import type { Shown } from './tables/render.ts'
@@ -75,9 +75,16 @@ function shownToSelf(type: EntityType, model: Model, viewers: Viewers, dialect: 
   return new RuleSql(viewers.of(member), model, dialect).shownTo(type, rowOf(type).self).shown
 }
 
+/** Removals are most of the work of a view, and few viewers delete anything: they are compiled on first use. */
 function compileFor(viewing: Viewing): PlanView {
   const view = compileView(viewing)
-  return Object.freeze({ ...view, removals: compileRemovals({ ...viewing, view }) })
+  const removals = onFirstUse(() => compileRemovals({ ...viewing, view }))
+  return Object.freeze({
+    ...view,
+    get removals() {
+      return removals()
+    },
+  })
 }
 
 function compilePlan(type: EntityType, dialect: Dialect, view: Plan['view']): Omit<Plan, 'erase' | 'login'> {

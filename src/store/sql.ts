@@ -34,20 +34,26 @@ export interface Statement {
 
 export function sql(strings: TemplateStringsArray, ...values: readonly Sql[]): Sql {
   const parts: (string | Param)[] = []
-  for (const [at, string] of strings.entries()) {
-    append(parts, [string])
-    append(parts, values[at]?.parts ?? [])
+  let at = 0
+  for (const string of strings) {
+    appendPart(parts, string)
+    const value = values[at++]
+    if (value !== undefined) append(parts, value.parts)
   }
   return { parts }
 }
 
-/** Joins adjacent texts, since deeply nested SQL is copied often. */
 function append(parts: (string | Param)[], more: Sql['parts']): void {
-  for (const part of more) {
-    const last = parts.at(-1)
-    if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part
-    else parts.push(part)
-  }
+  for (const part of more) appendPart(parts, part)
+}
+
+/** Joins adjacent texts, since deeply nested SQL is copied often. */
+function appendPart(parts: (string | Param)[], part: string | Param): void {
+  if (part === '') return
+  const end = parts.length - 1
+  const last = parts[end]
+  if (typeof part === 'string' && typeof last === 'string') parts[end] = last + part
+  else parts.push(part)
 }
 
 /** A table or a column. A dot in it is part of the name: a column is called by its dot path. */

@@ -34,11 +34,11 @@ import { Extent } from './extent.ts'
 
 /**
  * Delete, restore and purge of one type, with everything that cascades. Each is one transaction: it finds the extent and
- * the obstacles, then changes whole tables at a time and writes the journal.
+ * the obstacles, then changes whole tables at a time and writes the journal. Each is compiled on first use.
  */
 export interface RemovePlan extends RemovalExplanations {
   readonly delete: readonly Step[]
-  /** Deletes all Entities that are bound by `manyParams`, with everything that cascades from them. Compiled on first use. */
+  /** Deletes all Entities that are bound by `manyParams`, with everything that cascades from them. */
   deleteMany(): readonly Step[]
   readonly restore: readonly Step[]
   /** Marks what is to be erased. */
@@ -65,19 +65,35 @@ export function compileRemovals(removing: Removing): RemovePlan {
   const reach = reachOf(type, model, legacy)
   const back = reachOf(type, model, legacy, 'back')
   const steps = new RemoveSteps(removing, reach, back)
-  let many: readonly Step[] | undefined
+  const one = onFirstUse(() => steps.delete())
+  const restore = onFirstUse(() => steps.restore())
+  const purge = onFirstUse(() => steps.purge())
+  const conflicts = onFirstUse(() => steps.conflicts())
   return {
-    delete: steps.delete(),
-    deleteMany() {
-      many ??= steps.deleteMany()
-      return many
-    },
-    restore: steps.restore(),
-    purge: steps.purge(),
+    ...explainRemovals(reach, back, model, view.disclosure),
     takes: back.types.map(({ name }) => name),
     endsLogins: reach.types.some(({ login }) => login !== undefined),
-    conflicts: steps.conflicts(),
-    ...explainRemovals(reach, back, model, view.disclosure),
+    deleteMany: onFirstUse(() => steps.deleteMany()),
+    get delete() {
+      return one()
+    },
+    get restore() {
+      return restore()
+    },
+    get purge() {
+      return purge()
+    },
+    get conflicts() {
+      return conflicts()
+    },
+  }
+}
+
+export function onFirstUse<Made extends object>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

@@ -6,6 +6,7 @@ import type { Context } from '../src/api/context.ts'
 import { type Running, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import type { AppDeclaration } from '../src/declare/define.ts'
+import type { Model } from '../src/declare/model.ts'
 import { resolve } from '../src/declare/resolve.ts'
 import { logOf } from '../src/observe/log.ts'
 import { Observer } from '../src/observe/observer.ts'
@@ -92,9 +93,9 @@ export const ADMIN = { email: 'admin@example.com', password: 'correct horse batt
 
 /**
  * A busy machine takes longer for a statement than a user would wait. A new connection costs PostgreSQL six milliseconds
- * of a core, and a server at its start would open ten.
+ * of a core, and a server at its start would open ten. Two transactions and what reads beside them need three.
  */
-const PATIENT = { 'statement-timeout': '60', pool: '4' }
+const PATIENT = { 'statement-timeout': '60', pool: '3' }
 
 /** For tests of what happens side by side: as many connections as a real server has. */
 export const FULL_POOL = { pool: '10' }
@@ -169,7 +170,7 @@ export class TestServer {
       this.logged.push(text)
       done?.()
     })
-    this.#running = await startApp(config, resolve(this.#declaration), observer, { back })
+    this.#running = await startApp(config, modelOf(this.#declaration), observer, { back })
     opened.keepOpen?.(true)
     const { admins } = this.#declaration
     if (admins === undefined || this.adminToken !== '') return
@@ -269,6 +270,15 @@ export class TestServer {
     const [row] = await this.query(`SELECT count(*) AS n FROM "${table}"`)
     return Number(row?.n)
   }
+}
+
+const models = new WeakMap<AppDeclaration, Model>()
+
+/** A Model never changes: all databases and all starts of a declaration share one. */
+function modelOf(declaration: AppDeclaration): Model {
+  const model = models.get(declaration) ?? resolve(declaration)
+  models.set(declaration, model)
+  return model
 }
 
 /** Those that are named as variables of the environment are. */

@@ -23,6 +23,8 @@ export const settings = [
   ...['max_connections=400', 'fsync=off', 'full_page_writes=off', 'shared_buffers=16MB'],
   // Nobody follows its log, so that new tables need not be in it.
   ...['wal_level=minimal', 'max_wal_senders=0'],
+  // Databases live for seconds. Workers that clear them out or read ahead would only take a core from the tests.
+  ...['autovacuum=off', 'io_method=sync'],
 ]
 
 /** The PostgreSQL that `TAKEBACK_TEST_POSTGRES` names, or else one of our own, started by whoever needs it first. */

@@ -19,6 +19,12 @@ const ours = ['--all', '--fast', '--deep']
 // Beside the tests, which often wait for a process or a socket. What they find is shown as soon as it is found.
 const checks = given.includes('--all') ? ['types', 'lint'].map(runScript) : []
 
+/** Code in tests is new more often than hot. To optimise it as early as in a server takes a tenth of the processor time. */
+const RARELY_OPTIMISED = {
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
+  BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',
+}
+
 // What tests leave in the folder for temporary files goes with this one. Other users must be able to be there.
 const folder = mkdtempSync(join(tmpdir(), 'takeback-run-'))
 chmodSync(folder, 0o755)
@@ -48,6 +54,7 @@ const tests = Bun.spawn(
   ],
   {
     env: {
+      ...RARELY_OPTIMISED,
       ...process.env,
       ...shared,
       TAKEBACK_TEST_FOLDER: folder,

@@ -2,9 +2,19 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { budget } from '../../src/budget.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
-import { declaration, every, nestings } from '../cel-operators.ts'
+import { declaration, every, nestings, type Operator } from '../cel-operators.ts'
 import { withAdmins } from '../declarations.ts'
 import { giant, onEveryStore } from '../harness.ts'
+
+/** All databases take what can be parsed, so it is looked for on one of them. */
+const deepest = new Map<Operator, string>()
+
+function deepestOf(operator: Operator, parse: (filter: string) => unknown): string {
+  const all = nestings(operator, (filter) => (parse(filter) === undefined ? undefined : filter))
+  const filter = all.at(-1) ?? ''
+  deepest.set(operator, filter)
+  return filter
+}
 
 onEveryStore('what a filter costs', declaration, (server) => {
   beforeAll(async () => {
@@ -41,10 +51,8 @@ onEveryStore('what a filter costs', declaration, (server) => {
       '%s: %s',
       async (_, _text, operator) => {
         const lists = server.context.plans.get('rows')?.view(system).lists
-        const all = nestings(operator, (filter) =>
-          lists?.parse(filter, new Map()) === undefined ? undefined : filter,
-        )
-        const { status, body } = await ask(all.at(-1) ?? '')
+        const filter = deepest.get(operator) ?? deepestOf(operator, (one) => lists?.parse(one, new Map()))
+        const { status, body } = await ask(filter)
         expect([status, body.errors]).toEqual([200, undefined])
       },
     )
@@ -117,7 +125,7 @@ onEveryStore(
       expect((await ask(filter, `&at=${past}`)).body.errors?.filter[0]).toContain('needs a declared max')
     })
   },
-  { 'statement-timeout': '2' },
+  { 'statement-timeout': '1' },
 )
 
 /** As long as a rule may be. */

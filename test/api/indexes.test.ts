@@ -4,7 +4,7 @@ import type { ListQuery } from '../../src/plan/read/list-query.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { app, choice, datetime, entity, integer, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { expectInvalid, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { expectInvalid, isDeep, onEveryStoreByHand, TestServer } from '../harness.ts'
 
 const index = [
   ['status', '-starts_at'],
@@ -27,7 +27,7 @@ const declared = (more: Partial<EntityDeclaration>) =>
     }),
   })
 
-const ROWS = 100_000
+const ROWS = isDeep ? 100_000 : 20_000
 
 onEveryStoreByHand('declared indexes', (store) => {
   const server = new TestServer(store, declared({ index }))

@@ -234,8 +234,9 @@ const wide = Object.fromEntries(groups.map((group, at) => [`w${at}`, typeOf(grou
 const tried = isDeep ? { ...narrow, ...wide } : wide
 const everywhere = withAdmins({ ...logins, ...tried })
 
-test('all that is said here can be said', () => {
-  expect(() => resolve(withAdmins({ ...logins, ...narrow, ...wide }))).not.toThrow()
+// The servers below start with the wide ones.
+test('all that is said here can be said by itself', () => {
+  expect(() => resolve(withAdmins({ ...logins, ...narrow }))).not.toThrow()
 })
 
 onEveryStoreByHand('rules everywhere', (store) => {
@@ -314,7 +315,7 @@ onEveryStoreByHand('rules everywhere', (store) => {
   for (const [at, group] of groups.entries())
     giant(`${group[0]} and what comes behind it`, async () => {
       // What has no values is the same statements once more, with null in place of values.
-      const bodies = isDeep || at % 3 === 0 ? [{ title: 'x' }, full] : [full]
+      const bodies = isDeep || at % 8 === 0 ? [{ title: 'x' }, full] : [full]
       for (const type of [`t${at}`, `w${at}`].filter((one) => one in tried))
         for (const token of tokens) await exercise(type, token, bodies)
     })

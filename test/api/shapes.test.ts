@@ -141,9 +141,8 @@ onEveryStoreByHand('a field that becomes another', (store) => {
 
       const all = declared(shapes, (_, at) => at)
       const plan = await planOf(server, all)
-      const isAbout = (path: string, name: string, at: number) =>
-        path === `${name}.f${at}` || path.startsWith(`${name}.f${at}.`)
-      const linesOf = (name: string, at: number) => plan.lines.filter(({ path }) => isAbout(path, name, at))
+      const byField = Map.groupBy(plan.lines, ({ path }) => path.split('.', 2).join('.'))
+      const linesOf = (name: string, at: number) => byField.get(`${name}.f${at}`) ?? []
       const isRefused = (from: number, at: number) =>
         linesOf(shapes[from]?.name ?? '', at).some(({ effect }) => effect === 'refused')
       for (const { name } of shapes)

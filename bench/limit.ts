@@ -2,9 +2,10 @@
 // login, no rules, no log. Started by run.ts: bun bench/limit.ts <address of a database>
 import { SignJWT } from 'jose'
 import { readConfig } from '../src/config.ts'
+import { answerAlike } from './alike.ts'
 import { openPostgresLimit } from './postgres/limit.ts'
 import { openSqliteLimit } from './sqlite/limit.ts'
-import { BLIND } from './store.ts'
+import { ALIKE, BLIND } from './store.ts'
 import type { Booking, Found } from './yardstick.ts'
 
 const database = process.argv[2] ?? ''
@@ -51,6 +52,14 @@ const server = Bun.serve({
     },
     [BLIND]: {
       POST: async (request) => answer(limit.createBlind?.((await request.json()) as Booking), 201),
+    },
+    [`${ALIKE}/api/bookings/`]: {
+      GET: (request) => answerAlike(request, 'list', () => limit.list()),
+      POST: (request) =>
+        answerAlike(request, 'new', async () => limit.create((await request.json()) as Booking)),
+    },
+    [`${ALIKE}/api/bookings/:id/`]: {
+      GET: (request) => answerAlike(request, 'one', () => limit.read(Number(request.params.id))),
     },
     '/api/bookings/:id/': {
       GET: (request) => answer(limit.read(Number(request.params.id))),

@@ -5,7 +5,7 @@ import type { Options, Part } from './options.ts'
 import { lookUp, refuseScans } from './plans.ts'
 import { CONFIG, memoryOf, processorTimeOf, type Server, startLimit, startTakeback } from './processes.ts'
 import { compareAnswers, logIn, makeDatabase, member } from './setup.ts'
-import { type BenchStore, BLIND, type Counts, type Database } from './store.ts'
+import { ALIKE, type BenchStore, BLIND, type Counts, type Database } from './store.ts'
 import { judge, type Line, median, whole } from './table.ts'
 
 const BOOKINGS = 100_000
@@ -26,7 +26,7 @@ interface Row {
   /** How many requests make one of what is counted. */
   readonly requests: number
   /** Where the limit takes the same, if not at the same path. */
-  readonly limitPath?: string
+  readonly limitPath?: (path: string) => string
   /** Databases that cannot do it without Takeback. */
   readonly not?: string
   /** Rows that a request must have left behind. */
@@ -63,7 +63,7 @@ function pairs(round: number): Load {
   return { calls, connections: CONNECTIONS }
 }
 
-const rows: readonly Row[] = [
+const rates: readonly Row[] = [
   {
     name: 'creates',
     what: 'durable creates',
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
     name: 'creates',
     what: 'durable creates, nothing read back',
     load: shared(many(200, (at) => ({ method: 'POST', path: '/api/bookings/', body: bookingOf(at) }))),
-    limitPath: BLIND,
+    limitPath: () => BLIND,
     not: 'postgres',
     requests: 1,
     leaves: 'bookings',
@@ -106,6 +106,15 @@ const rows: readonly Row[] = [
     requests: 1,
   },
 ]
+
+/** The same beside a bare server with Takeback's headers and a log. */
+function alike({ bar: _, ...row }: Row): Row {
+  return { ...row, what: `${row.what}, same headers and log`, limitPath: (path) => ALIKE + path }
+}
+
+const rows = rates.flatMap((row) =>
+  row.bar === undefined || row.limitPath !== undefined ? [row] : [row, alike(row)],
+)
 
 /** How many in a second, and the milliseconds of processor time that each took. */
 interface Measured {
@@ -226,7 +235,7 @@ function atLimit(row: Row): Row {
   if (limitPath === undefined) return row
   const moved = (round: number) => {
     const { calls, ...rest } = load(round)
-    return { ...rest, calls: calls.map((call) => ({ ...call, path: limitPath })) }
+    return { ...rest, calls: calls.map((call) => ({ ...call, path: limitPath(call.path) })) }
   }
   return { ...row, load: moved }
 }

@@ -33,3 +33,5 @@ export const COUNT = `SELECT (SELECT count(*) FROM "bookings") AS bookings, (SEL
 
 /** Where the limit creates without reading back. */
 export const BLIND = '/api/bookings/blind/'
+/** Before a path: the limit reads and sends the headers that Takeback does, and writes a line to a log. */
+export const ALIKE = '/alike'

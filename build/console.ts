@@ -1,10 +1,11 @@
 // Builds console/dist/assets.js: every file of the web console, compressed, in one module that the server loads when
-// somebody first opens the console.
+// somebody first opens the console. Nothing is done if it would be the same again.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { messages } from '../console/texts/languages.ts'
+import { digestOfSources, isUpToDate, markAsBuilt } from './up-to-date.js'
 
 const root = join(import.meta.dir, '..')
 const dist = join(root, 'console/dist')
@@ -14,6 +15,9 @@ if (!existsSync(join(root, 'node_modules/react'))) {
   console.error(`The console cannot be built: run "npm install" in ${root}, without --omit=dev.`)
   process.exit(['pack', 'publish'].includes(process.env.npm_command ?? '') ? 1 : 0)
 }
+
+const sources = digestOfSources(root)
+if (isUpToDate(dist, sources) && !process.argv.includes('--sizes')) process.exit(0)
 
 const built = await Bun.build({
   entrypoints: [join(root, 'console/main.tsx')],
@@ -98,6 +102,7 @@ const fresh = join(dist, `assets.${process.pid}.js`)
 writeFileSync(fresh, `export const assets = ${JSON.stringify(assets)}\n`)
 // Whoever reads the old one goes on reading that.
 renameSync(fresh, join(dist, 'assets.js'))
+markAsBuilt(dist, sources)
 if (process.argv.includes('--sizes'))
   for (const [name, { gzip }] of Object.entries(assets))
     console.log(`${(Buffer.from(gzip, 'base64').length / 1024).toFixed(1).padStart(8)} KB  ${name}`)

@@ -1,17 +1,20 @@
 // Builds lib/: the JavaScript and the types behind `import … from 'takeback'`, `'takeback/client'`,
 // `'takeback/tanstack-db'` and `'takeback/testing'` outside of Bun, and in lib/bundle/ the server as one file, which
-// starts sooner.
+// starts sooner. Nothing is done if it would be the same again.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findBun } from '../bin/find-bun.js'
+import { digestOfSources, isUpToDate, markAsBuilt } from './up-to-date.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 const packs = ['pack', 'publish'].includes(process.env.npm_command ?? '')
 
 if (existsSync(tsc)) {
+  const sources = digestOfSources(root)
+  if (isUpToDate(`${root}lib`, sources)) process.exit(0)
   // Beside the old one first: somebody may be reading that.
   const fresh = `${root}lib.${process.pid}`
   const run = (...command) => spawnSync(command[0], command.slice(1), { cwd: root, stdio: 'inherit' }).status
@@ -20,7 +23,10 @@ if (existsSync(tsc)) {
     run(process.execPath, tsc, '-p', 'tsconfig.lib.json', '--outDir', fresh) === 0 &&
     // Without Bun there is nothing that could run it.
     (bun === undefined ? !packs : run(bun, join('build', 'bundle.js'), join(fresh, 'bundle')) === 0)
-  if (isBuilt) replace(`${root}lib`, fresh)
+  if (isBuilt) {
+    markAsBuilt(fresh, sources)
+    replace(`${root}lib`, fresh)
+  }
   rmSync(fresh, { recursive: true, force: true })
   process.exit(isBuilt ? 0 : 1)
 }

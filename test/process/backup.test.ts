@@ -8,7 +8,7 @@ import { dropBackups } from '../../src/store/backup/keep.ts'
 import { makeBackup } from '../../src/store/backup/make.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { eventually, newDatabase, onEveryStoreByHand, runs, type TestDatabase } from '../harness.ts'
-import { example, LOGIN, newFolder, prepared, run, serve } from './process.ts'
+import { example, LOGIN, newFolder, prepared, run, runHere, serve } from './process.ts'
 
 const locationOf = (url: string) => readConfig({ database: url }, {}).database
 const PASSPHRASE = 'a passphrase of some length'
@@ -117,13 +117,13 @@ onEveryStoreByHand('takeback backup', (store) => {
   test('is not made from nothing, nor over a file, and leaves nothing behind then', async () => {
     const empty = await made(store)
     const folder = newFolder()
-    const none = await run(['backup', '--to', join(folder, 'a.db'), '--database', empty.url])
+    const none = await runHere(['backup', '--to', join(folder, 'a.db'), '--database', empty.url])
     expect(none.code).toBe(1)
     expect(none.err).toMatch(/There is no |nothing to back up/)
     const { database } = await prepared(store)
     databases.push(database)
     writeFileSync(join(folder, 'mine.txt'), 'mine')
-    const over = await run(['backup', '--to', join(folder, 'mine.txt'), '--database', database.url])
+    const over = await runHere(['backup', '--to', join(folder, 'mine.txt'), '--database', database.url])
     expect([over.code, over.err]).toEqual([
       1,
       `${join(folder, 'mine.txt')} already exists: name another file.\n`,
@@ -135,11 +135,11 @@ onEveryStoreByHand('takeback backup', (store) => {
     const { database } = await prepared(store)
     databases.push(database)
     const file = join(newFolder(), 'a.db')
-    await run(['backup', '--to', file, '--database', database.url])
+    expect((await runHere(['backup', '--to', file, '--database', database.url])).code).toBe(0)
     const contents = () =>
       database.query('SELECT key, value FROM takeback_meta ORDER BY key').then((rows) => JSON.stringify(rows))
     const before = await contents()
-    const { code, err } = await run(['restore', file, '--to', database.url])
+    const { code, err } = await runHere(['restore', file, '--to', database.url])
     expect(code).toBe(1)
     expect(err).toMatch(/already exists and is not overwritten|is not empty/)
     expect(await contents()).toBe(before)
@@ -170,7 +170,7 @@ onEveryStoreByHand('takeback backup', (store) => {
     ).toBe(0)
     expect(readFileSync(`${path}.secret`, 'utf8').trim()).toBe(secret)
     const bare = join(newFolder(), 'bare.db')
-    expect((await run(['restore', file, '--to', `sqlite:${bare}`, '--without-secret'])).code).toBe(0)
+    expect((await runHere(['restore', file, '--to', `sqlite:${bare}`, '--without-secret'])).code).toBe(0)
     expect(existsSync(`${bare}.secret`)).toBe(false)
   })
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileS
 import { join } from 'node:path'
 import pkg from '../../package.json'
 import { eventually } from '../harness.ts'
-import { example, LOGIN, newFolder, run, serve } from './process.ts'
+import { example, LOGIN, newFolder, run, runHere, serve } from './process.ts'
 
 const post = (url: string, body: unknown, headers = {}) =>
   fetch(url, {
@@ -16,15 +16,20 @@ const post = (url: string, body: unknown, headers = {}) =>
 test('help, version, and what is mistyped', async () => {
   expect((await run(['--version'], { direct: false })).out.trim()).toBe(pkg.version)
   const help = await run(['--help'])
+  const mistyped = await run(['serve', '--databse', 'x'])
+  expect([mistyped.code, mistyped.out, mistyped.err]).toEqual([
+    1,
+    '',
+    'takeback serve does not know --databse: did you mean --database?\n',
+  ])
   expect(help.out).toContain('takeback serve')
   expect(help.out).toContain('takeback user add')
   for (const command of ['serve', 'init', 'user add']) {
-    const { code, out } = await run([...command.split(' '), '--help'])
+    const { code, out } = await runHere([...command.split(' '), '--help'])
     expect([code, out.includes(`takeback ${command}`)]).toEqual([0, true])
   }
   for (const [args, sentence] of [
     [['serv'], 'There is no command "serv"; did you mean "takeback serve"?'],
-    [['serve', '--databse', 'x'], 'takeback serve does not know --databse: did you mean --database?'],
     [['user'], 'There is no command "user"; did you mean "takeback user add"?'],
     [['serve', 'this'], 'takeback serve does not take "this"'],
     [['serve', '--port'], '--port needs a value: --port N.'],
@@ -35,10 +40,6 @@ test('help, version, and what is mistyped', async () => {
     [['serve', '--database', 'postgres:/u:pw/d'], 'not "postgres:/u:pw/d"'],
     [['serve', '--pool', '0'], '--pool must be a number from 1 to 1000'],
     [['serve', '--statement-timeout', 'x'], '--statement-timeout must be seconds from 0.1 to 3600'],
-    [
-      ['serve', '--database', 'postgres://u:s3cr3t@127.0.0.1:1/d', '--config', example],
-      'The database postgres://u@127.0.0.1:1/d cannot be used',
-    ],
     [['copy', '--from', 'sqlite:a.db'], 'Usage: takeback copy'],
     [['copy', '--from', 'sqlite:/nowhere/a.db', '--to', 'sqlite:/nowhere/b.db'], 'There is no /nowhere/a.db'],
     [['migrate', 'now'], 'takeback migrate does not take "now"'],
@@ -46,7 +47,7 @@ test('help, version, and what is mistyped', async () => {
     [['user', 'add'], 'Name a type and an e-mail'],
     [['user', 'unlock', 'admins'], 'Name a type and an e-mail'],
   ] as const) {
-    const { code, err } = await run([...args])
+    const { code, err } = await runHere(args)
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
     expect(err.trim().split('\n')).toHaveLength(1)
   }
@@ -171,7 +172,9 @@ test('user add, with and without a running server, from a flag and from a pipe',
     [['users', 'c@example.com', '--set', 'x'], '--set takes name=value'],
     [['users', 'c@example.com', '--set', 'name=x'], 'No password was given'],
   ] as const) {
-    const { code, err } = await run(['user', 'add', ...words, ...args])
+    // Who gives no password may be asked for one.
+    const command = ['user', 'add', ...words, ...args]
+    const { code, err } = await (command.includes('--password') ? runHere(command) : run(command))
     expect([code, err]).toEqual([1, expect.stringContaining(sentence) as unknown as string])
     expect(err).not.toContain('    at ')
   }
@@ -211,6 +214,10 @@ test('what stands against a start is one clear sentence and exit code 1', async 
     [use(join(folder, 'folder.db')), 'folder.db cannot be opened'],
     [use(join(folder, 'foreign.db')), "has tables that are not Takeback's"],
     [use(good), 'was written by a newer Takeback'],
+    [
+      ['--database', 'postgres://u:s3cr3t@127.0.0.1:1/d', '--config', example],
+      'The database postgres://u@127.0.0.1:1/d cannot be used',
+    ],
     [['--config', join(folder, 'nowhere.ts')], 'nowhere.ts: name another file with --config'],
     [['--config', join(folder, 'broken.ts')], 'line 1, column 17: '],
     [['--config', join(folder, 'empty.ts')], "must be the file's default export"],
@@ -250,12 +257,12 @@ test('all mistakes of a declaration are reported at once', async () => {
 test('user unlock lets an account in again while the server runs', async () => {
   const folder = newFolder()
   const args = ['--config', example, '--database', `sqlite:${folder}/t.db`]
-  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
   const server = await serve(args)
   const login = (password: string) => post(`${server.url}/api/auth/login`, { ...LOGIN, password })
   for (let at = 0; at < 5; at++) expect((await login('a wrong password')).status).toBe(422)
   expect((await login(LOGIN.password)).status).toBe(429)
-  const nobody = await run(['user', 'unlock', 'admins', 'nobody@example.com', ...args])
+  const nobody = await runHere(['user', 'unlock', 'admins', 'nobody@example.com', ...args])
   expect([nobody.code, nobody.err.trim()]).toEqual([1, 'There is no nobody@example.com among the admins.'])
   const { code, out } = await run(['user', 'unlock', 'admins', LOGIN.email.toUpperCase(), ...args])
   expect(code).toBe(0)

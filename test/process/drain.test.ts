@@ -3,7 +3,7 @@ import { SQL } from 'bun'
 import { eventually, newDatabase, onEveryStoreByHand } from '../harness.ts'
 import { freePort } from '../ports.ts'
 import { startPostgres } from '../postgres.ts'
-import { example, LOGIN, newFolder, prepared, run, serve, takeback } from './process.ts'
+import { example, LOGIN, newFolder, prepared, runHere, serve, takeback } from './process.ts'
 
 const headers = { Accept: 'application/json', 'Content-Type': 'application/json' }
 
@@ -67,7 +67,7 @@ test('a second signal ends it at once', async () => {
 
 test('--drain takes seconds, none at all too', async () => {
   for (const wrong of ['-1', 'x', '4000', '']) {
-    const { code, err } = await run(['serve', '--port', '0', `--drain=${wrong}`])
+    const { code, err } = await runHere(['serve', '--port', '0', `--drain=${wrong}`])
     expect([code, err]).toEqual([1, expect.stringContaining('--drain must be seconds') as unknown as string])
   }
 })
@@ -76,7 +76,7 @@ test('requests that come while a server starts wait for it', async () => {
   await startPostgres()
   const database = await newDatabase('postgres', newFolder())
   const args = ['--config', example, '--database', database.url]
-  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
   const sql = new SQL(database.url, { max: 1 })
   await sql.unsafe('BEGIN')
   await sql.unsafe('LOCK TABLE takeback_meta IN ACCESS EXCLUSIVE MODE')

@@ -1,6 +1,16 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { digestOfSources, isUpToDate, markAsBuilt } from '../../build/up-to-date.js'
 import pkg from '../../package.json'
 import * as takeback from '../../src/takeback.ts'
 import { blocksOf } from '../markdown.ts'
@@ -54,7 +64,7 @@ test('the tarball has what is needed, and nothing else', async () => {
   unpack(tarball, folder, { complete: true })
   await tryOut(folder)
   const files = readdirSync(join(folder, 'node_modules', 'takeback'), { recursive: true }).map(String)
-  expect(files.filter((file) => /\.test\.|^test\/|^bench|^data|\.db$/.test(file))).toEqual([])
+  expect(files.filter((file) => /\.test\.|^test\/|^bench|^data|\.db$|\.made-from$/.test(file))).toEqual([])
   for (const file of [
     'lib/src/takeback.js',
     'lib/src/takeback.d.ts',
@@ -81,7 +91,7 @@ test('the bundle runs as long as the sources are those that it was made from', (
   expect(version()).toBe(pkg.version)
   change('lib/bundle/bundle.js', `version: "${pkg.version}"`, 'version: "of the bundle"')
   expect(version()).toBe('of the bundle')
-  change('src/cli/main.ts', 'pkg.version', "'of the sources'")
+  change('src/cli/run.ts', 'pkg.version', "'of the sources'")
   expect(version()).toBe('of the sources')
 })
 
@@ -113,7 +123,8 @@ test('a folder whose packages are not installed says so in one sentence', () => 
 
 test('a package without its types is not packed', () => {
   const folder = newFolder()
-  for (const file of ['build/lib.js', 'bin/find-bun.js']) cpSync(join(root, file), join(folder, file))
+  for (const file of ['build/lib.js', 'build/up-to-date.js', 'bin/find-bun.js'])
+    cpSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   for (const [command, code] of [
     ['pack', 1],
@@ -127,6 +138,43 @@ test('a package without its types is not packed', () => {
       true,
     ])
   }
+})
+
+test('what was built is not built again, unless it would be something else', () => {
+  const folder = newFolder()
+  const lib = join(folder, 'lib')
+  const files: Record<string, string> = {
+    'src/a.ts': 'a',
+    'console/app.tsx': 'b',
+    'package.json': '{}',
+    'node_modules/.package-lock.json': '{}',
+    'lib/src/a.js': 'c',
+  }
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  const isBuilt = () => isUpToDate(lib, digestOfSources(folder))
+  expect(isBuilt()).toBe(false)
+  markAsBuilt(lib, digestOfSources(folder))
+  expect(isBuilt()).toBe(true)
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), `${text} `)
+    expect([name, isBuilt()]).toEqual([name, false])
+    rmSync(join(folder, name))
+    expect([name, isBuilt()]).toEqual([name, false])
+    writeFileSync(join(folder, name), text)
+    expect([name, isBuilt()]).toEqual([name, true])
+  }
+  for (const more of ['src/b.ts', 'lib/b.js']) {
+    writeFileSync(join(folder, more), '')
+    expect([more, isBuilt()]).toEqual([more, false])
+    rmSync(join(folder, more))
+  }
+  // The console is made from the same sources, and is none of them.
+  mkdirSync(join(folder, 'console', 'dist'))
+  writeFileSync(join(folder, 'console', 'dist', 'assets.js'), '')
+  expect(isBuilt()).toBe(true)
 })
 
 const project = ['takeback.config.ts', 'package.json', 'tsconfig.json', '.gitignore']

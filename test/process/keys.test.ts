@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, onEveryStoreByHand } from '../harness.ts'
-import { databaseWithOwnTables, LOGIN, login, newFolder, root, run, serve } from './process.ts'
+import { databaseWithOwnTables, LOGIN, login, newFolder, root, run, runHere, serve } from './process.ts'
 
 const config = `import { app, entity, text } from '${join(root, 'src', 'takeback.ts')}'
 export default app({
@@ -20,8 +20,8 @@ onEveryStoreByHand('on the command line', (store) => {
     const database = await databaseWithOwnTables(store, folder)
     writeFileSync(join(folder, 'takeback.config.ts'), config)
     const args = ['--config', join(folder, 'takeback.config.ts'), '--database', database.url]
-    await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
-    await run([
+    await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+    await runHere([
       'user',
       'add',
       'users',
@@ -31,8 +31,8 @@ onEveryStoreByHand('on the command line', (store) => {
       '--verified',
       ...args,
     ])
-    await run(['user', 'add', 'users', 'new@example.com', '--password', LOGIN.password, ...args])
-    expect((await run(['keys', 'list', ...args])).out).toBe('There are no keys.\n')
+    await runHere(['user', 'add', 'users', 'new@example.com', '--password', LOGIN.password, ...args])
+    expect((await runHere(['keys', 'list', ...args])).out).toBe('There are no keys.\n')
     const server = await serve([...args, '--outbox', join(folder, 'outbox')])
     const headers = await login(server.url)
     const make = async (body: object) => {
@@ -59,19 +59,21 @@ onEveryStoreByHand('on the command line', (store) => {
         `keys/${other.id}  users/1  "Other"  last used never  may {"entities":{"notes":["read"]}}  limits {"deletes_per_day":3}\n`,
     )
     expect(listed).not.toContain(key)
-    const ofUser = JSON.parse((await run(['keys', 'list', '--user', 'users/1', '--json', ...args])).out)
+    const ofUser = JSON.parse((await runHere(['keys', 'list', '--user', 'users/1', '--json', ...args])).out)
     expect(ofUser).toEqual([expect.objectContaining({ actor: `keys/${other.id}`, user: 'users/1', can })])
     const ended = await run(['keys', 'end', `keys/${id}`, ...args])
     expect(ended.out).toBe(`Ended keys/${id}, "Nightly import" of admins/1.\n`)
     await eventually(async () => (await notes()) === 401)
-    expect((await run(['keys', 'end', String(id), ...args])).err).toContain(`keys/${id} has ended already.`)
+    expect((await runHere(['keys', 'end', String(id), ...args])).err).toContain(
+      `keys/${id} has ended already.`,
+    )
     await server.end()
 
     const users = (await run(['user', 'list', 'users', ...args])).out.replaceAll(/\d{4}-\S+Z/g, 'T')
     expect(users).toBe(
       'users/1  sure@example.com  since T  confirmed\nusers/2  new@example.com  since T  not confirmed\n',
     )
-    const open = JSON.parse((await run(['user', 'list', 'users', '--unverified', '--json', ...args])).out)
+    const open = JSON.parse((await runHere(['user', 'list', 'users', '--unverified', '--json', ...args])).out)
     expect(open).toMatchObject({ user: 'users/2', verified: false })
     await database.remove()
   })

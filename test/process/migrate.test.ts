@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onEveryStoreByHand } from '../harness.ts'
-import { databaseWithOwnTables, newFolder, run, takeback } from './process.ts'
+import { databaseWithOwnTables, newFolder, run, runHere, takeback } from './process.ts'
 
 const declared = (fields: string) => `import { app, decimal, entity, integer, text } from 'takeback'
 export default app({ admins: 'admins', entities: {
@@ -28,7 +28,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       database.url,
       ...flags,
     ]
-    expect((await run(migrate(0, '--apply'))).code).toBe(0)
+    expect((await runHere(migrate(0, '--apply'))).code).toBe(0)
     return { database, migrate }
   }
 
@@ -81,10 +81,10 @@ onEveryStoreByHand('takeback migrate', (store) => {
       1,
       'There is no terminal to ask for confirmation: use --yes.\n',
     ])
-    expect((await run(migrate(1, '--drop', 'things.b', '--yes'))).out).toBe(
+    expect((await runHere(migrate(1, '--drop', 'things.b', '--yes'))).out).toBe(
       'things.b will be dropped for good, with the data of 1 row.\nDropped.\n',
     )
-    expect((await run(migrate(1))).out).toEndWith(
+    expect((await runHere(migrate(1))).out).toEndWith(
       '0 safe, 0 kept aside, 0 refused.\n\nThe database is up to date.\n',
     )
     await database.remove()
@@ -104,10 +104,10 @@ onEveryStoreByHand('takeback migrate', (store) => {
         row === 1 ? 5 : null,
         '2026-01-01T00:00:00.000Z',
       )
-    const { out } = await run(migrate(1))
+    const { out } = await runHere(migrate(1))
     expect(out).toContain('things.c is new: 200 rows get the default "x"\n')
     expect(out).toContain('things.b is empty in existing rows: 199 rows get the default 1\n')
-    const refused = JSON.parse((await run(migrate(2, '--json'))).out).lines
+    const refused = JSON.parse((await runHere(migrate(2, '--json'))).out).lines
     expect(refused).toHaveLength(1)
     expect(refused[0]).toMatchObject({
       effect: 'refused',
@@ -116,7 +116,7 @@ onEveryStoreByHand('takeback migrate', (store) => {
       ids: Array.from({ length: rows }, (_, at) => at + 1),
     })
     expect(refused[0].what).toContain('(things/1, things/2, things/3, things/4, things/5 and 195 more)')
-    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    expect((await runHere(migrate(1, '--apply'))).code).toBe(0)
     await database.remove()
   })
 
@@ -126,17 +126,17 @@ onEveryStoreByHand('takeback migrate', (store) => {
       'a: text({ search: true }), n: integer() }, index: [["n", "-created_at"]], access: {',
     )
     const lines = async (at: number) =>
-      JSON.parse((await run(migrate(at, '--json'))).out).lines.map(
+      JSON.parse((await runHere(migrate(at, '--json'))).out).lines.map(
         ({ path, what }: Record<string, string>) => `${path} ${what}`,
       )
     expect(await lines(1)).toEqual(['things.a is searched now', 'things.n+-created_at is indexed now'])
-    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    expect((await runHere(migrate(1, '--apply'))).code).toBe(0)
     expect(await lines(1)).toEqual([])
     expect(await lines(0)).toEqual([
       'things.a is no longer searched',
       'things.n+-created_at is no longer indexed',
     ])
-    expect((await run(migrate(0, '--apply'))).code).toBe(0)
+    expect((await runHere(migrate(0, '--apply'))).code).toBe(0)
     expect(await lines(0)).toEqual([])
     await database.remove()
   })
@@ -147,15 +147,15 @@ onEveryStoreByHand('takeback migrate', (store) => {
       "b: text({ optional: true, was: 'a' })",
       "a: text({ optional: true, was: 'b' })",
     )
-    expect((await run(migrate(1, '--apply'))).code).toBe(0)
-    const back = await run(migrate(0, '--apply'))
+    expect((await runHere(migrate(1, '--apply'))).code).toBe(0)
+    const back = await runHere(migrate(0, '--apply'))
     expect([back.code, back.err]).toEqual([1, 'The database cannot be migrated while a change is refused.\n'])
     expect(back.out.split('\n').slice(1)).toEqual([
       '',
       "  refused  things.a was renamed to b, and b is no longer declared: write was: 'b' here to keep its data. If you mean a new field, first apply the declaration without a",
       '',
     ])
-    expect((await run(migrate(2, '--apply'))).out).toContain('things.a is the new name of b')
+    expect((await runHere(migrate(2, '--apply'))).out).toContain('things.a is the new name of b')
     await database.remove()
   })
 
@@ -175,10 +175,10 @@ onEveryStoreByHand('takeback migrate', (store) => {
       child.kill('SIGKILL')
       await child.exited
       // A database of its own may take a moment to notice.
-      const plan = await run(migrate(1, '--json'))
+      const plan = await runHere(migrate(1, '--json'))
       expect([plan.code, [0, 3]]).toEqual([0, expect.arrayContaining([JSON.parse(plan.out).safe])])
     }
-    expect((await run(migrate(1, '--apply'))).code).toBe(0)
+    expect((await runHere(migrate(1, '--apply'))).code).toBe(0)
     const [last] = await database.query('SELECT n, b, d FROM things ORDER BY id DESC LIMIT 1')
     expect(last).toMatchObject({ n: '30000', b: 'a30000' })
     await database.remove()

@@ -1,8 +1,11 @@
-import { mkdtempSync, statSync } from 'node:fs'
+import { spyOn } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadModel, openApp } from '../../src/app.ts'
+import { runCommand } from '../../src/cli/run.ts'
 import { readConfig } from '../../src/config.ts'
+import { StartError } from '../../src/errors.ts'
 import { system } from '../../src/plan/viewer/actor.ts'
 import { newDatabase, type TestDatabase } from '../harness.ts'
 import { addMember } from '../members.ts'
@@ -101,6 +104,26 @@ export async function run(
   return { code, out, err }
 }
 
+/**
+ * The same in this process, which takes a fraction of the time: for commands of which another one has shown that the
+ * process ends as it should. Not for what asks at a terminal, and not side by side.
+ */
+export async function runHere(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = ''
+  const log = spyOn(console, 'log').mockImplementation((...said) => {
+    out += `${said.join(' ')}\n`
+  })
+  try {
+    await runCommand(args)
+    return { code: 0, out, err: '' }
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return { code: 1, out, err: `${error.message}\n` }
+  } finally {
+    log.mockRestore()
+  }
+}
+
 /** Starts a server and waits for its ready line. */
 export async function serve(args: readonly string[], options: Parameters<typeof takeback>[1] = {}) {
   const child = takeback(['serve', '--port', '0', ...args], options)
@@ -137,18 +160,8 @@ export async function serve(args: readonly string[], options: Parameters<typeof 
   }
 }
 
-/**
- * `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. Built only where the source is newer,
- * since test files run side by side and others may be reading it.
- */
+/** `lib/`, as `npm install` builds it: what Node and TypeScript see of the package. It is built only if a source has changed. */
 export function buildLibrary(): void {
-  const built = statSync(join(root, 'lib', 'src', 'takeback.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  const sources = [
-    ...new Bun.Glob('{src,client}/**/*.ts').scanSync(root),
-    'tsconfig.lib.json',
-    'build/lib.js',
-  ]
-  if (sources.every((file) => statSync(join(root, file)).mtimeMs < built)) return
   const { exitCode, stderr } = Bun.spawnSync(['node', join(root, 'build', 'lib.js')])
   if (exitCode !== 0) throw new Error(stderr.toString())
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, onEveryStoreByHand, runs } from '../harness.ts'
-import { databaseWithOwnTables, newFolder, run, serve } from './process.ts'
+import { databaseWithOwnTables, newFolder, run, runHere, serve } from './process.ts'
 
 const ROUNDS = Math.min(runs(15), 100)
 
@@ -81,12 +81,12 @@ test('what nobody waits for does not end the server; jobs and reactions on the c
   await server.end()
   expect((await run(['jobs', 'run', 'nightly', ...args])).out).toBe('nightly has run.\n')
   expect(await database.query('SELECT "order" FROM marks')).toEqual([{ order: 0 }])
-  const listed = await run(['jobs', 'list', ...args])
+  const listed = await runHere(['jobs', 'list', ...args])
   expect(listed.out).toMatch(
     /^nightly {2}0 3 \* \* \* \(UTC\) {2}last \d{4}-\S+ {2}next \d{4}-\S+T03:00:00.000Z\n$/,
   )
-  expect((await run(['jobs', 'run', 'nigthly', ...args])).err).toContain('did you mean "nightly"?')
+  expect((await runHere(['jobs', 'run', 'nigthly', ...args])).err).toContain('did you mean "nightly"?')
   expect((await run(['reactions', 'list', ...args])).out).toBe('0 set aside, 0 waiting, 0 running.\n')
-  expect((await run(['reactions', 'retry', '5', ...args])).err).toContain('5 is not set aside')
-  expect((await run(['reactions', 'retry', '--all', ...args])).out).toBe('0 are tried again.\n')
+  expect((await runHere(['reactions', 'retry', '5', ...args])).err).toContain('5 is not set aside')
+  expect((await runHere(['reactions', 'retry', '--all', ...args])).out).toBe('0 are tried again.\n')
 })

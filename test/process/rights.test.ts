@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../harness.ts'
-import { example, LOGIN, newFolder, run, serve } from './process.ts'
+import { example, LOGIN, newFolder, run, runHere, serve } from './process.ts'
 
 const rightsOf = (file: string) => statSync(file).mode & 0o777
 
@@ -38,7 +38,7 @@ test.skipIf(!posix)('a database that others can open is served, with a warning',
   const folder = newFolder()
   const file = join(folder, 't.db')
   const args = ['--config', example, '--database', `sqlite:${file}`]
-  await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
+  await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args])
   chmodSync(file, 0o644)
   const server = await serve(args)
   await eventually(() => server.said().includes(`chmod 600 ${file}`))
@@ -53,7 +53,7 @@ test.skipIf(!posix)(
     const file = join(folder, 't.db')
     const secret = `${file}.secret`
     const args = ['serve', '--port', '0', '--config', example, '--database', `sqlite:${file}`]
-    await run(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args.slice(3)])
+    await runHere(['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password, ...args.slice(3)])
     for (const mode of [0o644, 0o640, 0o604, 0o660, 0o602, 0o677]) {
       chmodSync(secret, mode)
       const { code, err } = await run(args)

@@ -70,6 +70,7 @@ test('the command line shows deliveries, and sends operations again', async () =
   const cli = (...words: string[]) => run([...words, ...args], { env })
   const operation = await create(server.url, 'listed')
   let listed = ''
+  await eventually(() => erp.told.length === 1)
   await eventually(async () => {
     listed = (await cli('webhooks', 'list')).out
     return listed.includes('0 waiting') && listed.includes('answered 200')

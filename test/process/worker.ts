@@ -35,7 +35,7 @@ const insert = step(
 /** Writes down that it was done; whatever it is told meanwhile. */
 async function effect(what: string, job: Job): Promise<void> {
   say(`begun ${what}`)
-  if (settings.waitFor !== undefined) while (!existsSync(settings.waitFor)) await Bun.sleep(5)
+  if (settings.waitFor !== undefined) while (!existsSync(settings.waitFor)) await Bun.sleep(20)
   try {
     const to = settings.unfenced ? store : job.store
     await to.write([insert], { $what: what, $who: settings.name })

@@ -26,7 +26,19 @@ export function* noteFaults(
   const { writes, disclosure } = plan.view(actor)
   const broken = yield* brokenBy(plan, actor, { params, self, manner, errors })
   writes.explain(yield* read(writes.faults(known), known), errors)
+  forgetConsequences(plan, actor, errors)
   for (const check of broken) noteBroken(errors, check, { type: plan.type, disclosure })
+}
+
+/** A value that the server makes from a reference to nothing is missing only because of that. */
+function forgetConsequences(plan: Plan, actor: Actor, errors: Errors): void {
+  const { provided } = plan.view(actor)
+  for (const { field, expression, reads } of [...(provided?.default ?? []), ...(provided?.create ?? [])]) {
+    const isMissing = expression !== undefined && errors.get(field.path)?.includes('is required') === true
+    if (!isMissing || ![...reads].some((column) => isFaulty(column, errors))) continue
+    errors.delete(field.path)
+    if (field.kind === 'reference') errors.delete(`${field.path}.id`)
+  }
 }
 
 /** The checks that fail, of those that can be evaluated. */

@@ -323,7 +323,7 @@ onEveryStore('keys', declaration, (server) => {
         'can.entities.note': ['is not known here; did you mean "notes"?'],
         'can.entities.notes': [
           '"reed" is not an action; did you mean "read"?',
-          'must have read as well: without it, update are not possible',
+          'must have read as well: nothing but create is possible without it',
         ],
       },
     )

@@ -109,6 +109,14 @@ onEveryStore('what the server provides', shop, (server) => {
       owner: ['is required'],
       'owner.id': ['is required'],
     })
+    // The price is missing only because there is no such product.
+    const nothing = ['refers to nothing']
+    const unknown = { product: { id: 999_999 }, edit }
+    expectInvalid(await post('orders', unknown, a.token), { product: nothing, 'product.id': nothing })
+    expectInvalid(await post('orders', [{ product, edit }, unknown], a.token), {
+      '1.product': nothing,
+      '1.product.id': nothing,
+    })
     expectInvalid(await post('orders', { product: dear, edit, quantity: 7 }, a.token), {
       price: ['must be at most 100'],
       quantity: ['is neither small nor large'],

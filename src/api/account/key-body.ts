@@ -127,7 +127,7 @@ function parseActions(value: unknown, path: string, errors: Errors): readonly Ac
   const found = actions.filter((one) => value.includes(one))
   const needing = found.filter((one) => !ALONE.includes(one))
   if (needing.length > 0 && !found.includes('read'))
-    note(errors, path, `must have read as well: without it, ${needing.join(', ')} are not possible`)
+    note(errors, path, 'must have read as well: nothing but create is possible without it')
   return found
 }
 

@@ -96,7 +96,7 @@ async function addColumn({ old, table, draft }: Altering, column: Column): Promi
   if (column.required && column.fill === undefined && rows > 0)
     return draft.refuse(
       path,
-      `is new and required, but is missing in ${countOf(rows, old.name)}: make it optional or give it a default`,
+      `is new and required, but is missing in ${countOf(rows, old.name)}: make it optional, or give it a constant as its default`,
     )
   const inObject = column.within !== undefined
   draft.do({ kind: 'add column', table, column, rows })

@@ -113,28 +113,38 @@ export class World {
     }
   }
 
-  /** Each value goes back if it still is what the version made it; stays if it is back already; is in the way otherwise. */
+  /** Each value goes back if it still is what the version made it; stays if it is back already, or further; is in the way otherwise. */
   #takeBack(thing: Thing, versions: readonly Touched[]): Values | 'conflict' {
     const next = copyOf(thing)
-    for (const { before, after } of versions) {
+    for (const [at, { before, after }] of versions.entries()) {
+      const isFurther = (value: unknown, read: (one: Values) => unknown) =>
+        versions.slice(at + 1).some((one) => {
+          if (one.before === undefined) return false
+          const [from, to] = [read(one.before), read(one.after)]
+          return Bun.deepEquals(value, from) && !Bun.deepEquals(from, to)
+        })
       const differs = (path: string) =>
         !Bun.deepEquals(next.references[path] ?? [], after.references[path] ?? [])
       const paths = this.edgesOf(thing.type).map(({ path }) => path)
       if (before === undefined) {
-        if (next.deletion !== null) continue
-        if (paths.some(differs)) return 'conflict'
+        if (next.deletion === null && paths.some(differs)) return 'conflict'
         next.references = { ...thing.references }
+        if (next.deletion !== null) continue
         next.deletion = thing.deletion ?? ITSELF
         continue
       }
       const isBack = next.deletion === before.deletion || (after.deletion === null && next.deletion !== null)
       if (before.deletion !== after.deletion && !isBack) {
-        if (next.deletion !== after.deletion) return 'conflict'
-        next.deletion = before.deletion
+        const isOther = next.deletion !== after.deletion
+        const stays = isOther && isFurther(next.deletion, ({ deletion }) => deletion)
+        if (isOther && !stays) return 'conflict'
+        if (!stays) next.deletion = before.deletion
       }
       for (const path of paths) {
         const [from, to] = [before.references[path] ?? [], after.references[path] ?? []]
         if (Bun.deepEquals(from, to) || Bun.deepEquals(from, next.references[path] ?? [])) continue
+        const own = next.references[path] ?? []
+        if (differs(path) && isFurther(own, ({ references }) => references[path] ?? [])) continue
         if (differs(path)) return 'conflict'
         next.references[path] = from
       }

@@ -72,15 +72,54 @@ class Target {
   }
 }
 
+const NOWHERE = -1
+
+/** Columns that have gone back further already: they are what they were before an earlier one of the versions. */
+class GoneBack {
+  readonly #versions: readonly Version[]
+  /** By column: the place of that version. Nowhere, once it was found to be in conflict. */
+  readonly #places = new Map<string, number>()
+
+  constructor(versions: readonly Version[]) {
+    this.#versions = versions
+  }
+
+  /** `at`: the place of the version that is taken back. `isChangeFrom`: whether a version changed the column from what it is. */
+  has(at: number, key: string, isChangeFrom: (before: Version, after: Version) => boolean): boolean {
+    const known = this.#places.get(key)
+    if (known === undefined || (known <= at && known !== NOWHERE)) {
+      const place = this.#versions.findIndex((after, place) => {
+        const before = this.#versions[place + 1]
+        return place > at && after.undone && before !== undefined && isChangeFrom(before, after)
+      })
+      this.#places.set(key, place)
+    }
+    return this.#places.get(key) !== NOWHERE
+  }
+}
+
+/** `around`: the object that goes as a whole. What is in it counts only if the version had taken that away. */
+function isChangeFrom(leaf: Leaf, value: unknown, around: Leaf | undefined): typeof changes {
+  return changes
+
+  function changes({ snapshot: before }: Version, { snapshot: after }: Version): boolean {
+    const [from, to] = [leaf.read(before.state), leaf.read(after.state)]
+    if (from === undefined || to === undefined || !isEqual(value, from)) return false
+    return around === undefined ? !isEqual(from, to) : around.read(after.state) === null
+  }
+}
+
 /**
  * Takes back versions of one Entity, newest first. Each value goes back to what it was before a version if it still is
- * what that version made it, and stays if it is that already. Otherwise somebody else has changed it: a conflict. Where
- * there are conflicts, the amendment is what would be done without them.
+ * what that version made it. It stays if it is that already, or what it was before an earlier one of them. Otherwise
+ * somebody else has changed it: a conflict. Where there are conflicts, the amendment is what would be done without them.
  */
 export function reverse(plan: Plan, versions: readonly Version[], now: Now): Reversal {
   const target = new Target(now)
   const conflicts: Conflict[] = []
   const stray = new Set<string>()
+  const back = new GoneBack(versions)
+  const leaves = leavesOf(plan.type)
   for (const [at, version] of versions.entries()) {
     if (!version.undone) continue
     const against = (column: string) => conflicts.push({ column, version: version.version })
@@ -90,18 +129,32 @@ export function reverse(plan: Plan, versions: readonly Version[], now: Now): Rev
     }
     const before = versions[at + 1]
     if (before === undefined) continue
-    undoDeletion(target, before, version, against)
+    undoDeletion(target, before, version, () => {
+      const isBack = back.has(at, DELETED, (from, to) => {
+        return from.deletion === target.deletion && to.deletion !== target.deletion
+      })
+      if (!isBack) against(DELETED)
+      return isBack
+    })
     if (before.snapshot.hasSameValues(version.snapshot)) continue
-    undoValues(plan, target, { before, version }, { against, stray })
+    const isBack = (leaf: Leaf, inMade: boolean) => {
+      const around = inMade ? leaves.find(({ column }) => column === leaf.within) : undefined
+      const key = inMade ? `${leaf.column} with its object` : leaf.column
+      return back.has(at, key, isChangeFrom(leaf, target.value(leaf), around))
+    }
+    undoValues(plan, target, { before, version }, { against, stray, isBack })
     for (const path of strayPaths(plan.type.fields, before.snapshot.state, version.snapshot.state))
       stray.add(path)
   }
   return amend(plan, now, target, { stray: [...stray], conflicts })
 }
 
-/** Deletes what was created, unless others have changed any of its values since. */
+/** Deletes what was created, unless others have changed any of its values since. What is deleted already stays as it is. */
 function undoCreate(plan: Plan, target: Target, version: Version, against: (column: string) => void): void {
-  if (target.deletion !== null) return
+  if (target.deletion !== null) {
+    target.values.clear()
+    return
+  }
   const { state } = version.snapshot
   for (const leaf of leavesOf(plan.type)) {
     const made = leaf.read(state)
@@ -115,12 +168,12 @@ function undoDeletion(
   target: Target,
   { deletion: before }: Version,
   { deletion: after, operation }: Version,
-  against: (column: string) => void,
+  isBack: () => boolean,
 ): void {
   if (before === after) return
   if (before === null) target.deletedBy.add(operation)
   if (target.deletion === before || (after === null && target.deletion !== null)) return
-  if (target.deletion !== after) against(DELETED)
+  if (target.deletion !== after && isBack()) return
   target.deletion = before
 }
 
@@ -131,7 +184,15 @@ function undoValues(
     before: { snapshot: before },
     version: { snapshot: after, operation },
   }: Readonly<Record<'before' | 'version', Version>>,
-  { against, stray }: { against(column: string): void; readonly stray: Set<string> },
+  {
+    against,
+    stray,
+    isBack,
+  }: {
+    against(column: string): void
+    readonly stray: Set<string>
+    isBack(leaf: Leaf, inMade: boolean): boolean
+  },
 ): void {
   const made = new Set<string>()
   for (const leaf of leavesOf(plan.type)) {
@@ -146,7 +207,7 @@ function undoValues(
     if (isEqual(value, from)) continue
     if (!leaf.isPresence && !fitsLeaf(leaf, from, leaf.within === undefined)) stray.add(leaf.column)
     else if (!isEqual(value, to)) {
-      if (isKept(leaf)) continue
+      if (isKept(leaf) || isBack(leaf, inMade)) continue
       against(leaf.column)
     }
     if (stray.has(leaf.column)) continue

@@ -223,9 +223,23 @@ class World {
     if (now === undefined) throw new Error('unknown')
     const paths = new Set<string>()
     let { values, deletion } = now
-    for (const { before, after } of versions) {
+    for (const [at, { before, after }] of versions.entries()) {
+      /** Whether it is what it was before an earlier one: it has gone back further already. */
+      const isBack = <T>(value: T, read: (state: State) => T) =>
+        versions.slice(at + 1).some((one) => {
+          if (one.before === undefined) return false
+          const [from, to] = [read(one.before), read(one.after)]
+          return Bun.deepEquals(value, from) && !Bun.deepEquals(from, to)
+        })
+      const isBackWhole = (path: Path) =>
+        versions
+          .slice(at + 1)
+          .some((one) => one.before?.values[path] === values[path] && one.after.values.place === null)
       if (before === undefined) {
-        if (deletion !== null) continue
+        if (deletion !== null) {
+          values = now.values
+          continue
+        }
         for (const path of PATHS) if (!Bun.deepEquals(values[path], after.values[path])) paths.add(path)
         values = now.values
         deletion = now.deletion ?? this.#number
@@ -233,8 +247,10 @@ class World {
       }
       if (before.deletion !== after.deletion && deletion !== before.deletion) {
         const isGone = after.deletion === null && deletion !== null
-        if (!isGone && deletion !== after.deletion) paths.add('deleted')
-        if (!isGone) deletion = before.deletion
+        const isOther = deletion !== after.deletion
+        const stays = isGone || (isOther && isBack(deletion, (state) => state.deletion))
+        if (!stays && isOther) paths.add('deleted')
+        if (!stays) deletion = before.deletion
       }
       // A place that was made goes as a whole.
       const made = before.values.place === null && after.values.place !== null
@@ -242,7 +258,12 @@ class World {
         const [from, to] = [before.values[path], after.values[path]]
         const counts = !Bun.deepEquals(from, to) || (made && path.startsWith('place.'))
         if (!counts || Bun.deepEquals(values[path], from)) continue
-        if (!Bun.deepEquals(values[path], to)) paths.add(path)
+        if (!Bun.deepEquals(values[path], to)) {
+          // What is in a place that goes as a whole counts only if it came with the place.
+          const isInMade = made && path.startsWith('place.')
+          if (isInMade ? isBackWhole(path) : isBack(values[path], (state) => state.values[path])) continue
+          paths.add(path)
+        }
         values = { ...values, [path]: from }
       }
     }
@@ -298,6 +319,56 @@ onEveryStore('random edits by several people, and undos of them', declared, (ser
     expect(await server.expect(200, 'GET', path)).toMatchObject({ title: 'one', count: 5 })
     await undo(other)
     expect(await server.expect(200, 'GET', path)).toMatchObject({ title: 'one', count: 0 })
+  })
+
+  test('undone again, it stays as it is, however many changed the same value', async () => {
+    const run = async (name: string, method: string, path: string, body: object) =>
+      server.call(method, path, { body, headers: { 'Takeback-Run': name } })
+    const { id } = await server.expect(201, 'POST', '/api/notes/', { title: 'one' })
+    const { id: made } = (await run('twice', 'POST', '/api/notes/', { title: 'new' })).body
+    for (const path of [`/api/notes/${id}/`, `/api/notes/${made}/`])
+      for (const title of ['two', 'three']) await run('twice', 'PATCH', path, { title, tags: [title] })
+    const undo = () => server.expect(200, 'POST', '/api/operations/undo/', { run: 'twice' })
+    const versions = async () => {
+      const { data } = await server.expect(200, 'GET', `/api/notes/?trashed=with&id=${made}`)
+      return [(await server.expect(200, 'GET', `/api/notes/${id}/`)).version, data[0].version]
+    }
+    const { operation, total } = await undo()
+    expect(total).toBe(2)
+    const before = await versions()
+    for (let times = 0; times < 2; times++)
+      expect(await undo()).toMatchObject({ operation: null, undone: 5, total: 0, changes: [] })
+    expect(await versions()).toEqual(before)
+    await server.expect(200, 'POST', `/api/operations/${operation}/undo/`)
+    for (const one of [id, made])
+      expect(await server.expect(200, 'GET', `/api/notes/${one}/`)).toMatchObject({
+        title: 'three',
+        tags: ['three'],
+      })
+    // A late one is taken back with the rest.
+    await undo()
+    await run('twice', 'PATCH', `/api/notes/${id}/`, { title: 'late' })
+    expect((await undo()).total).toBe(1)
+    expect((await server.expect(200, 'GET', `/api/notes/${id}/`)).title).toBe('one')
+  })
+
+  test('what was undone one by one is no conflict for an undo of all', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/notes/', { title: 'one' })
+    const path = `/api/notes/${id}/`
+    const operations: string[] = []
+    for (const title of ['two', 'three', 'four', 'five']) {
+      const { headers } = await server.call('PATCH', path, { body: { title } })
+      operations.push(headers.get('Takeback-Operation') ?? '')
+    }
+    for (const one of operations.slice(2).reverse())
+      await server.expect(200, 'POST', `/api/operations/${one}/undo/`)
+    expect((await server.expect(200, 'GET', path)).title).toBe('three')
+    await server.expect(200, 'POST', '/api/operations/undo/', { operations })
+    expect((await server.expect(200, 'GET', path)).title).toBe('one')
+    // Another value is one.
+    await server.expect(200, 'PATCH', path, { title: 'mine' })
+    const refused = await server.call('POST', '/api/operations/undo/', { body: { operations } })
+    expect(refused.status).toBe(409)
   })
 
   test('an object that was made goes only as a whole', async () => {

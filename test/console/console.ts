@@ -1,14 +1,10 @@
-import { afterAll, expect } from 'bun:test'
+import { expect } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { TestServer } from '../harness.ts'
 import { openChromium } from '../process/chromium.ts'
 
 let browser: Promise<Browser> | undefined
-afterAll(async () => {
-  await (await browser)?.close()
-  browser = undefined
-})
 
 /** Nearly as long as a test may take: a page needs its time on a busy machine. */
 const PATIENCE = 100_000
@@ -32,7 +28,7 @@ export const KNOWN = `(() => {
   return at.memoizedProps.client
 })()`
 
-/** One browser for all tests of a file. */
+/** One browser for all test files of a process. It ends with the process, as the pipe between them does. */
 export function theBrowser(): Promise<Browser> {
   browser ??= openChromium()
   return browser
@@ -43,8 +39,10 @@ export interface ConsolePage {
   readonly page: Page
   /** What a person would call a defect: exceptions, errors in the browser's console, reports of the CSP. */
   readonly complaints: string[]
-  /** Goes to a page of the console: `open('/rooms')`. */
+  /** Loads a page of the console: `open('/rooms')`. */
   open(path: string): Promise<void>
+  /** Goes to a page of the console, as a link does: it is not loaded anew. */
+  go(path: string): Promise<void>
   /** That axe finds nothing wrong with what is shown now. */
   expectAccessible(): Promise<void>
   close(): Promise<void>
@@ -57,17 +55,43 @@ interface Opening extends BrowserContextOptions {
   readonly host?: string
 }
 
-/** A browser window of its own, signed in, empty until `open`. `close` fails if the browser has complained. */
+/** Windows that nobody uses now, by how they were opened. Each has an empty page of its last server, and no storage. */
+const idle = new Map<string, Page[]>()
+
+/** Windows that cannot be used by another test. */
+const spent = new WeakSet<Page>()
+
+/** A new window costs half a second of a core, and a page in a used one half of that. */
+async function takePage(options: BrowserContextOptions): Promise<Page> {
+  const used = idle.get(JSON.stringify(options))?.pop()
+  if (used !== undefined) return used
+  const context = await (await theBrowser()).newContext(options)
+  context.setDefaultTimeout(PATIENCE)
+  return context.newPage()
+}
+
+/** Leaves nothing of a test in its window, and keeps the window for the next one. */
+async function givePageBack(page: Page, options: BrowserContextOptions, origin: string): Promise<void> {
+  const context = page.context()
+  if (spent.has(page)) return context.close()
+  for (const other of context.pages()) if (other !== page) await other.close()
+  page.removeAllListeners()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  // It runs no script, so nothing is written after this.
+  await page.goto(`${origin}/console/-/icon.svg`)
+  await page.evaluate('(localStorage.clear(), sessionStorage.clear())')
+  await context.clearCookies()
+  const key = JSON.stringify(options)
+  idle.set(key, [...(idle.get(key) ?? []), page])
+}
+
+/** A browser window for one test, signed in, empty until `open`. `close` fails if the browser has complained. */
 export async function openConsole(
   server: TestServer,
-  { token, host, ...options }: Opening = {},
+  { token, host, ...given }: Opening = {},
 ): Promise<ConsolePage> {
-  const context = await (await theBrowser()).newContext({
-    viewport: { width: 1280, height: 800 },
-    ...options,
-  })
-  context.setDefaultTimeout(PATIENCE)
-  const page = await context.newPage()
+  const options = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' as const, ...given }
+  const page = await takePage(options)
   const complaints: string[] = []
   const url = new URL(server.url)
   if (host !== undefined) url.hostname = host
@@ -78,25 +102,33 @@ export async function openConsole(
       complaints.push(message.text())
   })
   const session = token === null ? undefined : (token ?? server.adminToken)
-  if (session !== undefined)
-    await page.addInitScript(
-      ([name, kept]) => {
-        if (localStorage.getItem(name) === null) localStorage.setItem(name, kept)
-      },
-      [`takeback ${url.origin}`, JSON.stringify({ token: session })] as const,
-    )
+  const signedIn = session && (await signInWith(page, url.origin, session))
   return {
     page,
     complaints,
     async open(path) {
       await page.goto(`${url.origin}/console${path}`)
     },
+    async go(path) {
+      await page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`)
+    },
     expectAccessible: () => expectAccessible(page),
     async close() {
-      await context.close()
+      if (signedIn) await signedIn.dispose()
+      await givePageBack(page, options, url.origin)
       expect(complaints).toEqual([])
     },
   }
+}
+
+/** Every page that is loaded has this session, unless it has another one. */
+function signInWith(page: Page, origin: string, token: string) {
+  return page.addInitScript(
+    ([name, kept]) => {
+      if (localStorage.getItem(name) === null) localStorage.setItem(name, kept)
+    },
+    [`takeback ${origin}`, JSON.stringify({ token })] as const,
+  )
 }
 
 /** Fills in the form to sign in. The labels in full: other forms have a "Current password". */
@@ -108,9 +140,12 @@ export async function signIn(page: Page, email: string, password: string): Promi
 
 /** Somebody looks elsewhere for a while and comes back: the page asks anew for what it shows, here for `path`. */
 export async function lookAway(page: Page, path?: string): Promise<void> {
-  await page.clock.install()
-  await page.clock.fastForward(120_000)
+  // From here on: timers that are due by then may make the page ask before it is told that somebody looks.
   const answered = path && page.waitForResponse((answer) => new URL(answer.url()).pathname === path)
+  // A second time it would go back to the present, in which nothing is old. It stays as long as the window.
+  if (!spent.has(page)) await page.clock.install()
+  spent.add(page)
+  await page.clock.fastForward(120_000)
   await page.evaluate('dispatchEvent(new Event("visibilitychange"))')
   await answered
 }

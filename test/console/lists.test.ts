@@ -115,7 +115,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await close()
   })
   test('change many as one operation, which is shown first and can be taken back', async () => {
-    const { page, open, expectAccessible, close } = await openConsole(server)
+    const { page, open, go, expectAccessible, close } = await openConsole(server)
     await open('/orders?sort=quantity&filter=quantity+<+10')
     await rowOf(page, 'Order 3').waitFor()
     await page.keyboard.press('j')
@@ -155,7 +155,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await rowOf(page, 'Order 3').waitFor()
 
     await server.expect(200, 'DELETE', '/api/orders/5/')
-    await open('/orders?trashed=only')
+    await go('/orders?trashed=only')
     await rowOf(page, 'Order 4').getByRole('checkbox').click()
     await page.getByRole('button', { name: 'Restore', exact: true }).click()
     await page.getByRole('dialog').getByText('1 restored in Orders').waitFor()
@@ -218,9 +218,9 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     const second = await openConsole(server, ann)
     await second.open('/orders')
     await shows(second.page, ['Amount', 'Site'])
-    await second.open('/customers')
+    await second.go('/customers')
     await shows(second.page, ['Name', 'Updated'])
-    await second.open('/orders')
+    await second.go('/orders')
     await second.page.getByRole('button', { name: 'Views' }).click()
     await second.page.getByRole('link', { name: 'Mine' }).click()
     await shows(second.page, ['Quantity', 'Status', 'Title'])
@@ -246,7 +246,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     // The journal counts in milliseconds.
     await Bun.sleep(2)
     await server.expect(200, 'PATCH', '/api/orders/9/', { title: '=HYPERLINK("evil")', quantity: 8 })
-    const { page, open, expectAccessible, close } = await openConsole(server)
+    const { page, open, go, expectAccessible, close } = await openConsole(server)
     await open('/orders?filter=quantity+==+8&columns=title,quantity')
     await rowOf(page, 'HYPERLINK').waitFor()
     await page.getByRole('button', { name: 'Views' }).click()
@@ -268,7 +268,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     const csv = await Bun.file(await file.path()).text()
     expect(csv).toBe(`id,title,quantity\r\n9,"'=HYPERLINK(""evil"")",8`)
 
-    await open(`/orders?filter=quantity+==+8&at=${before}`)
+    await go(`/orders?filter=quantity+==+8&at=${before}`)
     await rowOf(page, 'Order 8')
       .getByRole('link', { name: /Grace|Ada/ })
       .waitFor()

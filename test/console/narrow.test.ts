@@ -96,7 +96,7 @@ onOneStore(
         { locale: 'en-US', width: 360, manage: 'Manage' },
         { locale: 'de-DE', width: 390, manage: 'Verwalten' },
       ]) {
-        const { page, open, close, expectAccessible } = await openConsole(server, {
+        const { page, open, go, close, expectAccessible } = await openConsole(server, {
           locale,
           viewport: { width, height: 740 },
           isMobile: true,
@@ -104,8 +104,6 @@ onOneStore(
         })
         const expectFits = (where: string) =>
           expectSoon(async () => [where, await page.evaluate(ASTRAY)], [where, []])
-        // A new page would be loaded anew.
-        const go = (path: string) => page.evaluate(`history.pushState(null, '', '/console${path}')`)
         await open('/')
         for (const [path, sign] of Object.entries(pages)) {
           await go(path)

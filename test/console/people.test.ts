@@ -121,12 +121,13 @@ onOneStore(
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await protocol.detach()
       await close()
     })
 
     test('are invited, seen, and acted for', async () => {
       const { id, token } = await server.user('users', { email: 'ann@example.com', name: HOSTILE })
-      const { page, open, close, expectAccessible } = await openConsole(server)
+      const { page, open, go, close, expectAccessible } = await openConsole(server)
       await open('/auth/people?type=users')
       await page.getByRole('button', { name: 'Invite somebody' }).click()
       const dialog = page.getByRole('dialog')
@@ -156,7 +157,7 @@ onOneStore(
       await page.getByRole('navigation').getByRole('link', { name: 'System' }).waitFor()
       // What was changed is told, though nobody sees it.
       await server.expect(200, 'PATCH', `/api/users/${id}/`, { password: 'another horse battery' })
-      await open(`/users/${id}`)
+      await go(`/users/${id}`)
       await page.getByText('Password changed; its value is never shown').waitFor()
       await close()
     })

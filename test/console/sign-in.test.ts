@@ -62,7 +62,7 @@ describe('ways into the console', () => {
     await start.click()
     await page.getByText('The sign-in was cancelled at the provider.').waitFor()
     expect(asked).not.toContain('/api/auth/me')
-    expect(new URL(page.url()).search).toBe('')
+    await expectSoon(async () => new URL(page.url()).search, '')
     await expectAccessible()
     await page.getByRole('button', { name: 'Back to sign in' }).click()
     provider.users.set('una', { email: 'una@example.com', email_verified: true })

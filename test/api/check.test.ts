@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
-import { join } from 'node:path'
+import { cpSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { makeBackup } from '../../src/store/backup/make.ts'
 import { check } from '../../src/store/check/check.ts'
-import { copy } from '../../src/store/copy/copy.ts'
 import { searchName } from '../../src/store/migration/structure.ts'
-import { openStore } from '../../src/store/open.ts'
 import { aboutEntities, ownTables } from '../../src/store/own.ts'
 import type { OwnColumn, OwnTable } from '../../src/store/own-table.ts'
 import { entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { giant, newDatabase, onEveryStoreByHand, sample, TestServer } from '../harness.ts'
+import { giant, newDatabase, onEveryStoreByHand, sample, type TestDatabase, TestServer } from '../harness.ts'
+import { newPostgresDatabase } from '../postgres.ts'
 import { newFolder, run } from '../process/process.ts'
 
 const notes = {
@@ -172,6 +172,14 @@ async function fill(server: TestServer): Promise<void> {
   await server.expect(204, 'DELETE', '/api/notes/5/?purge=1')
 }
 
+/** Of a database that nobody is connected to. */
+async function copyOf(store: string, original: TestDatabase): Promise<TestDatabase> {
+  if (store === 'postgres') return newPostgresDatabase(original)
+  const folder = newFolder()
+  cpSync(dirname(new URL(original.url).pathname), folder, { recursive: true })
+  return newDatabase(store, folder)
+}
+
 onEveryStoreByHand('takeback check', (store) => {
   giant('names each kind of damage, and nothing else', async () => {
     const database = await newDatabase(store, newFolder())
@@ -183,11 +191,8 @@ onEveryStoreByHand('takeback check', (store) => {
     expect((await check(location)).findings).toEqual([])
     const all = store === 'sqlite' ? [...damages, ...unsearched] : sample(damages, 3)
     for (const [name, statements, where, what] of all) {
-      const damaged = await newDatabase(store, newFolder())
+      const damaged = await copyOf(store, database)
       const place = readConfig({ database: damaged.url }, {}).database
-      const [from, to] = [await openStore(location), await openStore(place)]
-      await copy(from, to, () => {})
-      await Promise.all([from.close(), to.close()])
       for (const statement of statements) await damaged.query(statement)
       const { findings } = await check(place)
       expect([name, findings.map((one) => `${one.where} ${one.what}`)]).toEqual([

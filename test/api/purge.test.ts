@@ -325,13 +325,24 @@ onEveryStore('a purge in steps', tree, (server) => {
       path: `/api/leaves/${busy}/`,
       body: { label: `busy ${at}` },
     }))
-    for (let at = 0; at < 6; at++) await server.expect(200, 'POST', '/api/batch/', patches)
+    await server.expect(200, 'POST', '/api/batch/', patches)
+    for (let more = 1; more < 6; more++) await repeatVersions(busy, more * patches.length)
     await server.expect(200, 'DELETE', `${nodes}${root}/`)
     await server.expect(204, 'DELETE', `${nodes}${root}/?purge=1`)
     expect([await rows(), await server.rows('takeback_purges')]).toEqual([before, 0])
     const [left] = await server.query("SELECT count(*) AS n FROM takeback_journal WHERE data LIKE '%busy%'")
     expect(Number(left?.n)).toBe(0)
   })
+
+  /** As if a leaf had been changed as often again: requests would take seconds. */
+  const repeatVersions = async (leaf: number, later: number) => {
+    await server.query(
+      `INSERT INTO takeback_journal (operation, at, entity, entity_id, version, kind, data)
+      SELECT operation, at, entity, entity_id, version + ${later}, kind, data FROM takeback_journal
+      WHERE entity = 'leaves' AND entity_id = ${leaf} AND version BETWEEN 2 AND ${budget.batchParts + 1}`,
+    )
+    await server.query(`UPDATE leaves SET version = version + ${budget.batchParts} WHERE id = ${leaf}`)
+  }
 
   test('and an answer that is being kept do not miss each other', async () => {
     for (let round = 0; round < (isDeep ? 15 : 6); round++) {

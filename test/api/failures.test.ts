@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { budget } from '../../src/budget.ts'
 import { entity, integer, json, list, object, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore } from '../harness.ts'
+import { onEveryStore, runs } from '../harness.ts'
 
 const declaration = withAdmins({
   notes: entity({
@@ -118,7 +118,7 @@ onEveryStore('failures', declaration, (server) => {
         expect([status, [201, 422].includes(status)]).toEqual([status, true])
         if (status === 422) expect(answer.length).toBeLessThan(BYTES)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(150) },
     )
   })
 })

@@ -3,7 +3,7 @@ import { entity, everyone, integer, list, object, ref, text } from '../../src/ta
 import { compileCel } from '../cel-evaluate.ts'
 import type { World } from '../cel-world.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, sample } from '../harness.ts'
+import { isDeep, onEveryStore, sample } from '../harness.ts'
 
 const some = { optional: true } as const
 
@@ -45,7 +45,7 @@ const conditions = quantified.flatMap((one) => [
 ])
 
 /** Those that are tried as rules, each of a type of its own: every quantifier, and every form of it. */
-const rules = sample([...conditions.entries()], 3)
+const rules = sample([...conditions.entries()], 5)
 
 const declared = withAdmins({
   users: entity({ login: { userType: 'user' }, fields: personFields, access: { read: everyone } }),
@@ -89,7 +89,7 @@ onEveryStore('quantifiers', declared, (server) => {
 
   test('have three values in rules and in filters, for everybody and for nobody', async () => {
     const whole = (await server.expect(200, 'GET', '/api/posts/')).data
-    for (const { id, token } of [...people, { id: null, token: null }]) {
+    for (const [turn, { id, token }] of [...people, { id: null, token: null }].entries()) {
       const world = await worldOf(id)
       for (const [at, condition] of conditions.entries()) {
         const holds = compileCel(condition)
@@ -101,6 +101,8 @@ onEveryStore('quantifiers', declared, (server) => {
           const shown = ruled.status === 200 ? titled(ruled.body.data) : []
           expect([condition, id, ruled.status < 500, shown]).toEqual([condition, id, true, expected])
         }
+        // In a run that is not deep, half of them ask for it.
+        if (!isDeep && (at + turn) % 2 === 0) continue
         const asked = `/api/posts/?filter=${encodeURIComponent(condition)}`
         const found = await server.call('GET', asked, { token })
         // Whoever is nobody has no `me` to ask for.

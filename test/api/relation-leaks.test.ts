@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'bun:test'
 import { boolean, choice, entity, everyone, integer, list, ref, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { giant, onEveryStore } from '../harness.ts'
+import { giant, onEveryStore, sample, sampleStart } from '../harness.ts'
 
 /*
  * What a caller may not see cannot be asked about: whatever is asked over referrers is answered the same, byte for byte,
@@ -133,7 +133,7 @@ onEveryStore('leaks over referrers', leaks, (server) => {
   /** All that somebody can ask, and what they are answered. */
   async function answers(token: string | null): Promise<string[]> {
     const asked = [
-      ...filters.flatMap((filter) => [
+      ...sample(filters, 2, sampleStart(server.store)).flatMap((filter) => [
         `?limit=200&count=1&filter=${encodeURIComponent(filter)}`,
         `summary/?filter=${encodeURIComponent(filter)}`,
       ]),

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +37,11 @@ const declared = (was?: string) =>
   )
 
 onEveryStoreByHand('former secrets', (store) => {
+  const shared = new TestServer(store, declared())
+  beforeAll(() => shared.start())
+  afterAll(() => shared.remove())
+  /** For tests that look only at people of their own. */
+  const share = (run: (server: TestServer) => Promise<void>) => run(shared)
   const open = async (run: (server: TestServer) => Promise<void>) => {
     const server = new TestServer(store, declared())
     await server.start()
@@ -71,7 +76,7 @@ onEveryStoreByHand('former secrets', (store) => {
     typeof hash === 'string' && (await Bun.password.verify(secret, hash))
 
   test('are not shown, but the history and operations name the secret that was changed', () =>
-    open(async (server) => {
+    share(async (server) => {
       const id = await person(server, { pin: 'pin one' })
       await server.expect(200, 'PATCH', `/api/people/${id}/`, { name: 'x' })
       const both = { password: 'a longer and better password', pin: 'pin two' }
@@ -146,7 +151,7 @@ onEveryStoreByHand('former secrets', (store) => {
   test(
     'are each the one that was replaced, however many are set at once, and by their owners too',
     () =>
-      open(async (server) => {
+      share(async (server) => {
         const email = 'owner@example.com'
         const { id, token } = await server.user('people', { email })
         const pins = Array.from({ length: 5 }, (_, at) => `pin ${at}`)
@@ -182,7 +187,7 @@ onEveryStoreByHand('former secrets', (store) => {
   )
 
   test('are not in the way of a later change, where somebody was faster and then gave up', () =>
-    open(async (server) => {
+    share(async (server) => {
       const id = await person(server, { pin: 'pin one' })
       await server.query("INSERT INTO takeback_sealed VALUES ('people', $1, 'pin', 1, NULL)", id)
       await server.expect(200, 'PATCH', `/api/people/${id}/`, { pin: 'pin two' })
@@ -219,7 +224,7 @@ onEveryStoreByHand('former secrets', (store) => {
   test(
     'come back by an undo, by its undo, and by a revert; a password that does ends all sessions',
     () =>
-      open(async (server) => {
+      share(async (server) => {
         const email = 'back@example.com'
         const { id } = await server.user('people', { email })
         const path = `/api/people/${id}/`
@@ -278,7 +283,7 @@ onEveryStoreByHand('former secrets', (store) => {
   )
 
   test('come back together with other values, in objects, and after a deletion', () =>
-    open(async (server) => {
+    share(async (server) => {
       const id = await person(server, { name: 'a', pin: 'pin one', card: { number: '4111' } })
       const path = `/api/people/${id}/`
       const hashes = async () =>
@@ -324,7 +329,7 @@ onEveryStoreByHand('former secrets', (store) => {
   test(
     'a token alone brings no password back',
     () =>
-      open(async (server) => {
+      share(async (server) => {
         const email = 'token@example.com'
         const { token } = await server.user('people', { email })
         const fresh = { password: ADMIN.password, new_password: 'another good password' }

@@ -43,7 +43,7 @@ function sentences(seed: number): (most: number) => string {
 }
 
 /** How often both are asked the same. */
-const ROUNDS = isDeep ? 400 : 80
+const ROUNDS = isDeep ? 400 : 40
 
 describe.skipIf(!isTested('postgres'))('search on every database', () => {
   const servers = ['sqlite', 'postgres'].map((store) => new TestServer(store, declaration))

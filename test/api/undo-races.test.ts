@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { resolve } from '../../src/declare/resolve.ts'
 import { graph } from '../declarations.ts'
-import { FULL_POOL, onEveryStore, type TestServer } from '../harness.ts'
+import { FULL_POOL, isDeep, onEveryStore, type TestServer } from '../harness.ts'
 import { linksAstray } from '../links.ts'
 
 const { edges } = resolve(graph)
 const TYPES = ['companies', 'people', 'papers'] as const
 const CLIENTS = 12
-const MOVES = 40
+const MOVES = isDeep ? 40 : 24
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T
 

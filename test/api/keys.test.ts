@@ -308,6 +308,10 @@ onEveryStore('keys', declaration, (server) => {
       )
     await refused({ name: null }, { name: ['is required'] })
     await refused(
+      { expires_at: '2020-01-01T00:00:00Z' },
+      { expires_at: ['must be in the future: the key would never work'] },
+    )
+    await refused(
       { name: 'two\nlines', expires_at: 'soon', agent: 1, colour: 'red' },
       {
         colour: ['is not known here: there are name, expires_at, can, limits, agent, user'],

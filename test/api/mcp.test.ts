@@ -202,6 +202,9 @@ onEveryStore(
       expect(['stale', 'not_found']).toContain((await refused('write', { parts: [stale] })).code)
       expect(Object.keys((await refused('write', { parts: [stale], run: 'a b' })).errors)).toEqual(['run'])
       expect((await refused('undo', { operation: 'x', run: 'y' })).errors.run).toBeDefined()
+      expect((await refused('undo', {})).errors).toEqual({
+        operation: ['is required, or one of run, actor, since, until, entity'],
+      })
       expect(await server.rows('takeback_journal')).toBe(before)
       await expect(client.callTool({ name: 'reed', arguments: {} })).rejects.toThrow('did you mean "read"?')
     })

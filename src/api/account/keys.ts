@@ -1,5 +1,6 @@
 import type { AccessKey, KeyOwner } from '../../account/keys.ts'
 import { budget } from '../../budget.ts'
+import { hasPassed } from '../../clock.ts'
 import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
 import { doneColumns } from '../../plan/past/done-via.ts'
 import { type Actor, parseUserName, passesRules, type User } from '../../plan/viewer/actor.ts'
@@ -61,6 +62,8 @@ async function makeKey(context: Context, { caller, body, signal }: Call): Promis
   const errors: Errors = new Map()
   const terms = parseTerms(context.model, given, { before: plainTerms, more: ['user'] }, errors)
   if (given.name === undefined || given.name === null) note(errors, 'name', 'is required')
+  if (terms.expires_at !== null && hasPassed(Date.parse(terms.expires_at), Number.POSITIVE_INFINITY))
+    note(errors, 'expires_at', 'must be in the future: the key would never work')
   const owner = await keyOwnerFor(context, caller.actor, given.user, errors)
   if (errors.size > 0) throw invalid(errors)
   const calling = context.sessions.holding(caller)

@@ -86,6 +86,8 @@ export async function undoChanges(use: ToolUse, given: Arguments): Promise<ToolR
     MATCHING.flatMap((one) => (given[one] === undefined ? [] : [[one, given[one]]])),
   )
   const noted = { note: noteOf({ reason }), ...keyOf(given) }
+  if (operation === undefined && Object.keys(matching).length === 0)
+    throw invalidAt('operation', `is required, or one of ${MATCHING.join(', ')}`)
   if (operation === undefined)
     return writeResult(await use.ofServer(undoOperations, { query, body: matching, ...noted }))
   const [other] = Object.keys(matching)

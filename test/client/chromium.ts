@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { openChromium } from '../process/chromium.ts'
+import { theBrowser } from '../process/chromium.ts'
 
-/** Opens a page with a script, on an origin of its own, and closes the browser afterwards. */
+/** Opens a page with a script, on an origin of its own, and closes it afterwards. */
 export async function inChromium<T>(script: string, run: (page: Page) => Promise<T>): Promise<T> {
   const server = Bun.serve({
     port: 0,
@@ -13,13 +13,12 @@ export async function inChromium<T>(script: string, run: (page: Page) => Promise
       '/script.js': new Response(script, { headers: { 'Content-Type': 'text/javascript' } }),
     },
   })
-  const browser = await openChromium()
+  const page = await (await theBrowser()).newPage()
   try {
-    const page = await browser.newPage()
     await page.goto(server.url.href, { waitUntil: 'load' })
     return await run(page)
   } finally {
-    await browser.close()
+    await page.close()
     await server.stop(true)
   }
 }

@@ -1,10 +1,8 @@
 import { expect } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { TestServer } from '../harness.ts'
-import { openChromium } from '../process/chromium.ts'
-
-let browser: Promise<Browser> | undefined
+import { theBrowser } from '../process/chromium.ts'
 
 /** Nearly as long as a test may take: a page needs its time on a busy machine. */
 const PATIENCE = 100_000
@@ -27,12 +25,6 @@ export const KNOWN = `(() => {
   while (at.memoizedProps?.client === undefined) at = at.child
   return at.memoizedProps.client
 })()`
-
-/** One browser for all test files of a process. It ends with the process, as the pipe between them does. */
-export function theBrowser(): Promise<Browser> {
-  browser ??= openChromium()
-  return browser
-}
 
 /** A page of the console, and what went wrong on it. */
 export interface ConsolePage {
@@ -90,8 +82,10 @@ export async function openConsole(
   server: TestServer,
   { token, host, ...given }: Opening = {},
 ): Promise<ConsolePage> {
-  const options = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' as const, ...given }
+  const { viewport = { width: 1280, height: 800 }, ...more } = given
+  const options = { reducedMotion: 'reduce' as const, ...more }
   const page = await takePage(options)
+  if (viewport !== null) await page.setViewportSize(viewport)
   const complaints: string[] = []
   const url = new URL(server.url)
   if (host !== undefined) url.hostname = host

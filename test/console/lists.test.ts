@@ -210,7 +210,7 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await page.getByRole('button', { name: 'Keep' }).click()
     await page.getByRole('button', { name: 'Mine', exact: true }).waitFor()
     await eventually(async () => (await kept()).views?.orders.length === 1)
-    await page.keyboard.press('Escape')
+    await close()
 
     // Fields that are gone, or not for everybody any more; others who keep something there.
     const body = { ...(await kept()), columns: { orders: 'gone:90,amount,site', customers: 5 } }
@@ -234,7 +234,6 @@ onOneStore('sqlite', 'lists', shop, (server) => {
     await shows(second.page, usual)
     await eventually(async () => (await kept()).columns.orders === undefined)
     await second.close()
-    await close()
     const other = await openConsole(server, bob)
     await other.open('/orders')
     await shows(other.page, usual)

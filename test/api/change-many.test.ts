@@ -187,17 +187,30 @@ withTracker('changes by a filter', (tasks, server) => {
     const [first] = made.data
     await server.expect(200, 'PATCH', `/api/orders/${first.id}/`, { name: 'refused' })
     const before = await all()
+    // All that does not fit is told at once, what hooks refuse and what they are given.
+    const alike = await server.expect(201, 'POST', '/api/orders/', { name: 'refused' })
     expectInvalid(await server.call('PATCH', orders, { body: { count: 5 }, ...as }), {
-      count: [`is fixed (orders/${first.id})`],
+      count: [`is fixed (orders/${first.id} and 1 more)`],
     })
-    expect((await server.call('DELETE', orders, as)).status).toBe(403)
-    expect(await all()).toEqual(before)
+    expectInvalid(await server.call('PATCH', orders, { body: { count: { $add: -9 } }, ...as }), {
+      count: [`must be at least 0 (orders/${first.id} and 3 more)`],
+    })
+    const kept = await server.call('DELETE', orders, as)
+    expect([kept.status, kept.body]).toEqual([
+      403,
+      {
+        message: 'It is kept.',
+        errors: { filter: [`matches orders/${first.id}, for which it is refused`] },
+        code: 'forbidden',
+      },
+    ])
+    expect(await all()).toEqual([...before, expect.objectContaining({ id: alike.id })])
     const shown = await server.call('DELETE', '/api/orders/?filter=name != "refused"&dry_run=1', as)
     const removed = await server.call(
       'DELETE',
       `/api/orders/?filter=name != "refused"&plan=${shown.body.plan}`,
       as,
     )
-    expect([removed.status, removed.body.total, (await all()).length]).toEqual([200, 2, 1])
+    expect([removed.status, removed.body.total, (await all()).length]).toEqual([200, 2, 2])
   })
 })

@@ -1,4 +1,4 @@
-import { type Errors, Failure, note } from '../../errors.ts'
+import { type Errors, Failure, invalid } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
 import { type Act, pause } from '../../store/act.ts'
 import { type Answer, type Context, type Preconditions, TRIES } from '../context.ts'
@@ -6,6 +6,7 @@ import { replayOf } from '../once.ts'
 import { perform } from '../perform.ts'
 import type { HookAsking } from './hook-run.ts'
 import { askingOf } from './hooks.ts'
+import { ManyFailures } from './many-patch.ts'
 import {
   answerMany,
   type DoneMany,
@@ -71,28 +72,33 @@ export async function runMany<T, P>(
   throw new Failure('busy')
 }
 
+/** Runs the hook for each. All that they find invalid is reported together, as in a list. */
 async function runHooks<T>(
   type: string,
   found: readonly Matched[],
   run: (about: { id: number; when: Preconditions }) => Promise<T>,
 ): Promise<HookedMany<T>> {
   const hooked = new Map<number, T>()
+  const failures = new ManyFailures(type)
   for (const { id, version } of found)
     try {
       hooked.set(id, await run({ id, when: { ifMatch: `|${version}|` } }))
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       if (error.code === 'stale' || error.code === 'not_found') throw new MovedMany()
-      throw refusedBy(error, `${type}/${id}`)
+      if (error.code !== 'invalid_data' || error.errors === undefined) throw refusedBy(error, `${type}/${id}`)
+      failures.add(id, error.errors)
     }
+  const errors: Errors = new Map()
+  failures.noteAll(errors)
+  if (errors.size > 0) throw invalid(errors)
   return hooked
 }
 
-/** Names the Entity that a hook has refused. */
+/** Names the Entity that a hook has refused, beside the words of the hook. */
 function refusedBy(failure: Failure, entity: string): Failure {
-  if (failure.errors === undefined) return failure
-  const errors: Errors = new Map()
-  for (const [path, sentences] of failure.errors)
-    for (const one of sentences) note(errors, path, `${one} (${entity})`)
-  return new Failure(failure.code, { errors, cause: failure })
+  if (failure.code !== 'forbidden') return failure
+  const errors: Errors = new Map([['filter', [`matches ${entity}, for which it is refused`]]])
+  const { message, denied } = failure
+  return new Failure('forbidden', { message, errors, cause: failure, ...(denied && { denied }) })
 }

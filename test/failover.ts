@@ -33,11 +33,15 @@ async function startPair(): Promise<Pair> {
   }
 }
 
-/** Asks one of the two directly. */
-async function ask(url: string, text: string): Promise<any> {
+/** Asks one of the two directly; if told so, until it answers this. */
+async function ask(url: string, text: string, until: (rows: any) => boolean = () => true): Promise<any> {
   const sql = new SQL(url, { max: 1 })
   try {
-    return await sql.unsafe(text)
+    for (;;) {
+      const rows = await sql.unsafe(text)
+      if (until(rows)) return rows
+      await Bun.sleep(50)
+    }
   } finally {
     await sql.close()
   }
@@ -54,7 +58,7 @@ interface Room {
 }
 
 /** Between the rounds of a client, so that the machine is not busy with nothing else. */
-const PAUSE_MS = 20
+const PAUSE_MS = 50
 
 /** Clients that create, change and batch all the time, and know what was acknowledged. */
 class Clients {
@@ -82,7 +86,7 @@ class Clients {
     this.statuses.add(response.status)
     const received = { status: response.status, body: await response.json() }
     if (response.ok) this.acknowledged++
-    else await Bun.sleep(20)
+    else await Bun.sleep(100)
     return received
   }
 
@@ -158,7 +162,7 @@ class Stage {
     const hosts = [`127.0.0.1:${await wire.listen()}`, new URL(pair.standby.url).host]
     const stage = new Stage(pair, wire, first === 'primary' ? hosts : hosts.reverse())
     const states = 'SELECT sync_state FROM pg_stat_replication'
-    await eventually(async () => (await ask(pair.primary.url, states))[0]?.sync_state === 'sync')
+    await ask(pair.primary.url, states, ([first]) => first?.sync_state === 'sync')
     await ask(pair.primary.url, 'CREATE DATABASE app')
     const admin = ['user', 'add', 'admins', LOGIN.email, '--password', LOGIN.password]
     expect((await run([...admin, '--config', example, ...stage.#database])).code).toBe(0)

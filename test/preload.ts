@@ -7,6 +7,10 @@ import { endPostgres } from './postgres.ts'
 
 weakenHashes()
 
+// While a test waits for something that keeps no process running, such as a timer of background work, Bun asks over and
+// over whether it has come, and takes a whole core for that. With a timer of our own it sleeps until then.
+setInterval(() => {}, 3_600_000)
+
 // Here it is once for the whole run; in a test file it would be once for each of them. With several processes
 // (`test/run.ts`) it is once for each file.
 afterAll(endPostgres, 60_000)

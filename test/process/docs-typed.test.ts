@@ -7,8 +7,8 @@ import { newDatabase } from '../harness.ts'
 import { type Block, blocksOf, commandsOf, pages } from '../markdown.ts'
 import { startPostgres } from '../postgres.ts'
 import { answersAs, withKnown } from './answers.ts'
-import { linkCommand, must, network, PACK, pack, unpack } from './package.ts'
-import { commandLine, example, newFolder, root } from './process.ts'
+import { linkCommand, must, network, PACK, pack, quickNpx, unpack } from './package.ts'
+import { example, newFolder, root } from './process.ts'
 import { Typist } from './typist.ts'
 
 /** What a terminal is sent to draw a line anew. */
@@ -20,17 +20,6 @@ const open: Reader[] = []
 afterEach(async () => {
   for (const reader of open.splice(0)) await reader.close()
 })
-
-/**
- * A folder with an `npx` that knows only `npx takeback`, and takes an eighth of the time. The README is typed in with the
- * one that comes with npm.
- */
-function quickNpx(): string {
-  const folder = newFolder()
-  const script = `#!/bin/sh\nshift\nexec "${process.execPath}" "${commandLine}" "$@"\n`
-  writeFileSync(join(folder, 'npx'), script, { mode: 0o755 })
-  return folder
-}
 
 /** Somebody with a project of their own, who types in what a page says, and compares the answers. */
 class Reader {
@@ -60,7 +49,7 @@ class Reader {
     return new Typist(this.folder, {
       PORT: '0',
       TAKEBACK_LOG: 'json',
-      PATH: `${quickNpx()}:${process.env.PATH}`,
+      PATH: quickNpx(),
     })
   }
 

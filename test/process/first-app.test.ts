@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../harness.ts'
 import { blocksOf, commandsOf } from '../markdown.ts'
 import { openChromium } from './chromium.ts'
-import { linkCommand, must } from './package.ts'
+import { linkCommand, must, quickNpx } from './package.ts'
 import { buildLibrary, newFolder, root } from './process.ts'
 import { Typist } from './typist.ts'
 
@@ -62,9 +62,10 @@ test('docs/first-app.md, typed in: two people share a list, and one takes back w
   const folder = makeProject()
   const write = (name: string, url = '') =>
     writeFileSync(join(folder, name), files.get(name)?.replace('http://127.0.0.1:3000', url) ?? '')
-  must(folder, init)
+  const PATH = quickNpx()
+  must(folder, init, { PATH })
   write('takeback.config.ts')
-  const typist = new Typist(folder, { PORT: '0', TAKEBACK_LOG: 'json' })
+  const typist = new Typist(folder, { PORT: '0', TAKEBACK_LOG: 'json', PATH })
   leave.push(() => typist.close())
   const { url } = await typist.start(serve.replace('http://localhost:5173', "'*'"))
   for (const name of ['index.html', 'page.ts']) write(name, url)

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pkg from '../../package.json'
-import { newFolder, root } from './process.ts'
+import { commandLine, newFolder, root } from './process.ts'
 
 /** Whether tests may ask the npm registry. */
 export const network = process.env.TAKEBACK_TEST_NETWORK === '1'
@@ -83,4 +83,19 @@ export function unpack(tarball: string, folder: string, { complete }: { complete
 export function linkCommand(folder: string): void {
   mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
   symlinkSync(join('..', 'takeback', 'bin', 'takeback.js'), join(folder, 'node_modules', '.bin', 'takeback'))
+}
+
+/**
+ * A PATH with an `npx` that takes an eighth of the time for `npx takeback`. All else goes to the one that comes with npm,
+ * with which the README is typed in.
+ */
+export function quickNpx(): string {
+  const folder = newFolder()
+  const script = `#!/bin/sh
+[ "$1" = takeback ] || exec "${Bun.which('npx')}" "$@"
+shift
+exec "${process.execPath}" "${commandLine}" "$@"
+`
+  writeFileSync(join(folder, 'npx'), script, { mode: 0o755 })
+  return `${folder}:${process.env.PATH}`
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eventually } from '../harness.ts'
 import { example, newFolder, serve } from './process.ts'
 
@@ -69,10 +69,17 @@ const REFUSED: Record<string, number> = {
 const isTaken = (answer: string) => /"errors":\{("[^"]+":\["is taken[^\]]*\],?)+\}/.test(answer)
 
 describe.skipIf(!tools)('the reference page', () => {
-  test('has an example for each call, which works when it is pasted', async () => {
-    const server = await serve([
+  let server: Awaited<ReturnType<typeof serve>>
+  beforeAll(async () => {
+    server = await serve([
       ...['--config', example, '--database', 'sqlite::memory:', '--log', 'json', '--outbox', newFolder()],
     ])
+  })
+  afterAll(async () => {
+    expect(await server.end()).toBe(0)
+  })
+
+  test('has an example for each call, which works when it is pasted', async () => {
     await eventually(() => server.said().includes('# taken back'))
     const [, password = ''] = /password {2}(\S+)/.exec(server.said()) ?? []
     const post = async (path: string, body: object, token = '') => {
@@ -113,16 +120,13 @@ describe.skipIf(!tools)('the reference page', () => {
       if (!expected || !Object.hasOwn(responses, String(status))) wrong.push([id, command, ...lines])
     }
     expect(wrong).toEqual([])
-    expect(await server.end()).toBe(0)
   })
 
   test('lets its own script run, and nothing else', async () => {
-    const server = await serve(['--config', example, '--database', 'sqlite::memory:'])
     const answer = await fetch(`${server.url}/docs`)
     const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(await answer.text()) ?? []
     const digest = new Bun.CryptoHasher('sha256').update(script).digest('base64')
     expect(answer.headers.get('Content-Security-Policy')).toContain(`script-src 'sha256-${digest}';`)
     expect(() => new Function(script)).not.toThrow()
-    expect(await server.end()).toBe(0)
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { app, choice, entity, integer, list, object, ref, secret, text } from '../../src/takeback.ts'
-import { eventually, onEveryStore } from '../harness.ts'
+import { eventually, onEveryStore, sample, sampleStart } from '../harness.ts'
 
 const all = 'me != null'
 const open = { create: all, read: all, update: all, delete: all, restore: all, purge: all, history: all }
@@ -347,7 +347,9 @@ onEveryStore(
       await use(client, 'undo', { operation })
     })
 
-    test.each([false, true])('is reached over standard input and output (modern: %p)', async (modern) => {
+    // A process of its own, which sees no database: one generation of clients on each.
+    const generations = sample([false, true], 2, sampleStart(server.store))
+    test.each([...generations])('is reached over standard input and output (modern: %p)', async (modern) => {
       const client = clientOf(modern)
       const main = join(import.meta.dir, '..', '..', 'src', 'cli', 'main.ts')
       await client.connect(

@@ -387,10 +387,9 @@ onEveryStore('the oracle', oracle, (server) => {
         )
         const whole = [body, ...opened, JSON.stringify([...headers])].join('\n')
         expect([call, whole.match(CANARY)?.[0]]).toEqual([call, undefined])
-        expect([call, body.replaceAll(/"(errors|message)":.*/g, '').match(/zq_\w+/)?.[0]]).toEqual([
-          call,
-          undefined,
-        ])
+        // Any letters stand in a token by chance. A cursor is looked at as it was before it was encoded.
+        const plain = body.replaceAll(/"(errors|message)":.*|"(token|next)":"[^"]*"/g, '')
+        expect([call, [plain, ...opened].join('\n').match(/zq_\w+/)?.[0]]).toEqual([call, undefined])
       }
     })
   })

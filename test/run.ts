@@ -44,8 +44,8 @@ const tests = Bun.spawn(
     'test',
     // A hundred times what most need: it is there for a test that hangs, not for a machine that is busy.
     '--timeout=300000',
-    // Some files do little but wait, so two more than there are cores keep all of these busy.
-    `--parallel=${availableParallelism() + 2}`,
+    // Some files do little but wait, so four more than there are cores keep all of these busy.
+    `--parallel=${availableParallelism() + 4}`,
     '--no-isolate',
     // The slowest begin first, so that none of them is left over for the end. `--update-timings` measures anew.
     `--timings=${join(import.meta.dir, 'timings.json')}`,

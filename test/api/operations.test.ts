@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Bound } from '../../src/store/dialect.ts'
 import { entity, text } from '../../src/takeback.ts'
 import { withAdmins } from '../declarations.ts'
-import { onEveryStore, type TestServer } from '../harness.ts'
+import { giant, onEveryStore, type TestServer } from '../harness.ts'
 import { askedOf, planOf, valuesOf } from '../plans.ts'
 
 const declaration = withAdmins({
@@ -108,7 +108,7 @@ onEveryStore('operations', declaration, (server) => {
     }
   }
 
-  test('every page of every question, newest first, each operation once', async () => {
+  giant('every page of every question, newest first, each operation once', async () => {
     for (let round = 0; round < 40; round++) {
       const asked = anyQuestion()
       expect([asked, await walk(asked, 1 + pick(60))]).toEqual([asked, wanted(changes, asked)])

@@ -50,14 +50,14 @@ onEveryStoreByHand('rate limits', (store) => {
   })
 
   describe('of streams', () => {
-    const controllers = new Set<AbortController>()
+    // With the answers: the connection of one that nobody has any more is closed with it.
+    const opened = new Map<AbortController, Response>()
     afterAll(() => {
-      for (const controller of controllers) controller.abort()
+      for (const controller of opened.keys()) controller.abort()
     })
     /** Opens one: its status, and how to close it. */
     const follow = async (address: string, token: string | null = null) => {
       const controller = new AbortController()
-      controllers.add(controller)
       const answer = await fetch(`${one.url}/api/changes/?entity=notes`, {
         headers: {
           Accept: 'text/event-stream',
@@ -66,6 +66,7 @@ onEveryStoreByHand('rate limits', (store) => {
         },
         signal: controller.signal,
       })
+      opened.set(controller, answer)
       return { answer, status: answer.status, close: () => controller.abort() }
     }
 

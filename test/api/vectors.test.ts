@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everything } from '../declarations.ts'
 import { giant, onEveryStore, sample, sampleStart, type TestServer } from '../harness.ts'
+import { isFast } from '../runs.ts'
 import { vectors } from '../vectors.ts'
 
 const documents = vectors('jsontestsuite')
@@ -89,7 +90,7 @@ onEveryStore('test vectors', everything, (server) => {
     120_000,
   )
 
-  test.skipIf(strings === undefined)(
+  test.skipIf(isFast || strings === undefined)(
     'naughty strings come back equal, or are refused, in every text position',
     async () => {
       const naughty: string[] = JSON.parse(readFileSync(strings ?? '', 'utf8'))
@@ -120,7 +121,7 @@ onEveryStore('test vectors', everything, (server) => {
     120_000,
   )
 
-  test.skipIf(strings === undefined)(
+  test.skipIf(isFast || strings === undefined)(
     'naughty strings where only plain words belong: no 5xx, nothing written',
     async () => {
       const naughty: string[] = JSON.parse(readFileSync(strings ?? '', 'utf8'))

@@ -1,7 +1,7 @@
 import { budget } from '../budget.ts'
 import { understand } from './cel/check.ts'
 import { type Expression, no, yes } from './cel/expression.ts'
-import { canHold, settled } from './cel/fold.ts'
+import { canBe, settled } from './cel/fold.ts'
 import { NamedRuleMistake } from './cel/named-rule.ts'
 import { Mistake } from './cel/parse.ts'
 import type { NamedRule, Scope } from './cel/scope.ts'
@@ -37,7 +37,7 @@ export function ruleFor(
 ): Expression {
   if (typeof rule !== 'string') return rule.rule === 'everyone' || viewer !== undefined ? yes : no
   const condition = settled(understand(rule, scopeOf(subject, type, viewer, types), budget.ruleItems))
-  return canHold(condition) ? condition : no
+  return canBe(true, condition) ? condition : no
 }
 
 function scopeOf(

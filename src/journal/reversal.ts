@@ -84,13 +84,13 @@ class GoneBack {
     this.#versions = versions
   }
 
-  /** `at`: the place of the version that is taken back. `isChangeFrom`: whether a version changed the column from what it is. */
-  has(at: number, key: string, isChangeFrom: (before: Version, after: Version) => boolean): boolean {
+  /** `at`: the place of the version that is taken back. */
+  has(at: number, key: string, isChange: IsChange): boolean {
     const known = this.#places.get(key)
     if (known === undefined || (known <= at && known !== NOWHERE)) {
       const place = this.#versions.findIndex((after, place) => {
         const before = this.#versions[place + 1]
-        return place > at && after.undone && before !== undefined && isChangeFrom(before, after)
+        return place > at && after.undone && before !== undefined && isChange(before, after)
       })
       this.#places.set(key, place)
     }
@@ -98,11 +98,12 @@ class GoneBack {
   }
 }
 
-/** `around`: the object that goes as a whole. What is in it counts only if the version had taken that away. */
-function isChangeFrom(leaf: Leaf, value: unknown, around: Leaf | undefined): typeof changes {
-  return changes
+/** Whether a version changed something from what it is now. */
+type IsChange = (before: Version, after: Version) => boolean
 
-  function changes({ snapshot: before }: Version, { snapshot: after }: Version): boolean {
+/** `around`: the object that goes as a whole. What is in it counts only if the version had taken that away. */
+function changeFrom(leaf: Leaf, value: unknown, around: Leaf | undefined): IsChange {
+  return ({ snapshot: before }, { snapshot: after }) => {
     const [from, to] = [leaf.read(before.state), leaf.read(after.state)]
     if (from === undefined || to === undefined || !isEqual(value, from)) return false
     return around === undefined ? !isEqual(from, to) : around.read(after.state) === null
@@ -140,7 +141,7 @@ export function reverse(plan: Plan, versions: readonly Version[], now: Now): Rev
     const isBack = (leaf: Leaf, inMade: boolean) => {
       const around = inMade ? leaves.find(({ column }) => column === leaf.within) : undefined
       const key = inMade ? `${leaf.column} with its object` : leaf.column
-      return back.has(at, key, isChangeFrom(leaf, target.value(leaf), around))
+      return back.has(at, key, changeFrom(leaf, target.value(leaf), around))
     }
     undoValues(plan, target, { before, version }, { against, stray, isBack })
     for (const path of strayPaths(plan.type.fields, before.snapshot.state, version.snapshot.state))

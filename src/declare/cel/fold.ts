@@ -31,41 +31,25 @@ export function settled(part: Expression): Expression {
   return part.op === 'or' ? or(part.of.map(settled)) : part
 }
 
-/** Whether it is true for any Entity at all. What is unknown for every item of a list does not exist in it. */
-export function canHold(part: Expression): boolean {
+/** Whether it is true, or false, for any Entity at all. What is unknown for every item of a list does not exist in it. */
+export function canBe(value: boolean, part: Expression): boolean {
+  const can = (one: Expression) => canBe(value, one)
   switch (part.op) {
     case 'constant':
-      return part === yes
+      return part === truth(value)
     case 'and':
-      return part.of.every(canHold)
+      return value ? part.of.every(can) : part.of.some(can)
     case 'or':
-      return part.of.some(canHold)
+      return value ? part.of.some(can) : part.of.every(can)
     case 'not':
-      return canFail(part.of)
+      return canBe(!value, part.of)
+    // No list is known to be without items, or to have one.
     case 'exists':
-      return canHold(part.condition)
-    case 'choose':
-      return canHold(part.then) || canHold(part.otherwise)
-    default:
-      return true
-  }
-}
-
-/** Whether it is false for any Entity at all. */
-function canFail(part: Expression): boolean {
-  switch (part.op) {
-    case 'constant':
-      return part === no
-    case 'and':
-      return part.of.some(canFail)
-    case 'or':
-      return part.of.every(canFail)
-    case 'not':
-      return canHold(part.of)
+      return !value || can(part.condition)
     case 'all':
-      return canFail(part.condition)
+      return value || can(part.condition)
     case 'choose':
-      return canFail(part.then) || canFail(part.otherwise)
+      return can(part.then) || can(part.otherwise)
     default:
       return true
   }

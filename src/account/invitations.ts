@@ -1,22 +1,38 @@
-import type { LinkKind } from '../declare/mail.ts'
 import type { Row } from '../store/dialect.ts'
 import { namedColumns } from '../store/named-columns.ts'
-import { compile, param, type Sql, type Statement, sql, word } from '../store/sql.ts'
+import { compile, param, type Sql, type Statement, sql } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
+import { INVITE, stateDigest } from './links.ts'
 import type { FactorOwner } from './second-factors.ts'
-
-/** The links of these are kept when they have expired, so that they can be sent again. */
-export const INVITE = word('invite' satisfies LinkKind)
 
 /** Who was invited. */
 export interface Invitation extends FactorOwner {
   /** The state of the account, as links have it: whoever has set a password since is in another one. */
   readonly bound: string
+  /** The key of the e-mail address that it was mailed to; empty if it was mailed before this was kept. */
+  readonly address: string
   readonly until: string
   readonly expired: boolean
 }
 
-/** The invitations that were mailed, whether their links still work or not. */
+/** How whoever was invited logs in now. */
+export interface InvitedState {
+  /** Of the e-mail. */
+  readonly key: string
+  readonly hash: string
+}
+
+/** Whether they have set no password yet. Their e-mail address may have been corrected since. */
+export function isInvitationOpen({ bound, address }: Invitation, { key, hash }: InvitedState): boolean {
+  return stateDigest(address === '' ? key : address, hash) === bound
+}
+
+/** Whether its link works. */
+export function hasWorkingLink({ bound, expired }: Invitation, { key, hash }: InvitedState): boolean {
+  return !expired && stateDigest(key, hash) === bound
+}
+
+/** The invitations, whether their links still work or not. */
 export class Invitations {
   readonly #store: Store
   readonly #behind: Statement
@@ -29,6 +45,7 @@ export class Invitations {
       entity: sql`"entity"`,
       id: sql`"entity_id"`,
       bound: sql`"bound"`,
+      address: sql`"address"`,
       until: sql`"until"`,
       expired: sql`CASE WHEN "until" > ${clock} THEN 0 ELSE 1 END`,
     })
@@ -45,11 +62,12 @@ export class Invitations {
       sql`("entity", "entity_id") > (${account[0]}, ${account[1]}) ORDER BY "entity", "entity_id" LIMIT ${param('$most', 'integer')}`,
     )
     this.#read = (row) => {
-      const { entity, id, bound, until, expired } = columns.read(row)
+      const { entity, id, bound, address, until, expired } = columns.read(row)
       return {
         entity: String(entity),
         id: Number(id),
         bound: String(bound),
+        address: String(address ?? ''),
         until: new Date(String(until)).toISOString(),
         expired: Number(expired) === 1,
       }

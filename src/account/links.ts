@@ -8,7 +8,6 @@ import { compile, param, type Sql, type Statement, sql, word } from '../store/sq
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
 import { accountHold, ownerHold } from './hold-owner.ts'
-import { INVITE } from './invitations.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -22,6 +21,9 @@ const lifetimes: Readonly<Record<LinkKind, number>> = {
   revert: budget.revertLinkDays * DAY,
 }
 
+/** The links of these are kept when they have expired, so that they can be sent again. */
+export const INVITE = word('invite' satisfies LinkKind)
+
 /** The step that uses a link up: a transaction that is refused because of it had a link that is no longer valid. */
 export const LINK = 'link'
 
@@ -31,7 +33,7 @@ export interface LinkTarget {
   readonly id: number
   /** From `stateDigest`; empty if the link is valid whatever happens to the account. */
   readonly bound: string
-  /** The e-mail address that it is for, if it is not that of the account. */
+  /** The e-mail address that it is for, if it is not that of the account, or may not be that for long. */
   readonly address?: string | undefined
   /** Links of one purpose with different slots exist side by side. */
   readonly slot?: string
@@ -139,12 +141,6 @@ export class Links {
     const [row] = await store.read(this.#of(purpose).held, params)
     if (row === undefined || !(await store.write(this.#of(purpose).renew, params)).done) return undefined
     return { token, address: String(columns.read(row).address) }
-  }
-
-  /** Whether an account has a valid link for this purpose. */
-  async has(purpose: LinkKind, account: Pick<LinkTarget, 'entity' | 'id'>): Promise<boolean> {
-    const params = targetParams(purpose, { ...account, bound: '' }, '')
-    return (await this.#store.read(this.#of(purpose).held, params)).length > 0
   }
 
   /** Whom a link is for; undefined if it is not valid. */

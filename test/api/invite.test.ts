@@ -21,6 +21,7 @@ const declaration = app({
       access: { read: everyone },
       before: { create: (body) => ({ ...body, name: `${body.name}!` }) },
     }),
+    clients: entity({ login: { userType: 'client', verify: true }, fields: {} }),
     rooms: entity({ fields: { title: text() }, access: { create: everyone } }),
   },
 })
@@ -120,6 +121,84 @@ onEveryStore(
         ['POST', { body: { user } }],
       ] as const)
         expect((await server.call(method, path, { ...sent, token })).status).toBe(403)
+    })
+
+    const openOf = async (user: string) => {
+      const { data } = await server.expect(200, 'GET', '/api/auth/invitations/?limit=200')
+      return data.find((one: { user: string }) => one.user === user)
+    }
+    const mailsTo = (email: string) => mailsIn(outbox).filter((mail) => mail.includes(`To: ${email}\n`))
+    /** The link in the mail after so many to an address. */
+    const linkTo = async (email: string, count = 0) => {
+      await eventually(() => /<\/html>\s/.test(mailsTo(email)[count] ?? ''))
+      return mailsTo(email)[count] ?? ''
+    }
+    const setBy = (mail: string) =>
+      server.call('POST', '/api/auth/password/reset', {
+        body: { token: tokenIn(mail), password: PASSWORD },
+        token: null,
+      })
+
+    test('are listed at once, before their mail is made', async () => {
+      for (const name of ['one', 'two', 'three']) {
+        const { id } = (await invite('staff', { email: `${name}@${server.store}.example.com`, name })).body
+        expect(await openOf(`staff/${id}`)).toMatchObject({ expired: false })
+      }
+    })
+
+    test('follow an address that is corrected', async () => {
+      for (const [type, byItself] of [
+        ['staff', false],
+        ['clients', true],
+      ] as const) {
+        const [wrong, right] = ['wrong', 'right'].map((word) => `${word}@${type}.${server.store}.example.com`)
+        const body = { email: wrong, ...(type === 'staff' && { name: 'Dan' }) }
+        const { id } = (await invite(type, body)).body
+        const user = `${type}/${id}`
+        const first = await linkTo(wrong ?? '')
+        await server.expect(200, 'PATCH', `/api/${user}/`, { email: right })
+        if (!byItself) {
+          expect(await openOf(user)).toMatchObject({ expired: true })
+          await server.expect(200, 'POST', '/api/auth/invitations/', { user })
+        }
+        const second = await linkTo(right ?? '')
+        expect(second).toContain('/account/invite?link=')
+        expect(await openOf(user)).toMatchObject({ expired: false })
+        expect((await setBy(first)).body.code).toBe('invalid_link')
+        expect((await setBy(second)).status).toBe(200)
+        expect(await openOf(user)).toBeUndefined()
+        const login = { email: right, password: PASSWORD }
+        await server.expect(200, 'POST', '/api/auth/login', login, { token: null })
+        expect(mailsTo(right ?? '')).toHaveLength(1)
+      }
+    })
+
+    test('are not mailed any more once there is a password', async () => {
+      const email = `late@${server.store}.example.com`
+      const { id } = (await invite('staff', { email, name: 'Eli' })).body
+      await linkTo(email)
+      await server.expect(200, 'PATCH', `/api/staff/${id}/`, { password: PASSWORD })
+      // A mail that could not be sent until now.
+      await server.query(
+        'INSERT INTO takeback_tasks (queue, payload, at, next_at, fence, attempts) SELECT $1, $2, $3, $3, 0, 0',
+        'mail',
+        JSON.stringify({ mail: 'invite', entity: 'staff', id }),
+        new Date().toISOString(),
+      )
+      await eventually(async () => (await server.rows('takeback_tasks')) === 0)
+      expect([mailsTo(email).length, await openOf(`staff/${id}`)]).toEqual([1, undefined])
+    })
+
+    test('can be shown before they are sent', async () => {
+      const body = { email: `shown@${server.store}.example.com`, name: 'Fay' }
+      const shown = await server.expect(200, 'POST', '/api/staff/?invite=1&dry_run=1', body)
+      expect([shown.operation, shown.total]).toEqual([null, 1])
+      expect(await server.query('SELECT id FROM staff WHERE email = $1', body.email)).toEqual([])
+      const path = `/api/staff/?invite=1&plan=${shown.plan}`
+      const { id } = await server.expect(201, 'POST', path, body)
+      expect(await openOf(`staff/${id}`)).toMatchObject({ expired: false })
+      expect((await setBy(await linkTo(body.email))).status).toBe(200)
+      expect(mailsTo(body.email)).toHaveLength(1)
     })
 
     test('are refused where they make no sense, and nothing is written', async () => {

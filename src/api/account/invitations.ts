@@ -1,4 +1,9 @@
-import { stateDigest } from '../../account/links.ts'
+import {
+  hasWorkingLink,
+  type Invitation,
+  type InvitedState,
+  isInvitationOpen,
+} from '../../account/invitations.ts'
 import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
 import { parseUserName, system } from '../../plan/viewer/actor.ts'
 import { taskParams } from '../../work/queues.ts'
@@ -9,7 +14,7 @@ import { serverEndpoint } from '../endpoint.ts'
 import { limitOf } from '../read/list.ts'
 import { countMail, messageAnswer, refuseOthers, someMessage } from './account-link.ts'
 import { takeText } from './login.ts'
-import { mailTask } from './mail-queue.ts'
+import { mailInTurn } from './mail-queue.ts'
 
 /** `GET /api/auth/invitations/`: who was invited and has not set a password. */
 async function listInvitations(context: Context, { query }: Call<'limit' | 'cursor'>): Promise<Answer> {
@@ -20,10 +25,12 @@ async function listInvitations(context: Context, { query }: Call<'limit' | 'curs
   if (errors.size > 0) throw invalid(errors)
   const found = await context.invitations.behind(after, limit + 1)
   const shown = found.slice(0, limit)
-  const states = await Promise.all(shown.map((one) => keyIfOpen(context, one)))
-  const data = shown.flatMap(({ entity, id, until, expired }, at) =>
-    states[at] === undefined ? [] : [{ user: `${entity}/${id}`, expires_at: until, expired }],
-  )
+  const states = await Promise.all(shown.map((one) => stateIfOpen(context, one)))
+  const data = shown.flatMap((one, at) => {
+    const state = states[at]
+    if (state === undefined) return []
+    return [{ user: `${one.entity}/${one.id}`, expires_at: one.until, expired: !hasWorkingLink(one, state) }]
+  })
   const last = found.length > limit ? shown.at(-1) : undefined
   const next = last === undefined ? null : `${last.entity}/${last.id}`
   return { status: 200, body: JSON.stringify({ data, next }) }
@@ -35,16 +42,18 @@ function openUserCursor(text: string | undefined, errors: Errors): { entity: str
   return { entity, id: Number(id) }
 }
 
-/** The key of the e-mail of whoever was invited; undefined if they are gone, or have set a password since. */
-async function keyIfOpen(
+/** Undefined if whoever was invited is gone, or has set a password since. */
+async function stateIfOpen(
   { plans, store }: Context,
-  { entity, id, bound }: { readonly entity: string; readonly id: number; readonly bound: string },
-): Promise<string | undefined> {
-  const login = plans.get(entity)?.login
-  const [row] = login === undefined ? [] : await store.read(login.self, { ...askedBy(system), $id: id })
+  invitation: Invitation,
+): Promise<InvitedState | undefined> {
+  const login = plans.get(invitation.entity)?.login
+  const [row] =
+    login === undefined ? [] : await store.read(login.self, { ...askedBy(system), $id: invitation.id })
   if (login === undefined || row === undefined) return undefined
   const { key, hash } = login.readSelf(row)
-  return stateDigest(String(key), String(hash)) === bound ? String(key) : undefined
+  const state = { key: String(key), hash: String(hash) }
+  return isInvitationOpen(invitation, state) ? state : undefined
 }
 
 /** `POST /api/auth/invitations/` `{user}`: another mail, whose link replaces the one before. */
@@ -56,10 +65,10 @@ async function sendInvitation(context: Context, { body, address }: Call): Promis
   const user = named === '' ? undefined : parseUserName('user', named, names, errors)
   if (errors.size > 0 || user === undefined) throw invalid(errors)
   const found = await context.invitations.of(user)
-  const key = found && (await keyIfOpen(context, found))
-  if (key === undefined) throw invalidAt('user', 'has no open invitation')
-  await countMail(context, address, `invite ${key}`, async () => {
-    await context.store.write([context.work.enqueue], taskParams([mailTask({ mail: 'invite', ...user })]))
+  const state = found && (await stateIfOpen(context, found))
+  if (state === undefined) throw invalidAt('user', 'has no open invitation')
+  await countMail(context, address, `invite ${state.key}`, async () => {
+    await context.store.write([context.work.enqueue], taskParams([mailInTurn({ mail: 'invite', ...user })]))
   })
   context.work.wake()
   return messageAnswer('A new invitation is on its way.')

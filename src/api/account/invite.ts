@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { type Errors, invalid, invalidAt, note } from '../../errors.ts'
+import { stateDigest } from '../../account/links.ts'
+import { type Errors, Failure, invalid, invalidAt, note } from '../../errors.ts'
 import type { Plan } from '../../plan/compile.ts'
+import { isAgent, system } from '../../plan/viewer/actor.ts'
+import { type Act, read, write } from '../../store/act.ts'
 import { taskParams } from '../../work/queues.ts'
 import type { Call } from '../call.ts'
-import { type Answer, allow, type Context, signInFirst } from '../context.ts'
-import { performOnce, replayOf } from '../once.ts'
-import { withSteps } from '../perform.ts'
+import { type Answer, allow, askedBy, type Context, type KeptAnswer, signInFirst } from '../context.ts'
+import { replayOf } from '../once.ts'
 import type { Query } from '../query.ts'
 import { create } from '../write/create.ts'
 import { askingOf, beforeCreate, hasHook } from '../write/hooks.ts'
-import { mailTask } from './mail-queue.ts'
+import { transactPlanned } from '../write/planned.ts'
+import { mailInTurn } from './mail-queue.ts'
 
 /** Nobody knows it, and no declaration asks for a longer one. */
 export const PASSWORD_BYTES = 96
@@ -22,6 +25,8 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
   const { actor } = call.caller
   allow(plan, 'create', actor, true)
   if (actor.kind === 'nobody') throw signInFirst()
+  // A mail cannot be taken back.
+  if (isAgent(actor)) throw new Failure('forbidden')
   refuseUninvitable(plan, call.query, call.body)
   const hooked = hasHook(plan, 'create')
   const known = hooked ? await replayOf(context, call) : undefined
@@ -30,13 +35,27 @@ export async function inviteUser(context: Context, plan: Plan, call: Call): Prom
   const { body, sent } = hooked
     ? await beforeCreate(context, plan, askingOf(call), whole)
     : { body: whole, sent: undefined }
-  const answer = await performOnce(context, call, () =>
-    withSteps(create(plan, actor, body, { sent }), (operation) => ({
-      steps: [context.work.enqueue],
-      params: taskParams([mailTask({ mail: 'invite', entity: plan.type.name, operation }, operation)]),
-    })),
+  const answer = await transactPlanned(context, call, () =>
+    inviting(context, plan, create(plan, actor, body, { sent })),
   )
   context.work.wake()
+  return answer
+}
+
+/** The invitation is there as soon as the user is; its token is made with the mail. To be run in one transaction. */
+function* inviting(context: Context, plan: Plan, act: Act<KeptAnswer>): Act<KeptAnswer> {
+  const answer = yield* act
+  const { type, login } = plan
+  for (const [, id] of answer.shows) {
+    const [row] = login === undefined ? [] : yield* read(login.self, { ...askedBy(system), $id: id })
+    if (login === undefined || row === undefined) continue
+    const { key, hash } = login.readSelf(row)
+    const account = { entity: type.name, id }
+    const bound = stateDigest(String(key), String(hash))
+    const link = context.links.reservingFor('invite', { ...account, bound, address: String(key) })
+    const task = mailInTurn({ mail: 'invite', ...account })
+    yield* write([...link.steps, context.work.enqueue], { ...link.params, ...taskParams([task]) })
+  }
   return answer
 }
 

@@ -1,3 +1,4 @@
+import { hasWorkingLink, isInvitationOpen } from '../../account/invitations.ts'
 import { stateDigest } from '../../account/links.ts'
 import { emailKey } from '../../declare/email-key.ts'
 import type { LinkKind, MailKind, MailText } from '../../declare/mail.ts'
@@ -23,9 +24,14 @@ type Payload = { readonly mail: MailKind; readonly entity: string } & (
   | { readonly operation: string }
 )
 
-/** The task of a mail. The id 0 is nobody: such a mail costs the same to enqueue. `key`: those with the same run in order. */
-export function mailTask(payload: Payload, key?: string): Task {
-  return { queue: QUEUE, payload, ...(key !== undefined && { key }) }
+/** The task of a mail. The id 0 is nobody: such a mail costs the same to enqueue. */
+export function mailTask(payload: Payload): Task {
+  return { queue: QUEUE, payload }
+}
+
+/** The same, one after another for an account: one may make the next one needless. */
+export function mailInTurn(payload: Payload & { readonly id: number }): Task {
+  return { ...mailTask(payload), key: `${payload.entity}/${payload.id}` }
 }
 
 export function mailQueue(context: Context): Queue {
@@ -71,16 +77,35 @@ async function letterOf(
   { mail, operation: slot }: Payload,
   account: Account,
 ): Promise<Letter | undefined> {
-  const { plan, id } = account
-  const entity = plan.type.name
   if (mail === 'revert') return oldAddressLetter(context, store, account, slot ?? '')
   if (mail === 'email') return newAddressLetter(context, store, account)
-  // An invitation proves the address, too.
-  if (mail === 'verify' && (await context.links.has('invite', { entity, id }))) return undefined
-  if (mail === 'verify' && (await isVerified(context, plan, id))) return undefined
-  if (mail === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
-  const token = await context.links.make(store, LINKS[mail], { entity, id, bound: account.bound })
-  return token === undefined ? undefined : { kind: mail, to: account.email, account, token }
+  const kind = await neededKind(context, mail, account)
+  if (kind === undefined) return undefined
+  const { plan, id, bound, key } = account
+  const entity = plan.type.name
+  if (kind === 'verify') await countVerification(context, `mails of ${entity}/${id}`)
+  const address = kind === 'invite' ? key : undefined
+  const token = await context.links.make(store, LINKS[kind], { entity, id, bound, address })
+  return token === undefined ? undefined : { kind, to: account.email, account, token }
+}
+
+/** The mail that is to be made for one that was enqueued; undefined if it is needless by now. */
+async function neededKind(
+  context: Context,
+  mail: 'reset' | 'invite' | 'verify' | 'taken',
+  account: Account,
+): Promise<MailKind | undefined> {
+  if (mail !== 'invite' && mail !== 'verify') return mail
+  const { plan, id } = account
+  const found = await context.invitations.of({ entity: plan.type.name, id })
+  const invitation = found !== undefined && isInvitationOpen(found, account) ? found : undefined
+  // Whoever has set a password needs no invitation.
+  if (mail === 'invite') return invitation && mail
+  if (await isVerified(context, plan, id)) return undefined
+  if (invitation === undefined) return mail
+  // An invitation proves the address, too. One that went to another address is of no use.
+  if (hasWorkingLink(invitation, account)) return undefined
+  return invitation.address === account.key ? mail : 'invite'
 }
 
 /**
@@ -134,6 +159,9 @@ interface Account {
   readonly plan: Plan
   readonly id: number
   readonly email: string
+  /** Of the e-mail. */
+  readonly key: string
+  readonly hash: string
   readonly bound: string
 }
 
@@ -143,8 +171,9 @@ async function accountOf(context: Context, payload: Payload): Promise<Account | 
   if (plan?.login === undefined || id === undefined) return undefined
   const [row] = await context.store.read(plan.login.self, { ...askedBy(system), $id: id })
   if (row === undefined) return undefined
-  const { email, key, hash } = plan.login.readSelf(row)
-  return { plan, id, email: String(email), bound: stateDigest(String(key), String(hash)) }
+  const self = plan.login.readSelf(row)
+  const [email, key, hash] = [String(self.email), String(self.key), String(self.hash)]
+  return { plan, id, email, key, hash, bound: stateDigest(key, hash) }
 }
 
 /** Undefined if retention has erased the operation meanwhile. */

@@ -14,7 +14,7 @@ import {
   someMessage,
   takeToken,
 } from './account-link.ts'
-import { mailTask } from './mail-queue.ts'
+import { mailInTurn, mailTask } from './mail-queue.ts'
 import { markingVerified } from './verified.ts'
 
 /** `POST /api/auth/verify`: the address of the account is proved. The link is used up. */
@@ -58,9 +58,7 @@ async function tasksOf(
     changes.push(...more.changes)
     next = more.rest
   }
-  // Behind an invitation of the same operation, which makes this mail needless.
-  const key = changes.length === 1 ? operation.id : undefined
-  const tasks = changes.map((change) => tasksFor(context, operation, change, key))
+  const tasks = changes.map((change) => tasksFor(context, operation, change))
   return (await Promise.all(tasks)).flat()
 }
 
@@ -72,12 +70,11 @@ async function tasksFor(
   { verified }: Context,
   { id: operation, actor }: FeedOperation,
   { entity, id, kind, data, before }: FeedChange,
-  key: string | undefined,
 ): Promise<Task[]> {
   const [former, address] = [addressIn(before), addressIn(data)]
   if (id === null || address === undefined || (kind !== 'create' && address === former)) return []
   if (await verified.has({ entity, id, key: address })) return []
-  const task = mailTask({ mail: 'verify', entity, id }, key)
+  const task = mailInTurn({ mail: 'verify', entity, id })
   if (former === undefined || actor !== `${entity}/${id}`) return [task]
   // An address that was never proved may be anybody's.
   const owned = await verified.has({ entity, id, key: former })

@@ -6,33 +6,62 @@ import { planning as planningNames } from './parameters.ts'
 /** What a URL may have besides the parameters of any call. */
 const TOKEN = 'token'
 
+interface QueryManner {
+  /** Whether it is the query of a write that can be shown before it is done. */
+  readonly plans?: boolean | undefined
+  /** Whether it may have a token, which is left out. */
+  readonly url?: boolean
+  /** From `malformedIn`. */
+  readonly malformed?: readonly string[]
+}
+
+/** The names of those parameters of a URL that are no UTF-8. The usual way to read them puts U+FFFD for what is not. */
+export function malformedIn(search: string): readonly string[] {
+  if (!search.includes('%') || isDecodable(search)) return []
+  const parts = search.split('&').filter((part) => !isDecodable(part))
+  return parts.flatMap((part) => [...new URLSearchParams(part).keys()])
+}
+
+/** A `%` that begins no escape is itself, as browsers read it. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'))
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The query parameters of a URL, or what a call in the process has in their place. Unknown names are refused. */
 export class Query<Name extends string = string> {
   readonly #values: ReadonlyMap<string, string>
-  readonly #twice: readonly string[]
+  /** Those that have no value, and why, by name. */
+  readonly #faults: ReadonlyMap<string, string>
   readonly #names: readonly Name[]
   /** The parameters of every write that can be shown before it is done: `take` leaves them out. */
   readonly planning: ReadonlyMap<string, string>
 
-  /** `plans`: whether it is the query of such a write. `url`: whether it may have a token, which is left out. */
   constructor(
     parameters: Iterable<[string, string]>,
     names: readonly Name[],
-    { plans = false, url = false }: { readonly plans?: boolean | undefined; readonly url?: boolean } = {},
+    { plans = false, url = false, malformed = [] }: QueryManner = {},
   ) {
     const values = new Map<string, string>()
     const planning = new Map<string, string>()
-    const twice: string[] = []
-    const seen = new Set<string>()
+    const faults = new Map(
+      malformed.map((name) => [name, 'must be UTF-8: some of its escaped bytes are not']),
+    )
+    const seen = new Set<string>(malformed)
     for (const [name, value] of parameters) {
-      if (seen.has(name)) twice.push(name)
+      if (faults.has(name)) continue
+      if (seen.has(name)) faults.set(name, 'is given more than once')
       seen.add(name)
       if (plans && isPlanning(name)) planning.set(name, value)
       else if (!url || name !== TOKEN) values.set(name, value)
     }
     this.#values = values
     this.planning = planning
-    this.#twice = twice
+    this.#faults = faults
     this.#names = names
   }
 
@@ -48,7 +77,7 @@ export class Query<Name extends string = string> {
       note(errors, name, () => `is not a parameter here${didYouMean(name, this.#names)}`),
   ): Partial<Record<Name, string>> {
     const taken: Partial<Record<Name, string>> = {}
-    for (const name of this.#twice) note(errors, name, 'is given more than once')
+    for (const [name, fault] of this.#faults) note(errors, name, fault)
     for (const [name, value] of this.#values) {
       const known = this.#names.find((one) => one === name)
       if (known === undefined) others(name, value)
@@ -68,7 +97,7 @@ export class Query<Name extends string = string> {
 
   /** For calls without parameters: throws if there is one, also if other calls of the same path have it. */
   refuseAll(): void {
-    if (this.#values.size === 0 && this.#twice.length === 0) return
+    if (this.#values.size === 0 && this.#faults.size === 0) return
     const errors: Errors = new Map()
     for (const name of Object.keys(this.take(errors))) note(errors, name, 'is not a parameter here')
     throw invalid(errors)

@@ -198,4 +198,20 @@ onEveryStore('lists', everything, (server) => {
     expect((await get('?trashed=with&count=1')).total).toBe(46)
     expectInvalid(await server.call('GET', '/api/things/?trashed=yes'), { trashed: ['must be only or with'] })
   })
+
+  test('the deletion in the trash is a field like the others', async () => {
+    const { id } = await server.expect(201, 'POST', '/api/things/', { name: 'deletion' })
+    await server.expect(200, 'DELETE', `/api/things/${id}/`)
+    const of = `name=deletion&trashed`
+    const [{ deletion }] = (await get(`?${of}=only`)).data
+    expect(Object.keys(deletion)).toEqual(['operation', 'actor'])
+    for (const trashed of ['only', 'with']) {
+      expect((await get(`?${of}=${trashed}&fields=id,deletion`)).data).toEqual([{ id, deletion }])
+      expect((await get(`?${of}=${trashed}&fields=id`)).data).toEqual([{ id }])
+    }
+    expect((await get('?trashed=with&id=1&fields=deletion')).data).toEqual([{ deletion: null }])
+    const refusal = { fields: ['"deletion" is only there with trashed'] }
+    expectInvalid(await server.call('GET', '/api/things/?fields=id,deletion'), refusal)
+    expectInvalid(await server.call('GET', `/api/things/1/?fields=deletion`), refusal)
+  })
 })

@@ -270,6 +270,23 @@ onEveryStore('requests', bookings, (server) => {
     expectInvalid(await server.call('GET', '/api/health?x'), { x: ['is not a parameter here'] })
   })
 
+  test('what is no UTF-8 in a query is refused under its name, and never read as something else', async () => {
+    const no = ['must be UTF-8: some of its escaped bytes are not']
+    for (const text of ['%ff', '%C3%28', 'a%E2%82', '%ED%A0%80', '%F4%90%80%80', '%C0%AF', '%zz%ff'])
+      for (const name of ['title', 'filter', 'search', 'sort', 'fields', 'cursor'])
+        expectInvalid(await server.call('GET', `/api/rooms/?limit=1&${name}=${text}`), { [name]: no })
+    expectInvalid(await server.call('GET', '/api/rooms/?title=%ff&beds=%fe'), { title: no, beds: no })
+    const { body } = await server.call('GET', '/api/rooms/?%ff=1')
+    expect(body.errors['\ufffd']).toEqual(no)
+    expectInvalid(await server.call('GET', '/api/health?%ffx=1'), { '\ufffdx': no })
+    const part = { method: 'PUT', path: '/api/rooms/?match=%ff', body: { title: 'n', beds: 1 } }
+    const answer = await server.call('POST', '/api/batch/', { body: [part] })
+    expect([answer.status, answer.body.errors['0.match']]).toEqual([422, expect.arrayContaining(no)])
+    // A sign that escapes nothing is itself, as browsers read it. What stands for U+FFFD is that.
+    for (const text of ['100%', '%zz', '%C3%A4', '%EF%BF%BD', '%F0%9F%90%92'])
+      await server.expect(200, 'GET', `/api/rooms/?title=${text}`)
+  })
+
   test('every answer carries the headers that all answers carry', async () => {
     const seen = new Set<string>()
     for (const path of ['/api/health', '/api/nothing', '/api/bookings/', '/api/rooms/999/']) {

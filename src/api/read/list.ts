@@ -105,7 +105,10 @@ function parseList(
     ...selection,
     sort,
     after: given.cursor === undefined ? undefined : lists.parseCursor(given.cursor, sort, errors),
-    fields: given.fields === undefined ? undefined : lists.parseFields(given.fields, errors),
+    fields:
+      given.fields === undefined
+        ? undefined
+        : lists.parseFields(given.fields, errors, selection.trashed !== 'without'),
     expand: given.expand === undefined ? undefined : lists.parseExpand(given.expand, errors),
     limit: limitOf(given.limit, errors),
   }

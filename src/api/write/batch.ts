@@ -13,7 +13,7 @@ import { serverEndpoint } from '../endpoint.ts'
 import { parseId } from '../id.ts'
 import { replayOf } from '../once.ts'
 import { writing } from '../parameters.ts'
-import { Query } from '../query.ts'
+import { malformedIn, Query } from '../query.ts'
 import { refuseNumber } from '../read/list-body.ts'
 import { isTagList, TAGS_EXPECTED } from '../tags.ts'
 import { batchSchemas, describeBatch } from './batch-description.ts'
@@ -226,7 +226,8 @@ function parsePlace(
     return note(errors, 'path', 'must be /api/<entity>/ or /api/<entity>/<id>/ of a declared Entity type')
   const parameters = new URLSearchParams(search)
   if (parameters.has('token')) note(errors, 'path', 'must not have a token: the batch has one')
-  return { plan, id, query: new Query<string>(parameters, takenBy(method, id)) }
+  const malformed = malformedIn(search)
+  return { plan, id, query: new Query<string>(parameters, takenBy(method, id), { malformed }) }
 }
 
 /** The parameters that the path of a part may have. */

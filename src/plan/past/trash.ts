@@ -36,6 +36,9 @@ export function compileTrash(type: EntityType, dialect: Dialect): TrashPlan {
   }
 }
 
+/** What an Entity in the trash has besides its fields. */
+export const DELETION = 'deletion'
+
 /** The deletion, as a member of the JSON of an Entity; `null` for a live one. */
 export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql] {
   const who = sql`(SELECT ${dialect.render('text', journalledActor(sql`j`), 0)} FROM ${JOURNAL} j WHERE ${deletionOf(type)} LIMIT 1)`
@@ -43,7 +46,7 @@ export function renderDeletion(type: EntityType, dialect: Dialect): [string, Sql
     ['operation', dialect.render('text', sql`t."deletion"`, 0)],
     ['actor', who],
   ])
-  return ['deletion', sql`CASE WHEN t."deletion" IS NOT NULL THEN ${object} END`]
+  return [DELETION, sql`CASE WHEN t."deletion" IS NOT NULL THEN ${object} END`]
 }
 
 /** That `j` is the row of the journal in which the deleted Entity `t` was deleted. */

@@ -13,6 +13,7 @@ import {
   type SortName,
   signatureOf,
 } from '../condition/query.ts'
+import { DELETION } from '../past/trash.ts'
 
 /** What a viewer can use of a type: its conditions, and the fields that they ever see. */
 interface Readable {
@@ -82,11 +83,12 @@ export class ListParameters {
     return `: write ${way.toLowerCase() === 'desc' ? '-' : ''}${name}`
   }
 
-  /** `?fields=title,room` */
-  fields(text: string, errors: Errors): ReadonlySet<string> {
+  /** `?fields=title,room`. `trashed`: whether deleted Entities are listed, which have `deletion`. */
+  fields(text: string, errors: Errors, trashed = false): ReadonlySet<string> {
     const chosen = new Set(text.split(','))
     for (const path of chosen)
-      if (!this.#readable.has(path))
+      if (path === DELETION && !trashed) note(errors, 'fields', `"${path}" is only there with trashed`)
+      else if (path !== DELETION && !this.#readable.has(path))
         note(
           errors,
           'fields',

@@ -10,7 +10,7 @@ import type { Filters } from '../condition/filter.ts'
 import { type Sortable, type SortKey, sortColumn } from '../condition/query.ts'
 import { type RowSource, rowOf } from '../condition/row-source.ts'
 import { tableAsOf } from '../past/past.ts'
-import { renderDeletion } from '../past/trash.ts'
+import { DELETION, renderDeletion } from '../past/trash.ts'
 import { renderEntity, type Shown } from '../tables/render.ts'
 import { isBehind, type Key } from './behind.ts'
 import type { Expansions } from './expand.ts'
@@ -86,7 +86,8 @@ export class ListParts {
     const { shown, shownThen, expansions } = this.access
     const plain = at === undefined ? shown : shownThen
     const all = expand === undefined ? plain : expansions.shown(type, expand, rowOf(type).self, rows)
-    const deletion = trashed && fields === undefined ? [renderDeletion(type, dialect)] : []
+    const told = trashed && (fields === undefined || fields.has(DELETION))
+    const deletion = told ? [renderDeletion(type, dialect)] : []
     // Expanded references are always shown, even if `fields` does not name them.
     const chosen = fields === undefined ? undefined : new Set([...fields, ...(expand?.keys() ?? [])])
     return renderEntity(type, dialect, { ...all, chosen, more: [...(all.more ?? []), ...deletion] })

@@ -52,7 +52,7 @@ export interface ListPlan extends Filters {
   readonly byRank: readonly SortKey[]
   /** `past`: for a list with `at`. */
   parseSort(text: string, errors: Errors, past?: boolean): readonly SortKey[]
-  parseFields(text: string, errors: Errors): ReadonlySet<string>
+  parseFields(text: string, errors: Errors, trashed?: boolean): ReadonlySet<string>
   parseExpand(text: string, errors: Errors): Expansion
   parseCursor(text: string, sort: readonly SortKey[], errors: Errors): Bound[] | undefined
   /** The cursor after a row, from the sort values that `page` gave. */
@@ -119,7 +119,7 @@ export function compileLists(type: EntityType, dialect: Dialect, access: ReadAcc
     plain,
     byRank: [{ by: ranked, descending: true }, ...parameters.byId(true)],
     parseSort: (text, errors, past = false) => parameters.sort(text, errors, past),
-    parseFields: (text, errors) => parameters.fields(text, errors),
+    parseFields: (text, errors, trashed) => parameters.fields(text, errors, trashed),
     parseExpand: access.expansions.parse,
     parseCursor: (text, sort, errors) => parameters.cursor(text, sort, errors),
     parseSkipped: (text, sort, errors) => parameters.skipped(text, sort, errors),

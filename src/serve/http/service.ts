@@ -1,7 +1,7 @@
 import { anonymous, type Identities } from '../../api/account/identify.ts'
 import type { AnyAnswer, Context } from '../../api/context.ts'
 import type { BodyKind, Method } from '../../api/endpoint.ts'
-import { Query } from '../../api/query.ts'
+import { malformedIn, Query } from '../../api/query.ts'
 import { Failure, invalidAt } from '../../errors.ts'
 import type { Observer } from '../../observe/observer.ts'
 import { actorName, type Caller } from '../../plan/viewer/actor.ts'
@@ -229,7 +229,9 @@ export class Service {
     const parameters = seen.search === '' ? undefined : new URLSearchParams(seen.search)
     const token = this.#tokenOf(request.headers.get('authorization'), parameters)
     const { maxBytes, takes, plans } = handler
-    const query = parameters === undefined ? Query.empty : new Query(parameters, takes, { plans, url: true })
+    const malformed = malformedIn(seen.search)
+    const query =
+      parameters === undefined ? Query.empty : new Query(parameters, takes, { plans, url: true, malformed })
     const run = (caller: Caller, body: object) =>
       handler.run(new Incoming(request, seen, { caller, query, body, type, maxBytes }))
     return whenThere(this.#callerOf(token), (caller) => {
@@ -274,7 +276,8 @@ export class Service {
 }
 
 function pageQuery({ search }: RequestFacts, { takes }: Handler): Query {
-  return search === '' ? Query.empty : new Query(new URLSearchParams(search), takes, { url: true })
+  if (search === '') return Query.empty
+  return new Query(new URLSearchParams(search), takes, { url: true, malformed: malformedIn(search) })
 }
 
 function refuseUnsettled(handler: Handler, caller: Caller | undefined): void {

@@ -2,7 +2,7 @@ import { type Asked, type Json, sentBy } from './asked.ts'
 import type { Transport } from './transport.ts'
 import type { Listing, ListPage } from './types.ts'
 
-/** A list at a path, of whatever `made` makes of its items. It is read when it is asked for. */
+/** A list at a path, of whatever `made` makes of its items: the promise of its first page, which also has the others. */
 export function pagesOf<T>(
   transport: Transport,
   path: string,
@@ -14,13 +14,10 @@ export function pagesOf<T>(
     const page = body as ListPage<Json>
     return { ...page, data: page.data.map(made), position: headers.get('takeback-position') }
   }
-  // A promise makes `catch` and `finally` from its `then`.
-  return Object.assign(Object.create(Promise.prototype), {
-    // biome-ignore lint/suspicious/noThenProperty: `await` gives the first page.
-    then: ((done, failed) => read().then(done, failed)) as Listing<T>['then'],
-
+  const first = read()
+  return Object.assign(first, {
     async *[Symbol.asyncIterator](): AsyncIterator<T> {
-      let page = await read()
+      let page = await first
       yield* page.data
       while (page.next) {
         page = await read({ cursor: page.next })

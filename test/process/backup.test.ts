@@ -7,6 +7,7 @@ import { inspectBackup } from '../../src/store/backup/inspect.ts'
 import { dropBackups } from '../../src/store/backup/keep.ts'
 import { makeBackup } from '../../src/store/backup/make.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
+import { check } from '../../src/store/check/check.ts'
 import { eventually, newDatabase, onEveryStoreByHand, runs, type TestDatabase } from '../harness.ts'
 import { example, LOGIN, newFolder, prepared, run, runHere, serve } from './process.ts'
 
@@ -131,6 +132,27 @@ onEveryStoreByHand('takeback backup', (store) => {
     expect(readdirSync(folder)).toEqual(['mine.txt'])
   })
 
+  test('what cannot be written is told in one sentence, and nothing is left', async () => {
+    const { database } = await prepared(store)
+    databases.push(database)
+    const folder = newFolder()
+    const [file, sound] = [join(folder, 'file'), join(folder, 'sound.db')]
+    writeFileSync(file, '')
+    expect((await runHere(['backup', '--to', sound, '--database', database.url])).code).toBe(0)
+    // No folder can be made below a file, and nothing at all in /proc.
+    for (const place of [join(file, 'x.db'), '/proc/x.db'])
+      for (const command of [
+        ['backup', '--to', place, '--database', database.url],
+        ['restore', sound, '--to', `sqlite:${place}`],
+        ['copy', '--from', database.url, '--to', `sqlite:${place}`],
+      ]) {
+        const { code, err } = await run(command)
+        expect([code, err]).toEqual([1, expect.stringMatching(/^[^\n]+ cannot be [^\n]+\.\n$/)])
+        expect(err).toContain(place)
+      }
+    expect(readdirSync(folder).sort()).toEqual(['file', 'sound.db'])
+  })
+
   test('restore overwrites nothing', async () => {
     const { database } = await prepared(store)
     databases.push(database)
@@ -252,6 +274,8 @@ describe('a backup', () => {
         (error: Error) =>
           expect(error.message).toMatch(/damaged|is not a backup|cannot be opened|newer Takeback/),
       )
+      const found = await check(locationOf(`sqlite:${file}`)).then(({ findings }) => findings, String)
+      expect([file, found.length]).not.toEqual([file, 0])
     }
     await fc.assert(
       fc.asyncProperty(
@@ -265,6 +289,12 @@ describe('a backup', () => {
       ),
       { numRuns: runs(60) },
     )
+    // Wherever its hash is named.
+    for (let at = bytes.indexOf('backup hash'); at >= 0; at = bytes.indexOf('backup hash', at + 1)) {
+      const damaged = Buffer.from(bytes)
+      damaged[at] = 0x62 ^ 1
+      await refused(damaged)
+    }
     await refused(bytes.subarray(0, bytes.length - 1))
     await refused(bytes.subarray(0, bytes.length / 2))
     await refused(Buffer.concat([bytes, Buffer.from('x')]))
@@ -286,6 +316,8 @@ describe('a backup', () => {
         `${file} is a backup and cannot be changed: create a database from it with "takeback restore".\n`,
       ])
     }
+    const again = await runHere(['backup', '--to', `${file}.second`, ...location.slice(2)])
+    expect([again.code, again.err]).toEqual([1, `${file} is a backup already: copy the file.\n`])
     expect(readFileSync(file).equals(bytes)).toBe(true)
     expect(existsSync(`${file}-wal`)).toBe(false)
   })

@@ -27,7 +27,7 @@ export function fingerprint(file: string, placeholder: string): void {
 }
 
 export function isIntact(file: string, hash: string): boolean {
-  return hashWithout(file, hash).hash === hash
+  return hash.length === LENGTH && hashWithout(file, hash).hash === hash
 }
 
 function hashWithout(file: string, text: string): { hash: string; places: readonly number[] } {

@@ -1,11 +1,19 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
 import { describeLocation, type Location } from '../location.ts'
 import { recall } from '../migration/memory.ts'
 import { openStore } from '../open.ts'
-import { alterFile, discard, openReadOnly, partialOf, publish, vacuumInto } from '../sqlite/backup.ts'
+import {
+  alterFile,
+  discard,
+  makeFolderOf,
+  openReadOnly,
+  partialOf,
+  publish,
+  vacuumInto,
+} from '../sqlite/backup.ts'
+import { unwritable } from '../sqlite/errors.ts'
 import { keptSecret } from '../sqlite/secret.ts'
 import { fingerprint, newPlaceholder } from './fingerprint.ts'
 import { inspectBackup } from './inspect.ts'
@@ -40,7 +48,7 @@ export function discardUnfinished(file: string, process: number): void {
  */
 export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
   if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolderOf(file)
   const partial = partialOf(file, process.pid)
   discard(partial)
   try {
@@ -64,7 +72,7 @@ export async function makeBackup(from: Location, file: string, settings: BackupS
     }
   } catch (error) {
     discard(partial)
-    throw error
+    throw unwritable(file, error)
   }
 }
 
@@ -95,8 +103,9 @@ async function fill(from: Location, partial: string): Promise<Filled> {
 }
 
 async function lastIn(path: string): Promise<number> {
-  const { structure, close } = openReadOnly(path)
+  const { structure, isBackup, close } = openReadOnly(path)
   try {
+    if (isBackup) throw new StartError(`${path} is a backup already: copy the file.`)
     return await structure.transact('read', async (session) => {
       if ((await recall(structure, session)) === undefined)
         throw new StartError(`There is nothing to back up in ${path}.`)

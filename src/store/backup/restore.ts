@@ -1,11 +1,11 @@
-import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { constants, copyFileSync, existsSync } from 'node:fs'
 import { StartError } from '../../errors.ts'
 import { copyData } from '../copy/copy.ts'
 import { describeLocation, type Location } from '../location.ts'
 import { forgetIncarnation } from '../migration/incarnation.ts'
 import { openStore } from '../open.ts'
-import { alterFile, discard, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
+import { alterFile, discard, makeFolderOf, openReadOnly, partialOf, publish } from '../sqlite/backup.ts'
+import { unwritable } from '../sqlite/errors.ts'
 import { forgetFormer } from '../sqlite/files.ts'
 import { keepSecret, secretFile } from '../sqlite/secret.ts'
 import { type BackupRecord, eraseRecord } from './record.ts'
@@ -43,7 +43,7 @@ export function refuseTaken(to: Location): void {
 
 async function restoreFile(file: string, path: string, secret: string | undefined): Promise<void> {
   refuseTaken({ kind: 'sqlite', path, statementMs: 0 })
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolderOf(path)
   const partial = partialOf(path, process.pid)
   try {
     copyFileSync(file, partial, constants.COPYFILE_EXCL)
@@ -58,7 +58,7 @@ async function restoreFile(file: string, path: string, secret: string | undefine
     publish(partial, path)
   } catch (error) {
     discard(partial)
-    throw error
+    throw unwritable(path, error)
   }
 }
 

@@ -1,4 +1,6 @@
 import { StartError } from '../../errors.ts'
+import { isIntact } from '../backup/fingerprint.ts'
+import { readHash, readRecord } from '../backup/record.ts'
 import type { Location } from '../location.ts'
 import { recall } from '../migration/memory.ts'
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
@@ -19,9 +21,13 @@ export interface CheckResult {
 /** Holds all tables against the journal and against each other, as they stand at one moment. Changes nothing. */
 export async function check(location: Location): Promise<CheckResult> {
   if (location.kind === 'sqlite') {
-    const { structure, close } = openReadOnly(location.path)
+    const { structure, isBackup, close } = openReadOnly(location.path)
     try {
-      return await structure.transact('read', (session) => checkAll(structure, session))
+      return await structure.transact('read', async (session) => {
+        const checked = await checkAll(structure, session)
+        const findings = [...(await checkBytes(location.path, session, isBackup)), ...checked.findings]
+        return { ...checked, findings }
+      })
     } finally {
       close()
     }
@@ -32,6 +38,15 @@ export async function check(location: Location): Promise<CheckResult> {
   } finally {
     await store.close()
   }
+}
+
+/** A backup has a hash of its bytes, so that also what belongs to no row is known to be as it was. */
+async function checkBytes(file: string, session: DatabaseSession, isBackup: boolean): Promise<Finding[]> {
+  if (!isBackup && (await readRecord(session)) === undefined) return []
+  if (isIntact(file, await readHash(session))) return []
+  return [
+    { kind: 'database', where: 'the backup', what: 'has changed since it was made: restore refuses it' },
+  ]
 }
 
 async function checkAll(structure: Structure, session: DatabaseSession): Promise<CheckResult> {

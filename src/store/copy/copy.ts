@@ -13,6 +13,7 @@ import {
 import type { DatabaseSession, Structure } from '../migration/structure.ts'
 import { FORMAT } from '../own.ts'
 import { count, id, sql, word } from '../sql.ts'
+import { unwritable } from '../sqlite/errors.ts'
 import type { Store } from '../store.ts'
 import { pagesOf, Tally } from './pages.ts'
 import { type CopiedTable, copiedTables } from './tables.ts'
@@ -34,7 +35,10 @@ export interface Copied {
 
 /** Copies all that a database holds into an empty one: ids, versions, times, trash, journal, secrets and counters. */
 export function copy(from: Store, to: Store, report: (progress: Progress) => void): Promise<Copied> {
-  return copyData(from.structure, to.structure, report, () => copySecret(from, to))
+  const copied = copyData(from.structure, to.structure, report, () => copySecret(from, to))
+  return copied.catch((error) => {
+    throw unwritable(to.structure.place, error)
+  })
 }
 
 /**

@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../errors.ts'
 import type { Structure } from '../migration/structure.ts'
+import { unwritable } from './errors.ts'
 import { BACKUP_MARK, inspectFiles } from './files.ts'
 import { readingPragmas } from './pragmas.ts'
 import { structureOf } from './structure.ts'
@@ -10,6 +11,8 @@ import { structureOf } from './structure.ts'
 /** A database file that is looked at, and nothing else. */
 export interface ReadOnly {
   readonly structure: Structure
+  /** Whether it is marked as a backup. */
+  readonly isBackup: boolean
   /** What SQLite itself finds wrong with the file. */
   faults(): string[]
   close(): void
@@ -19,6 +22,7 @@ export function openReadOnly(path: string): ReadOnly {
   const database = openToRead(path)
   return {
     structure: structureOf(database),
+    isBackup: Number(database.query('PRAGMA application_id').values()[0]?.[0]) === BACKUP_MARK,
     faults() {
       const checked = database
         .query('PRAGMA quick_check(10)')
@@ -69,6 +73,15 @@ export async function alterFile<T>(
     return await work(structureOf(database))
   } finally {
     database.close()
+  }
+}
+
+/** Makes the folder of a new file. */
+export function makeFolderOf(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw unwritable(file, error)
   }
 }
 

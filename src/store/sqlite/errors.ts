@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { Failure } from '../../errors.ts'
+import { Failure, StartError } from '../../errors.ts'
 
 /**
  * What a driver error means to us: the only place that reads SQLite's codes.
@@ -44,4 +44,12 @@ export function unavailable(cause: unknown): Failure {
 /** Another one is writing. */
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+}
+
+/** One sentence in the place of an error, if it is the machine that refuses to write there: a full disk, a missing folder. */
+export function unwritable(place: string, error: unknown): unknown {
+  const { syscall, code = '', message } = error as { syscall?: string; code?: unknown; message?: string }
+  const refused =
+    error instanceof SQLiteError && /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)/.test(String(code))
+  return refused || syscall !== undefined ? new StartError(`${place} cannot be written: ${message}.`) : error
 }

@@ -91,17 +91,22 @@ onStore('sqlite', 'a commit that fails', bookings, (server) => {
     await server.query(
       "CREATE TRIGGER poisoned AFTER INSERT ON rooms WHEN new.title = 'poison' BEGIN INSERT INTO poison VALUES (-1); END",
     )
-    const before = [await server.rows('rooms'), await server.rows('takeback_journal')]
-    const titles = [...Array.from({ length: 10 }, (_, at) => `good ${at}`), 'poison']
-    const answers = await Promise.all(
-      titles.map((title) => server.call('POST', '/api/rooms/', { body: { title, beds: 1 } })),
-    )
-    const good = answers.slice(0, -1).filter(({ status }) => status === 201)
-    expect(answers.at(-1)?.status).toBeGreaterThanOrEqual(500)
-    expect(answers.filter(({ status }) => status >= 500).length).toBeGreaterThan(1)
-    expect([await server.rows('rooms'), await server.rows('takeback_journal')]).toEqual(
-      before.map((count) => count + good.length),
-    )
+    // Whose writes share a commit is up to the machine: until the poisoned one had company.
+    let failed = 0
+    for (let round = 0; failed < 2; round++) {
+      const before = [await server.rows('rooms'), await server.rows('takeback_journal')]
+      const titles = [...Array.from({ length: 10 }, (_, at) => `good ${round} ${at}`), 'poison']
+      const answers = await Promise.all(
+        titles.map((title) => server.call('POST', '/api/rooms/', { body: { title, beds: 1 } })),
+      )
+      expect(answers.at(-1)?.status).toBeGreaterThanOrEqual(500)
+      const good = answers.filter(({ status }) => status === 201)
+      failed = answers.filter(({ status }) => status >= 500).length
+      expect(good.length + failed).toBe(titles.length)
+      expect([await server.rows('rooms'), await server.rows('takeback_journal')]).toEqual(
+        before.map((count) => count + good.length),
+      )
+    }
     await server.query('DROP TRIGGER poisoned')
     await server.expect(201, 'POST', '/api/rooms/', { title: 'after', beds: 1 })
   })

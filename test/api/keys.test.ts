@@ -266,6 +266,8 @@ onEveryStore('keys', declaration, (server) => {
     const own = (await note(token, id)).body
     const path = `/api/notes/${own.id}/`
     await send('PATCH', path, key, { title: 'before' })
+    // `since` begins with a whole millisecond, in which this shall not be.
+    await Bun.sleep(2)
     const { body: later } = await send('POST', '/api/notes/', key, { title: 'later', owner: { id } })
     await send('PATCH', path, key, { title: 'by the key' })
     const end = (query: string) => send('DELETE', `/api/auth/keys/${number}/${query}`, token)

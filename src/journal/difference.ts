@@ -27,8 +27,10 @@ export function journalledDifference(
   before: Bound,
   after: Bound,
 ): Changed {
-  const today = (data: Bound) => upcaster.upcast(JSON.parse(String(data)))
-  return differenceOf(fields, before === null ? undefined : today(before), today(after))
+  const [from, to] = [before, after].map((data) => data && JSON.parse(String(data)))
+  // Whoever made it has not given it what a migration has.
+  if (from === null) return differenceOf(fields, undefined, upcaster.upcastMade(to))
+  return differenceOf(fields, upcaster.upcast(from), upcaster.upcast(to))
 }
 
 type Changes = Record<string, { from: unknown; to: unknown }>

@@ -36,6 +36,15 @@ export class Upcaster {
     return this.#steps.reduce(applied, state)
   }
 
+  /** A first version, in the form of today, but without the values that a migration has given it since. */
+  upcastMade(state: State): State {
+    const made = String(state.updated_at)
+    const known = this.#steps.filter(
+      ({ change: { kind }, at }) => at <= made || (kind !== 'add' && kind !== 'fill'),
+    )
+    return known.reduce(applied, state)
+  }
+
   /** What migrations did to a version until the next one came, oldest first. */
   since(state: State, until = '~'): Migrated[] {
     const migrated: Migrated[] = []

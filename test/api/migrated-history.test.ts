@@ -205,6 +205,12 @@ onEveryStoreByHand('what a migration did', (store) => {
       const bySystem = isSeen ? [['migrate', 'system', migrated]] : []
       const now = await server.expect(200, 'GET', path)
       expect(kindsOf(await historyOf(type)).slice(0, -1)).toEqual(bySystem)
+      // Whoever made it has not made what came later.
+      const [creation] = (await historyOf(type)).slice(-1)
+      const operation = await server.expect(200, 'GET', `/api/operations/${creation.operation}/`)
+      for (const { changed } of [creation, operation.data[0]])
+        for (const [field, { from }] of Object.entries(migrated))
+          if (from === null) expect([field, changed[field]]).toEqual([field, undefined])
 
       // As it stood: after the migration as it is now, and before it without what was not there then.
       const asOf = (at: string) => server.expect(200, 'GET', `${path}?at=${at}`)

@@ -99,13 +99,28 @@ function joined(parts: readonly DiffPart[]): DiffPart[] {
   return all
 }
 
-/** Long pieces that both have, cut down to what stands beside a change. */
+/** The longest piece that came or went, and the most of all of them. The whole text is in the Entity as it was then. */
+const LONGEST = 500
+const MOST_SHOWN = 4000
+
+/** Long pieces that both have, cut down to what stands beside a change, and of long changes their beginning and end. */
 export function shortened(parts: readonly DiffPart[], context = 60): DiffPart[] {
-  return parts.map((part, at) => {
-    const { kind, text } = part
-    if (kind !== 'same' || text.length <= context * 2 + 20) return part
-    const before = at === 0 ? '' : text.slice(0, context)
-    const after = at === parts.length - 1 ? '' : text.slice(-context)
-    return { kind, text: `${before} … ${after}` }
-  })
+  const all: DiffPart[] = []
+  let length = 0
+  for (const [at, part] of parts.entries()) {
+    if (length > MOST_SHOWN) return [...all, { kind: 'same', text: ' …' }]
+    const text = part.kind === 'same' ? besideChanges(part.text, at, parts.length, context) : cut(part.text)
+    all.push({ ...part, text })
+    length += text.length
+  }
+  return all
+}
+
+function besideChanges(text: string, at: number, count: number, context: number): string {
+  if (text.length <= context * 2 + 20) return text
+  return `${at === 0 ? '' : text.slice(0, context)} … ${at === count - 1 ? '' : text.slice(-context)}`
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 100)} … ${text.slice(-80)}`
 }

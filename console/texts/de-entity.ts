@@ -83,8 +83,8 @@ export const entity: EntityTexts = {
     },
     items: {
       between: (min: string, max: string) => `${min} bis ${max} Einträge`,
-      min: (min: string) => `mindestens ${min} Einträge`,
-      max: (max: string) => `höchstens ${max} Einträge`,
+      min: (min: string) => `mindestens ${min} ${min === '1' ? 'Eintrag' : 'Einträge'}`,
+      max: (max: string) => `höchstens ${max} ${max === '1' ? 'Eintrag' : 'Einträge'}`,
     },
     values: {
       between: (min: string, max: string) => `${min} bis ${max}`,

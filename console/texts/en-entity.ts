@@ -75,13 +75,13 @@ export const entity = {
   limits: {
     characters: {
       between: (min: string, max: string) => `${min} to ${max} characters`,
-      min: (min: string) => `at least ${min} characters`,
-      max: (max: string) => `at most ${max} characters`,
+      min: (min: string) => `at least ${min} ${min === '1' ? 'character' : 'characters'}`,
+      max: (max: string) => `at most ${max} ${max === '1' ? 'character' : 'characters'}`,
     },
     items: {
       between: (min: string, max: string) => `${min} to ${max} items`,
-      min: (min: string) => `at least ${min} items`,
-      max: (max: string) => `at most ${max} items`,
+      min: (min: string) => `at least ${min} ${min === '1' ? 'item' : 'items'}`,
+      max: (max: string) => `at most ${max} ${max === '1' ? 'item' : 'items'}`,
     },
     values: {
       between: (min: string, max: string) => `${min} to ${max}`,

@@ -37,3 +37,11 @@ test('what stays is cut to what is beside a change', () => {
   const texts = shortened(parts, 10).map(({ text }) => text)
   expect(texts).toEqual([' … long long ', 'old', 'new', ' end end e … '])
 })
+
+test('what is shown of long changes has a limit', () => {
+  const lengthOf = (from: string, to: string) =>
+    shortened(diffTexts(from, to)).reduce((sum, { text }) => sum + text.length, 0)
+  expect(lengthOf('W'.repeat(9000), 'M'.repeat(9000))).toBeLessThan(1100)
+  const many = (word: string) => Array.from({ length: 900 }, (_, at) => `same${at} ${word}${at}`).join(' ')
+  expect(lengthOf(many('a'), many('b'))).toBeLessThan(5000)
+})

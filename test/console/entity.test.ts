@@ -330,6 +330,24 @@ onOneStore('postgres', 'one Entity in the console', shop, (server) => {
     await console.close()
   })
 
+  test('an undo is offered to those whose change it was, and a long change takes little room', async () => {
+    const { order } = await stock(server)
+    await server.expect(200, 'PATCH', `/api/orders/${order.id}/`, { notes: 'very '.repeat(2000) })
+    const { token } = await server.user('users', { email: `cy${order.id}@example.com`, name: 'Cy' })
+    const console = await openConsole(server, { token })
+    const { page } = console
+    await console.open(`/orders/${order.id}`)
+    const shown = page.locator('.entry.shown')
+    await shown.getByText('very very').first().waitFor()
+    expect((await shown.innerText()).length).toBeLessThan(2000)
+    expect(await shown.getByText('Undo…').count()).toBe(0)
+    await page.getByLabel('Notes').fill('Mine')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await shown.getByText('Undo…').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).waitFor()
+    await console.close()
+  })
+
   test('what a rule hides is not there, and what it protects is only shown', async () => {
     const { order } = await stock(server, { margin: '3.00', rating: 4 })
     const { token } = await server.user('users', { email: `al${order.id}@example.com`, name: 'Al' })

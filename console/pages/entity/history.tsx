@@ -1,8 +1,9 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { explain } from '../../explain.ts'
-import type { EntityType } from '../../model.ts'
+import { type EntityType, useModel } from '../../model.ts'
 import { useMoment } from '../../moment.ts'
+import { actorOf } from '../../own-changes.ts'
 import { Actor } from '../../parts/actor.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ChangedValues } from '../../parts/changed-values.tsx'
@@ -10,6 +11,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import { useReached } from '../../parts/seen.ts'
 import { Loading } from '../../parts/states.tsx'
 import { When } from '../../parts/when.tsx'
+import { useSignedIn } from '../../session.ts'
 import { useTexts } from '../../texts/index.ts'
 import { RevertDialog } from './revert-dialog.tsx'
 import { entriesOf, type HistoryEntry, useHistory } from './use-history.ts'
@@ -125,10 +127,15 @@ interface EntryActionsProps {
   readonly revert: (() => void) | undefined
 }
 
-function EntryActions({ entry: { at, version, kind, operation }, isShown, revert }: EntryActionsProps) {
+function EntryActions({
+  entry: { at, version, kind, actor, operation },
+  isShown,
+  revert,
+}: EntryActionsProps) {
   const texts = useTexts()
+  const mayBeOwn = useMayBeOwn(actor)
   const [moment, setMoment] = useMoment()
-  if (isShown && (moment !== undefined || kind !== 'update')) return null
+  if (isShown && (moment !== undefined || kind !== 'update' || !mayBeOwn)) return null
   // What is there now is reverted by nobody, but what made it so can be undone.
   if (isShown)
     return (
@@ -151,4 +158,12 @@ function EntryActions({ entry: { at, version, kind, operation }, isShown, revert
       )}
     </div>
   )
+}
+
+/** Whether an operation can be one that the caller may undo: others are not even shown to them. Whose a key is, nobody tells. */
+function useMayBeOwn(actor: string | null): boolean {
+  const model = useModel()
+  const self = actorOf(useSignedIn(), model)
+  const last = actor?.split(' as ').at(-1)
+  return model.admin || last === self || last?.startsWith('keys/') === true
 }

@@ -100,7 +100,10 @@ onEveryStoreByHand('the account of a login through a provider', (store) => {
     const right = totpCode(secret ?? Buffer.from(''), stepAt(Date.now()))
     const [recovery = ''] = (await server.context.factors.confirm(owner, right, noSession)) || []
     const code = await codeFor(asClient)
-    expect(await refusal(exchange(code))).toEqual([422, 'second_factor_required'])
+    const asked = await exchange(code)
+    expect([asked.status, asked.body.code]).toEqual([422, 'second_factor_required'])
+    // It names what to send here: a login has another name for it.
+    expect(asked.body.message).toContain('"second_factor"')
     expect(await refusal(exchange(code, { second_factor: '000000' }))).toEqual([422, 'second_factor_failed'])
     expect((await exchange(code, { second_factor: recovery })).status).toBe(200)
     expect(await refusal(exchange(code, { second_factor: recovery }))).toEqual([422, 'invalid_code'])

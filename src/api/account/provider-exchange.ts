@@ -6,11 +6,14 @@ import type { Answer, Context } from '../context.ts'
 import { closedObject, refTo, SESSIONS } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
 import { takeText } from './login.ts'
-import { provenTwice } from './second-factor.ts'
+import { hasFactor, provenTwice } from './second-factor.ts'
 import { selfOf, signedInAnswer, startSession } from './sign-in.ts'
 
 /** A body with a code. */
 export interface CodeRequest extends Pick<Call, 'body' | 'address'> {}
+
+const SEND_AGAIN =
+  'The account has a second factor. Send the same code again, with the code of the second factor as "second_factor".'
 
 /** `POST /api/auth/providers/exchange`: the code that a browser has brought back, for a token. */
 async function exchange(context: Context, request: Call): Promise<Answer> {
@@ -24,6 +27,8 @@ async function exchange(context: Context, request: Call): Promise<Answer> {
   const self = plan && (await selfOf(context, plan, id))
   if (found.identity !== null || plan === undefined || self === undefined) throw new Failure('invalid_code')
   if (found.epoch !== undefined && found.epoch !== self.epoch) throw new Failure('invalid_code')
+  if (second === undefined && (await hasFactor(context, plan, id)))
+    throw new Failure('second_factor_required', { message: SEND_AGAIN })
   const user = await provenTwice(context, { ...self, plan, id }, second as string | undefined, request)
   if ((await context.handoffs.use(kind, code)) === undefined) throw new Failure('invalid_code')
   return startSession(context, user, 'provider', request)

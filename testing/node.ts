@@ -51,9 +51,15 @@ class ChildEngine implements Pick<Engine, 'fetch'> {
       stdio: ['ignore', 2, 2, 'ipc'],
     })
     const engine = new ChildEngine(child)
-    const about = await engine.#started.promise
-    engine.#rest()
-    return engine.#as(about)
+    try {
+      return engine.#as(await engine.#started.promise)
+    } catch (error) {
+      // Nobody has the app, so nobody else can close it.
+      await engine.#close()
+      throw error
+    } finally {
+      engine.#rest()
+    }
   }
 
   #as({ url, systemToken }: Pick<Engine, 'url' | 'systemToken'>): Engine {

@@ -113,6 +113,23 @@ test('the examples of docs/testing.md run with bun test and with node:test', () 
   expect(must(folder, 'node --test rooms.test.mjs')).toContain('# pass 3')
 })
 
+test('an app that cannot start keeps no test run from ending', async () => {
+  const folder = newFolder()
+  unpack(tarball, folder, { complete: true })
+  writeFileSync(
+    join(folder, 'wrong.ts'),
+    "import { app } from 'takeback'\nexport default app({ entities: {} })\n",
+  )
+  writeFileSync(
+    join(folder, 'run.mjs'),
+    `import { testApp } from 'takeback/testing'
+    for (const file of ['./wrong.ts', './none.ts']) await testApp(file).catch(({ message }) => console.log(message))`,
+  )
+  const run = Bun.spawn(['node', 'run.mjs'], { cwd: folder, stdout: 'pipe', timeout: 30_000 })
+  expect(await run.stdout.text()).toMatch(/must declare at least one Entity type.*There is no .*none\.ts/s)
+  expect(await run.exited).toBe(0)
+})
+
 test('a folder whose packages are not installed says so in one sentence', () => {
   const folder = newFolder()
   unpack(tarball, folder, { complete: false })

@@ -5,6 +5,7 @@ import type { Bound, Params } from '../store/dialect.ts'
 import { param, sql } from '../store/sql.ts'
 import { type Step, step } from '../store/step.ts'
 import type { Store } from '../store/store.ts'
+import { ownerHold } from './hold-owner.ts'
 
 const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
 
@@ -15,29 +16,29 @@ const GOOD_MS = budget.temporaryPasswordHours * 3_600_000
  */
 export class TemporaryPasswords {
   readonly #store: Store
-  readonly #mark: readonly Step[]
+  readonly #mark: Step
+  readonly #hold: (entity: string) => Step
 
   constructor(store: Store) {
     const { dialect } = store
-    const [entity, id, digest] = [param('$entity'), param('$id'), param('$digest')]
+    const [entity, id, digest] = [param('$entity'), param('$id', 'integer'), param('$digest')]
     const until = param('$until', 'datetime')
     this.#store = store
-    this.#mark = [
-      step(
-        dialect,
-        'mark',
-        'any',
-        sql`INSERT INTO "takeback_temporary_passwords" ("entity", "entity_id", "digest", "until") VALUES (${entity}, ${id}, ${digest}, ${until})
-          ON CONFLICT ("entity", "entity_id") DO UPDATE SET "digest" = excluded."digest", "until" = excluded."until"`,
-      ),
-    ]
+    this.#hold = ownerHold(dialect, '$id')
+    this.#mark = step(
+      dialect,
+      'mark',
+      'any',
+      sql`INSERT INTO "takeback_temporary_passwords" ("entity", "entity_id", "digest", "until") VALUES (${entity}, ${id}, ${digest}, ${until})
+        ON CONFLICT ("entity", "entity_id") DO UPDATE SET "digest" = excluded."digest", "until" = excluded."until"`,
+    )
   }
 
-  /** From now on this hash is the one of a temporary password. */
+  /** From now on this hash is the one of a temporary password. Nothing happens if the account is gone. */
   async mark(entity: string, id: number, hash: string): Promise<void> {
     const until = new Date(Date.now() + GOOD_MS).toISOString()
     const params: Params = { $entity: entity, $id: id, $digest: digestOf(hash), $until: until }
-    await this.#store.write(this.#mark, params)
+    await this.#store.write([this.#hold(entity), this.#mark], params)
   }
 }
 

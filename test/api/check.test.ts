@@ -242,6 +242,15 @@ onEveryStoreByHand('takeback check', (store) => {
     await database.remove()
   })
 
+  test('no table names a second Entity, which purges, renames and checks would not find', () => {
+    const named = ownTables.flatMap(({ name, columns }) =>
+      columns.filter((column) => /entity|_id$/.test(column.name)).map((column) => `${name} ${column.name}`),
+    )
+    const first = new Set(aboutEntities.flatMap(({ name }) => [`${name} entity`, `${name} entity_id`]))
+    // Who acted: `actor` has the type. It stays in the journal after a purge, as who has done what does.
+    expect(named.filter((one) => !first.has(one))).toEqual(['takeback_journal actor_id'])
+  })
+
   test('takes what migrations did for what it is, also in a backup', async () => {
     const database = await newDatabase(store, newFolder())
     const server = new TestServer(store, declaration, {}, database)

@@ -109,6 +109,20 @@ test('the clock is set for rules, times and tokens, and jobs run by hand only', 
   await expect(tested.run('failing')).rejects.toThrow(RangeError)
   await expect(tested.run('nightli')).rejects.toThrow('did you mean "nightly"')
   await expect(tested.at('soon')).rejects.toThrow(TypeError)
+  // Whoever was known a moment ago has no session any more.
+  await tested.reset()
+  await tested.system.users.create(ada)
+  const { email, password } = ada
+  const sent = { method: 'POST', headers: { 'Content-Type': 'application/json', Accept: '*/*' } }
+  const body = JSON.stringify({ email, password })
+  const login = await tested.fetch('/api/auth/login', { ...sent, body })
+  const { token } = (await login.json()) as { token: string }
+  const statusOf = async () =>
+    (await tested.fetch('/api/auth/me', { headers: { Accept: '*/*', Authorization: `Bearer ${token}` } }))
+      .status
+  expect(await statusOf()).toBe(200)
+  await tested.at(new Date(Date.now() + 25 * 3600_000))
+  expect(await statusOf()).toBe(401)
   await tested.reset()
   expect(new Date().getFullYear()).toBeLessThan(2037)
 })

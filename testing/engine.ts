@@ -107,6 +107,8 @@ export class MemoryEngine implements Engine {
 
   async at(time: number): Promise<void> {
     setClock(time)
+    // Tokens end by that clock, also those that were seen just now.
+    this.#now.running.context.identities.forget()
   }
 
   async reset(): Promise<void> {

@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { readConfig } from '../../src/config.ts'
@@ -130,6 +138,22 @@ onEveryStoreByHand('takeback backup', (store) => {
       `${join(folder, 'mine.txt')} already exists: name another file.\n`,
     ])
     expect(readdirSync(folder)).toEqual(['mine.txt'])
+  })
+
+  test('clears away what others were killed over, once that is a day old', async () => {
+    const { database } = await prepared(store)
+    databases.push(database)
+    const folder = newFolder()
+    const [own, named] = ['mine.db.7.partial', 'takeback-2026-11-16T18-17-25-857Z.db.8.partial']
+    const young = ['mine.db.9.partial', 'takeback-2026-11-16T18-17-25-857Z.db.10.partial']
+    const old = [own, `${own}-journal`, named, 'other.db.7.partial']
+    for (const name of [...old, ...young]) writeFileSync(join(folder, name), 'half of all data')
+    const before = new Date(Date.now() - 25 * 3600_000)
+    for (const name of old) utimesSync(join(folder, name), before, before)
+    const file = join(folder, 'mine.db')
+    expect((await runHere(['backup', '--to', file, '--database', database.url])).code).toBe(0)
+    // Those of other names may be anybody's.
+    expect(readdirSync(folder).sort()).toEqual([...young, 'mine.db', 'other.db.7.partial'].sort())
   })
 
   test('what cannot be written is told in one sentence, and nothing is left', async () => {

@@ -1,5 +1,5 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { openReadOnly } from '../sqlite/backup.ts'
 import { readRecord } from './record.ts'
 
@@ -12,7 +12,6 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000
  */
 export async function dropBackups(folder: string, keep: number, newest: string): Promise<string[]> {
   const names = readdirSync(folder).sort().reverse()
-  for (const name of names) if (isAbandoned(folder, name)) rmSync(join(folder, name), { force: true })
   const from = await sourceOf(newest)
   const others: string[] = []
   for (const name of names) {
@@ -25,8 +24,16 @@ export async function dropBackups(folder: string, keep: number, newest: string):
   return old
 }
 
-function isAbandoned(folder: string, name: string): boolean {
-  if (!/^takeback-[\dTZ-]+\.db\.\d+\.partial/.test(name)) return false
+/** Removes what backups, or restores to the same file, had written when they were killed: it has all data, too. */
+export function dropAbandoned(file: string): void {
+  const folder = dirname(file)
+  for (const name of readdirSync(folder))
+    if (isAbandoned(folder, name, basename(file))) rmSync(join(folder, name), { force: true })
+}
+
+function isAbandoned(folder: string, name: string, wanted: string): boolean {
+  const [, made = ''] = /^(.+)\.\d+\.partial(?:-journal|-wal|-shm)?$/.exec(name) ?? []
+  if (made !== wanted && !/^takeback-[\dTZ-]+\.db$/.test(made)) return false
   const stat = statSync(join(folder, name), { throwIfNoEntry: false })
   return stat !== undefined && Date.now() - stat.mtimeMs > ABANDONED_MS
 }

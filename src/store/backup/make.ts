@@ -17,6 +17,7 @@ import { unwritable } from '../sqlite/errors.ts'
 import { keptSecret } from '../sqlite/secret.ts'
 import { fingerprint, newPlaceholder } from './fingerprint.ts'
 import { inspectBackup } from './inspect.ts'
+import { dropAbandoned } from './keep.ts'
 import { type BackupRecord, countRows, type LastChange, lastChangeOf, rowsIn, writeRecord } from './record.ts'
 import { sealSecret } from './sealing.ts'
 
@@ -49,6 +50,7 @@ export function discardUnfinished(file: string, process: number): void {
 export async function makeBackup(from: Location, file: string, settings: BackupSettings): Promise<Backup> {
   if (existsSync(file)) throw new StartError(`${file} already exists: name another file.`)
   makeFolderOf(file)
+  dropAbandoned(file)
   const partial = partialOf(file, process.pid)
   discard(partial)
   try {

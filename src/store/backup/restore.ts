@@ -8,6 +8,7 @@ import { alterFile, discard, makeFolderOf, openReadOnly, partialOf, publish } fr
 import { unwritable } from '../sqlite/errors.ts'
 import { forgetFormer } from '../sqlite/files.ts'
 import { keepSecret, secretFile } from '../sqlite/secret.ts'
+import { dropAbandoned } from './keep.ts'
 import { type BackupRecord, eraseRecord } from './record.ts'
 import { openSecret } from './sealing.ts'
 
@@ -44,6 +45,7 @@ export function refuseTaken(to: Location): void {
 async function restoreFile(file: string, path: string, secret: string | undefined): Promise<void> {
   refuseTaken({ kind: 'sqlite', path, statementMs: 0 })
   makeFolderOf(path)
+  dropAbandoned(path)
   const partial = partialOf(path, process.pid)
   try {
     copyFileSync(file, partial, constants.COPYFILE_EXCL)

@@ -1,5 +1,5 @@
 import type { BunRequest } from './incoming.ts'
-import { matchRoute } from './match.ts'
+import { matcherOf } from './match.ts'
 import type { Route } from './route.ts'
 import type { BoundServer, Listening } from './server.ts'
 import { type Recognising, type Served, Service } from './service.ts'
@@ -11,7 +11,7 @@ const PEERS = { requestIP: () => null, timeout() {} }
 export class InProcess implements BoundServer {
   readonly url: string
   readonly #recognise: (usual: Recognising) => Recognising
-  #routes: readonly Route[] = []
+  #match: ReturnType<typeof matcherOf> = () => undefined
   #service: Service | undefined
 
   /** `recognise`: who is behind a token, where that is not as usual. */
@@ -23,7 +23,7 @@ export class InProcess implements BoundServer {
   serve(served: Served, routes: readonly Route[]): Listening {
     const service = new Service({ ...served, identities: this.#recognise(served.context.identities) })
     this.#service = service
-    this.#routes = routes
+    this.#match = matcherOf(routes)
     return {
       endConnections() {},
       async drain() {
@@ -39,7 +39,7 @@ export class InProcess implements BoundServer {
     const { headers } = request
     if (!headers.has('accept')) headers.set('accept', '*/*')
     if (request.body !== null && !headers.has('content-length')) headers.set('transfer-encoding', 'chunked')
-    return this.#service.serve(matchRoute(this.#routes, known), known, PEERS)
+    return this.#service.serve(this.#match(known), known, PEERS)
   }
 
   async close(): Promise<void> {}

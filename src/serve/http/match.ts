@@ -2,34 +2,36 @@ import type { BunRequest } from './incoming.ts'
 import type { Route } from './route.ts'
 import { targetOf } from './target.ts'
 
-/** The route of a request that Bun's router has not seen, with its parameters put to it as that would have. */
-export function matchRoute(routes: readonly Route[], request: BunRequest): Route | undefined {
-  const { path } = targetOf(request.url)
-  const parts = pathParts(path.replace(/(.)\/$/, '$1'))
-  let found: Route | undefined
-  for (const route of routes) {
-    if (!fitsPattern(pathParts(route.path), parts)) continue
-    // A word wins over a parameter: `/api/rooms/summary` is no id.
-    if (found === undefined || countParameters(route.path) < countParameters(found.path)) found = route
+/** Finds the route of a request that Bun's router has not seen, and puts its parameters to it as that would have. */
+export function matcherOf(routes: readonly Route[]): (request: BunRequest) => Route | undefined {
+  // A word wins over a parameter: `/api/rooms/summary` is no id. What matches anything comes last.
+  const patterns = routes
+    .map((route) => ({ route, parts: route.path.split('/') }))
+    .sort((one, other) => looseness(one.parts) - looseness(other.parts))
+  const open = patterns.filter(({ parts }) => parts.at(-1) === '*')
+  const byLength = Map.groupBy(
+    patterns.filter((one) => !open.includes(one)),
+    ({ parts }) => parts.length,
+  )
+  return (request) => {
+    const { path } = targetOf(request.url)
+    const sent = path.replace(/(.)\/$/, '$1').split('/')
+    const found =
+      byLength.get(sent.length)?.find(({ parts }) => fitsPattern(parts, sent)) ??
+      open.find(({ parts }) => fitsPattern(parts.slice(0, -1), sent.slice(0, parts.length - 1)))
+    if (found !== undefined) Object.defineProperty(request, 'params', { value: readParts(found.parts, sent) })
+    return found?.route
   }
-  if (found !== undefined)
-    Object.defineProperty(request, 'params', { value: readParts(pathParts(found.path), parts) })
-  return found
 }
 
-function pathParts(path: string): string[] {
-  return path.split('/')
+function looseness(parts: readonly string[]): number {
+  return parts.filter((part) => part.startsWith(':')).length
 }
 
-function countParameters(path: string): number {
-  return pathParts(path).filter((part) => part.startsWith(':')).length + (path.endsWith('*') ? 100 : 0)
-}
-
-function fitsPattern(pattern: readonly string[], parts: readonly string[]): boolean {
-  if (pattern.at(-1) === '*') return fitsPattern(pattern.slice(0, -1), parts.slice(0, pattern.length - 1))
+function fitsPattern(pattern: readonly string[], sent: readonly string[]): boolean {
   return (
-    pattern.length === parts.length &&
-    pattern.every((part, at) => part === parts[at] || (part.startsWith(':') && parts[at] !== ''))
+    pattern.length === sent.length &&
+    pattern.every((part, at) => part === sent[at] || (part.startsWith(':') && sent[at] !== ''))
   )
 }
 

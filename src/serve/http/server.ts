@@ -6,7 +6,7 @@ import type { Soon } from '../../soon.ts'
 import { canonicalOf } from './address.ts'
 import { answerFailure, renderFailure, responseOf } from './answer.ts'
 import type { BunRequest } from './incoming.ts'
-import { matchRoute } from './match.ts'
+import { matcherOf } from './match.ts'
 import type { Route } from './route.ts'
 import { type Served, Service } from './service.ts'
 import { shownPath } from './shown-path.ts'
@@ -53,7 +53,11 @@ export function bindServer({ host, port, observer }: ListenAddress): BoundServer
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     serve(served, routes) {
       const service = new Service(served)
-      begin((request, server) => service.serve(matchRoute(routes, request), request, server))
+      let match: ReturnType<typeof matcherOf> | undefined
+      begin((request, server) => {
+        match ??= matcherOf(routes)
+        return service.serve(match(request), request, server)
+      })
       return serveRoutes(server, service, served.observer, routes)
     },
     close: () => server.stop(true),

@@ -185,9 +185,6 @@ export interface AuthClient<User, Client> {
   as(user: string, options?: CallOptions): Promise<Client>
 }
 
-export const NEVER = { repeat: 'never' } as const
-export const ALWAYS = { repeat: 'always' } as const
-
 /** Keeps the token of an answer. */
 export async function keepSession(transport: Transport, { body, headers }: Received): Promise<never> {
   await transport.session.keep(body as SignedIn<never>, headers.get('takeback-device'))
@@ -199,13 +196,13 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     (await transport.send(method, `auth/${path}`, sent)).body as never
   const get = (path: string) => (options?: CallOptions) => ask('GET', path, { options })
   const post = (path: string) => (body?: object, options?: CallOptions) =>
-    ask('POST', path, { ...NEVER, body, options })
+    ask('POST', path, { body, options })
   const signIn = (path: string) => async (body?: object, options?: CallOptions) =>
-    keepSession(transport, await transport.send('POST', `auth/${path}`, { ...NEVER, body, options }))
+    keepSession(transport, await transport.send('POST', `auth/${path}`, { body, options }))
   const list = async (path: string, options?: CallOptions, query?: object) =>
     ((await ask('GET', path, { query: query ?? {}, options })) as Page<never>).data
   const end = (path: string, options?: CallOptions, more: Sent = {}) =>
-    ask('DELETE', path, { ...ALWAYS, ...more, options })
+    ask('DELETE', path, { ...more, options })
   return {
     me: get('me'),
     refresh: (options) => signIn('refresh')(undefined, options),
@@ -226,13 +223,13 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
       setUp: post('totp/'),
       confirm: post('totp/confirm'),
       recoveryCodes: post('totp/recovery-codes'),
-      remove: (body, options) => end('totp/', options, { ...NEVER, body }),
+      remove: (body, options) => end('totp/', options, { repeat: 'never', body }),
     },
     passkeys: {
       list: (options) => list('passkeys/', options),
       options: post('passkeys/options'),
       add: post('passkeys/'),
-      remove: (id, options) => end(`passkeys/${id}/`, options, NEVER),
+      remove: (id, options) => end(`passkeys/${id}/`, options),
       loginOptions: (body = {}, options) => post('passkeys/login/options')(body, options),
       login: signIn('passkeys/login'),
     },
@@ -241,7 +238,7 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
       list: (query, options) =>
         pagesOf<never>(transport, 'auth/keys/', { ...query, ...options, limit: 200 }).all(),
       get: (id, options) => get(`keys/${id}/`)(options),
-      update: (id, body, options) => ask('PATCH', `keys/${id}/`, { ...ALWAYS, body, options }),
+      update: (id, body, options) => ask('PATCH', `keys/${id}/`, { body, options }),
       end: (id, options) => end(`keys/${id}/`, options),
     },
     providers: {
@@ -252,12 +249,12 @@ export function authOf(transport: Transport, again: (token: string) => unknown):
     identities: {
       list: (options) => list('identities/', options),
       add: post('identities/'),
-      remove: (id, options) => end(`identities/${id}/`, options, NEVER),
+      remove: (id, options) => end(`identities/${id}/`, options),
     },
     firstAdmin: signIn('first-admin/'),
     preferences: get('preferences/'),
-    setPreferences: (body, options) => ask('PUT', 'preferences/', { ...ALWAYS, body, options }),
-    ticket: (options) => ask('POST', 'ticket/', { ...ALWAYS, options }),
+    setPreferences: (body, options) => ask('PUT', 'preferences/', { body, options }),
+    ticket: (options) => ask('POST', 'ticket/', { repeat: 'always', options }),
     as: async (user, options) =>
       again(((await post('as/')({ user }, options)) as { token: string }).token) as never,
   }

@@ -14,7 +14,7 @@ import type {
   SignedIn,
 } from './answers.ts'
 import { type Asked, sentBy } from './asked.ts'
-import { ALWAYS, type AuthClient, authOf, keepSession, NEVER } from './auth.ts'
+import { type AuthClient, authOf, keepSession } from './auth.ts'
 import { BatchParts } from './batch.ts'
 import { EntityCalls } from './entities.ts'
 import { pagesOf } from './listing.ts'
@@ -149,10 +149,7 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
     login: async (body: Login, options?: CallOptions) => {
       const device = await transport.session.device()
       const headers = { 'Takeback-Device': device }
-      return keepSession(
-        transport,
-        await transport.send('POST', 'auth/login', { ...NEVER, body, options, headers }),
-      )
+      return keepSession(transport, await transport.send('POST', 'auth/login', { body, options, headers }))
     },
     logout: auth.logout,
     operations: operationsOf(transport, ask),
@@ -166,7 +163,8 @@ function callsOf(transport: Transport, entity: (name: string) => EntityCalls): o
       return shown
     },
     changes: (query?: Asked) => ask('GET', 'changes/', sentBy(query)),
-    may: (body: MayQuestion, options?: CallOptions) => ask('POST', 'may/', { ...ALWAYS, body, options }),
+    may: (body: MayQuestion, options?: CallOptions) =>
+      ask('POST', 'may/', { repeat: 'always', body, options }),
     route: (key: string, { params = {}, query, body, ...options }: Anything = {}) => {
       const [method = '', path = ''] = key.split(' /api/')
       const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]))

@@ -36,7 +36,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `plan` is part of the query. */
   readonly options?: Omit<CallOptions, 'plan'> | undefined
-  /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, others with a key. */
+  /** Whether it may be sent again: always, never, or with an `Idempotency-Key`. Default: GET always, others with a key, but those of accounts never. */
   readonly repeat?: 'always' | 'never' | 'key'
   /** A stream: it has no time limit. */
   readonly stream?: boolean
@@ -52,6 +52,8 @@ export interface Received {
 const LONGEST_PAUSE_MS = 10_000
 /** The server could not do it now, but may be able to soon. */
 const PASSING = [429, 502, 503, 504]
+/** Most of these answer a secret: then the server takes no key. Invitations do not. */
+const NEVER = /^POST (auth\/(?!inv)|login\b)/
 
 interface Prepared {
   readonly method: string
@@ -103,7 +105,8 @@ export class Transport {
 
   /** The answer, once there is a good one. */
   async open(method: string, path: string, sent: Sent): Promise<Response> {
-    const repeat = sent.repeat ?? (method === 'GET' ? 'always' : 'key')
+    const isOnce = NEVER.test(`${method} ${path}`)
+    const repeat = sent.repeat ?? (method === 'GET' ? 'always' : isOnce ? 'never' : 'key')
     const { retries = 4 } = this.#options
     const headers = this.#headers(sent, method, repeat)
     for (let tries = 0; ; tries++) {
@@ -129,7 +132,7 @@ export class Transport {
     const all = {
       Accept: 'application/json',
       'Content-Type': sent.body === undefined ? undefined : 'application/json',
-      'Idempotency-Key': repeat === 'key' ? (key ?? randomKey()) : undefined,
+      'Idempotency-Key': key ?? (repeat === 'key' ? randomKey() : undefined),
       'Takeback-Run': method === 'GET' ? undefined : run,
       'Takeback-Reason': reason && encodeURIComponent(reason),
       ...sent.headers,
@@ -177,7 +180,7 @@ export class Transport {
   }
 
   async #refresh(token: string) {
-    const answer = await this.send('POST', 'auth/refresh', { repeat: 'never', token }).catch((error) => {
+    const answer = await this.send('POST', 'auth/refresh', { token }).catch((error) => {
       if (error instanceof ApiError && error.status === 401) return undefined
       throw error
     })

@@ -76,7 +76,6 @@ export function useSignIn(): (path: string, body: object) => Promise<void> {
   return async (path, body) => {
     const device = await own.session.device()
     const answer = await own.send('POST', `auth/${path}`, {
-      repeat: 'never',
       body,
       headers: { 'Takeback-Device': device },
     })

@@ -1,12 +1,13 @@
 import type { Action } from '../declare/define.ts'
 import type { JsonSchema } from '../declare/fields/field.ts'
 import type { EntityType, Model } from '../declare/model.ts'
-import { Failure } from '../errors.ts'
+import { Failure, invalidAt } from '../errors.ts'
 import type { Plan } from '../plan/compile.ts'
 import { type Actor, isAgent, isDelegate, passesRules } from '../plan/viewer/actor.ts'
 import type { Call } from './call.ts'
-import { type AnyAnswer, type Context, signInFirst } from './context.ts'
-import type { AboutEntity, AboutServer, Description } from './description.ts'
+import { type Answer, type AnyAnswer, type Context, signInFirst } from './context.ts'
+import { type AboutEntity, type AboutServer, type Description, replayable } from './description.ts'
+import { refuseOddKey, runOnce } from './once.ts'
 import { type ParameterName, type QueryName, queryNamesOf } from './parameters.ts'
 
 /**
@@ -42,6 +43,11 @@ interface Described<Name extends ParameterName, About> {
   readonly plans?: 'apart' | 'itself'
   /** Whether it only reads, although its method is not GET. */
   readonly reads?: boolean
+  /**
+   * Of a write that does not list `Idempotency-Key` among its parameters, and so does not see to it itself: whether its
+   * answer is `kept` for such a key, so that it runs once, or is `secret`, such as a token. Then the key is refused.
+   */
+  readonly answer?: 'kept' | 'secret'
   /** Made only when somebody reads the document or the page. */
   describe(about: About): Description
   /** Takeback's own schemas that the description refers to. */
@@ -99,15 +105,41 @@ export function serverEndpoint<const Name extends ParameterName>(
   const takes = queryNamesOf(endpoint.parameters)
   return {
     ...endpoint,
+    ...(endpoint.answer === 'kept' && keyed(endpoint)),
     takes,
     run(context, call) {
       admitActor(endpoint, call.caller.actor)
       refuseAgent(endpoint, call.caller.actor)
       refuseBoundKey(endpoint, call.caller.actor)
+      if (isWrite(endpoint)) refuseKey(endpoint, call.key)
       if (takes.length === 0) call.query.refuseAll()
-      return endpoint.run(context, call as Call<QueryName<Name>>)
+      const run = () => endpoint.run(context, call as Call<QueryName<Name>>)
+      // What is kept is JSON.
+      return endpoint.answer === 'kept' ? runOnce(context, call, async () => (await run()) as Answer) : run()
     },
   }
+}
+
+/** How an endpoint whose answer is kept is shown. */
+function keyed({ parameters, describe }: Pick<ServerEndpoint, 'parameters' | 'describe'>) {
+  return {
+    parameters: [...parameters, 'Idempotency-Key' as const],
+    describe(about: AboutServer): Description {
+      const { answers, codes, ...said } = describe(about)
+      return { ...said, answers: answers.map(replayable), codes: [...new Set([...codes, 'busy' as const])] }
+    },
+  }
+}
+
+/** What would be run again although it has a key must not have one. */
+function refuseKey(
+  { parameters, answer }: Pick<ServerEndpoint, 'parameters' | 'answer'>,
+  key: string | null,
+): void {
+  if (key === null) return
+  refuseOddKey(key)
+  if (answer !== 'kept' && !parameters.includes('Idempotency-Key'))
+    throw invalidAt('Idempotency-Key', 'is not possible here: the answer is a secret, which is not kept')
 }
 
 export function entityEndpoint<const Name extends ParameterName>(
@@ -118,6 +150,7 @@ export function entityEndpoint<const Name extends ParameterName>(
     takes: queryNamesOf(endpoint.parameters),
     run(context, plan, call) {
       refuseAgent(endpoint, call.caller.actor)
+      if (isWrite(endpoint)) refuseKey(endpoint, call.key)
       return endpoint.run(context, plan, call as Call<QueryName<Name>>)
     },
   }

@@ -105,7 +105,7 @@ function withKey(
   )
 }
 
-function refuseOddKey(key: string): void {
+export function refuseOddKey(key: string): void {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidAt(HEADER, 'must have 1 to 255 visible ASCII characters')
 }

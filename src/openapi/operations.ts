@@ -95,6 +95,7 @@ function commonOf(
     expired,
     withoutFactor,
     plans,
+    answer,
     produces = ['application/json'],
   }: ServerEndpoint | EntityEndpoint,
   said: ReturnType<ServerEndpoint['describe']>,
@@ -118,8 +119,10 @@ function commonOf(
       ...(body === undefined ? [] : body === 'bytes' ? WITH_BYTES : WITH_BODY),
       ...more,
       ...codes,
-      // What can be sent again is a write, which the key of a program may have used up.
-      ...(answers.some(({ headers }) => headers.includes('Idempotent-Replay')) ? OF_KEYS : []),
+      // What can be sent again is a write, which the key of a program may have used up. Calls of accounts are not counted.
+      ...(answer !== 'kept' && answers.some(({ headers }) => headers.includes('Idempotent-Replay'))
+        ? OF_KEYS
+        : []),
       ...(plans === 'apart' ? PLANNED : []),
     ],
   }

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { endpoints } from '../../src/api/endpoints.ts'
 import { bookings } from '../declarations.ts'
 import { ADMIN, expectInvalid, onEveryStore, type Received, type Sent } from '../harness.ts'
 import { clearOut } from '../work.ts'
@@ -81,16 +80,6 @@ onEveryStore(
         expect(told(second)).toEqual(told(first))
         expect(await server.rows('takeback_journal')).toBe(rows)
       }
-    })
-
-    test('every write of Entities takes a key', () => {
-      const without = [...endpoints.server, ...endpoints.entity].filter(
-        ({ method, parameters }) => method !== 'GET' && !parameters.some((one) => one === 'Idempotency-Key'),
-      )
-      // Answers with tokens must not be kept, one-use links must not work twice, a question writes nothing, and what runs
-      // the background work writes no Entities.
-      const others = without.filter(({ path }) => !/^\/api\/(auth|system)\//.test(path))
-      expect(others.map(({ path }) => path)).toEqual(['/api/login', '/api/may/'])
     })
 
     test('with another body, path or query it is refused, by another caller it is another', async () => {

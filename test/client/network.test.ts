@@ -2,10 +2,14 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiError, connect, type KeptSession, NetworkError, TooMany } from '../../client/client.ts'
+import { endpoints } from '../../src/api/endpoints.ts'
 import { ADMIN, eventually, giant, onStore } from '../harness.ts'
 import { type Hotel, hotel } from './app.ts'
 import { scenario } from './scenario.ts'
 
+interface AnyRoute {
+  route(path: string): Promise<unknown>
+}
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 const headerOf = (init: RequestInit, name: string) => new Headers(init.headers).get(name)
 
@@ -61,6 +65,31 @@ onStore('sqlite', 'a bad network', hotel, (server) => {
     await expect(api.rooms.get(1)).rejects.toBeInstanceOf(NetworkError)
     // The route has an Idempotency-Key, the read needs none.
     expect(sent.map((one) => one.split('/').at(-2))).toEqual(['auth', '1', '1', '1', '1'])
+  })
+
+  test('no call whose answer is a secret is given a key, and no other write below /api/system/ lacks one', async () => {
+    for (const { method, path, answer } of endpoints.server) {
+      if (answer === undefined) continue
+      const keys: (string | null)[] = []
+      const down: Fetch = async (_, init) => {
+        keys.push(headerOf(init, 'idempotency-key'))
+        throw new TypeError('the network is down')
+      }
+      const api = connect(server.url, { fetch: down, retries: 1 }) as unknown as AnyRoute
+      const failed = await api.route(`${method} ${path}`).catch((error) => error)
+      expect([path, failed instanceof NetworkError]).toEqual([path, true])
+      if (answer === 'secret') expect([path, keys]).toEqual([path, [null]])
+      else if (keys.length > 1) expect([path, keys]).toEqual([path, [keys[0] ?? 'a key', keys[0] as string]])
+      if (/system|invitations/.test(path)) expect([path, keys.length]).toEqual([path, 2])
+    }
+  })
+
+  test('a key of the caller is sent, wherever it is', async () => {
+    const made = connect(server.url, { token: server.adminToken }).auth.keys.create(
+      { name: 'K' },
+      { key: 'k' },
+    )
+    await expect(made).rejects.toMatchObject({ errors: { 'Idempotency-Key': [expect.any(String)] } })
   })
 
   test('waits as long as the server says, and not longer than is sensible', async () => {

@@ -31,7 +31,7 @@ export function EndKey({ of: key, onClose }: { readonly of: Key; onClose(): void
   const [failure, setFailure] = useState<string>()
   const end = async (query: object, done: string) => {
     try {
-      await write(done, () => send('DELETE', `auth/keys/${key.id}/`, { repeat: 'always', query }))
+      await write(done, () => send('DELETE', `auth/keys/${key.id}/`, { query }))
       await queries.invalidateQueries({ queryKey: ['auth', 'keys'] })
       onClose()
     } catch (error) {

@@ -26,7 +26,7 @@ export function Person({ type, data, invitation, onClose }: PersonProps) {
   const [failure, setFailure] = useState<string>()
   const act = async () => {
     try {
-      const { body } = await own.send('POST', 'auth/as/', { repeat: 'never', body: { user } })
+      const { body } = await own.send('POST', 'auth/as/', { body: { user } })
       const { token, expires_at } = body as { token: string; expires_at: string }
       actAs({ user: nameOf(type, data), token, expires_at })
     } catch (error) {
@@ -43,7 +43,7 @@ export function Person({ type, data, invitation, onClose }: PersonProps) {
   }
   const inviteAgain = async () => {
     try {
-      await send('POST', 'auth/invitations/', { repeat: 'never', body: { user } })
+      await send('POST', 'auth/invitations/', { body: { user } })
       showToast({ text: texts.people.sentAgain(String(data.email)) })
     } catch (error) {
       setFailure(explain(error, texts))
@@ -95,7 +95,7 @@ function Factor({ user }: { readonly user: string }) {
   })
   if (data?.active !== true) return null
   const remove = async () => {
-    await send('DELETE', 'auth/totp/', { repeat: 'never', query: { user } })
+    await send('DELETE', 'auth/totp/', { query: { user } })
     await refetch()
   }
   return (

@@ -25,7 +25,7 @@ export function Sessions({ user }: { readonly user?: string }) {
     queryFn: ({ signal }) => get<Page<OneSession>>('auth/sessions/', { user }, signal),
   })
   const end = async (path: string, query: object = {}) => {
-    await send('DELETE', `auth/sessions/${path}`, { repeat: 'always', query: { ...query, user } })
+    await send('DELETE', `auth/sessions/${path}`, { query: { ...query, user } })
     await queries.invalidateQueries({ queryKey: key })
   }
   if (query.data === undefined) return <QueryState query={query} />

@@ -218,6 +218,7 @@ export const askForEmail = serverEndpoint({
   path: '/api/auth/email',
   access: 'signed-in',
   ownLogin: true,
+  answer: 'kept',
   describe: () => ({
     summary: 'Change your e-mail address',
     description: `Mails a link to the new address. The address changes when the link is followed. The answer is the same if somebody else has that address. ${ownerConfirmed}`,
@@ -242,6 +243,7 @@ export const confirmEmailByLink = serverEndpoint({
   ...open,
   name: 'confirmEmail',
   path: '/api/auth/email/confirm',
+  answer: 'kept',
   describe: () => ({
     summary: 'Confirm a new e-mail address by a mailed link',
     description:
@@ -257,6 +259,7 @@ export const revertEmailByLink = serverEndpoint({
   ...open,
   name: 'revertEmail',
   path: '/api/auth/email/revert',
+  answer: 'kept',
   describe: () => ({
     summary: 'Take back a change of the e-mail address by a mailed link',
     description:

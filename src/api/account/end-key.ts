@@ -4,6 +4,7 @@ import type { Call } from '../call.ts'
 import type { Answer, Context } from '../context.ts'
 import { refTo } from '../description.ts'
 import { serverEndpoint } from '../endpoint.ts'
+import { runOnce } from '../once.ts'
 import { type ASKED, matchingOperations, parseAsked, runUndo, undoing, undone } from '../past/undo.ts'
 import { parseFlag, parseTime } from '../query.ts'
 import { keyFor, ofKeys, sampleKey, shownKey } from './keys.ts'
@@ -17,7 +18,7 @@ type EndCall = Call<'undo' | 'since' | (typeof ASKED)[number]>
 async function endKey(context: Context, call: EndCall): Promise<Answer> {
   const since = parseEnding(call)
   const { id } = await keyFor(context, call.caller.actor, call.id)
-  if (since === undefined) return endOnly(context, call, id)
+  if (since === undefined) return runOnce(context, call, () => endOnly(context, call, id))
   const asked = parseAsked(call, call.query, [])
   const answer = await runUndo(context, call, asked, {
     whole: true,

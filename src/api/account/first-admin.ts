@@ -116,6 +116,7 @@ export const postFirstAdmin = serverEndpoint({
   body: 'object',
   access: 'everyone',
   ownLogin: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Make the first admin',
     description:

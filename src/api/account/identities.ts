@@ -99,6 +99,7 @@ export const linkProvider = serverEndpoint({
   path: '/api/auth/providers/{name}/link',
   parameters: ['provider'],
   body: 'object',
+  answer: 'secret',
   schemas: () => ({
     LinkRequest: closedObject(
       {
@@ -155,6 +156,7 @@ export const linkIdentity = serverEndpoint({
   path: '/api/auth/identities/',
   parameters: [],
   body: 'object',
+  answer: 'kept',
   describe: () => ({
     summary: 'Finish linking a provider',
     description: 'Takes the `code` with which the browser came back from the provider, once.',
@@ -171,6 +173,7 @@ export const unlinkIdentity = serverEndpoint({
   method: 'DELETE',
   path: '/api/auth/identities/{id}/',
   parameters: ['identity'],
+  answer: 'kept',
   describe: () => ({
     summary: 'Unlink a provider',
     description: 'An account without a password keeps its last identity.',

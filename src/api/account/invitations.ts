@@ -123,6 +123,7 @@ export const inviteAgain = serverEndpoint({
   method: 'POST',
   parameters: [],
   body: 'object',
+  answer: 'kept',
   describe: () => ({
     summary: 'Send an invitation again',
     description:

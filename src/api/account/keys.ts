@@ -157,6 +157,7 @@ export const makeMyKey = serverEndpoint({
   path: '/api/auth/keys/',
   parameters: [],
   body: 'object',
+  answer: 'secret',
   schemas: keySchemas,
   describe: () => ({
     summary: 'Make a key',
@@ -225,6 +226,7 @@ export const changeMyKey = serverEndpoint({
   path: '/api/auth/keys/{id}/',
   parameters: ['key'],
   body: 'object',
+  answer: 'kept',
   describe: () => ({
     summary: 'Change a key',
     description:

@@ -154,6 +154,7 @@ export const logIn = serverEndpoint({
   ...loggingIn,
   name: 'login',
   path: '/api/auth/login',
+  answer: 'secret',
   schemas: accountSchemas,
   describe: () => ({
     ...described,
@@ -169,6 +170,7 @@ export const logInByUsername = serverEndpoint({
   ...loggingIn,
   name: 'loginByUsername',
   path: '/api/login',
+  answer: 'secret',
   describe: () => ({
     ...described,
     summary: 'Log in by username',

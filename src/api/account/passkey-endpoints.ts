@@ -100,6 +100,7 @@ export const makePasskeyOptions = serverEndpoint({
   parameters: [],
   body: 'object',
   withoutFactor: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Begin to make a passkey',
     description: `Returns the options for \`navigator.credentials.create\`: pass them to \`PublicKeyCredential.parseCreationOptionsFromJSON\`. They are valid for five minutes, once. ${ownerConfirmed}`,
@@ -126,6 +127,7 @@ export const registerPasskey = serverEndpoint({
   parameters: [],
   body: 'object',
   withoutFactor: true,
+  answer: 'kept',
   describe: () => ({
     summary: 'Add a passkey',
     description: 'Takes what the browser has made from the options, and a name for people.',
@@ -153,6 +155,7 @@ export const dropPasskey = serverEndpoint({
   method: 'DELETE',
   path: '/api/auth/passkeys/{id}/',
   parameters: ['passkey', 'user'],
+  answer: 'kept',
   describe: () => ({
     summary: 'Remove a passkey',
     description: 'Nobody can log in with it any more. Admins can remove passkeys of somebody else.',
@@ -166,6 +169,7 @@ export const makeLoginOptions = serverEndpoint({
   ...open,
   name: 'makePasskeyLoginOptions',
   path: '/api/auth/passkeys/login/options',
+  answer: 'secret',
   describe: () => ({
     summary: 'Begin a login with a passkey',
     description:
@@ -189,6 +193,7 @@ export const passkeyLogin = serverEndpoint({
   ...open,
   name: 'loginByPasskey',
   path: '/api/auth/passkeys/login',
+  answer: 'secret',
   describe: () => ({
     summary: 'Log in with a passkey',
     description: 'Takes what the browser has made from the options. A passkey counts as two factors.',

@@ -52,6 +52,7 @@ export const putPreferences = serverEndpoint({
   name: 'putPreferences',
   method: 'PUT',
   body: 'object',
+  answer: 'kept',
   describe: () => ({
     summary: 'Keep your preferences',
     description: `Replaces them. At most ${budget.preferencesBytes} bytes of JSON. They are not in the journal, and a purge of the user erases them.`,

@@ -97,6 +97,7 @@ export const exchangeCode = serverEndpoint({
   parameters: [],
   body: 'object',
   access: 'everyone',
+  answer: 'secret',
   schemas: () => ({
     ProviderCode: closedObject(sentCode, ['code']),
     CodeExchange: closedObject(

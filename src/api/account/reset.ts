@@ -75,6 +75,7 @@ export const askForReset = serverEndpoint({
   ...open,
   name: 'forgotPassword',
   path: '/api/auth/password/forgot',
+  answer: 'kept',
   describe: () => ({
     summary: 'Ask for a new password',
     description:
@@ -97,6 +98,7 @@ export const resetByLink = serverEndpoint({
   ...open,
   name: 'resetPassword',
   path: '/api/auth/password/reset',
+  answer: 'kept',
   describe: () => ({
     summary: 'Set a new password by a mailed link',
     description:

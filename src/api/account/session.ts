@@ -222,6 +222,7 @@ export const refreshToken = serverEndpoint({
   method: 'POST',
   path: '/api/auth/refresh',
   ownLogin: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Get a new token',
     description:
@@ -238,6 +239,7 @@ export const logOut = serverEndpoint({
   method: 'POST',
   path: '/api/auth/logout',
   withoutFactor: true,
+  answer: 'kept',
   describe: () => ({
     summary: 'Log out',
     description: 'Ends the session. Its tokens stop working at once, on every instance.',
@@ -256,6 +258,7 @@ export const changeMyPassword = serverEndpoint({
   body: 'object',
   expired: true,
   withoutFactor: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Change the password',
     description: 'Ends all sessions of the user and starts a new one, whose token it returns.',

@@ -106,6 +106,7 @@ export const endSession = serverEndpoint({
   method: 'DELETE',
   path: '/api/auth/sessions/{id}/',
   parameters: ['session', 'user'],
+  answer: 'kept',
   describe: () => ({
     ...ending,
     summary: 'End a session',
@@ -121,6 +122,7 @@ export const endOtherSessions = serverEndpoint({
   method: 'DELETE',
   path: '/api/auth/sessions/',
   parameters: ['others', 'user'],
+  answer: 'kept',
   describe: () => ({
     ...ending,
     summary: 'End all other sessions',

@@ -45,6 +45,7 @@ export const makeTicket = serverEndpoint({
   tag: SESSIONS,
   parameters: [],
   access: 'signed-in',
+  answer: 'secret',
   schemas: () => ({
     Ticket: closedObject(
       { ticket: { type: 'string' }, expires_at: { type: 'string', format: 'date-time' } },

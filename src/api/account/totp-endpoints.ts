@@ -75,6 +75,7 @@ export const setUpFactor = serverEndpoint({
   parameters: [],
   body: 'object',
   withoutFactor: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Set up a second factor',
     description: `Returns a secret for an authenticator app. Logins do not ask for a code until one was confirmed. ${ownerConfirmed}`,
@@ -104,6 +105,7 @@ export const confirmSetUp = serverEndpoint({
   parameters: [],
   body: 'object',
   withoutFactor: true,
+  answer: 'secret',
   describe: () => ({
     summary: 'Confirm the second factor',
     description: 'Takes a code of the authenticator app. From now on logins with a password ask for one.',
@@ -121,6 +123,7 @@ export const makeRecoveryCodes = serverEndpoint({
   path: '/api/auth/totp/recovery-codes',
   parameters: [],
   body: 'object',
+  answer: 'secret',
   describe: () => ({
     summary: 'Make new recovery codes',
     description: 'Takes the password or a code. The old recovery codes stop working.',
@@ -138,6 +141,7 @@ export const dropFactor = serverEndpoint({
   path: '/api/auth/totp/',
   parameters: ['user'],
   body: 'optional',
+  answer: 'kept',
   describe: () => ({
     summary: 'Remove the second factor',
     description:

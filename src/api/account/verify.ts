@@ -92,6 +92,7 @@ export const verifyByLink = serverEndpoint({
   ...open,
   name: 'verifyEmail',
   path: '/api/auth/verify',
+  answer: 'kept',
   describe: () => ({
     summary: 'Confirm an e-mail address by a mailed link',
     description:
@@ -107,6 +108,7 @@ export const sendVerification = serverEndpoint({
   ...open,
   name: 'sendVerification',
   path: '/api/auth/verify/send',
+  answer: 'kept',
   describe: () => ({
     summary: 'Ask for another link that confirms an e-mail address',
     description:

@@ -69,6 +69,7 @@ export const postJobRun = serverEndpoint({
   tag: SYSTEM,
   parameters: ['job'],
   access: 'admins',
+  answer: 'kept',
   describe: () => ({
     summary: 'Run a job now',
     description:

@@ -90,6 +90,7 @@ export const postRetry = serverEndpoint({
   tag: SYSTEM,
   parameters: ['task'],
   access: 'admins',
+  answer: 'kept',
   describe: () => ({
     summary: 'Try a task again',
     description:

@@ -66,6 +66,7 @@ export const postResend = serverEndpoint({
   parameters: ['webhook'],
   body: 'object',
   access: 'admins',
+  answer: 'kept',
   describe: () => ({
     summary: 'Send an operation to a webhook again',
     description: 'Sends an operation again, after those that wait; or with `aside` all that were set aside.',

@@ -1,0 +1,134 @@
+import { afterAll, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { endpoints } from '../../src/api/endpoints.ts'
+import {
+  ADMIN,
+  eventually,
+  expectInvalid,
+  onEveryStore,
+  onEveryStoreByHand,
+  type Received,
+  type TestServer,
+} from '../harness.ts'
+import { declaration, erp, FRESH, outbox, type Request, requestsOn } from '../once-world.ts'
+import { BACK, providerWorld } from '../provider-world.ts'
+
+const { password } = ADMIN
+afterAll(async () => {
+  rmSync(outbox, { recursive: true, force: true })
+  await erp.stop()
+})
+
+const all = [...endpoints.server, ...endpoints.entity]
+const writes = all.filter(({ method, reads }) => method !== 'GET' && !reads)
+const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
+const lists = ({ parameters }: (typeof all)[number]) => parameters.includes('Idempotency-Key')
+
+const OF_PROVIDERS = ['POST /api/auth/identities/', 'DELETE /api/auth/identities/{id}/']
+
+/** Sends it twice with one key: the second answer is the first. */
+async function twice(server: TestServer, name: string, request: Request): Promise<Received> {
+  const { path, effect, again = 0, ...sent } = request
+  const [method = ''] = name.split(' ')
+  const headers = { 'Idempotency-Key': name.replaceAll(' ', '-') }
+  const send = () => server.call(method, path, { ...sent, headers })
+  const replay = 'idempotent-replay'
+  const first = await send()
+  expect([name, first.status < 300, first.headers.get(replay)]).toEqual([name, true, null])
+  const before = await effect?.()
+  const second = await send()
+  const repeated = again === 0 ? [first.status, first.text, 'true'] : [again, second.text, null]
+  expect([name, second.status, second.text, second.headers.get(replay)]).toEqual([name, ...repeated])
+  expect([name, await effect?.()]).toEqual([name, before])
+  return first
+}
+
+test('every write says what a key means: it takes it itself, its answer is kept, or is a secret', () => {
+  const silent = writes.filter((one) => !lists(one) && one.answer === undefined)
+  expect(silent.map(nameOf)).toEqual([])
+  const both = writes.filter((one) => lists(one) && one.answer === 'secret')
+  expect(both.map(nameOf)).toEqual([])
+  const reads = all.filter((one) => !writes.includes(one) && (lists(one) || one.answer !== undefined))
+  expect(reads.map(nameOf)).toEqual([])
+})
+
+onEveryStore(
+  'a write that is sent twice with one key',
+  declaration,
+  (server) => {
+    const requests = requestsOn(server)
+
+    test('is one of these', () => {
+      const taken = writes.filter(lists).map(nameOf)
+      expect([...Object.keys(requests), ...OF_PROVIDERS].sort()).toEqual(taken.sort())
+    })
+
+    for (const name of Object.keys(requests))
+      test(`is done once: ${name}`, async () => {
+        await twice(server, name, (await requests[name]?.()) as Request)
+      })
+
+    test('is refused if its answer is a secret, before it does anything', async () => {
+      for (const one of writes.filter((write) => !lists(write))) {
+        const path = one.path.replace('{name}', 'test')
+        const token = one.path === '/api/auth/first-admin/' ? null : server.adminToken
+        const body = one.body === undefined ? {} : { body: {} }
+        const answer = await server.call(one.method, path, {
+          ...body,
+          token,
+          headers: { 'Idempotency-Key': 'k' },
+        })
+        expect([path, answer.status]).toEqual([path, 422])
+        expectInvalid(answer, {
+          'Idempotency-Key': ['is not possible here: the answer is a secret, which is not kept'],
+        })
+      }
+      const kept = JSON.stringify(await server.query('SELECT * FROM takeback_answers'))
+      for (const secret of [password, FRESH, 'secret', 'challenge']) expect(kept).not.toContain(secret)
+    })
+
+    test('has a key of 1 to 255 visible ASCII characters', async () => {
+      for (const one of writes) {
+        const path = one.path.replace('{entity}', 'notes').replace(/\{(id|name)\}/, '1')
+        for (const key of ['', 'a b', 'x'.repeat(256)]) {
+          const body = one.body === undefined ? {} : { body: {} }
+          const answer = await server.call(one.method, path, { ...body, headers: { 'Idempotency-Key': key } })
+          expect([nameOf(one), key.length, answer.status]).toEqual([nameOf(one), key.length, 422])
+          expectInvalid(answer, { 'Idempotency-Key': ['must have 1 to 255 visible ASCII characters'] })
+        }
+      }
+    })
+
+    test('is run once also if both come at once, and freely again if it has failed', async () => {
+      const request = await requests['POST /api/system/webhooks/{name}/resend/']?.()
+      const { path = '', body = {} } = request ?? {}
+      const operation = (body as { operation: string }).operation
+      const headers = { 'Idempotency-Key': 'race' }
+      const wrong = await server.call('POST', path, { body: {}, headers })
+      expect(wrong.status).toBe(422)
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => server.call('POST', path, { body, headers })),
+      )
+      // Whoever comes while it runs is told to come again.
+      for (const { status, body: told } of answers) expect(status === 200 || told.code === 'busy').toBe(true)
+      await eventually(async () => (await server.rows('takeback_tasks')) === 0)
+      expect(erp.told.filter(({ id }) => id === operation)).toHaveLength(2)
+    })
+  },
+  { outbox, 'rate-limit': 'writes=off,reads=off' },
+)
+
+onEveryStoreByHand('a link to a provider that is sent twice with one key', (store) => {
+  const { server, isUser, comeBack } = providerWorld(store)
+
+  test('is made once, and removed once', async () => {
+    const { token } = await server.user('users', { email: 'eve@example.com', name: 'Eve' })
+    isUser('eve', { email: 'eve@example.com', name: 'Eve' })
+    const asked = { return_to: BACK, password }
+    const { url } = await server.expect(201, 'POST', '/api/auth/providers/test/link', asked, { token })
+    const { code } = await comeBack(url)
+    const [add = '', remove = ''] = OF_PROVIDERS
+    const made = await twice(server, add, { path: '/api/auth/identities/', body: { code }, token })
+    await twice(server, remove, { path: `/api/auth/identities/${made.body.id}/`, token })
+  })
+})

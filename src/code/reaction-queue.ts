@@ -2,6 +2,7 @@ import type { Context } from '../api/context.ts'
 import { budget } from '../budget.ts'
 import type { ReactionType } from '../declare/model.ts'
 import type { State } from '../journal/leaves.ts'
+import { refuseDropped } from '../work/job.ts'
 import type { Queue, TaskJob } from '../work/queues.ts'
 import { apiOf } from './api.ts'
 import { CodeFailed } from './guard.ts'
@@ -25,6 +26,7 @@ export function reactionQueue(context: Context): Queue {
 
 async function runReaction(context: Context, job: TaskJob): Promise<void> {
   const task = job.payload as ReactionTask
+  refuseDropped(task.entity)
   const reaction = context.model.code.reactions.find(({ name }) => name === task.reaction)
   // An instance with another declaration may know it.
   if (reaction === undefined) throw new Error(`The declaration here has no reaction ${task.reaction}.`)

@@ -4,7 +4,7 @@ import { didYouMean } from './closest.ts'
 import { checkComputed, resolveComputed } from './computed.ts'
 import { type Action, type AppDeclaration, actions, type EntityDeclaration } from './define.ts'
 import { edgesOf } from './edges.ts'
-import { ENTITY_NAME, entityNameProblem } from './entity-names.ts'
+import { ENTITY_NAME, entityNameProblem, TAKEN_LOGINS } from './entity-names.ts'
 import { checkLabels, resolveTitle } from './entity-words.ts'
 import { checkOptions } from './field-place.ts'
 import { rules } from './fields/field.ts'
@@ -36,8 +36,6 @@ import { ownValues } from './scope.ts'
 import { withinIndexes } from './unique.ts'
 import { SEARCHED_MAX } from './words.ts'
 
-/** What acts besides users is called so in operations: `keys/7`, `jobs/nightly`. */
-const TAKEN_LOGINS = ['keys', 'jobs', 'reactions']
 /** Names that login takes in its type. */
 const LOGIN_FIELDS = ['email', 'password', 'email_key', 'token_epoch', 'password_expires_at', 'acting']
 

@@ -1,4 +1,4 @@
-import { columnMakers, type OwnTable } from './own-table.ts'
+import { columnMakers, inJson, type OwnTable } from './own-table.ts'
 
 const { text, integer, time, optional } = columnMakers
 
@@ -115,7 +115,7 @@ export const accountTables: readonly OwnTable[] = [
   {
     name: 'takeback_preferences',
     about: 'What programs keep for a user, such as the language: one JSON object, which only its user reads.',
-    columns: [text('entity'), integer('entity_id'), text('value')],
+    columns: [text('entity'), integer('entity_id'), { ...text('value'), names: 'by hand' }],
     key: ['entity', 'entity_id'],
     since: 5,
   },
@@ -123,7 +123,7 @@ export const accountTables: readonly OwnTable[] = [
     name: 'takeback_handoffs',
     about:
       'Logins through a provider that are under way: a digest of the text that passes through a URL, what it stands for, and when it expires.',
-    columns: [text('digest'), text('kind'), text('payload'), time('until')],
+    columns: [text('digest'), text('kind'), { ...text('payload'), names: inJson }, time('until')],
     key: ['digest'],
     indexes: [{ name: 'until', columns: ['until'], since: 5 }],
     since: 5,

@@ -7,6 +7,21 @@ export interface OwnColumn {
   readonly required: boolean
   /** The first format that has it; 1 if left out. A column that comes later cannot be required. */
   readonly since?: number
+  /**
+   * How a text names Entity types, so that a rename reaches it: in these ways, or in one that only a function knows
+   * (`byHand` in `migration/type-names.ts`). The columns `entity` have the name as it is.
+   */
+  readonly names?: readonly TypeNaming[] | 'by hand'
+}
+
+/** A way to name an Entity type in a text. */
+export interface TypeNaming {
+  /** What stands there; `*` is the name. */
+  readonly text: string
+  /** Whether it is the whole text, its beginning, or anywhere in it. */
+  readonly at: 'whole' | 'start' | 'anywhere'
+  /** Whether only types that log in are named so: `keys/7` may be there too, and is none of a type `keys`. */
+  readonly users?: boolean
 }
 
 export interface OwnIndex {
@@ -40,6 +55,12 @@ export interface OwnTable {
   /** What must be done to the data of an older format that does not have the table. */
   readonly upgrade?: Sql
 }
+
+/** In JSON whose texts all come from the server, or have escaped quotes: a member `entity`, and the name of a reaction. */
+export const inJson: readonly TypeNaming[] = [
+  { text: '"entity":"*"', at: 'anywhere' },
+  { text: '"reaction":"*.', at: 'anywhere' },
+]
 
 /** Makes columns of each kind. */
 export const columnMakers = {

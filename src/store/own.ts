@@ -1,5 +1,5 @@
 import { accountTables } from './own-accounts.ts'
-import { columnMakers, type OwnColumn, type OwnTable } from './own-table.ts'
+import { columnMakers, inJson, type OwnColumn, type OwnTable } from './own-table.ts'
 import { sql } from './sql.ts'
 
 /**
@@ -21,7 +21,13 @@ export const ownTables: readonly OwnTable[] = [
       integer('seq'),
       text('operation'),
       time('at'),
-      optional(text('actor')),
+      {
+        ...optional(text('actor')),
+        names: [
+          { text: '*', at: 'whole' },
+          { text: 'reactions/*.', at: 'start' },
+        ],
+      },
       optional(integer('actor_id')),
       text('entity'),
       integer('entity_id'),
@@ -31,7 +37,7 @@ export const ownTables: readonly OwnTable[] = [
       // The operation that had deleted it, as it stood after this change.
       { ...optional(text('deletion')), since: 3 },
       // Who or what acted in the name of the actor, and the operation that made them act.
-      { ...optional(text('via')), since: 4 },
+      { ...optional(text('via')), since: 4, names: [{ text: '*/', at: 'start', users: true }] },
       { ...optional(text('cause')), since: 4 },
     ],
     key: ['seq'],
@@ -120,7 +126,8 @@ export const ownTables: readonly OwnTable[] = [
   {
     name: 'takeback_rates',
     about: 'Token buckets of the rate limits: the time at which each is full again, in milliseconds.',
-    columns: [text('key'), integer('full_at')],
+    // The name of a bucket, and whose it is: `kept admins/1 as users/3`.
+    columns: [{ ...text('key'), names: [{ text: ' */', at: 'anywhere', users: true }] }, integer('full_at')],
     key: ['key'],
     since: 3,
   },
@@ -206,7 +213,11 @@ export const ownTables: readonly OwnTable[] = [
   {
     name: 'takeback_cursors',
     about: 'How far each reader that acts for the server has come in the journal. Moved by compare-and-set.',
-    columns: [text('name'), integer('seq'), time('updated_at')],
+    columns: [
+      { ...text('name'), names: [{ text: 'reactions/*', at: 'whole' }] },
+      integer('seq'),
+      time('updated_at'),
+    ],
     key: ['name'],
     since: 4,
   },
@@ -237,8 +248,8 @@ export const ownTables: readonly OwnTable[] = [
     columns: [
       integer('id'),
       text('queue'),
-      optional(text('key')),
-      text('payload'),
+      { ...optional(text('key')), names: [{ text: '*/', at: 'start' }] },
+      { ...text('payload'), names: inJson },
       time('at'),
       // As above; empty where another task of the same key comes first, and where it is set aside.
       optional(time('next_at')),
@@ -285,7 +296,7 @@ export const ownTables: readonly OwnTable[] = [
       integer('entity_id'),
       text('name'),
       optional(text('digest')),
-      text('can'),
+      { ...text('can'), names: 'by hand' },
       text('limits'),
       integer('agent'),
       time('created_at'),

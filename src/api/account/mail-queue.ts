@@ -9,6 +9,7 @@ import { EMAIL_KEY } from '../../plan/tables/schema.ts'
 import { entityRow } from '../../plan/view/entity-row.ts'
 import { system } from '../../plan/viewer/actor.ts'
 import type { Store } from '../../store/store.ts'
+import { refuseDropped } from '../../work/job.ts'
 import type { Queue, Task, TaskJob } from '../../work/queues.ts'
 import { askedBy, type Context } from '../context.ts'
 import { isVerified } from './verified.ts'
@@ -41,15 +42,24 @@ export function mailQueue(context: Context): Queue {
 async function sendMail(context: Context, job: TaskJob): Promise<void> {
   // Earlier versions have enqueued `null` for nobody.
   const payload = job.payload as Payload | null
-  const account = payload === null ? undefined : await accountOf(context, payload)
-  // Nobody, or somebody who is gone.
-  if (payload === null || account === undefined) return
+  if (payload === null || ('id' in payload && payload.id === 0)) return
+  refuseGoneType(payload.entity, context.plans.get(payload.entity)?.login !== undefined)
+  const account = await accountOf(context, payload)
+  // Somebody who is gone.
+  if (account === undefined) return
   const letter = await letterOf(context, job, payload, account)
   if (letter === undefined) return
   const { kind, to } = letter
   const link = linkOf(context, LINKS[kind], letter.token)
   const text = await ownText(context, kind, letter.account, link)
   await context.mailer.send({ ...text, to, name: `${fileTime()}-${kind}-${job.id}` })
+}
+
+/** Throws if the type of whom the mail is for is not there: that is no reason to leave a mail out without a word. */
+function refuseGoneType(entity: string, logsIn: boolean): void {
+  refuseDropped(entity)
+  // An instance with another declaration may know it.
+  if (!logsIn) throw new Error(`The declaration here has no Entity type ${entity} that logs in.`)
 }
 
 /** What the link of a mail does. */

@@ -1,11 +1,9 @@
 import { StartError } from '../../errors.ts'
 import { ordered } from '../order.ts'
-import { aboutColumns, aboutEntities } from '../own.ts'
-import { count, id, join, param, type Sql, sql, word } from '../sql.ts'
+import { aboutColumns } from '../own.ts'
+import { id, join, param, type Sql, sql, word } from '../sql.ts'
 import type { Column, Index, Table } from '../tables.ts'
-import { rescopeKeys } from './key-scopes.ts'
 import { addLinks, fillLinks, renameLinks } from './links.ts'
-import { CUT } from './memory.ts'
 import { orderedChanges } from './order.ts'
 import { rejoin } from './rejoin.ts'
 import {
@@ -18,6 +16,7 @@ import {
   type Structure,
   type TableChange,
 } from './structure.ts'
+import { renameType } from './type-names.ts'
 import { fillWords } from './words.ts'
 
 /** Carries out the changes of a plan, in an order in which each finds what it needs. */
@@ -205,23 +204,7 @@ async function renameTable(
   { from, to }: Extract<TableChange, { kind: 'rename table' }>,
 ): Promise<void> {
   await session.run(sql`ALTER TABLE ${id(from)} RENAME TO ${id(to)}`)
-  for (const [table, column] of [
-    ...aboutEntities.map(({ name }) => [name, 'entity'] as const),
-    ['takeback_journal', 'actor'] as const,
-  ])
-    await session.run(
-      sql`UPDATE ${id(table)} SET ${id(column)} = ${word(to)} WHERE ${id(column)} = ${word(from)}`,
-    )
-  await rescopeKeys(session, from, to)
-  // Keys, which are called so there, are no type.
-  if (from !== 'keys')
-    await session.run(
-      sql`UPDATE "takeback_journal" SET "via" = ${word(`${to}/`)} || substr("via", ${count(from.length + 2)}) WHERE substr("via", 1, ${count(from.length + 1)}) = ${word(`${from}/`)}`,
-    )
-  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(CUT + to)}`)
-  await session.run(
-    sql`UPDATE "takeback_meta" SET "key" = ${word(CUT + to)} WHERE "key" = ${word(CUT + from)}`,
-  )
+  await renameType(session, from, to)
 }
 
 function createIndex(ddl: Ddl, table: string, index: Index): Sql {

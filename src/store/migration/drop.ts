@@ -1,12 +1,13 @@
 import { StartError } from '../../errors.ts'
+import { droppedName } from '../dropped.ts'
 import { aboutColumns, aboutEntities } from '../own.ts'
 import { id, type Sql, sql, word } from '../sql.ts'
 import { type Column, type Index, isMadeFrom, pathOf, type Table } from '../tables.ts'
 import { dropIndex } from './apply.ts'
-import { rescopeKeys } from './key-scopes.ts'
 import { dropLinks } from './links.ts'
 import { fresh, recall, remember, upgrade } from './memory.ts'
 import { type DatabaseSession, indexName, type Structure } from './structure.ts'
+import { retireType } from './type-names.ts'
 
 /** What to drop: a table or columns that are kept aside. */
 export interface Doomed {
@@ -123,10 +124,11 @@ async function dropTable(
   for (const index of indexes.filter(({ search }) => search))
     await dropIndex({ structure, session }, indexName(name, index), index)
   await session.run(sql`DROP TABLE ${id(name)}${structure.ddl.withReferences}`)
+  const former = droppedName(name, generation)
   await session.run(
-    sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(`${name}~${generation}`)} WHERE "entity" = ${word(name)}`,
+    sql`UPDATE "takeback_journal" SET "data" = NULL, "entity" = ${word(former)} WHERE "entity" = ${word(name)}`,
   )
   for (const own of aboutEntities)
     await session.run(sql`DELETE FROM ${id(own.name)} WHERE "entity" = ${word(name)}`)
-  await rescopeKeys(session, name, undefined)
+  await retireType(session, { from: name, to: former, clock: structure.dialect.clock })
 }

@@ -1,0 +1,150 @@
+import { TAKEN_LOGINS } from '../../declare/entity-names.ts'
+import { wasDropped } from '../dropped.ts'
+import { aboutEntities, ownTables } from '../own.ts'
+import type { OwnTable, TypeNaming } from '../own-table.ts'
+import { count, id, param, type Sql, sql, word } from '../sql.ts'
+import { CUT } from './memory.ts'
+import type { DatabaseSession } from './structure.ts'
+
+/** One name of a type for another; without `to` the type is gone. */
+export interface NewName {
+  readonly from: string
+  readonly to: string | undefined
+}
+
+/** Lets everything in Takeback's own tables that names a type name it anew. `to` must be free. */
+export async function renameType(session: DatabaseSession, from: string, to: string): Promise<void> {
+  for (const { name } of aboutEntities)
+    await renameIn(session, { table: name, column: 'entity' }, { text: '*', at: 'whole' }, { from, to })
+  for (const table of ownTables) await renameTexts(session, table, { from, to })
+  for (const rename of Object.values(byHand)) await rename(session, { from, to })
+  await session.run(sql`DELETE FROM "takeback_meta" WHERE "key" = ${word(CUT + to)}`)
+  await session.run(
+    sql`UPDATE "takeback_meta" SET "key" = ${word(CUT + to)} WHERE "key" = ${word(CUT + from)}`,
+  )
+}
+
+/**
+ * A type is gone, and `to` is a name that no type can have: another may get the one that it had. What waits for it is set
+ * aside, so that somebody learns of it.
+ */
+export async function retireType(
+  session: DatabaseSession,
+  { from, to, clock }: { from: string; to: string; clock: Sql },
+): Promise<void> {
+  await session.run(
+    sql`UPDATE "takeback_tasks" SET "aside_at" = ${clock}, "next_at" = NULL, "holder" = NULL, "fence" = "fence" + 1, "error" = ${param('$reason')}
+      WHERE "aside_at" IS NULL AND ${isThere(id('payload'), { text: '"entity":"*"', at: 'anywhere' }, from)}`,
+    // Which only some databases ask for: the others have a clock.
+    { $reason: wasDropped(from), $clock: new Date().toISOString() },
+  )
+  // Who has done something stays in the journal, as it was.
+  for (const table of ownTables)
+    if (table.name !== 'takeback_journal') await renameTexts(session, table, { from, to })
+  for (const forget of Object.values(byHand)) await forget(session, { from, to: undefined })
+}
+
+async function renameTexts(
+  session: DatabaseSession,
+  table: OwnTable,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  for (const { name, names = [] } of table.columns) {
+    if (names === 'by hand') continue
+    for (const naming of names) {
+      if (naming.users && [from, to].some((one) => TAKEN_LOGINS.includes(one))) continue
+      // What is there under the new name was of a type that is gone.
+      if (table.key.includes(name))
+        await session.run(sql`DELETE FROM ${id(table.name)} WHERE ${isThere(id(name), naming, to)}`)
+      await renameIn(session, { table: table.name, column: name }, naming, { from, to })
+    }
+  }
+}
+
+async function renameIn(
+  session: DatabaseSession,
+  { table, column }: { table: string; column: string },
+  naming: TypeNaming,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const [old, fresh] = [textOf(naming, from), textOf(naming, to)]
+  const set: Sql = {
+    whole: word(fresh),
+    start: sql`${word(fresh)} || substr(${id(column)}, ${count(old.length + 1)})`,
+    anywhere: sql`replace(${id(column)}, ${word(old)}, ${word(fresh)})`,
+  }[naming.at]
+  await session.run(
+    sql`UPDATE ${id(table)} SET ${id(column)} = ${set} WHERE ${isThere(id(column), naming, from)}`,
+  )
+}
+
+function textOf({ text }: TypeNaming, name: string): string {
+  return text.replace('*', () => name)
+}
+
+function isThere(column: Sql, naming: TypeNaming, name: string): Sql {
+  const text = textOf(naming, name)
+  return {
+    whole: sql`${column} = ${word(text)}`,
+    start: sql`substr(${column}, 1, ${count(text.length)}) = ${word(text)}`,
+    anywhere: sql`replace(${column}, ${word(text)}, '') <> ${column}`,
+  }[naming.at]
+}
+
+/** The columns with `names: 'by hand'`, as `table.column`. */
+export const byHand: Readonly<Record<string, (session: DatabaseSession, names: NewName) => Promise<void>>> = {
+  'takeback_keys.can': rescopeKeys,
+  'takeback_preferences.value': renamePreferences,
+}
+
+/**
+ * Keys name the types that they may use. A renamed type keeps its rights there. One that is dropped loses them: another
+ * type may get its name.
+ */
+async function rescopeKeys(session: DatabaseSession, names: NewName): Promise<void> {
+  const rows = await session.all(
+    sql`SELECT k."id", k."can" FROM "takeback_keys" k WHERE k."can" LIKE ${word(`%"${names.from}"%`)}`,
+  )
+  for (const [key, can] of rows) {
+    const rights = renamedMembers(JSON.parse(String(can)), ['entities'], names)
+    await session.run(
+      sql`UPDATE "takeback_keys" SET "can" = ${param('$can')} WHERE "id" = ${param('$key', 'integer')}`,
+      { $can: JSON.stringify(rights), $key: Number(key) },
+    )
+  }
+}
+
+/** What the console keeps by Entity type: views and columns of lists. */
+const BY_TYPE = ['views', 'columns']
+
+async function renamePreferences(session: DatabaseSession, names: NewName): Promise<void> {
+  const rows = await session.all(
+    sql`SELECT p."entity", p."entity_id", p."value" FROM "takeback_preferences" p WHERE p."value" LIKE ${word(`%"${names.from}"%`)}`,
+  )
+  for (const [entity, user, value] of rows)
+    await session.run(
+      sql`UPDATE "takeback_preferences" SET "value" = ${param('$value')}
+        WHERE "entity" = ${param('$entity')} AND "entity_id" = ${param('$user', 'integer')}`,
+      {
+        $value: JSON.stringify(renamedMembers(JSON.parse(String(value)), BY_TYPE, names)),
+        $entity: String(entity),
+        $user: Number(user),
+      },
+    )
+}
+
+/** With the members of these objects renamed, and all else as it is. */
+function renamedMembers(
+  value: Readonly<Record<string, unknown>>,
+  objects: readonly string[],
+  { from, to }: NewName,
+): object {
+  const renamed = { ...value }
+  for (const name of objects) {
+    const object = value[name]
+    if (typeof object !== 'object' || object === null || !Object.hasOwn(object, from)) continue
+    const { [from]: held, ...others } = object as Readonly<Record<string, unknown>>
+    renamed[name] = to === undefined ? others : { ...others, [to]: held }
+  }
+  return renamed
+}

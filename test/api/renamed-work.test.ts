@@ -1,0 +1,376 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { AppDeclaration } from '../../src/declare/define.ts'
+import { dropAside, findAside } from '../../src/store/migration/drop.ts'
+import { byHand } from '../../src/store/migration/type-names.ts'
+import { ownTables } from '../../src/store/own.ts'
+import { entity, everyone, signedIn, text } from '../../src/takeback.ts'
+import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
+import { Mailbox, tokenIn } from '../mailbox.ts'
+import { SECRET } from '../webhook-receiver.ts'
+
+/** What the types are called. */
+interface Names {
+  readonly admins: string
+  readonly users: string
+  readonly clients: string
+  readonly orders: string
+}
+const OLD: Names = { admins: 'admins', users: 'users', clients: 'clients', orders: 'orders' }
+/** One name begins with another one's: what is renamed must be the whole name. */
+const NEW: Names = { admins: 'chiefs', users: 'people', clients: 'clients_of_ours', orders: 'orders_placed' }
+
+/** Whether reactions fail, so that they wait. */
+let held = false
+/** What was reacted to, by the name of the reaction. */
+let reacted: string[] = []
+
+function declaring(names: Names, was?: Names): AppDeclaration {
+  const { admins, users, clients, orders } = names
+  const formerly = (type: keyof Names) => (was === undefined ? {} : { was: was[type] })
+  const reaction =
+    (name: string) => (call: { kind: string; id: number; after: { title: string } | null }) => {
+      if (held) throw new Error('held')
+      reacted.push(`${name} ${call.kind} ${call.id} ${call.after?.title}`)
+    }
+  // What it declares depends on names that TypeScript does not know.
+  return {
+    admins,
+    entities: {
+      [admins]: entity({ ...formerly('admins'), login: { userType: 'admin' }, fields: {} }),
+      [users]: entity({
+        ...formerly('users'),
+        login: { userType: 'user' },
+        fields: {},
+        access: { read: 'id == me.id', update: 'id == me.id' },
+      }),
+      [clients]: entity({
+        ...formerly('clients'),
+        login: { userType: 'client', verify: true },
+        fields: {},
+        access: { create: everyone },
+      }),
+      [orders]: entity({ ...formerly('orders'), fields: { title: text() } }),
+      notes: entity({ fields: { title: text() }, access: { create: signedIn, read: signedIn } }),
+    },
+    reactions: {
+      [`${orders}.create`]: reaction('create'),
+      [`${orders}.*`]: reaction('any'),
+      // Behind the others on the same Entities, and of another type whose name is not changed.
+      'notes.create': reaction('note'),
+    },
+  } as AppDeclaration
+}
+
+onEveryStoreByHand('what waits while types are renamed', (store) => {
+  const box = new Mailbox()
+  const servers: TestServer[] = []
+  let smtp = ''
+  beforeAll(async () => {
+    smtp = await box.start()
+    await box.stop()
+  })
+  afterAll(async () => {
+    held = false
+    await box.stop()
+    for (const server of servers.toReversed()) await server.remove()
+  })
+
+  /** On that database, if it is given. */
+  async function started(declaration: AppDeclaration, beside?: TestServer): Promise<TestServer> {
+    const flags = { smtp, 'mail-from': 'app@example.com', url: 'http://127.0.0.1:1' }
+    const server = new TestServer(store, declaration, flags, await beside?.database())
+    server.adminToken = beside?.adminToken ?? ''
+    if (beside === undefined) servers.push(server)
+    await server.start()
+    return server
+  }
+  const mailTo = async (address: string, page: string) => {
+    const found = () =>
+      box.mails.find(({ to, text }) => to[0] === address && text.includes(`/account/${page}`))
+    await eventually(() => found() !== undefined)
+    return tokenIn(found()?.text ?? '')
+  }
+  const tasks = (server: TestServer) =>
+    server.query('SELECT queue, key, payload, error, aside_at FROM takeback_tasks ORDER BY id')
+  const post = (server: TestServer, path: string, body: unknown, token: string | null = null) =>
+    server.expect(200, 'POST', path, body, { token })
+
+  /** One mail of every kind, which cannot be sent yet. Gives who gets which. */
+  async function fillMails(server: TestServer, names: Names, round: string): Promise<[string, string][]> {
+    const at = (name: string) => `${name}@${round}.example.com`
+    const moved = await server.user(names.users, { email: at('moved') })
+    const asking = await server.user(names.users, { email: at('asking') })
+    await server.member(names.users, { email: at('forgetful') })
+    await server.member(names.clients, { email: at('taken') })
+    await box.start()
+    await post(server, '/api/auth/email', { email: at('fresh'), password: ADMIN.password }, moved.token)
+    const link = await mailTo(at('fresh'), 'email')
+    await eventually(async () => (await tasks(server)).every(({ queue }) => queue !== 'mail'))
+    await box.stop()
+    box.mails.length = 0
+    await post(server, '/api/auth/email/confirm', { token: link })
+    await post(server, '/api/auth/email', { email: at('next'), password: ADMIN.password }, asking.token)
+    await post(server, '/api/auth/password/forgot', { email: at('forgetful'), user_type: 'user' })
+    await server.expect(201, 'POST', `/api/${names.users}/?invite=1`, { email: at('invited') })
+    const signUp = (email: string) =>
+      server.expect(
+        202,
+        'POST',
+        `/api/${names.clients}/`,
+        { email, password: ADMIN.password },
+        { token: null },
+      )
+    await signUp(at('new'))
+    await signUp(at('taken'))
+    return [
+      [at('moved'), 'revert'],
+      [at('next'), 'email'],
+      [at('forgetful'), 'reset'],
+      [at('invited'), 'invite'],
+      [at('new'), 'verify'],
+      [at('taken'), 'reset'],
+    ]
+  }
+
+  /** Reactions to four changes of three Entities, which fail for now. Gives what is reacted in the end. */
+  async function fillReactions(server: TestServer, { orders }: Names): Promise<string[]> {
+    const order = (title: string) => server.expect(201, 'POST', `/api/${orders}/`, { title })
+    const { id } = await order('a')
+    await server.expect(200, 'PATCH', `/api/${orders}/${id}/`, { title: 'b' })
+    const { id: other } = await order('c')
+    const { id: note } = await server.expect(201, 'POST', '/api/notes/', { title: 'd' })
+    return [
+      `any create ${id} a`,
+      `any create ${other} c`,
+      `any update ${id} b`,
+      `create create ${id} a`,
+      `create create ${other} c`,
+      `note create ${note} d`,
+    ]
+  }
+
+  async function renamedWhileAllWaits(server: TestServer, from: Names, to: Names): Promise<void> {
+    const other = await started(declaring(from), server)
+    const mails = await fillMails(server, from, `${from.orders}.${store}`.replaceAll('_', '-'))
+    held = true
+    reacted = []
+    const reactions = await fillReactions(server, from)
+    await eventually(async () => {
+      const all = await tasks(server)
+      const failed = all.filter(({ queue, error }) => queue === 'mail' && error !== null)
+      const made = all.filter(({ queue }) => queue === 'reactions')
+      return failed.length === mails.length && made.length === reactions.length
+    })
+    await server.restart(declaring(to, from))
+    held = false
+    await box.start()
+    for (const [address, page] of mails) expect(await mailTo(address, page)).not.toBe('')
+    await eventually(async () => (await tasks(server)).length === 0)
+    expect(box.mails.map(({ to: [address] }) => address ?? '').sort()).toEqual(
+      mails.map(([address]) => address).sort(),
+    )
+    expect(reacted.toSorted()).toEqual(reactions)
+    // The links are good, and lead to the next mail.
+    const linkTo = (page: string) => mailTo(mails.find((one) => one[1] === page)?.[0] ?? '', page)
+    const invited = { token: await linkTo('invite'), password: ADMIN.password }
+    await post(server, '/api/auth/password/reset', invited)
+    await post(server, '/api/auth/email/revert', { token: await linkTo('revert') })
+    await mailTo(mails[0]?.[0] ?? '', 'reset')
+    await eventually(async () => (await tasks(server)).length === 0)
+    await box.stop()
+    await other.stop()
+  }
+
+  test('mails of every kind and reactions, there and back, beside a server that was not restarted', async () => {
+    const server = await started(declaring(OLD))
+    await renamedWhileAllWaits(server, OLD, NEW)
+    await renamedWhileAllWaits(server, NEW, OLD)
+  }, 60_000)
+
+  test('changes that nobody has reacted to yet, logins under way, preferences, limits, and who did it', async () => {
+    held = true
+    const server = await started(declaring(OLD))
+    const user = await server.user('users', { email: 'ada@example.com' })
+    const kept = { views: { orders: [{ name: 'mine', query: 'sort=title' }], notes: [] }, orders: 'orders' }
+    const columns = { orders: 'title', users: 'email' }
+    await server.expect(200, 'PUT', '/api/auth/preferences/', { ...kept, columns }, { token: user.token })
+    const asked = { provider: 'p', returnTo: '/"entity":"users"', challenge: null }
+    const handoff = { ...asked, link: { entity: 'users', id: user.id } }
+    const link = await server.context.handoffs.make('link', handoff)
+    await server.context.rates.keep(`users/${user.id}`, 1000)
+    await server.context.rates.keep(`admins/1 as users/${user.id}`, 1000)
+    await server.context.rates.keep('keys/1', 1000)
+    const reactions = await fillReactions(server, OLD)
+    await eventually(async () => (await tasks(server)).length === reactions.length)
+    await server.stop()
+    // As if the server had ended before it read the journal.
+    await server.query("DELETE FROM takeback_tasks WHERE queue = 'reactions'")
+    await server.query('UPDATE takeback_cursors SET seq = 0')
+    held = false
+    reacted = []
+    await server.restart(declaring(NEW, OLD))
+    await eventually(() => reacted.length >= reactions.length)
+    expect(reacted.toSorted()).toEqual(reactions)
+    expect(
+      await server.expect(200, 'GET', '/api/auth/preferences/', undefined, { token: user.token }),
+    ).toEqual({
+      ...kept,
+      views: { orders_placed: kept.views.orders, notes: [] },
+      columns: { orders_placed: 'title', people: 'email' },
+    })
+    expect(await server.context.handoffs.find('link', link)).toEqual({
+      ...asked,
+      link: { entity: 'people', id: user.id },
+    })
+    const rates = await server.query("SELECT key FROM takeback_rates WHERE key LIKE 'kept %'")
+    expect(rates.map(({ key }) => key).sort()).toEqual([
+      `kept chiefs/1 as people/${user.id}`,
+      'kept keys/1',
+      `kept people/${user.id}`,
+    ])
+  }, 30_000)
+
+  test('what reactions have done is told under the name of today', async () => {
+    held = false
+    const named = (orders: string, was?: string): AppDeclaration => {
+      const [declared, formerly] = [declaring(OLD), was === undefined ? {} : { was }]
+      const entities = { ...declared.entities, [orders]: entity({ ...formerly, fields: { title: text() } }) }
+      if (orders !== 'orders') delete (entities as Record<string, unknown>).orders
+      const reaction = async ({ api }: { api: { notes: { create(body: object): Promise<unknown> } } }) => {
+        await api.notes.create({ title: 'of a reaction' })
+      }
+      return { ...declared, entities, reactions: { [`${orders}.create`]: reaction } } as AppDeclaration
+    }
+    const server = await started(named('orders'))
+    await server.expect(201, 'POST', '/api/orders/', { title: 'a' })
+    const done = async (name: string) =>
+      (await server.expect(200, 'GET', `/api/operations/?actor=reactions/${name}.create`)).data.length
+    await eventually(async () => (await done('orders')) === 1)
+    await server.restart(named('carts', 'orders'))
+    expect([await done('carts'), await done('orders')]).toEqual([1, 0])
+  }, 30_000)
+
+  test('what is left of a type that is gone is told, and not ended in silence', async () => {
+    held = true
+    const server = await started(declaring(OLD))
+    await server.expect(201, 'POST', '/api/users/?invite=1', { email: 'ada@example.com' })
+    await fillReactions(server, OLD)
+    const reasons = async () => {
+      const all = await tasks(server)
+      return all.map(({ error, aside_at }) => [String(error), aside_at !== null] as const)
+    }
+    await eventually(async () => (await tasks(server)).filter(({ error }) => error !== null).length === 4)
+    const { users: _, orders: __, ...others } = declaring(OLD).entities
+    const reactions = { 'notes.create': () => {} }
+    const without = { admins: 'admins', entities: others, reactions } as AppDeclaration
+    await server.restart(without)
+    // While they are only kept aside, they are tried: they may be declared again, or an other server may know them.
+    const told = ['no Entity type users that logs in', 'no reaction orders.create']
+    await eventually(async () => {
+      const all = await reasons()
+      return told.every((text) => all.some(([error, aside]) => error.includes(text) && !aside))
+    })
+    const opened = await server.openStore()
+    await dropAside(opened.structure, await findAside(opened.structure, ['users', 'orders']))
+    await opened.close()
+    await eventually(async () => (await tasks(server)).length === 6)
+    const dropped = (name: string) =>
+      `${name} was dropped with "takeback migrate --drop", and with it what this was about.`
+    expect((await tasks(server)).filter(({ aside_at }) => aside_at === null)).toEqual([])
+    expect(new Set((await reasons()).map(([error]) => error))).toEqual(
+      new Set([dropped('users'), dropped('orders')]),
+    )
+    // Another type that gets the name has nothing to do with it, also if somebody tries it again.
+    const { clients: ___, ...remaining } = others
+    await server.restart({
+      ...without,
+      entities: {
+        ...remaining,
+        users: entity({ was: 'clients', login: { userType: 'client', verify: true }, fields: {} }),
+      },
+    } as AppDeclaration)
+    expect(await server.context.work.retryAside('mail')).toBe(1)
+    expect(await server.context.work.retryAside('reactions')).toBe(5)
+    await eventually(async () =>
+      (await reasons()).every(([error, aside]) => aside && error.includes('was dropped')),
+    )
+    expect(await tasks(server)).toHaveLength(6)
+  }, 60_000)
+})
+
+/**
+ * Text columns of our own tables in which no Entity type is named, and why. A new one that names types has `names` in
+ * `store/own.ts`; the column `entity` is known by its name.
+ */
+const NAMELESS: Readonly<Record<string, readonly string[]>> = {
+  'a random id, a digest or a hash': [
+    ...['journal', 'cleared', 'migrations', 'answers', 'notes', 'undone', 'purges', 'deliveries'].map(
+      (table) => `${table}.operation`,
+    ),
+    ...['journal.deletion', 'journal.cause', 'undone.by', 'purges.purge', 'links.slot'],
+    ...['ended_sessions.session', 'sessions.session', 'shown.key', 'answers.key', 'answers.request'],
+    ...[
+      'temporary_passwords',
+      'keys',
+      'links',
+      'verified',
+      'tried_passwords',
+      'recovery_codes',
+      'handoffs',
+    ].map((table) => `${table}.digest`),
+    ...['links.bound', 'tried_passwords.hash', 'second_factors.secret', 'sealed.value', 'identities.unset'],
+    ...['passkeys.credential', 'passkeys.public_key'],
+  ],
+  // Some are of a user by the name of the type: a rename begins these counts anew.
+  'a hash, for the throttle': [
+    ...['attempts.id', 'attempts.account', 'attempts.address', 'attempts.place'],
+    ...['known_places.account', 'known_places.place', 'waits.account', 'waits.address'],
+  ],
+  'values and fields of an Entity': ['journal.data', 'cleared.column', 'migrations.column', 'sealed.column'],
+  'a word of ours': [
+    ...['journal.kind', 'migrations.change', 'attempts.outcome', 'links.purpose', 'sessions.how'],
+    ...['handoffs.kind', 'work.holder', 'tasks.holder', 'keys.limits'],
+  ],
+  'a name in the declaration that is not a type': [
+    ...['work.name', 'tasks.queue', 'deliveries.webhook', 'identities.provider'],
+  ],
+  'an answer or a message as it was then': [
+    ...['answers.headers', 'answers.body', 'work.error', 'tasks.error', 'deliveries.error'],
+  ],
+  'what others have sent': [
+    ...['notes.run', 'notes.reason', 'keys.name', 'links.address', 'sessions.address', 'sessions.agent'],
+    ...['passkeys.name', 'identities.issuer', 'identities.subject'],
+  ],
+}
+
+test('every text of our own tables that names Entity types says how a rename reaches it', () => {
+  const texts = ownTables.flatMap(({ name, columns }) =>
+    columns
+      .filter((column) => column.kind === 'text' && column.name !== 'entity')
+      .map((column) => ({ at: `${name.replace('takeback_', '')}.${column.name}`, names: column.names })),
+  )
+  const nameless = texts.filter(({ names }) => names === undefined).map(({ at }) => at)
+  expect(nameless.sort()).toEqual(Object.values(NAMELESS).flat().sort())
+  const hands = texts.filter(({ names }) => names === 'by hand').map(({ at }) => `takeback_${at}`)
+  expect(hands.sort()).toEqual(Object.keys(byHand).sort())
+})
+
+/**
+ * How the tasks of each queue name Entity types: by `entity` in their payload, and by `<type>/<id>` as their key. For a
+ * new queue, add what it waits with to the tests above.
+ */
+const QUEUES = {
+  mail: 'by entity and key',
+  reactions: 'by entity, reaction and key',
+  'webhook hook': 'not at all',
+}
+
+test('every queue says how its tasks name Entity types', async () => {
+  const webhooks = { hook: { to: 'https://example.com/', on: ['notes.create'], secret: SECRET } }
+  const declaration = { ...declaring(OLD), webhooks } as unknown as AppDeclaration
+  const server = new TestServer('sqlite', declaration)
+  await server.start()
+  const { queues } = await server.context.work.state()
+  await server.remove()
+  expect(Object.keys(queues).sort()).toEqual(Object.keys(QUEUES).sort())
+})

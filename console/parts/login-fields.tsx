@@ -8,6 +8,11 @@ interface Of {
 }
 
 /** What confirms that it is oneself. Accounts without a password leave it empty. */
+/** What proves whose account it is. One that a provider has made has no password, and leaves it out. */
+export function proofOf({ password = '' }: Readonly<Record<string, string>>): { readonly password?: string } {
+  return password === '' ? {} : { password }
+}
+
 export function PresentPassword({ form, required = true }: Of & { readonly required?: boolean }) {
   return (
     <FormField

@@ -98,6 +98,7 @@ export const de: Texts = {
     newPassword: 'Neues Passwort',
     passwordHint: (min: number) => `Mindestens ${min} Zeichen.`,
     code: 'Code',
+    codeInstead: 'Oder ein Code der App',
     codeHint: 'Die sechs Ziffern Ihrer Authenticator-App oder ein Wiederherstellungscode.',
     submit: 'Anmelden',
     forgot: 'Passwort vergessen?',

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Route } from 'playwright-core'
 import { app, entity, everyone, signedIn, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onOneStore } from '../harness.ts'
 import { codesOf } from '../totp-codes.ts'
@@ -118,6 +119,25 @@ onOneStore(
       await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
       await passkeys.getByRole('listitem').waitFor()
       expect(await passkeys.getByRole('listitem').innerText()).toContain(HOSTILE)
+      // The password does not stay on the page. An account that has none leaves it out.
+      await expectSoon(() => passkeys.getByLabel('Current password').inputValue(), '')
+      const sent = page.waitForRequest('**/api/auth/passkeys/options')
+      await passkeys.getByLabel('Name of the device').fill('Another')
+      await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
+      expect((await sent).postDataJSON()).toEqual({})
+      await passkeys.getByText('is required').waitFor()
+      // What cannot be removed says why.
+      const refusal = { message: 'This is the last way to log in. Set a password first.', code: 'last_login' }
+      const refuse = (route: Route) => route.fulfill({ status: 409, json: refusal })
+      await page.route('**/api/auth/passkeys/*/', refuse, { times: 1 })
+      await passkeys.getByRole('listitem').getByRole('button').click()
+      await passkeys.getByText(refusal.message).waitFor()
+      await page.route('**/api/auth/sessions/*/', refuse, { times: 1 })
+      const login = { email: 'key@example.com', password: ADMIN.password }
+      await server.expect(200, 'POST', '/api/auth/login', login, { token: null })
+      await page.reload()
+      await page.getByRole('button', { name: 'End', exact: true }).click()
+      await page.getByText(refusal.message).waitFor()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
       await page.getByRole('heading', { name: 'Your account' }).waitFor()

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { auth } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
-import { PresentPassword } from '../../parts/login-fields.tsx'
+import { PresentPassword, proofOf } from '../../parts/login-fields.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { useTexts } from '../../texts/index.ts'
 
@@ -10,8 +10,8 @@ import { useTexts } from '../../texts/index.ts'
 export function ChangeEmail() {
   const texts = useTexts()
   const [sentTo, setSentTo] = useState<string>()
-  const { submit, isBusy, failure, wrong } = useSubmit(async ({ email = '', password = '' }) => {
-    await auth.email.change({ email, password })
+  const { submit, isBusy, failure, wrong } = useSubmit(async ({ email = '', ...proof }) => {
+    await auth.email.change({ email, ...proofOf(proof) })
     setSentTo(email)
   })
   return (
@@ -27,7 +27,7 @@ export function ChangeEmail() {
             autoComplete="email"
             wrong={wrong('email')}
           />
-          <PresentPassword form={{ wrong }} />
+          <PresentPassword form={{ wrong }} required={false} />
           {failure !== undefined && <p role="alert">{failure}</p>}
           <Button type="submit" disabled={isBusy}>
             {texts.account.changeEmail}

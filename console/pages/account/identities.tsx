@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { auth } from '../../api.ts'
 import { useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
+import { useAttempt } from '../../parts/use-attempt.ts'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -11,7 +12,9 @@ const IDENTITIES = ['auth', 'identities']
 export function Identities() {
   const texts = useTexts().account
   const queries = useQueryClient()
+  const { attempt, failure } = useAttempt()
   const { providers } = useModel().sign_in
+  const renew = () => queries.invalidateQueries({ queryKey: IDENTITIES })
   const { data: identities = [] } = useQuery({
     queryKey: IDENTITIES,
     queryFn: ({ signal }) => auth.identities.list({ signal }),
@@ -35,15 +38,12 @@ export function Identities() {
               icon="trash"
               tone="plain"
               aria-label={texts.removeOne(one.provider)}
-              onClick={() =>
-                void auth.identities
-                  .remove(one.id)
-                  .then(() => queries.invalidateQueries({ queryKey: IDENTITIES }))
-              }
+              onClick={() => attempt(() => auth.identities.remove(one.id).then(renew))}
             />
           </li>
         ))}
       </ul>
+      {failure !== undefined && <p role="alert">{failure}</p>}
     </section>
   )
 }

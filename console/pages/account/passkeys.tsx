@@ -1,8 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { auth } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
-import { PresentPassword } from '../../parts/login-fields.tsx'
+import { PresentPassword, proofOf } from '../../parts/login-fields.tsx'
+import { useAttempt } from '../../parts/use-attempt.ts'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
 import { canUsePasskeys, makePasskey } from '../../passkeys.ts'
@@ -18,9 +20,13 @@ export function Passkeys() {
     queryFn: ({ signal }) => auth.passkeys.list({ signal }),
   })
   const renew = () => queries.invalidateQueries({ queryKey: PASSKEYS })
-  const { submit, isBusy, failure, wrong } = useSubmit(async ({ name = '', password = '' }) => {
-    const credential = await makePasskey(await auth.passkeys.options({ password }))
+  // Anew, so that the password is gone from the page.
+  const [count, setCount] = useState(0)
+  const removal = useAttempt()
+  const { submit, isBusy, failure, wrong } = useSubmit(async ({ name = '', ...proof }) => {
+    const credential = await makePasskey(await auth.passkeys.options(proofOf(proof)))
     await auth.passkeys.add({ name, credential })
+    setCount(count + 1)
     await renew()
   })
   return (
@@ -39,13 +45,14 @@ export function Passkeys() {
               icon="trash"
               tone="plain"
               aria-label={texts.account.removeOne(name)}
-              onClick={() => void auth.passkeys.remove(id).then(renew)}
+              onClick={() => removal.attempt(() => auth.passkeys.remove(id).then(renew))}
             />
           </li>
         ))}
       </ul>
+      {removal.failure !== undefined && <p role="alert">{removal.failure}</p>}
       {canUsePasskeys ? (
-        <form onSubmit={submit}>
+        <form key={count} onSubmit={submit}>
           <FormField
             label={texts.account.passkeyName}
             name="name"

@@ -4,7 +4,7 @@ import { auth } from '../../api.ts'
 import { useModel } from '../../model.ts'
 import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
-import { PresentPassword } from '../../parts/login-fields.tsx'
+import { PresentPassword, proofOf } from '../../parts/login-fields.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { showOnce } from '../../parts/shown-once.tsx'
 import { useSubmit } from '../../parts/use-submit.ts'
@@ -38,13 +38,13 @@ function ActiveFactor({ since, codes }: { readonly since: string | null; readonl
   const texts = useTexts().account
   const queries = useQueryClient()
   const show = useRecoveryCodes()
-  const renew = useSubmit(async ({ password = '' }) => {
-    const { recovery_codes } = await auth.totp.recoveryCodes({ password })
+  const renew = useSubmit(async (values) => {
+    const { recovery_codes } = await auth.totp.recoveryCodes(codeOrPassword(values))
     void show(recovery_codes)
     await queries.invalidateQueries({ queryKey: FACTOR })
   })
-  const remove = useSubmit(async ({ password = '' }) => {
-    await auth.totp.remove({ password })
+  const remove = useSubmit(async (values) => {
+    await auth.totp.remove(codeOrPassword(values))
     await queries.invalidateQueries({ queryKey: FACTOR })
   })
   return (
@@ -65,13 +65,25 @@ interface ConfirmedProps {
   readonly isDanger?: boolean
 }
 
-/** Something that the password must confirm. */
+function codeOrPassword({ code = '', password = '' }: Readonly<Record<string, string>>) {
+  return code.trim() === '' ? { password } : { code: code.trim() }
+}
+
+/** Something that the password must confirm, or a code: an account that a provider has made has no password. */
 function Confirmed({ title, form, isDanger = false }: ConfirmedProps) {
+  const { signIn } = useTexts()
   return (
     <details>
       <summary>{title}</summary>
       <form onSubmit={form.submit}>
-        <PresentPassword form={form} />
+        <PresentPassword form={form} required={false} />
+        <FormField
+          label={signIn.codeInstead}
+          name="code"
+          type="text"
+          autoComplete="one-time-code"
+          wrong={form.wrong('code')}
+        />
         {form.failure !== undefined && <p role="alert">{form.failure}</p>}
         <Button type="submit" disabled={form.isBusy} {...(isDanger && { tone: 'danger' as const })}>
           {title}
@@ -87,7 +99,7 @@ export function FactorSetUp({ onDone }: { onDone?(): void }) {
   const queries = useQueryClient()
   const [made, setMade] = useState<{ secret: string; uri: string }>()
   const show = useRecoveryCodes()
-  const begin = useSubmit(async ({ password = '' }) => setMade(await auth.totp.setUp({ password })))
+  const begin = useSubmit(async (values) => setMade(await auth.totp.setUp(proofOf(values))))
   const confirm = useSubmit(async ({ code = '' }) => {
     const { recovery_codes } = await auth.totp.confirm({ code: code.trim() })
     await show(recovery_codes)
@@ -120,7 +132,7 @@ export function FactorSetUp({ onDone }: { onDone?(): void }) {
   return (
     <form key="password" onSubmit={begin.submit}>
       <p className="muted">{texts.account.factorHelp}</p>
-      <PresentPassword form={begin} />
+      <PresentPassword form={begin} required={false} />
       {begin.failure !== undefined && <p role="alert">{begin.failure}</p>}
       <Button type="submit" disabled={begin.isBusy}>
         {texts.account.factorSetUp}

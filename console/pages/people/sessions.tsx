@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, type Page, send } from '../../api.ts'
 import { Button } from '../../parts/button.tsx'
 import { QueryState } from '../../parts/states.tsx'
+import { useAttempt } from '../../parts/use-attempt.ts'
 import { When } from '../../parts/when.tsx'
 import { useTexts } from '../../texts/index.ts'
 
@@ -24,16 +25,19 @@ export function Sessions({ user }: { readonly user?: string }) {
     queryKey: key,
     queryFn: ({ signal }) => get<Page<OneSession>>('auth/sessions/', { user }, signal),
   })
-  const end = async (path: string, query: object = {}) => {
-    await send('DELETE', `auth/sessions/${path}`, { query: { ...query, user } })
-    await queries.invalidateQueries({ queryKey: key })
-  }
+  const { attempt, failure } = useAttempt()
+  const end = (path: string, query: object = {}) =>
+    attempt(async () => {
+      await send('DELETE', `auth/sessions/${path}`, { query: { ...query, user } })
+      await queries.invalidateQueries({ queryKey: key })
+    })
   if (query.data === undefined) return <QueryState query={query} />
   const sessions = query.data.data
   if (sessions.length === 0) return <p className="muted">{texts.noSessions}</p>
   return (
     <>
       <QueryState query={query} />
+      {failure !== undefined && <p role="alert">{failure}</p>}
       <div className="scroll-x">
         <table className="plain stacked">
           <thead>
@@ -60,7 +64,7 @@ export function Sessions({ user }: { readonly user?: string }) {
                   <When at={one.started_at} />
                 </td>
                 <td className="number">
-                  {!one.current && <Button onClick={() => void end(`${one.id}/`)}>{texts.endSession}</Button>}
+                  {!one.current && <Button onClick={() => end(`${one.id}/`)}>{texts.endSession}</Button>}
                 </td>
               </tr>
             ))}
@@ -68,7 +72,7 @@ export function Sessions({ user }: { readonly user?: string }) {
         </table>
       </div>
       {user === undefined && sessions.length > 1 && (
-        <Button onClick={() => void end('', { others: true })}>{texts.endOthers}</Button>
+        <Button onClick={() => end('', { others: true })}>{texts.endOthers}</Button>
       )}
     </>
   )

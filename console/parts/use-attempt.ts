@@ -1,0 +1,21 @@
+import { useState } from 'react'
+import { explain } from '../explain.ts'
+import { useTexts } from '../texts/index.ts'
+
+interface Attempting {
+  /** Does something at a click. */
+  attempt(run: () => Promise<unknown>): void
+  /** What went wrong, in words. */
+  readonly failure: string | undefined
+}
+
+/** What a button does that has no form. */
+export function useAttempt(): Attempting {
+  const texts = useTexts()
+  const [failure, setFailure] = useState<string>()
+  const attempt = (run: () => Promise<unknown>) => {
+    setFailure(undefined)
+    void run().catch((error) => setFailure(explain(error, texts)))
+  }
+  return { attempt, failure }
+}

@@ -200,12 +200,13 @@ export function requestsOn(server: TestServer): Record<string, () => Promise<Req
     'POST /api/system/tasks/{id}/retry/': async () => {
       erp.answers.push(500)
       await order()
-      let data: { id: number; attempts: number; state: string }[] = []
+      let failed: { id: number } | undefined
       await eventually(async () => {
-        data = (await server.expect(200, 'GET', '/api/system/tasks/')).data
-        return data.some(({ attempts, state }) => attempts > 0 && state === 'waiting')
+        const { data } = await server.expect(200, 'GET', '/api/system/tasks/?state=waiting')
+        failed = data.find(({ attempts }: { attempts: number }) => attempts > 0)
+        return failed !== undefined
       })
-      return { path: `/api/system/tasks/${data[0]?.id}/retry/` }
+      return { path: `/api/system/tasks/${failed?.id}/retry/` }
     },
     'POST /api/system/jobs/{name}/run/': async () => ({
       path: '/api/system/jobs/count/run/',

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
+import { connect } from '../../client/client.ts'
 import { endpoints } from '../../src/api/endpoints.ts'
 import {
   ADMIN,
@@ -96,6 +97,38 @@ onEveryStore(
           expect([nameOf(one), key.length, answer.status]).toEqual([nameOf(one), key.length, 422])
           expectInvalid(answer, { 'Idempotency-Key': ['must have 1 to 255 visible ASCII characters'] })
         }
+      }
+    })
+
+    test('is done once by the client, which sends it again after a bad answer', async () => {
+      const request = await requests['POST /api/system/webhooks/{name}/resend/']?.()
+      const body = request?.body as { operation: string }
+      let sent = 0
+      const api = connect(server.url, {
+        token: server.adminToken,
+        async fetch(url, init) {
+          const answer = await fetch(url, init)
+          return sent++ > 0 ? answer : new Response('<h1>Bad Gateway</h1>', { status: 502 })
+        },
+      })
+      const sending = { params: { name: 'erp' }, body }
+      expect(await api.route('POST /api/system/webhooks/:name/resend/', sending)).toEqual({ resent: 1 })
+      expect([sent, await request?.effect?.()]).toEqual([2, 2])
+    })
+
+    test('has its header in the document where it is taken, and nowhere else', async () => {
+      const { paths } = JSON.parse(await server.context.document())
+      for (const one of all) {
+        const path = one.path.replace('{entity}', 'notes')
+        const shown = paths[path]?.[one.method.toLowerCase()]
+        expect([nameOf(one), JSON.stringify(shown).includes('Idempotency-Key')]).toEqual([
+          nameOf(one),
+          lists(one),
+        ])
+        expect([nameOf(one), JSON.stringify(shown.responses).includes('Idempotent-Replay')]).toEqual([
+          nameOf(one),
+          lists(one),
+        ])
       }
     })
 

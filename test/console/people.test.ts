@@ -119,6 +119,9 @@ onOneStore(
       await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
       await passkeys.getByRole('listitem').waitFor()
       expect(await passkeys.getByRole('listitem').innerText()).toContain(HOSTILE)
+      await page.getByText('Forgot your password?').click()
+      await page.getByRole('button', { name: 'Send the link' }).click()
+      await page.getByText('If there is an account with key@example.com').waitFor()
       // The password does not stay on the page. An account that has none leaves it out.
       await expectSoon(() => passkeys.getByLabel('Current password').inputValue(), '')
       const sent = page.waitForRequest('**/api/auth/passkeys/options')

@@ -5,6 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { FormField } from '../../parts/form-field.tsx'
 import { PresentPassword } from '../../parts/login-fields.tsx'
 import { showToast } from '../../parts/toast.tsx'
+import { useAttempt } from '../../parts/use-attempt.ts'
 import { useSubmit } from '../../parts/use-submit.ts'
 import { When } from '../../parts/when.tsx'
 import { useSessionChange, useSignedIn } from '../../session.ts'
@@ -23,7 +24,29 @@ export function ChangePassword() {
         </p>
       )}
       <PasswordChange min={min ?? 12} />
+      <ForgottenPassword />
     </section>
+  )
+}
+
+/** For those who do not know it, or have none, as accounts that a provider has made. */
+function ForgottenPassword() {
+  const { signIn } = useTexts()
+  const { email = '', user_type } = useSignedIn()
+  const { attempt, failure } = useAttempt()
+  const send = async () => {
+    await auth.forgot({ email, user_type })
+    showToast({ text: signIn.linkSent(email) })
+  }
+  return (
+    <details>
+      <summary>{signIn.forgot}</summary>
+      <p className="muted">{signIn.forgotHelp}</p>
+      {failure !== undefined && <p role="alert">{failure}</p>}
+      <Button icon="lock" onClick={() => attempt(send)}>
+        {signIn.sendLink}
+      </Button>
+    </details>
   )
 }
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { budget } from '../budget.ts'
 import { Failure, invalidAt, TooLate } from '../errors.ts'
-import { actorName, type Caller, isAgent, system } from '../plan/viewer/actor.ts'
+import { type Actor, actorName, type Caller, isAgent, system, type User } from '../plan/viewer/actor.ts'
 import { type Act, read, write } from '../store/act.ts'
 import type { Params } from '../store/dialect.ts'
 import { limitedKey, withinLimits } from './account/key-limits.ts'
@@ -80,7 +80,7 @@ function refuseUnplanned({ planned, query, caller }: Repeatable): void {
  */
 export async function replayOf(context: Context, request: Repeatable): Promise<Answer | undefined> {
   if (request.key === null) return undefined
-  const params = { ...answerParams(request, request.key), ...keptNow(context) }
+  const params = await perform(context.store, knownBy(context, request, request.key))
   return perform(context.store, recallAnswer(context, params))
 }
 
@@ -97,10 +97,7 @@ function withKey(
   refuseOddKey(key)
   return transact(
     context.store,
-    () =>
-      doOnce(context, { ...answerParams(request, key), ...keptNow(context) }, () =>
-        annotated(context, request.note, make()),
-      ),
+    () => doOnce(context, knownBy(context, request, key), () => annotated(context, request.note, make())),
     request.signal,
   )
 }
@@ -124,7 +121,8 @@ export async function runOnce(
   if (key === null) return run()
   refuseOddKey(key)
   const stalled = context.serviceTime.text(-2 * budget.routeMs)
-  const params = { ...answerParams(request, key), ...keptNow(context), $stalled: stalled }
+  const found = await perform(context.store, knownBy(context, request, key))
+  const params = { ...found, $stalled: stalled }
   const { begin, finish, release } = context.answers
   const { done } = await context.store.write(begin, params)
   if (!done) {
@@ -150,7 +148,10 @@ export async function runOnce(
 /** Anybody may call an open route: what is kept for them has a limit. */
 async function isKept({ rates }: Context, request: Repeatable, { body }: Answer): Promise<boolean> {
   const bytes = Buffer.byteLength(body ?? '')
-  return bytes <= budget.keptBytes && (bytes === 0 || rates.keep(whoseOf(request), bytes))
+  return (
+    bytes <= budget.keptBytes &&
+    (bytes === 0 || rates.keep(whoseOf(request.caller.actor, request.address), bytes))
+  )
 }
 
 function withoutBody<A extends Answer>({ body: _, ...rest }: A): Omit<A, 'body'> {
@@ -163,8 +164,9 @@ function keptPart(answer: KeptAnswer): KeptAnswer {
   return isLarge && answer.headers?.['Takeback-Operation'] === undefined ? withoutBody(answer) : answer
 }
 
-function* doOnce(context: Context, params: Params, make: () => Act<KeptAnswer>): Act<Answer> {
+function* doOnce(context: Context, known: Act<Params>, make: () => Act<KeptAnswer>): Act<Answer> {
   const { claim, keep } = context.answers
+  const params = yield* known
   for (let tries = 0; tries < TRIES; tries++) {
     if ((yield* write(claim, params)).done) {
       const answer = yield* make()
@@ -193,21 +195,44 @@ function* recallAnswer({ answers }: Context, params: Params): Act<Answer | undef
   }
 }
 
+/** What a request is known by: the same as before, if there is an answer from before a type of the caller was renamed. */
+function* knownBy(context: Context, request: Repeatable, key: string): Act<Params> {
+  const now = keptNow(context)
+  for (const actor of formerActors(context, request.caller)) {
+    const params = { ...answerParams(request, key, actor), ...now }
+    if ((yield* read(context.answers.find, params)).length > 0) return params
+  }
+  return { ...answerParams(request, key), ...now }
+}
+
+/** The caller under the names that types had before they were renamed: with `was`, as tokens have it. */
+function formerActors({ model }: Context, { actor }: Caller): Actor[] {
+  const before = (user: User): User[] => {
+    const was = model.entities.get(user.entity)?.was
+    return was === undefined ? [] : [{ ...user, entity: was }]
+  }
+  if (actor.kind === 'user') return before(actor)
+  if (actor.kind !== 'impersonation') return []
+  const users = [actor.user, ...before(actor.user)]
+  const all = [actor.by, ...before(actor.by)].flatMap((by) => users.map((user) => ({ ...actor, by, user })))
+  return all.slice(1)
+}
+
 /** Only hashes are kept. Without the key, not even a weak secret in the request can be guessed from them. */
-function answerParams(request: Repeatable, key: string): Params {
-  const { caller, target, body } = request
+function answerParams(request: Repeatable, key: string, actor = request.caller.actor): Params {
+  const { target, body, address } = request
   const hashed = createHmac('sha256', key)
     .update(`${target}\n${JSON.stringify(body)}`)
     .digest('base64url')
   // Strangers may choose the same key, even at one address: then only the very same request is a repeated one.
-  const strangers = caller.actor.kind === 'nobody' ? [hashed] : []
-  const whose = JSON.stringify([whoseOf(request), key, ...strangers])
+  const strangers = actor.kind === 'nobody' ? [hashed] : []
+  const whose = JSON.stringify([whoseOf(actor, address), key, ...strangers])
   return { $key: createHash('sha256').update(whose).digest('base64url'), $request: hashed }
 }
 
 /** Whose keys they are. */
-function whoseOf({ caller, address }: Repeatable): string {
-  return actorName(caller.actor) ?? `nobody at ${address}`
+function whoseOf(actor: Actor, address: string): string {
+  return actorName(actor) ?? `nobody at ${address}`
 }
 
 /** Uses service time, so that a clock that jumps does not free a key. */

@@ -1,65 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { AppDeclaration } from '../../src/declare/define.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
-import { byHand } from '../../src/store/migration/type-names.ts'
-import { ownTables } from '../../src/store/own.ts'
-import { entity, everyone, signedIn, text } from '../../src/takeback.ts'
+import { entity, text } from '../../src/takeback.ts'
 import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { Mailbox, tokenIn } from '../mailbox.ts'
-import { SECRET } from '../webhook-receiver.ts'
-
-/** What the types are called. */
-interface Names {
-  readonly admins: string
-  readonly users: string
-  readonly clients: string
-  readonly orders: string
-}
-const OLD: Names = { admins: 'admins', users: 'users', clients: 'clients', orders: 'orders' }
-/** One name begins with another one's: what is renamed must be the whole name. */
-const NEW: Names = { admins: 'chiefs', users: 'people', clients: 'clients_of_ours', orders: 'orders_placed' }
-
-/** Whether reactions fail, so that they wait. */
-let held = false
-/** What was reacted to, by the name of the reaction. */
-let reacted: string[] = []
-
-function declaring(names: Names, was?: Names): AppDeclaration {
-  const { admins, users, clients, orders } = names
-  const formerly = (type: keyof Names) => (was === undefined ? {} : { was: was[type] })
-  const reaction =
-    (name: string) => (call: { kind: string; id: number; after: { title: string } | null }) => {
-      if (held) throw new Error('held')
-      reacted.push(`${name} ${call.kind} ${call.id} ${call.after?.title}`)
-    }
-  // What it declares depends on names that TypeScript does not know.
-  return {
-    admins,
-    entities: {
-      [admins]: entity({ ...formerly('admins'), login: { userType: 'admin' }, fields: {} }),
-      [users]: entity({
-        ...formerly('users'),
-        login: { userType: 'user' },
-        fields: {},
-        access: { read: 'id == me.id', update: 'id == me.id' },
-      }),
-      [clients]: entity({
-        ...formerly('clients'),
-        login: { userType: 'client', verify: true },
-        fields: {},
-        access: { create: everyone },
-      }),
-      [orders]: entity({ ...formerly('orders'), fields: { title: text() } }),
-      notes: entity({ fields: { title: text() }, access: { create: signedIn, read: signedIn } }),
-    },
-    reactions: {
-      [`${orders}.create`]: reaction('create'),
-      [`${orders}.*`]: reaction('any'),
-      // Behind the others on the same Entities, and of another type whose name is not changed.
-      'notes.create': reaction('note'),
-    },
-  } as AppDeclaration
-}
+import { declaring, type Names, NEW, OLD, reacting } from '../renamed.ts'
 
 onEveryStoreByHand('what waits while types are renamed', (store) => {
   const box = new Mailbox()
@@ -70,7 +15,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await box.stop()
   })
   afterAll(async () => {
-    held = false
+    reacting.held = false
     await box.stop()
     for (const server of servers.toReversed()) await server.remove()
   })
@@ -152,8 +97,8 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
   async function renamedWhileAllWaits(server: TestServer, from: Names, to: Names): Promise<void> {
     const other = await started(declaring(from), server)
     const mails = await fillMails(server, from, `${from.orders}.${store}`.replaceAll('_', '-'))
-    held = true
-    reacted = []
+    reacting.held = true
+    reacting.done = []
     const reactions = await fillReactions(server, from)
     await eventually(async () => {
       const all = await tasks(server)
@@ -162,14 +107,14 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
       return failed.length === mails.length && made.length === reactions.length
     })
     await server.restart(declaring(to, from))
-    held = false
+    reacting.held = false
     await box.start()
     for (const [address, page] of mails) expect(await mailTo(address, page)).not.toBe('')
     await eventually(async () => (await tasks(server)).length === 0)
     expect(box.mails.map(({ to: [address] }) => address ?? '').sort()).toEqual(
       mails.map(([address]) => address).sort(),
     )
-    expect(reacted.toSorted()).toEqual(reactions)
+    expect(reacting.done.toSorted()).toEqual(reactions)
     // The links are good, and lead to the next mail.
     const linkTo = (page: string) => mailTo(mails.find((one) => one[1] === page)?.[0] ?? '', page)
     const invited = { token: await linkTo('invite'), password: ADMIN.password }
@@ -188,7 +133,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
   }, 60_000)
 
   test('changes that nobody has reacted to yet, logins under way, preferences, limits, and who did it', async () => {
-    held = true
+    reacting.held = true
     const server = await started(declaring(OLD))
     const user = await server.user('users', { email: 'ada@example.com' })
     const kept = { views: { orders: [{ name: 'mine', query: 'sort=title' }], notes: [] }, orders: 'orders' }
@@ -206,11 +151,11 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     // As if the server had ended before it read the journal.
     await server.query("DELETE FROM takeback_tasks WHERE queue = 'reactions'")
     await server.query('UPDATE takeback_cursors SET seq = 0')
-    held = false
-    reacted = []
+    reacting.held = false
+    reacting.done = []
     await server.restart(declaring(NEW, OLD))
-    await eventually(() => reacted.length >= reactions.length)
-    expect(reacted.toSorted()).toEqual(reactions)
+    await eventually(() => reacting.done.length >= reactions.length)
+    expect(reacting.done.toSorted()).toEqual(reactions)
     expect(
       await server.expect(200, 'GET', '/api/auth/preferences/', undefined, { token: user.token }),
     ).toEqual({
@@ -230,8 +175,32 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     ])
   }, 30_000)
 
+  test('a request that is repeated with its key is not done twice', async () => {
+    reacting.held = false
+    const server = await started(declaring(OLD))
+    const { id, token } = await server.user('users', { email: 'ada@example.com' })
+    const acting = await server.expect(200, 'POST', '/api/auth/as/', { user: `users/${id}` })
+    const sent = [token, acting.token, server.adminToken].map((one, at) => ({
+      body: { title: `${at}` },
+      token: one,
+      headers: { 'Idempotency-Key': 'the-same' },
+    }))
+    const before = await Promise.all(sent.map((one) => server.call('POST', '/api/notes/', one)))
+    expect(before.map(({ status }) => status)).toEqual([201, 201, 201])
+    await server.restart(declaring(NEW, OLD))
+    const after = await Promise.all(sent.map((one) => server.call('POST', '/api/notes/', one)))
+    expect(after.map(({ text: body }) => body)).toEqual(before.map(({ text: body }) => body))
+    expect(after.every(({ headers }) => headers.get('Idempotent-Replay') === 'true')).toBe(true)
+    expect(await server.rows('notes')).toBe(3)
+    const other = { ...sent[0], body: { title: 'other' } }
+    expect((await server.call('POST', '/api/notes/', other)).status).toBe(422)
+    await server.restart(declaring(OLD, NEW))
+    for (const one of sent)
+      expect((await server.call('POST', '/api/notes/', one)).headers.get('Idempotent-Replay')).toBe('true')
+  }, 30_000)
+
   test('what reactions have done is told under the name of today', async () => {
-    held = false
+    reacting.held = false
     const named = (orders: string, was?: string): AppDeclaration => {
       const [declared, formerly] = [declaring(OLD), was === undefined ? {} : { was }]
       const entities = { ...declared.entities, [orders]: entity({ ...formerly, fields: { title: text() } }) }
@@ -251,7 +220,7 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
   }, 30_000)
 
   test('what is left of a type that is gone is told, and not ended in silence', async () => {
-    held = true
+    reacting.held = true
     const server = await started(declaring(OLD))
     await server.expect(201, 'POST', '/api/users/?invite=1', { email: 'ada@example.com' })
     await fillReactions(server, OLD)
@@ -296,81 +265,4 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     )
     expect(await tasks(server)).toHaveLength(6)
   }, 60_000)
-})
-
-/**
- * Text columns of our own tables in which no Entity type is named, and why. A new one that names types has `names` in
- * `store/own.ts`; the column `entity` is known by its name.
- */
-const NAMELESS: Readonly<Record<string, readonly string[]>> = {
-  'a random id, a digest or a hash': [
-    ...['journal', 'cleared', 'migrations', 'answers', 'notes', 'undone', 'purges', 'deliveries'].map(
-      (table) => `${table}.operation`,
-    ),
-    ...['journal.deletion', 'journal.cause', 'undone.by', 'purges.purge', 'links.slot'],
-    ...['ended_sessions.session', 'sessions.session', 'shown.key', 'answers.key', 'answers.request'],
-    ...[
-      'temporary_passwords',
-      'keys',
-      'links',
-      'verified',
-      'tried_passwords',
-      'recovery_codes',
-      'handoffs',
-    ].map((table) => `${table}.digest`),
-    ...['links.bound', 'tried_passwords.hash', 'second_factors.secret', 'sealed.value', 'identities.unset'],
-    ...['passkeys.credential', 'passkeys.public_key'],
-  ],
-  // Some are of a user by the name of the type: a rename begins these counts anew.
-  'a hash, for the throttle': [
-    ...['attempts.id', 'attempts.account', 'attempts.address', 'attempts.place'],
-    ...['known_places.account', 'known_places.place', 'waits.account', 'waits.address'],
-  ],
-  'values and fields of an Entity': ['journal.data', 'cleared.column', 'migrations.column', 'sealed.column'],
-  'a word of ours': [
-    ...['journal.kind', 'migrations.change', 'attempts.outcome', 'links.purpose', 'sessions.how'],
-    ...['handoffs.kind', 'work.holder', 'tasks.holder', 'keys.limits'],
-  ],
-  'a name in the declaration that is not a type': [
-    ...['work.name', 'tasks.queue', 'deliveries.webhook', 'identities.provider'],
-  ],
-  'an answer or a message as it was then': [
-    ...['answers.headers', 'answers.body', 'work.error', 'tasks.error', 'deliveries.error'],
-  ],
-  'what others have sent': [
-    ...['notes.run', 'notes.reason', 'keys.name', 'links.address', 'sessions.address', 'sessions.agent'],
-    ...['passkeys.name', 'identities.issuer', 'identities.subject'],
-  ],
-}
-
-test('every text of our own tables that names Entity types says how a rename reaches it', () => {
-  const texts = ownTables.flatMap(({ name, columns }) =>
-    columns
-      .filter((column) => column.kind === 'text' && column.name !== 'entity')
-      .map((column) => ({ at: `${name.replace('takeback_', '')}.${column.name}`, names: column.names })),
-  )
-  const nameless = texts.filter(({ names }) => names === undefined).map(({ at }) => at)
-  expect(nameless.sort()).toEqual(Object.values(NAMELESS).flat().sort())
-  const hands = texts.filter(({ names }) => names === 'by hand').map(({ at }) => `takeback_${at}`)
-  expect(hands.sort()).toEqual(Object.keys(byHand).sort())
-})
-
-/**
- * How the tasks of each queue name Entity types: by `entity` in their payload, and by `<type>/<id>` as their key. For a
- * new queue, add what it waits with to the tests above.
- */
-const QUEUES = {
-  mail: 'by entity and key',
-  reactions: 'by entity, reaction and key',
-  'webhook hook': 'not at all',
-}
-
-test('every queue says how its tasks name Entity types', async () => {
-  const webhooks = { hook: { to: 'https://example.com/', on: ['notes.create'], secret: SECRET } }
-  const declaration = { ...declaring(OLD), webhooks } as unknown as AppDeclaration
-  const server = new TestServer('sqlite', declaration)
-  await server.start()
-  const { queues } = await server.context.work.state()
-  await server.remove()
-  expect(Object.keys(queues).sort()).toEqual(Object.keys(QUEUES).sort())
 })

@@ -44,10 +44,11 @@ interface Described<Name extends ParameterName, About> {
   /** Whether it only reads, although its method is not GET. */
   readonly reads?: boolean
   /**
-   * Of a write that does not list `Idempotency-Key` among its parameters, and so does not see to it itself: whether its
-   * answer is `kept` for such a key, so that it runs once, or is `secret`, such as a token. Then the key is refused.
+   * Of a write that does not list `Idempotency-Key` among its parameters, and so does not see to it itself: its answer is
+   * `kept` for such a key, so that it runs once; is the `token` of a login, which is a new one each time, so that a key
+   * says nothing; or is another `secret`, which is never kept, so that a key is refused.
    */
-  readonly answer?: 'kept' | 'secret'
+  readonly answer?: 'kept' | 'token' | 'secret'
   /** Made only when somebody reads the document or the page. */
   describe(about: About): Description
   /** Takeback's own schemas that the description refers to. */
@@ -138,7 +139,7 @@ function refuseKey(
 ): void {
   if (key === null) return
   refuseOddKey(key)
-  if (answer !== 'kept' && !parameters.includes('Idempotency-Key'))
+  if (answer !== 'kept' && answer !== 'token' && !parameters.includes('Idempotency-Key'))
     throw invalidAt('Idempotency-Key', 'is not possible here: the answer is a secret, which is not kept')
 }
 

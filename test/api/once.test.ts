@@ -44,10 +44,10 @@ async function twice(server: TestServer, name: string, request: Request): Promis
   return first
 }
 
-test('every write says what a key means: it takes it itself, its answer is kept, or is a secret', () => {
+test('every write says what a key means: it takes it itself, its answer is kept, a token, or another secret', () => {
   const silent = writes.filter((one) => !lists(one) && one.answer === undefined)
   expect(silent.map(nameOf)).toEqual([])
-  const both = writes.filter((one) => lists(one) && one.answer === 'secret')
+  const both = writes.filter((one) => lists(one) && one.answer !== undefined && one.answer !== 'kept')
   expect(both.map(nameOf)).toEqual([])
   const reads = all.filter((one) => !writes.includes(one) && (lists(one) || one.answer !== undefined))
   expect(reads.map(nameOf)).toEqual([])
@@ -70,7 +70,7 @@ onEveryStore(
       })
 
     test('is refused if its answer is a secret, before it does anything', async () => {
-      for (const one of writes.filter((write) => !lists(write))) {
+      for (const one of writes.filter(({ answer }) => answer === 'secret')) {
         const path = one.path.replace('{name}', 'test')
         const token = one.path === '/api/auth/first-admin/' ? null : server.adminToken
         const body = one.body === undefined ? {} : { body: {} }
@@ -86,6 +86,16 @@ onEveryStore(
       }
       const kept = JSON.stringify(await server.query('SELECT * FROM takeback_answers'))
       for (const secret of [password, FRESH, 'secret', 'challenge']) expect(kept).not.toContain(secret)
+    })
+
+    test('is a login of its own each time, whatever its key', async () => {
+      const headers = { 'Idempotency-Key': 'login' }
+      const login = () => server.expect(200, 'POST', '/api/auth/login', ADMIN, { token: null, headers })
+      const [one, other] = [await login(), await login()]
+      expect(one.token).not.toBe(other.token)
+      const again = () => server.call('POST', '/api/auth/refresh', { token: one.token, headers })
+      expect([(await again()).status, (await again()).status]).toEqual([200, 401])
+      expect(JSON.stringify(await server.query('SELECT * FROM takeback_answers'))).not.toContain(other.token)
     })
 
     test('has a key of 1 to 255 visible ASCII characters', async () => {

@@ -42,7 +42,7 @@ export const actAsUser = serverEndpoint({
   body: 'object',
   access: 'admins',
   ownLogin: true,
-  answer: 'secret',
+  answer: 'token',
   schemas: () => ({
     ActAs: closedObject({ user: { type: 'string', pattern: '^[a-z][a-z0-9_]*/[1-9][0-9]{0,14}$' } }, [
       'user',

@@ -154,7 +154,7 @@ export const logIn = serverEndpoint({
   ...loggingIn,
   name: 'login',
   path: '/api/auth/login',
-  answer: 'secret',
+  answer: 'token',
   schemas: accountSchemas,
   describe: () => ({
     ...described,
@@ -170,7 +170,7 @@ export const logInByUsername = serverEndpoint({
   ...loggingIn,
   name: 'loginByUsername',
   path: '/api/login',
-  answer: 'secret',
+  answer: 'token',
   describe: () => ({
     ...described,
     summary: 'Log in by username',

@@ -193,7 +193,7 @@ export const passkeyLogin = serverEndpoint({
   ...open,
   name: 'loginByPasskey',
   path: '/api/auth/passkeys/login',
-  answer: 'secret',
+  answer: 'token',
   describe: () => ({
     summary: 'Log in with a passkey',
     description: 'Takes what the browser has made from the options. A passkey counts as two factors.',

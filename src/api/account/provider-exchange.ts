@@ -97,7 +97,7 @@ export const exchangeCode = serverEndpoint({
   parameters: [],
   body: 'object',
   access: 'everyone',
-  answer: 'secret',
+  answer: 'token',
   schemas: () => ({
     ProviderCode: closedObject(sentCode, ['code']),
     CodeExchange: closedObject(

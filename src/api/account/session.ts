@@ -222,7 +222,7 @@ export const refreshToken = serverEndpoint({
   method: 'POST',
   path: '/api/auth/refresh',
   ownLogin: true,
-  answer: 'secret',
+  answer: 'token',
   describe: () => ({
     summary: 'Get a new token',
     description:
@@ -258,7 +258,7 @@ export const changeMyPassword = serverEndpoint({
   body: 'object',
   expired: true,
   withoutFactor: true,
-  answer: 'secret',
+  answer: 'token',
   describe: () => ({
     summary: 'Change the password',
     description: 'Ends all sessions of the user and starts a new one, whose token it returns.',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { AppDeclaration } from '../../src/declare/define.ts'
 import { dropAside, findAside } from '../../src/store/migration/drop.ts'
-import { entity, text } from '../../src/takeback.ts'
+import { entity, signedIn, text } from '../../src/takeback.ts'
+import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { Mailbox, tokenIn } from '../mailbox.ts'
 import { declaring, type Names, NEW, OLD, reacting } from '../renamed.ts'
@@ -265,4 +266,23 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     )
     expect(await tasks(server)).toHaveLength(6)
   }, 60_000)
+
+  test('what users of a dropped type have done is not of those who get their name', async () => {
+    const login = (userType: string, more = {}) => entity({ login: { userType }, fields: {}, ...more })
+    const notes = entity({ fields: { title: text() }, access: { create: signedIn, read: signedIn } })
+    const server = await started(withAdmins({ users: login('user'), clients: login('client'), notes }))
+    const old = await server.user('users', { email: 'old@example.com' })
+    const { id, token } = await server.user('clients', { email: 'new@example.com' })
+    expect(id).toBe(old.id)
+    await server.expect(201, 'POST', '/api/notes/', { title: 'of old' }, { token: old.token })
+    await server.restart(withAdmins({ clients: login('client'), notes }))
+    const opened = await server.openStore()
+    await dropAside(opened.structure, await findAside(opened.structure, ['users']))
+    await opened.close()
+    await server.restart(withAdmins({ users: login('client', { was: 'clients' }), notes }))
+    const own = await server.expect(200, 'GET', '/api/operations/', undefined, { token })
+    expect(own.data).toEqual([])
+    const all = await server.expect(200, 'GET', '/api/operations/?entity=notes')
+    expect(all.data).toMatchObject([{ actor: expect.stringMatching(/^users~\d+\/1$/) }])
+  }, 30_000)
 })

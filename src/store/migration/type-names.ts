@@ -1,5 +1,5 @@
 import { TAKEN_LOGINS } from '../../declare/entity-names.ts'
-import { wasDropped } from '../dropped.ts'
+import { droppedName, wasDropped } from '../dropped.ts'
 import { aboutEntities, ownTables } from '../own.ts'
 import type { OwnTable, TypeNaming } from '../own-table.ts'
 import { count, id, param, type Sql, sql, word } from '../sql.ts'
@@ -38,9 +38,7 @@ export async function retireType(
     // Which only some databases ask for: the others have a clock.
     { $reason: wasDropped(from), $clock: new Date().toISOString() },
   )
-  // Who has done something stays in the journal, as it was.
-  for (const table of ownTables)
-    if (table.name !== 'takeback_journal') await renameTexts(session, table, { from, to })
+  for (const table of ownTables) await renameTexts(session, table, { from, to })
   for (const forget of Object.values(byHand)) await forget(session, { from, to: undefined })
 }
 
@@ -53,10 +51,12 @@ async function renameTexts(
     if (names === 'by hand') continue
     for (const naming of names) {
       if (naming.users && [from, to].some((one) => TAKEN_LOGINS.includes(one))) continue
-      // What is there under the new name was of a type that is gone.
+      const column = { table: table.name, column: name }
+      // What is there under the new name was of a type that is gone, and that an earlier version has dropped.
       if (table.key.includes(name))
         await session.run(sql`DELETE FROM ${id(table.name)} WHERE ${isThere(id(name), naming, to)}`)
-      await renameIn(session, { table: table.name, column: name }, naming, { from, to })
+      else await renameIn(session, column, naming, { from: to, to: droppedName(to, 0) })
+      await renameIn(session, column, naming, { from, to })
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Step } from '../store/step.ts'
 import { claim } from './claim.ts'
 import { Hopeless, type Job } from './job.ts'
 import { type Instance, type Lease, Leases } from './leases.ts'
+import { compileOrphans, ORPHANED } from './orphans.ts'
 import { clockTime, reasonOf, textOfTime } from './record.ts'
 import { pauseAfter } from './schedule.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type TaskFilter,
   type TaskState,
   type TaskStatements,
+  taskKey,
   taskStateOf,
 } from './task-statements.ts'
 
@@ -96,8 +98,8 @@ export class Queues {
 
   /** Starts what is due; returns the milliseconds until something is due again. */
   async look(): Promise<number> {
-    if (this.#active.size === 0) return Number.POSITIVE_INFINITY
     await this.#hasten()
+    if (this.#active.size === 0) return Number.POSITIVE_INFINITY
     this.#due ??= this.#statements.due([...this.#active.keys()])
     const rows = await this.#instance.store.read(this.#due, {})
     const clock = clockTime(rows.find(([name]) => name === '')?.[1])
@@ -113,7 +115,22 @@ export class Queues {
   async #hasten(): Promise<void> {
     if (performance.now() - this.#checkedAt < CHECK_MS) return
     await this.#instance.store.write(this.#statements.hasten, {})
+    await this.#setOrphansAside()
     this.#checkedAt = performance.now()
+  }
+
+  async #setOrphansAside(): Promise<void> {
+    const { store, observer } = this.#instance
+    const { rows } = await store.write(compileOrphans(store.dialect, [...this.#active.keys()]), {})
+    for (const [id, queue, key, attempts] of rows)
+      observer.emit({
+        kind: 'task_set_aside',
+        queue: String(queue),
+        id: Number(id),
+        key: taskKey(key),
+        attempts: Number(attempts),
+        error: new Error(ORPHANED),
+      })
   }
 
   /** Starts as many tasks as may run at once. When one of them ends, there is another look. */

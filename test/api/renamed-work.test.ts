@@ -267,6 +267,38 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     expect(await tasks(server)).toHaveLength(6)
   }, 60_000)
 
+  test('what no declaration has anything for is set aside after a day', async () => {
+    reacting.held = true
+    const server = await started(declaring(OLD))
+    const reactions = await fillReactions(server, OLD)
+    await eventually(async () => (await tasks(server)).filter(({ error }) => error !== null).length === 3)
+    const without = { ...declaring(OLD), reactions: {} } as AppDeclaration
+    await server.restart(without)
+    expect((await tasks(server)).filter(({ aside_at }) => aside_at !== null)).toEqual([])
+    for (let left = reactions.length; left > 0; ) {
+      await server.stop()
+      const past = new Date(Date.now() - 25 * 60 * 60_000).toISOString()
+      await server.query('UPDATE takeback_tasks SET at = $1 WHERE aside_at IS NULL', past)
+      await server.query('UPDATE takeback_tasks SET next_at = at WHERE next_at IS NOT NULL')
+      await server.restart(without)
+      const waiting = async () => (await tasks(server)).filter(({ aside_at }) => aside_at === null).length
+      await eventually(async () => (await waiting()) < left)
+      left = await waiting()
+    }
+    const all = await tasks(server)
+    expect(all).toHaveLength(reactions.length)
+    for (const { error } of all) expect(error).toContain('no longer in the declaration')
+    expect(
+      server.logged.join('').match(/was set aside|no longer in the declaration/g)?.length,
+    ).toBeGreaterThan(5)
+    // Declared again, they can be done.
+    reacting.held = false
+    reacting.done = []
+    await server.restart(declaring(OLD))
+    expect(await server.context.work.retryAside('reactions')).toBe(reactions.length)
+    await eventually(() => reacting.done.length === reactions.length)
+  }, 60_000)
+
   test('what users of a dropped type have done is not of those who get their name', async () => {
     const login = (userType: string, more = {}) => entity({ login: { userType }, fields: {}, ...more })
     const notes = entity({ fields: { title: text() }, access: { create: signedIn, read: signedIn } })

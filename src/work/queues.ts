@@ -121,7 +121,9 @@ export class Queues {
 
   async #setOrphansAside(): Promise<void> {
     const { store, observer } = this.#instance
-    const { rows } = await store.write(compileOrphans(store.dialect, [...this.#active.keys()]), {})
+    const steps = compileOrphans(store.dialect, [...this.#active.keys()])
+    if (steps.length === 0) return
+    const { rows } = await store.write(steps, {})
     for (const [id, queue, key, attempts] of rows)
       observer.emit({
         kind: 'task_set_aside',

@@ -6,6 +6,7 @@ import { withAdmins } from '../declarations.ts'
 import { ADMIN, eventually, onEveryStoreByHand, TestServer } from '../harness.ts'
 import { Mailbox, tokenIn } from '../mailbox.ts'
 import { declaring, type Names, NEW, OLD, reacting } from '../renamed.ts'
+import { Receiver, SECRET } from '../webhook-receiver.ts'
 
 onEveryStoreByHand('what waits while types are renamed', (store) => {
   const box = new Mailbox()
@@ -198,6 +199,33 @@ onEveryStoreByHand('what waits while types are renamed', (store) => {
     await server.restart(declaring(OLD, NEW))
     for (const one of sent)
       expect((await server.call('POST', '/api/notes/', one)).headers.get('Idempotent-Replay')).toBe('true')
+  }, 30_000)
+
+  test('what a webhook was not told yet, and what it is told of next', async () => {
+    reacting.held = false
+    const receiver = new Receiver()
+    const { url: to, host } = receiver
+    const hooked = ({ orders }: Names) => {
+      const hook = { to, secret: SECRET, on: [`${orders}.create`], allow: [host] }
+      return { ...declaring({ ...OLD, orders }), webhooks: { hook } } as unknown as AppDeclaration
+    }
+    const server = await started(hooked(OLD))
+    receiver.answers.push(500, 500)
+    const first = await server.expect(201, 'POST', '/api/orders/', { title: 'a' })
+    await eventually(() => receiver.told.length >= 1)
+    await server.stop()
+    receiver.answers.length = 0
+    const before = receiver.told.length
+    const renamed = hooked(NEW)
+    const entities = Object.entries(renamed.entities).map(([name, one]) =>
+      name === NEW.orders ? [name, { ...one, was: OLD.orders }] : [name, one],
+    )
+    await server.restart({ ...renamed, entities: Object.fromEntries(entities) })
+    const next = await server.expect(201, 'POST', `/api/${NEW.orders}/`, { title: 'b' })
+    await eventually(() => receiver.told.length === before + 2)
+    const told = receiver.told.slice(before).flatMap(({ body }) => body.changes)
+    expect(told).toMatchObject([first, next].map(({ id }) => ({ entity: NEW.orders, id, kind: 'create' })))
+    await receiver.stop()
   }, 30_000)
 
   test('what reactions have done is told under the name of today', async () => {
